@@ -1,0 +1,37 @@
+# Two commands for a newcomer: `make run` opens the dashboard, `make test` passes every test. Both set up what they need.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.ready
+
+.PHONY: run setup test check pictures bench clean
+
+run: $(STAMP)
+	@$(BIN)/ringside
+
+setup: $(STAMP)
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "ringside needs Python 3.11 or newer; this is %d.%d. Try: make PYTHON=python3.12" % sys.version_info[:2])'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "setting up $(VENV) (once) …" >&2
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test,check,pictures]'
+	@touch $@
+
+test: $(STAMP)
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup tests
+
+check: $(STAMP)
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+pictures: $(STAMP)
+	@$(BIN)/python -m tests.pictures docs
+
+bench: $(STAMP)
+	@$(BIN)/python -m tests.bench
+
+clean:
+	rm -rf $(VENV) dist build

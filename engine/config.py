@@ -1,0 +1,152 @@
+"""The broker settings that decide who gets what, and which Pulsar release knows which rule.
+
+Settings keep Pulsar's exact names (``conf/broker.conf``, class ``ServiceConfiguration``), so that what is typed here can
+be pasted there. A rule takes a ``ReleaseBehaviour`` value, never a version number.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, fields, replace
+from typing import Final, Literal
+
+from engine.errors import Rejection
+
+SplitAlgorithmName = Literal[
+    "range_equally_divide", "topic_count_equally_divide", "specified_positions_divide", "flow_or_qps_equally_divide"
+]
+RANGE_EQUALLY_DIVIDE: Final = "range_equally_divide"
+TOPIC_COUNT_EQUALLY_DIVIDE: Final = "topic_count_equally_divide"
+SPECIFIED_POSITIONS_DIVIDE: Final = "specified_positions_divide"
+FLOW_OR_QPS_EQUALLY_DIVIDE: Final = "flow_or_qps_equally_divide"
+SPLIT_ALGORITHMS: Final[tuple[str, ...]] = (
+    RANGE_EQUALLY_DIVIDE,
+    TOPIC_COUNT_EQUALLY_DIVIDE,
+    SPECIFIED_POSITIONS_DIVIDE,
+    FLOW_OR_QPS_EQUALLY_DIVIDE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerSettings:
+    """Broker settings by their exact names, with the defaults of ``ServiceConfiguration``.
+
+    Rates are messages per second, bandwidth is 1048576 bytes per second, times are milliseconds. A limit of 0 for the
+    numbers of consumers means no limit.
+    """
+
+    activeConsumerFailoverConsistentHashing: bool = False
+    activeConsumerFailoverDelayTimeMillis: int = 1000
+    maxConsumersPerSubscription: int = 0
+    maxConsumersPerTopic: int = 0
+    subscriptionKeySharedUseConsistentHashing: bool = True
+    subscriptionKeySharedConsistentHashingReplicaPoints: int = 100
+    subscriptionKeySharedUseClassicPersistentImplementation: bool = False
+    aggregatePublisherStatsByProducerName: bool = False
+    defaultNumberOfNamespaceBundles: int = 4
+    loadBalancerAutoBundleSplitEnabled: bool = True
+    loadBalancerAutoUnloadSplitBundlesEnabled: bool = True
+    loadBalancerNamespaceBundleMaxTopics: int = 1000
+    loadBalancerNamespaceBundleMaxSessions: int = 1000
+    loadBalancerNamespaceBundleMaxMsgRate: int = 30000
+    loadBalancerNamespaceBundleMaxBandwidthMbytes: int = 100
+    loadBalancerNamespaceMaximumBundles: int = 128
+    defaultNamespaceBundleSplitAlgorithm: str = RANGE_EQUALLY_DIVIDE
+    supportedNamespaceBundleSplitAlgorithms: tuple[str, ...] = SPLIT_ALGORITHMS
+    flowOrQpsDifferenceThresholdPercentage: int = 10
+
+    def with_setting(self, name: str, text: str) -> BrokerSettings | Rejection:
+        """These settings with one changed; ``text`` is what a line of broker.conf has after the ``=``."""
+        default = DEFAULTS.get(name)
+        if default is None:
+            near = [known for known in DEFAULTS if known.lower() == name.lower()]
+            hint = f"; did you mean {near[0]}?" if near else ""
+            return Rejection("UnknownSetting", f"no broker setting {name!r} is known here{hint}", field=name)
+        value = _parse(text.strip(), default)
+        if value is None:
+            return Rejection("IllegalArgumentException", f"{text!r} is not {_domain(default)}", field=name)
+        return replace(self, **{name: value})  # type: ignore[arg-type]
+
+    def text_of(self, name: str) -> str:
+        """The setting as broker.conf writes it."""
+        value = getattr(self, name)
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        return ",".join(value) if isinstance(value, tuple) else str(value)
+
+
+_Value = bool | int | str | tuple[str, ...]
+DEFAULTS: Final[dict[str, _Value]] = {field.name: getattr(BrokerSettings(), field.name) for field in fields(BrokerSettings)}
+_INT_32: Final = range(-(2**31), 2**31)
+
+
+def _parse(text: str, like: _Value) -> _Value | None:
+    if isinstance(like, bool):
+        return {"true": True, "false": False}.get(text.lower())
+    if isinstance(like, int):
+        return int(text) if re.fullmatch(r"[+-]?[0-9]{1,11}", text) and int(text) in _INT_32 else None
+    if isinstance(like, tuple):
+        return tuple(part.strip() for part in text.split(",") if part.strip())
+    return text
+
+
+def _domain(like: _Value) -> str:
+    return "true or false" if isinstance(like, bool) else "a whole number of 32 bits"
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseBehaviour:
+    """Which form of each rule one Pulsar release has.
+
+    ``knows_failover_consistent_hashing``: the setting of PIP-392 exists; a release without it ignores the line.
+    ``nonpartitioned_failover``: "ring" since 3.0 (#19502); before, the first connected consumer stays active and neither
+    names nor priority levels play a part (#4604). ``notices_on_nonpersistent_change``: #26482.
+    ``split_algorithms``: the names the release accepts (PIP-169 added the fourth in 3.0).
+    ``exclusive_attempts``: tries of a second Exclusive consumer (#24934).
+    """
+
+    label: str
+    nonpartitioned_failover: Literal["ring", "first-connected"] = "ring"
+    knows_failover_consistent_hashing: bool = True
+    notices_on_nonpersistent_change: bool = False
+    split_algorithms: tuple[str, ...] = SPLIT_ALGORITHMS
+    exclusive_attempts: int = 5
+
+
+def _behaviour(major: int, minor: int, patch: int, *, milestone: bool = False) -> ReleaseBehaviour:
+    version = (major, minor, patch)
+    # PIP-392 went into 4.1 and was carried back; a branch older than its first release there never has it.
+    knows_flag = version >= (4, 0, 1) or (3, 3, 3) <= version < (4, 0, 0) or (3, 0, 8) <= version < (3, 1, 0)
+    return ReleaseBehaviour(
+        label=f"{major}.{minor}.{patch}",
+        nonpartitioned_failover="ring" if version >= (3, 0, 0) else "first-connected",
+        knows_failover_consistent_hashing=knows_flag,
+        # Merged after the milestones of 5.0 were cut; no release label was found, so 5.0.0 is inferred from the date.
+        notices_on_nonpersistent_change=version >= (5, 0, 0) and not milestone,
+        split_algorithms=SPLIT_ALGORITHMS if version >= (3, 0, 0) else SPLIT_ALGORITHMS[:3],
+        exclusive_attempts=5 if version >= (4, 0, 8) else 1,
+    )
+
+
+# One row for each stretch of releases that behaves alike; the label is the first release of the stretch.
+CURRENT: Final = _behaviour(4, 2, 4)
+OLDEST_SUPPORTED: Final = (2, 10, 0)
+
+
+def behaviour_of(version: str) -> ReleaseBehaviour | Rejection:
+    """The behaviour of a Pulsar version such as ``4.0.7``, ``3.3``, ``v2.11.0`` or ``5.0.0-M1-SNAPSHOT``.
+
+    A missing patch number means the newest of that line. Versions before 2.10 are refused.
+
+    >>> behaviour_of("2.11.0").nonpartitioned_failover
+    'first-connected'
+    >>> behaviour_of("4.0.0").knows_failover_consistent_hashing
+    False
+    """
+    match = re.fullmatch(r"v?(\d{1,3})\.(\d{1,3}|x)(?:\.(\d{1,3}|x))?([-+.].*)?", version.strip())
+    if match is None:
+        return Rejection("UnknownVersion", f"{version!r} is no Pulsar version; write it like 4.0.7", field="pulsar")
+    major, minor, patch = (999 if part in (None, "x") else int(part) for part in match.groups()[:3])
+    if (major, minor, patch) < OLDEST_SUPPORTED:
+        return Rejection("UnknownVersion", f"Pulsar {version} is older than 2.10, the first modelled here", field="pulsar")
+    return replace(_behaviour(major, minor, patch, milestone=match[4] is not None), label=version.strip().removeprefix("v"))

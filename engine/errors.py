@@ -1,0 +1,67 @@
+"""What can be wrong with an input or a request, as data; shells make sentences of it.
+
+Four kinds, four forms: a broken assumption of ours is an ``assert``; a refused request is a ``Rejection`` value; bad
+input is a list of ``Problem`` values, each with its place; the environment's failures (disk, terminal) are caught once,
+by the command line.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+class RingsideError(Exception):
+    """Base of every error this project raises on purpose: the message is a sentence for people."""
+
+
+class InputError(RingsideError):
+    """An input could not be used at all; ``problems`` says what, where, and what to do about each."""
+
+    def __init__(self, message: str, problems: tuple[Problem, ...] = ()) -> None:
+        super().__init__(message)
+        self.problems = problems
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong with an input; the good rest is kept.
+
+    ``source`` is the file (or a word such as "standard input"), ``path`` the place inside it, JSON-path like
+    (``$.partitions["persistent://t/n/x-partition-3"].msgRateIn``), ``line`` and ``column`` count from 1 and are None where
+    unknown.
+    """
+
+    source: str
+    path: str
+    reason: str
+    advice: str = ""
+    line: int | None = None
+    column: int | None = None
+
+    def __str__(self) -> str:
+        place = self.source
+        if self.line is not None:
+            place += f":{self.line}" + (f":{self.column}" if self.column is not None else "")
+        if self.path and self.path != "$":
+            place += f" at {self.path}"
+        advice = f" ({self.advice})" if self.advice else ""
+        return f"{place}: {self.reason}{advice}"
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """A request that was refused, the way Pulsar refuses it where Pulsar would.
+
+    ``error`` is Pulsar's own name for the refusal (``ConsumerBusy``, ``IllegalArgumentException``) or, where only this
+    model refuses, a name of ours. ``status`` is the HTTP status of an admin request, 0 where there is none. ``field``
+    names the argument that is at fault.
+    """
+
+    error: str
+    message: str
+    field: str = ""
+    status: int = 0
+
+    def __str__(self) -> str:
+        place = f"{self.field}: " if self.field else ""
+        return f"{place}{self.message}"

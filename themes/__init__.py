@@ -1,0 +1,1 @@
+"""Stylesheets and palettes; no logic."""

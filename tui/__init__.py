@@ -1,0 +1,1 @@
+"""The terminal shell: it shows engine values and sends engine commands; it never computes a result of its own."""
