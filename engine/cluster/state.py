@@ -1,0 +1,99 @@
+"""The state of one cluster as a value: who is subscribed to what, the settings in force, the bundles and the traffic.
+
+Everything that can be computed (active consumers, ring shares, bundle of a topic) is left out of the state; the rules of
+``engine.failover`` and ``engine.bundles`` derive it. So two equal states give equal screens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from engine.config import CURRENT, BrokerSettings
+from engine.failover.model import Consumer
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A topic by its complete name without ``-partition-N``; ``partitions`` is 0 for a topic that is not partitioned."""
+
+    name: str
+    partitions: int = 0
+
+    def partition_names(self) -> tuple[str, ...]:
+        """The names that have a dispatcher each: the partitions, or the topic itself."""
+        if self.partitions == 0:
+            return (self.name,)
+        return tuple(f"{self.name}-partition-{index}" for index in range(self.partitions))
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """The traffic of one partition: messages and bytes per second, and what waits unacknowledged."""
+
+    msg_rate_in: float = 0.0
+    msg_rate_out: float = 0.0
+    throughput_in_bytes_per_sec: float = 0.0
+    throughput_out_bytes_per_sec: float = 0.0
+    unacked_messages: int = 0
+    backlog_entries: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """One Failover subscription over a set of topics whose dispatchers all have the same consumers.
+
+    ``key`` names it uniquely ("billing", "billing#2" where the same name has other consumers elsewhere). ``consumers``
+    stand in connect order; ``topics`` are names of ``Topic`` values. ``accepts_new_topics`` is true for a regex
+    subscription: a topic that is added to its namespace joins it.
+    """
+
+    key: str
+    name: str
+    namespace: str
+    topics: tuple[str, ...]
+    consumers: tuple[Consumer, ...]
+    accepts_new_topics: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class BundleSplit:
+    """One split that was carried out: the parent ``[lower, upper)``, the cuts inside it, the algorithm's exact name."""
+
+    lower: int
+    upper: int
+    cuts: tuple[int, ...]
+    algorithm: str
+
+
+@dataclass(frozen=True, slots=True)
+class Namespace:
+    """A namespace's bundle boundaries as first seen, and the splits since, in order."""
+
+    name: str
+    initial_boundaries: tuple[int, ...]
+    splits: tuple[BundleSplit, ...] = ()
+
+    @property
+    def boundaries(self) -> tuple[int, ...]:
+        """The boundaries now: the first ones and all cuts, ascending."""
+        cuts = [cut for split in self.splits for cut in split.cuts]
+        return tuple(sorted([*self.initial_boundaries, *cuts]))
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterState:
+    """Everything the model knows at one step.
+
+    ``topics`` is keyed by topic name, ``loads`` by partition name (a partition without an entry has no statistics, as on
+    a broker that has not loaded it), ``namespaces`` by ``tenant/namespace``. ``next_consumer_id`` makes ids unique over
+    the whole history, so that a consumer that returns under its old name is another one.
+    """
+
+    release: str = CURRENT.label
+    settings: BrokerSettings = field(default_factory=BrokerSettings)
+    topics: Mapping[str, Topic] = field(default_factory=dict)
+    loads: Mapping[str, Load] = field(default_factory=dict)
+    subscriptions: tuple[Subscription, ...] = ()
+    namespaces: Mapping[str, Namespace] = field(default_factory=dict)
+    next_consumer_id: int = 0

@@ -1,0 +1,1 @@
+"""Demo scripts and the scenes that come with the package."""

@@ -1,0 +1,1 @@
+"""Projections of the state for shells: numbers and names, never colours."""

@@ -1,0 +1,207 @@
+"""What a dashboard shows, as plain values. A shell draws these and computes nothing of its own.
+
+Large values compare by identity (``eq=False``), small ones by value, so that an unchanged slice stays quiet on screen.
+Consumers are referred to by their *position* in ``DashboardView.consumers``; -1 means nobody.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class RuleInForce(Enum):
+    """How the shown subscription's topics find their active consumer now."""
+
+    MODULO = "modulo"
+    RING = "ring"
+    FIRST_CONNECTED = "first connected"
+    MIXED = "mixed"
+    NOBODY = "nobody"
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerRow:
+    """One consumer in the dispatcher's sorted order.
+
+    ``active_partitions`` counts the partitions it is active for. Shares are fractions 0..1 (ring: of the hash space;
+    rate: of the messages per second, in plus out, of all shown partitions). ``standby`` is true outside the cohort (a
+    lower priority). ``ring_points`` of 100 are its own; fewer means a name that collides.
+    """
+
+    consumer_id: int
+    name: str
+    tag: str
+    priority_level: int
+    standby: bool
+    active_partitions: int
+    ring_share: float
+    rate_share: float
+    msgs_per_sec: float
+    ring_points: int
+    gained: int
+    lost: int
+
+
+@dataclass(frozen=True, slots=True)
+class TableFoot:
+    """The line below the table. ``max_over_mean_*`` is the largest divided by the mean over the cohort; 0.0 when empty."""
+
+    consumers: int
+    partitions: int
+    msgs_per_sec: float
+    max_over_mean_partitions: float
+    max_over_mean_ring_share: float
+    max_over_mean_rate: float
+    idle_consumers: int
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class RingView:
+    """The hash ring of the shown subscription and where its topics stand on it.
+
+    ``points`` are the ring's points ascending in 0 .. space_size - 1 (int64); ``point_owners`` the owner of each. A hash
+    belongs to the first point at or after it, wrapping. ``topic_hashes``, ``topic_owners`` and ``topic_moved`` run in
+    parallel over ``topic_names``: hash of the name, its active consumer (by the rule in force, so not always the ring's
+    owner), and whether the last step moved it. ``lit`` is false while the ring decides nothing that is shown (modulo).
+    ``changed_arcs`` marks the points whose arc has another owner than before the last step.
+    """
+
+    space_size: int
+    points: NDArray[np.int64]
+    point_owners: NDArray[np.int64]
+    changed_arcs: NDArray[np.bool_]
+    topic_names: tuple[str, ...]
+    topic_hashes: NDArray[np.int64]
+    topic_owners: NDArray[np.int64]
+    topic_moved: NDArray[np.bool_]
+    lit: bool
+    centre: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionRow:
+    """One partition below a consumer's row. ``share`` is its part of the consumer's messages per second."""
+
+    name: str
+    partition_index: int
+    msgs_per_sec: float
+    topic_hash: int
+    bundle: str
+    moved: bool
+    unacked_messages: int
+
+
+@dataclass(frozen=True, slots=True)
+class BundleNode:
+    """One node of the bundle tree: a bundle in force (no children) or one that was split (children in order).
+
+    ``msgs_per_sec`` and ``bytes_per_sec`` are in plus out. ``depth`` is 0 for the namespace's first bundles.
+    """
+
+    namespace: str
+    range_text: str
+    lower: int
+    upper: int
+    depth: int
+    topics: int
+    msgs_per_sec: float
+    bytes_per_sec: float
+    algorithm: str
+    children: tuple[BundleNode, ...] = ()
+    fresh: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NamespaceNode:
+    """A namespace with its bundles."""
+
+    name: str
+    bundles: int
+    topics: int
+    msgs_per_sec: float
+    roots: tuple[BundleNode, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BundleTopic:
+    """A topic of a bundle, listed when its node is opened."""
+
+    name: str
+    topic_hash: int
+    msgs_per_sec: float
+    active_consumer: str
+
+
+@dataclass(frozen=True, slots=True)
+class EventLine:
+    """What one step did, for the events panel.
+
+    ``moved`` partitions changed their active consumer out of ``partitions``; ``least`` is the smallest number of moves by
+    which the loads after the step could have been reached: the sum over consumers of max(0, after - before), where a
+    partition that had nobody before does not count. ``kind`` is a word for a glyph: add, kill, setting, topic, split,
+    release, open.
+    """
+
+    step: int
+    kind: str
+    text: str
+    moved: int
+    least: int
+    partitions: int
+    unacked_at_risk: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineView:
+    """The one-line timeline: kinds of the steps along the current branch, and the cursor (0 = as opened)."""
+
+    kinds: tuple[str, ...]
+    cursor: int
+    branches: int
+    can_undo: bool
+    can_redo: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StatusView:
+    """The status line: the rule in force in words, the flag, the release, the subscription and where the state is from."""
+
+    rule: RuleInForce
+    rule_text: str
+    consistent_hashing: bool
+    flag_known: bool
+    release: str
+    subscription: str
+    subscription_type: str
+    subscriptions: tuple[str, ...]
+    source: str
+    step: int
+    steps: int
+    seed: int
+    problems: int
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something a person should know about what is shown (names that collide, a consumer that can never be active)."""
+
+    code: str
+    text: str
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class DashboardView:
+    """One screenful of facts."""
+
+    status: StatusView
+    consumers: tuple[ConsumerRow, ...]
+    foot: TableFoot
+    ring: RingView
+    namespaces: tuple[NamespaceNode, ...]
+    events: tuple[EventLine, ...]
+    timeline: TimelineView
+    notices: tuple[Notice, ...]
