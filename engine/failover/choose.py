@@ -1,0 +1,129 @@
+"""Who is the active consumer.
+
+Source: ``AbstractDispatcherSingleActiveConsumer.pickAndScheduleActiveConsumer``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from engine.config import CURRENT, ReleaseBehaviour
+from engine.failover.model import Consumer
+from engine.failover.ring import FailoverRing, failover_ring
+from engine.hashing import murmur3_32, sign_safe_mod, utf16_order
+
+
+class Rule(Enum):
+    """How the active consumer of a topic is picked."""
+
+    MODULO = "modulo"
+    RING = "ring"
+    FIRST_CONNECTED = "first-connected"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The outcome of one choice.
+
+    ``order`` is the dispatcher's list after its sort; the first ``cohort_size`` of it took part, and ``index`` (in
+    ``order``) is the active one. ``topic_hash`` is set when the ring decided.
+    """
+
+    rule: Rule
+    order: tuple[Consumer, ...]
+    cohort_size: int
+    index: int
+    active: Consumer
+    topic_hash: int | None
+
+
+def sort_consumers(consumers: Sequence[Consumer]) -> tuple[Consumer, ...]:
+    """The dispatcher's order: priority level ascending, then name by UTF-16 code unit, then as they were.
+
+    >>> [c.name for c in sort_consumers([Consumer(1, "b"), Consumer(2, "a", 1), Consumer(3, "B")])]
+    ['B', 'b', 'a']
+    """
+    # Pulsar subtracts 32-bit levels, so levels more than 2^31 - 1 apart compare wrongly there; that is not copied.
+    return tuple(sorted(consumers, key=lambda consumer: (consumer.priority_level, utf16_order(consumer.name))))
+
+
+def cohort(order: Sequence[Consumer]) -> tuple[Consumer, ...]:
+    """The leading consumers of a sorted list that share the first one's priority level; only they can be active."""
+    size = 0
+    while size < len(order) and order[size].priority_level == order[0].priority_level:
+        size += 1
+    return tuple(order[:size])
+
+
+def rule_in_force(partition_index: int, *, consistent_hashing: bool, behaviour: ReleaseBehaviour = CURRENT) -> Rule:
+    """The rule for a topic: a negative ``partition_index`` means that it is not partitioned.
+
+    A release that does not know ``activeConsumerFailoverConsistentHashing`` ignores it. A non-partitioned topic uses
+    the ring whatever the flag says (open question #24747 of Pulsar), before 3.0 the first connected consumer.
+    """
+    if partition_index < 0:
+        return Rule.RING if behaviour.nonpartitioned_failover == "ring" else Rule.FIRST_CONNECTED
+    return Rule.RING if consistent_hashing and behaviour.knows_failover_consistent_hashing else Rule.MODULO
+
+
+def choose(
+    consumers: Sequence[Consumer],
+    topic: str,
+    partition_index: int,
+    *,
+    consistent_hashing: bool,
+    behaviour: ReleaseBehaviour = CURRENT,
+) -> Choice | None:
+    """The active consumer of one topic among ``consumers`` (in connect order); None when there is none.
+
+    ``topic`` is the full name, with scheme and ``-partition-N``; the ring hashes its UTF-8 bytes. O(n log n) for n
+    consumers.
+
+    Example: partition 4 of three consumers of one level goes to the one at 4 mod 3 = 1 in name order.
+
+    >>> three = [Consumer(1, "c"), Consumer(2, "a"), Consumer(3, "b")]
+    >>> choose(three, "persistent://t/n/x-partition-4", 4, consistent_hashing=False).active.name
+    'b'
+    """
+    found = choose_many(
+        consumers, [(topic, partition_index)], consistent_hashing=consistent_hashing, behaviour=behaviour
+    )
+    return found[0] if found else None
+
+
+def choose_many(
+    consumers: Sequence[Consumer],
+    topics: Sequence[tuple[str, int]],
+    *,
+    consistent_hashing: bool,
+    behaviour: ReleaseBehaviour = CURRENT,
+) -> list[Choice]:
+    """``choose`` for many topics (full name, partition index) with the same consumers; empty when there is none.
+
+    The list is sorted once and the ring is shared: O(n log n + t log n) for t topics.
+    """
+    if not consumers:
+        return []
+    connected = tuple(consumers)
+    order = sort_consumers(connected)
+    leading = cohort(order)
+    size = len(leading)
+    ring: FailoverRing | None = None
+    choices: list[Choice] = []
+    for topic, partition_index in topics:
+        rule = rule_in_force(partition_index, consistent_hashing=consistent_hashing, behaviour=behaviour)
+        if rule is Rule.FIRST_CONNECTED:
+            # Before 3.0 nothing is sorted for these topics: neither level nor name counts, so all are one cohort.
+            choices.append(Choice(rule, connected, len(connected), 0, connected[0], None))
+        elif rule is Rule.MODULO:
+            index = sign_safe_mod(partition_index, size)
+            choices.append(Choice(rule, order, size, index, order[index], None))
+        else:
+            if ring is None:
+                ring = failover_ring(tuple(consumer.name for consumer in leading))
+            topic_hash = murmur3_32(topic)
+            index = ring.owner_index(topic_hash)
+            choices.append(Choice(rule, order, size, index, order[index], topic_hash))
+    return choices

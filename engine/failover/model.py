@@ -1,0 +1,19 @@
+"""The consumer as a Failover dispatcher sees it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Consumer:
+    """One connected consumer of one subscription.
+
+    ``consumer_id`` stands for the identity Pulsar compares (client address and consumer id): two consumers may have one
+    name, never one id. ``name`` is "" when the client sent none. ``priority_level`` is a signed 32-bit number; a
+    **lower number is a higher priority**. The Java client refuses negative levels, the broker does not.
+    """
+
+    consumer_id: int
+    name: str
+    priority_level: int = 0

@@ -1,0 +1,150 @@
+"""The ring of a Failover cohort: built once, immutable, shared by every topic that has the same consumers.
+
+Source: ``AbstractDispatcherSingleActiveConsumer.makeHashRing`` and ``getActiveConsumerIndex`` (PIP-392, #19502).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+import mmh3
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.hashing import HASH_SPACE_SIZE, utf8
+from engine.ranges import HashRange
+from engine.ring import Arc, Hit
+
+POINTS_PER_CONSUMER: Final = 100
+"""``CONSUMER_CONSISTENT_HASH_REPLICAS`` of the broker: a constant, not a setting."""
+
+_SUFFIXES: Final = tuple(str(replica).encode() for replica in range(POINTS_PER_CONSUMER))
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One consumer's claim on one point: the text ``key`` (its name and the decimal ``replica``) hashes to it."""
+
+    owner_index: int
+    replica: int
+    key: str
+
+
+class FailoverRing:
+    """Point → consumer for one cohort; do not change it, it is shared.
+
+    For the i-th name in sorted order and j = 0 .. 99 there is a point ``murmur3_32(name + str(j))``, with **no
+    separator**. A point that two consumers claim belongs to the **later** one: Pulsar puts into a map and overwrites.
+    A hash belongs to the smallest point that is not smaller, past the last point to the first one.
+
+    Building is O(n log n) for n = 100 x names, a look-up O(log n).
+    """
+
+    __slots__ = ("_claim_order", "_claim_values", "_lookup", "_shares", "names", "owners", "points")
+
+    names: tuple[str, ...]
+    """The cohort's names in sorted order; an owner index counts in here."""
+    points: NDArray[np.int64]
+    """The distinct point values, ascending; read-only."""
+    owners: NDArray[np.int64]
+    """The owner index of each point, parallel to ``points``; read-only."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        assert names, "a ring needs at least one consumer"
+        hashes = [mmh3.hash(name + suffix, 0, False) for name in map(utf8, names) for suffix in _SUFFIXES]
+        values = np.array(hashes, dtype=np.int64) & (HASH_SPACE_SIZE - 1)
+        # A stable sort keeps claimants of one point in consumer order, so the last of a run is the one that owns it.
+        order = np.argsort(values, kind="stable")
+        values = values[order]
+        last_of_run = np.append(values[1:] != values[:-1], True)
+        self.names = names
+        self.points = values[last_of_run]
+        self.owners = order[last_of_run] // POINTS_PER_CONSUMER
+        self._claim_values = values
+        self._claim_order = order
+        for array in (self.points, self.owners, values, order):
+            array.setflags(write=False)
+        self._lookup = self.points.data
+        self._shares: tuple[float, ...] | None = None
+
+    def __len__(self) -> int:
+        """The number of distinct points."""
+        return len(self.points)
+
+    def hit(self, hash_value: int) -> Hit[int]:
+        """The point a hash falls on; ``wrapped`` when it lies past the last point."""
+        at = bisect_left(self._lookup, hash_value)
+        wrapped = at == len(self._lookup)
+        at = 0 if wrapped else at
+        return Hit(self._lookup[at], int(self.owners[at]), wrapped)
+
+    def owner_index(self, hash_value: int) -> int:
+        """The index (in ``names``) of the consumer that owns a hash. O(log n)."""
+        at = bisect_left(self._lookup, hash_value)
+        return int(self.owners[0 if at == len(self._lookup) else at])
+
+    def owner_indices(self, hashes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """``owner_index`` of many hashes at once, in their order."""
+        at = np.searchsorted(self.points, hashes, side="left")
+        at[at == len(self.points)] = 0
+        owners: NDArray[np.int64] = self.owners[at]
+        return owners
+
+    def claims(self, point: int) -> tuple[Claim, ...]:
+        """Everybody who claims a point, in sorted order: the **last** one owns it. Empty when it is no point."""
+        low = int(np.searchsorted(self._claim_values, point, side="left"))
+        high = int(np.searchsorted(self._claim_values, point, side="right"))
+        return tuple(self._claim(int(flat)) for flat in self._claim_order[low:high])
+
+    def collided_points(self) -> tuple[int, ...]:
+        """The points with more than one claim, ascending (names that extend one another by digits, equal names)."""
+        values = self._claim_values
+        return tuple(np.unique(values[1:][values[1:] == values[:-1]]).tolist())
+
+    def point_counts(self) -> tuple[int, ...]:
+        """How many points each consumer owns, by index; 100 where nobody took one away."""
+        return tuple(np.bincount(self.owners, minlength=len(self.names)).tolist())
+
+    def shares(self) -> tuple[float, ...]:
+        """The share of the hash space of each consumer, by index; the sum is 1."""
+        if self._shares is None:
+            widths = np.diff(self.points, prepend=self.points[-1] - HASH_SPACE_SIZE)
+            sizes = np.bincount(self.owners, weights=widths, minlength=len(self.names))
+            self._shares = tuple((sizes / HASH_SPACE_SIZE).tolist())
+        return self._shares
+
+    def arcs(self) -> tuple[Arc[int], ...]:
+        """The hash space from 0 on as neighbouring ranges with their owner index; equal neighbours are joined.
+
+        The part past the last point belongs to the owner of the first one and is an arc of its own.
+        """
+        ends = np.append(self.points, HASH_SPACE_SIZE - 1)
+        owners = np.append(self.owners, self.owners[0])
+        last = np.append(owners[1:] != owners[:-1], True)
+        if self.points[-1] == HASH_SPACE_SIZE - 1:
+            last = last[:-1]
+            last[-1] = True
+            ends, owners = ends[:-1], owners[:-1]
+        start = 0
+        found: list[Arc[int]] = []
+        for end, owner in zip(ends[last].tolist(), owners[last].tolist(), strict=True):
+            found.append(Arc(HashRange(start, end), owner))
+            start = end + 1
+        return tuple(found)
+
+    def ranges_of(self, owner_index: int) -> tuple[HashRange, ...]:
+        """The hashes one consumer owns, as sorted closed ranges; empty when all its points were taken."""
+        return tuple(arc.range for arc in self.arcs() if arc.owner == owner_index)
+
+    def _claim(self, flat: int) -> Claim:
+        index, replica = divmod(flat, POINTS_PER_CONSUMER)
+        return Claim(index, replica, f"{self.names[index]}{replica}")
+
+
+@lru_cache(maxsize=32)
+def failover_ring(names: tuple[str, ...]) -> FailoverRing:
+    """The ring of these names (in sorted order); the same object for the same names, while it is remembered."""
+    return FailoverRing(names)

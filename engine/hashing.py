@@ -1,0 +1,147 @@
+"""The hash functions of Pulsar's broker and clients, and how they read text.
+
+Every function is pure. A hash is an int in 0 .. ``HASH_SPACE_SIZE`` - 1 unless its name says ``raw`` or ``crc32``.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from typing import Final
+
+import mmh3
+
+HASH_SPACE_SIZE: Final = 2**31
+"""How many values ``murmur3_32`` can take: Pulsar clears the top bit of a 32-bit hash."""
+
+_MASK_31: Final = HASH_SPACE_SIZE - 1
+_MASK_32: Final = 2**32 - 1
+_REPLACEMENT: Final = "\ufffd"
+
+
+def utf8(text: str) -> bytes:
+    """The UTF-8 bytes Java's ``String.getBytes(UTF_8)`` gives for this text.
+
+    A surrogate without its partner becomes ``?``, as in Java; two halves that stand side by side are one character.
+
+    >>> utf8("\\u00e9"), utf8("a\\ud800b"), utf8("\\ud83d\\ude00") == "\\U0001f600".encode()
+    (b'\\xc3\\xa9', b'a?b', True)
+    """
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError:
+        joined = text.encode("utf-16-be", "surrogatepass").decode("utf-16-be", "surrogatepass")
+        return joined.encode("utf-8", "replace")
+
+
+def utf16_order(text: str) -> bytes:
+    """A sort key that orders texts like Java's ``String.compareTo``: by UTF-16 code unit, then by length.
+
+    It differs from Python's own order where one text has U+E000 .. U+FFFF and the other a supplementary character: the
+    supplementary one is first, since its first unit is a surrogate.
+
+    >>> "\\uffee" < "\\U0001f600", utf16_order("\\uffee") < utf16_order("\\U0001f600")
+    (True, False)
+    """
+    return text.encode("utf-16-be", "surrogatepass")
+
+
+def murmur3_32_raw(data: bytes | str) -> int:
+    """MurmurHash3 (x86, 32 bit, seed 0) as a signed 32-bit number; a text is hashed as UTF-8.
+
+    >>> murmur3_32_raw("ab")
+    -1681926305
+    """
+    return mmh3.hash(utf8(data) if isinstance(data, str) else data)
+
+
+def murmur3_32(data: bytes | str) -> int:
+    """``Murmur3_32Hash`` and ``Murmur3Hash32`` of Pulsar: the raw hash with its top bit cleared (not negated).
+
+    >>> murmur3_32("ab") == -1681926305 + 2**31
+    True
+    >>> murmur3_32(b"")
+    0
+    """
+    return mmh3.hash(utf8(data) if isinstance(data, str) else data) & _MASK_31
+
+
+def java_string_hash(text: str) -> int:
+    """``JavaStringHash``: ``String.hashCode()`` over UTF-16 code units with the top bit cleared.
+
+    >>> java_string_hash("ab") == ord("a") * 31 + ord("b")
+    True
+    """
+    data = utf16_order(text)
+    accumulator = 0
+    for unit in struct.unpack(f">{len(data) // 2}H", data):
+        accumulator = (accumulator * 31 + unit) & _MASK_32
+    return accumulator & _MASK_31
+
+
+def java_string_hash_of_bytes(data: bytes) -> int:
+    """``JavaStringHash`` of bytes: they are decoded as UTF-8 the way Java does it, then hashed as a text."""
+    return java_string_hash(java_decode_utf8(data))
+
+
+def java_decode_utf8(data: bytes) -> str:
+    """What ``new String(bytes, UTF_8)`` of JDK 17 makes of these bytes; each bad stretch becomes one U+FFFD.
+
+    It differs from Python's ``replace`` in one case: a surrogate written as three bytes (ED A0..BF xx) is one bad
+    stretch for Java and three for Python.
+
+    >>> len(java_decode_utf8(b"\\xed\\xa0\\x80")), len(b"\\xed\\xa0\\x80".decode(errors="replace"))
+    (1, 3)
+    """
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        pass
+    pieces: list[str] = []
+    at = 0
+    while at < len(data):
+        try:
+            pieces.append(data[at:].decode("utf-8"))
+            break
+        except UnicodeDecodeError as bad:
+            pieces.append(data[at : at + bad.start].decode("utf-8") + _REPLACEMENT)
+            at += bad.start + _bad_stretch(data, at + bad.start, bad.end - bad.start)
+    return "".join(pieces)
+
+
+def _bad_stretch(data: bytes, at: int, python_length: int) -> int:
+    """How many bytes Java replaces together at a malformed place."""
+    # Why: Java checks the shape of three bytes before it looks at the value, so ED A0 80 is well shaped and one fault.
+    if data[at] == 0xED:
+        return 1 + sum(1 for byte in data[at + 1 : at + 3] if byte & 0xC0 == 0x80)
+    return python_length
+
+
+def crc32_hash(topic: str) -> int:
+    """CRC-32 of the UTF-8 bytes as an unsigned 32-bit number: the place of a topic among bundles (Guava ``crc32``).
+
+    >>> crc32_hash("123456789") == 0xCBF43926
+    True
+    """
+    return zlib.crc32(utf8(topic))
+
+
+def sign_safe_mod(dividend: int, divisor: int) -> int:
+    """``MathUtils.signSafeMod``: the remainder that is never negative; the divisor must be positive.
+
+    >>> sign_safe_mod(-1, 10)
+    9
+    """
+    assert divisor > 0, f"the divisor of signSafeMod is positive, not {divisor}"
+    return dividend % divisor
+
+
+def sticky_key_slot(hash_value: int, low: int, high: int) -> int:
+    """The Key_Shared slot of a hash in the slot range [low, high]; slot 0 means "no hash" and becomes 1.
+
+    ``StickyKeyConsumerSelectorUtils.makeStickyKeyHash``.
+
+    >>> sticky_key_slot(65_536, 0, 65_535), sticky_key_slot(65_535, 1, 65_535)
+    (1, 1)
+    """
+    return sign_safe_mod(hash_value, high - low + 1) + low or 1
