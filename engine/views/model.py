@@ -29,7 +29,9 @@ class ConsumerRow:
 
     ``active_partitions`` counts the partitions it is active for. Shares are fractions 0..1 (ring: of the hash space;
     rate: of the messages per second, in plus out, of all shown partitions). ``standby`` is true outside the cohort (a
-    lower priority). ``ring_points`` of 100 are its own; fewer means a name that collides.
+    lower priority). ``ring_points`` of 100 are its own; fewer means a name that collides, or a standby (0).
+    ``tag`` (A .. Z, AA ..) and ``colour`` (from 0) follow the order of connecting over the whole history of the
+    subscription, so that neither jumps to another consumer when one comes or goes.
     """
 
     consumer_id: int
@@ -44,11 +46,16 @@ class ConsumerRow:
     ring_points: int
     gained: int
     lost: int
+    colour: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class TableFoot:
-    """The line below the table. ``max_over_mean_*`` is the largest divided by the mean over the cohort; 0.0 when empty."""
+    """The line below the table.
+
+    ``max_over_mean_*`` is the largest divided by the mean over the cohort, 0.0 when there is nothing to divide.
+    ``idle_consumers`` counts members of the cohort that are active for no partition; standbys are idle by design.
+    """
 
     consumers: int
     partitions: int
@@ -63,11 +70,12 @@ class TableFoot:
 class RingView:
     """The hash ring of the shown subscription and where its topics stand on it.
 
-    ``points`` are the ring's points ascending in 0 .. space_size - 1 (int64); ``point_owners`` the owner of each. A hash
-    belongs to the first point at or after it, wrapping. ``topic_hashes``, ``topic_owners`` and ``topic_moved`` run in
-    parallel over ``topic_names``: hash of the name, its active consumer (by the rule in force, so not always the ring's
-    owner), and whether the last step moved it. ``lit`` is false while the ring decides nothing that is shown (modulo).
-    ``changed_arcs`` marks the points whose arc has another owner than before the last step.
+    ``points`` are the ring's points ascending in 0 .. space_size - 1 (int64); ``point_owners`` the owner of each. A
+    hash belongs to the first point at or after it, wrapping. ``topic_hashes``, ``topic_owners`` and ``topic_moved`` run
+    in parallel over ``topic_names``: hash of the name, its active consumer (by the rule in force, so not always the
+    ring's owner), and whether the last step moved it. ``lit`` is false while the ring decides nothing that is shown
+    (modulo). ``changed_arcs`` marks the points whose arc had, at least in part, another owner before the last step.
+    ``centre`` is up to four lines of at most 26 characters for the middle.
     """
 
     space_size: int
@@ -140,8 +148,8 @@ class BundleTopic:
 class EventLine:
     """What one step did, for the events panel.
 
-    ``moved`` partitions changed their active consumer out of ``partitions``; ``least`` is the smallest number of moves by
-    which the loads after the step could have been reached: the sum over consumers of max(0, after - before), where a
+    ``moved`` partitions changed their active consumer out of ``partitions``; ``least`` is the smallest number of moves
+    by which the loads after the step could have been reached: the sum over consumers of max(0, after - before), where a
     partition that had nobody before does not count. ``kind`` is a word for a glyph: add, kill, setting, topic, split,
     release, open.
     """
@@ -168,7 +176,7 @@ class TimelineView:
 
 @dataclass(frozen=True, slots=True)
 class StatusView:
-    """The status line: the rule in force in words, the flag, the release, the subscription and where the state is from."""
+    """The status line: the rule in force in words, flag, release, subscription, and where the state is from."""
 
     rule: RuleInForce
     rule_text: str
