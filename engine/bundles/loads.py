@@ -1,0 +1,136 @@
+"""What a split looks at: topics with their hash and their traffic, and which bundle is the largest or the hottest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from engine.bundles.boundaries import BundleRange, NamespaceBundles
+from engine.hashing import crc32_hash
+from engine.names import PERSISTENT, TopicName, parse_topic_name
+
+
+@dataclass(frozen=True, slots=True)
+class TopicLoad:
+    """One topic (or one partition) of a namespace: complete name, CRC-32 of it, current traffic.
+
+    ``has_stats`` False: it exists in the metadata only (a partition nobody opened), so it counts as a topic and not as
+    traffic.
+    """
+
+    name: str
+    hash: int
+    msg_rate_in: float = 0.0
+    msg_rate_out: float = 0.0
+    throughput_in_bytes_per_sec: float = 0.0
+    throughput_out_bytes_per_sec: float = 0.0
+    has_stats: bool = True
+
+    @property
+    def msgs_per_sec(self) -> float:
+        """In plus out."""
+        return self.msg_rate_in + self.msg_rate_out
+
+    @property
+    def bytes_per_sec(self) -> float:
+        """In plus out."""
+        return self.throughput_in_bytes_per_sec + self.throughput_out_bytes_per_sec
+
+
+def topic_load(
+    name: str,
+    msg_rate_in: float = 0.0,
+    msg_rate_out: float = 0.0,
+    throughput_in_bytes_per_sec: float = 0.0,
+    throughput_out_bytes_per_sec: float = 0.0,
+    *,
+    has_stats: bool = True,
+) -> TopicLoad:
+    """A topic's load with the hash of its complete name; rates in msg/s, throughput in bytes/s."""
+    return TopicLoad(
+        name,
+        crc32_hash(name),
+        msg_rate_in,
+        msg_rate_out,
+        throughput_in_bytes_per_sec,
+        throughput_out_bytes_per_sec,
+        has_stats,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class BundleAverage:
+    """What the modular load manager has stored of a bundle: last topic count, long-term throughput in bytes/s."""
+
+    topics: int
+    throughput_in_bytes_per_sec: float
+    throughput_out_bytes_per_sec: float
+
+
+def topics_in(bundle: BundleRange, topics: Iterable[TopicLoad]) -> tuple[TopicLoad, ...]:
+    """The topics whose hash lies in a bundle, in their order (``getOwnedTopicListForNamespaceBundle``)."""
+    return tuple(topic for topic in topics if bundle.includes(topic.hash))
+
+
+def bundle_of_topic(bundles: NamespaceBundles, topic: str) -> BundleRange | None:
+    """The bundle that includes a topic, None for a topic of another namespace, a bad name or a hash in no bundle."""
+    name = parse_topic_name(topic)
+    if not isinstance(name, TopicName) or name.namespace != bundles.namespace:
+        return None
+    found = bundles.find(crc32_hash(name.complete))
+    return found if isinstance(found, BundleRange) else None
+
+
+def largest_bundle(bundles: NamespaceBundles, topics: Iterable[TopicLoad]) -> BundleRange | None:
+    """The bundle with most persistent topics; of equals, the one that first *reached* the count. None without topics.
+
+    So the order of the topics counts (``getBundleWithHighestTopics``).
+
+    >>> two = NamespaceBundles("t/n", (0, 100, 0xFFFFFFFF))
+    >>> listed = [TopicLoad("persistent://t/n/" + n, h) for n, h in (("a", 200), ("b", 5), ("c", 6), ("d", 300))]
+    >>> str(largest_bundle(two, listed))
+    '0x00000000_0x00000064'
+    """
+    counts: dict[int, int] = {}
+    best: int | None = None
+    for topic in topics:
+        if topic.name.partition("://")[0].lower() != PERSISTENT:
+            continue
+        index = bundles.index_of(topic.hash)
+        if index < 0:
+            continue
+        counts[index] = counts.get(index, 0) + 1
+        if best is None or counts[index] > counts[best]:
+            best = index
+    return None if best is None else bundles[best]
+
+
+def hottest_bundle(bundles: NamespaceBundles, averages: Mapping[str, BundleAverage]) -> BundleRange | None:
+    """The bundle of the highest long-term throughput, of equals the first; None when no bundle with topics is stored.
+
+    ``averages`` goes by range text. A bundle without traffic can win, one without topics cannot
+    (``getBundleWithHighestThroughput``). Only bundles a broker reported are there, so one without an owner never wins.
+    """
+    best: BundleRange | None = None
+    highest = -1.0
+    for bundle in bundles:
+        average = averages.get(str(bundle))
+        if average is None or average.topics <= 0:
+            continue
+        throughput = average.throughput_in_bytes_per_sec + average.throughput_out_bytes_per_sec
+        if throughput > highest:
+            best, highest = bundle, throughput
+    return best
+
+
+def averages_of(bundles: NamespaceBundles, topics: Sequence[TopicLoad]) -> dict[str, BundleAverage]:
+    """Stand-in for stored averages: the current throughput of the topics, summed in their order, bundle by bundle."""
+    sums: dict[int, list[float]] = {}
+    for topic in topics:
+        index = bundles.index_of(topic.hash)
+        if index >= 0:
+            entry = sums.setdefault(index, [0, 0.0, 0.0])
+            entry[0] += 1
+            entry[1] += topic.throughput_in_bytes_per_sec
+            entry[2] += topic.throughput_out_bytes_per_sec
+    return {str(bundles[index]): BundleAverage(int(count), tin, tout) for index, (count, tin, tout) in sums.items()}

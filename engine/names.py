@@ -1,0 +1,154 @@
+"""Topic names as Pulsar reads them: short and complete forms, domains, partition suffixes (``TopicName``, 5.0 line).
+
+A complete name is kept letter for letter, because it is what gets hashed: ``Persistent://t/n/x`` is the domain
+``persistent``, and yet another hash than ``persistent://t/n/x``.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from typing import Final
+
+from engine.errors import Rejection
+
+PARTITION_SUFFIX: Final = "-partition-"
+PERSISTENT: Final = "persistent"
+NON_PERSISTENT: Final = "non-persistent"
+_DOMAINS: Final = (PERSISTENT, NON_PERSISTENT, "topic", "segment")
+_ENTITY: Final = re.compile(r"[-=:.A-Za-z0-9_]+")
+_INT_MAX: Final = 2**31 - 1
+_LONG_DIGITS: Final = 19
+_NO_BREAK_SPACES: Final = "\u00a0\u2007\u202f"
+
+
+def partition_index(topic: str) -> int:
+    """The partition number a topic name ends with, -1 for none (``TopicName.getPartitionIndex``).
+
+    What follows the last ``-partition-`` counts only as the shortest decimal text of a number below 2^31; Java's reader
+    also takes other Unicode digits of the basic plane, one text unit for one digit. O(length of the name).
+
+    >>> partition_index("persistent://t/n/x-partition-12"), partition_index("persistent://t/n/x-partition-01")
+    (12, -1)
+    """
+    _, found, digits = topic.rpartition(PARTITION_SUFFIX)
+    if not found or not digits or len(digits) > len(str(_INT_MAX)):
+        return -1
+    # Java reads 16-bit units, so a digit beyond the basic plane is two units that are no digits.
+    if any(ord(char) > 0xFFFF or not char.isdecimal() for char in digits):
+        return -1
+    index = int("".join(str(unicodedata.decimal(char)) for char in digits))
+    return index if index <= _INT_MAX and len(str(index)) == len(digits) else -1
+
+
+def partition_name(base: str, index: int) -> str:
+    """The name of one partition of a partitioned topic.
+
+    >>> partition_name("persistent://t/n/x", 3)
+    'persistent://t/n/x-partition-3'
+    """
+    return f"{base}{PARTITION_SUFFIX}{index}"
+
+
+@dataclass(frozen=True, slots=True)
+class TopicName:
+    """A topic name taken apart. ``complete`` is the text that is hashed; ``partition_index`` is -1 for no partition."""
+
+    complete: str
+    domain: str
+    tenant: str
+    namespace_portion: str
+    local_name: str
+    partition_index: int
+
+    @property
+    def namespace(self) -> str:
+        return f"{self.tenant}/{self.namespace_portion}"
+
+    @property
+    def partitioned_topic(self) -> str:
+        """The complete name without its partition suffix; the name itself where there is none."""
+        return self.complete.rpartition(PARTITION_SUFFIX)[0] if self.partition_index >= 0 else self.complete
+
+    def __str__(self) -> str:
+        return self.complete
+
+
+def parse_topic_name(text: str) -> TopicName | Rejection:
+    """Read a topic name in any form Pulsar 5.0 accepts: ``x``, ``tenant/ns/x`` or ``domain://tenant/ns/x``.
+
+    Refusals carry Pulsar's exception name (IllegalArgumentException, NumberFormatException for a bad segment range).
+    The old form with a cluster, ``persistent://tenant/cluster/ns/x``, is refused too; releases up to 4.x took it.
+
+    >>> str(parse_topic_name("x")), str(parse_topic_name("t/n/x"))
+    ('persistent://public/default/x', 'persistent://t/n/x')
+    >>> parse_topic_name("Persistent://t/n/x").domain
+    'persistent'
+    """
+    complete = text
+    if "://" not in text:
+        parts = text.split("/")
+        if len(parts) not in (1, 3):
+            return _refuse(f"invalid short topic name {text!r}: write <topic> or <tenant>/<namespace>/<topic>")
+        complete = f"persistent://{text}" if len(parts) == 3 else f"persistent://public/default/{text}"
+    written_domain, _, rest = complete.partition("://")
+    domain = next((known for known in _DOMAINS if _equals_ignoring_case(known, written_domain)), None)
+    if domain is None:
+        return _refuse(f"invalid topic domain {written_domain!r} in {text!r}: use persistent:// or non-persistent://")
+    tenant, slash, after_tenant = rest.partition("/")
+    namespace, slash_2, local = after_tenant.partition("/")
+    if not slash or not slash_2 or _is_blank(local):
+        return _refuse(f"invalid topic name {text!r}: it needs a tenant, a namespace and a topic, {domain}://t/n/topic")
+    for entity in (tenant, namespace):
+        if not _ENTITY.fullmatch(entity):
+            return _refuse(
+                f"invalid tenant or namespace {entity!r} in {text!r}: letters, digits and _ - = : . are allowed"
+            )
+    if domain in (PERSISTENT, NON_PERSISTENT) and "/" in local:
+        return _refuse(
+            f"invalid topic name {text!r}: three parts are wanted after {domain}://"
+            " (a fourth, the cluster, is known to releases up to 4.x only)"
+        )
+    if domain == "segment":
+        canonical = _canonical_segment(local, text)
+        if isinstance(canonical, Rejection):
+            return canonical
+        local = canonical
+        complete = f"segment://{tenant}/{namespace}/{local}"
+    return TopicName(complete, domain, tenant, namespace, local, partition_index(complete))
+
+
+def _canonical_segment(local: str, text: str) -> str | Rejection:
+    """``parent/HHHH-HHHH-ID`` with the two ends of the hash range as four lower-case hex digits."""
+    parent, slash, descriptor = local.rpartition("/")
+    pieces = descriptor.split("-")
+    if not slash or _is_blank(parent) or len(pieces) != 3:
+        return _refuse(f"invalid segment name {text!r}: write segment://tenant/namespace/parent/0000-7fff-1")
+    low, high, number = pieces
+    if not re.fullmatch(r"[0-9A-Fa-f]{1,7}", low) or not re.fullmatch(r"[0-9A-Fa-f]{1,7}", high):
+        return Rejection("NumberFormatException", f"segment range {low}-{high} in {text!r} is not hexadecimal", "topic")
+    if not re.fullmatch(rf"[0-9]{{1,{_LONG_DIGITS}}}", number):
+        return Rejection("NumberFormatException", f"segment number {number!r} in {text!r} is not a number", "topic")
+    return f"{parent}/{int(low, 16):04x}-{int(high, 16):04x}-{int(number)}"
+
+
+def _equals_ignoring_case(known: str, written: str) -> bool:
+    # Java compares unit by unit, upper case first, then lower case: ``ſ`` passes for ``s``, ``ß`` not for ``ss``.
+    return len(known) == len(written) and all(
+        a == b or a.upper() == b.upper() or a == b.lower()[:1] for a, b in zip(known, written, strict=True)
+    )
+
+
+def _is_blank(text: str) -> bool:
+    # Java's white space: the separators of Unicode without the no-break spaces, and the classic controls.
+    return all(
+        (unicodedata.category(char) in ("Zs", "Zl", "Zp") and char not in _NO_BREAK_SPACES)
+        or "\t" <= char <= "\r"
+        or "\x1c" <= char <= "\x1f"
+        for char in text
+    )
+
+
+def _refuse(message: str) -> Rejection:
+    return Rejection("IllegalArgumentException", message, field="topic")
