@@ -5,8 +5,10 @@ Every function is pure. A hash is an int in 0 .. ``HASH_SPACE_SIZE`` - 1 unless 
 
 from __future__ import annotations
 
+import codecs
 import struct
 import zlib
+from itertools import takewhile
 from typing import Final
 
 import mmh3
@@ -17,6 +19,7 @@ HASH_SPACE_SIZE: Final = 2**31
 _MASK_31: Final = HASH_SPACE_SIZE - 1
 _MASK_32: Final = 2**32 - 1
 _REPLACEMENT: Final = "\ufffd"
+_JAVA_REPLACE: Final = "engine.hashing.java_replace"
 
 
 def utf8(text: str) -> bytes:
@@ -93,28 +96,19 @@ def java_decode_utf8(data: bytes) -> str:
     >>> len(java_decode_utf8(b"\\xed\\xa0\\x80")), len(b"\\xed\\xa0\\x80".decode(errors="replace"))
     (1, 3)
     """
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        pass
-    pieces: list[str] = []
-    at = 0
-    while at < len(data):
-        try:
-            pieces.append(data[at:].decode("utf-8"))
-            break
-        except UnicodeDecodeError as bad:
-            pieces.append(data[at : at + bad.start].decode("utf-8") + _REPLACEMENT)
-            at += bad.start + _bad_stretch(data, at + bad.start, bad.end - bad.start)
-    return "".join(pieces)
+    return data.decode("utf-8", _JAVA_REPLACE)
 
 
-def _bad_stretch(data: bytes, at: int, python_length: int) -> int:
-    """How many bytes Java replaces together at a malformed place."""
-    # Why: Java checks the shape of three bytes before it looks at the value, so ED A0 80 is well shaped and one fault.
+def _replace_like_java(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeDecodeError)
+    data, at = error.object, error.start
+    # Why: Java looks at the value of three bytes only when all are well shaped, so ED A0 80 is a single fault.
     if data[at] == 0xED:
-        return 1 + sum(1 for byte in data[at + 1 : at + 3] if byte & 0xC0 == 0x80)
-    return python_length
+        return _REPLACEMENT, at + 1 + len(list(takewhile(lambda byte: byte & 0xC0 == 0x80, data[at + 1 : at + 3])))
+    return _REPLACEMENT, error.end
+
+
+codecs.register_error(_JAVA_REPLACE, _replace_like_java)
 
 
 def crc32_hash(topic: str) -> int:

@@ -6,6 +6,8 @@ Source: ``AbstractDispatcherSingleActiveConsumer.makeHashRing`` and ``getActiveC
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -14,9 +16,10 @@ import mmh3
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.hashing import HASH_SPACE_SIZE, utf8
+from engine.failover.model import Consumer
+from engine.hashing import HASH_SPACE_SIZE, murmur3_32, utf16_order, utf8
 from engine.ranges import HashRange
-from engine.ring import Arc, Hit
+from engine.ring import Arc, Hit, Ring
 
 POINTS_PER_CONSUMER: Final = 100
 """``CONSUMER_CONSISTENT_HASH_REPLICAS`` of the broker: a constant, not a setting."""
@@ -31,6 +34,15 @@ class Claim:
     owner_index: int
     replica: int
     key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """``points`` points that one consumer claims belong to another one, since their names collide."""
+
+    loser_index: int
+    winner_index: int
+    points: int
 
 
 class FailoverRing:
@@ -104,6 +116,13 @@ class FailoverRing:
         values = self._claim_values
         return tuple(np.unique(values[1:][values[1:] == values[:-1]]).tolist())
 
+    def losses(self) -> tuple[Loss, ...]:
+        """Which consumer lost how many points to which, by loser then winner; empty for a ring without collisions."""
+        values, claimants = self._claim_values, self._claim_order // POINTS_PER_CONSUMER
+        winners = self.owners[np.searchsorted(self.points, values)]
+        lost = Counter(zip(claimants.tolist(), winners.tolist(), strict=True))
+        return tuple(Loss(loser, to, count) for (loser, to), count in sorted(lost.items()) if loser != to)
+
     def point_counts(self) -> tuple[int, ...]:
         """How many points each consumer owns, by index; 100 where nobody took one away."""
         return tuple(np.bincount(self.owners, minlength=len(self.names)).tolist())
@@ -142,6 +161,29 @@ class FailoverRing:
     def _claim(self, flat: int) -> Claim:
         index, replica = divmod(flat, POINTS_PER_CONSUMER)
         return Claim(index, replica, f"{self.names[index]}{replica}")
+
+
+def failover_points(name: str) -> list[int]:
+    """The points a consumer of this name claims, by replica 0 .. 99.
+
+    >>> failover_points("c1")[10] == failover_points("c11")[0]
+    True
+    """
+    data = utf8(name)
+    return [murmur3_32(data + suffix) for suffix in _SUFFIXES]
+
+
+def incremental_ring(
+    points_of: Callable[[str], Iterable[int]] = failover_points, space: int = HASH_SPACE_SIZE
+) -> Ring[Consumer]:
+    """An empty ring of Failover's rules that takes joins and leaves of consumers of **one** priority level.
+
+    Equal names rank as they joined. It answers like a ``FailoverRing`` built anew, at O(log n) per changed point instead
+    of hashing all names again.
+    """
+    return Ring(
+        lambda consumer: points_of(consumer.name), order=lambda consumer: utf16_order(consumer.name), space=space
+    )
 
 
 @lru_cache(maxsize=32)

@@ -1,0 +1,156 @@
+"""Why a consumer is the active one: the choice of ``choose`` again, with every step on the table as data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from engine.config import CURRENT, ReleaseBehaviour
+from engine.explain import Division, HashedText, hashed_by_murmur3
+from engine.failover.choose import Choice, Rule, choose
+from engine.failover.model import Consumer
+from engine.failover.ring import failover_ring
+from engine.hashing import HASH_SPACE_SIZE
+
+HEIRS_SHOWN = 2
+
+
+class RuleReason(Enum):
+    """Why this rule is in force."""
+
+    FLAG_IS_OFF = "activeConsumerFailoverConsistentHashing is false"
+    FLAG_IS_ON = "activeConsumerFailoverConsistentHashing is true"
+    RELEASE_IGNORES_FLAG = "the release does not know activeConsumerFailoverConsistentHashing"
+    NOT_PARTITIONED = "a non-partitioned topic uses the ring whatever the flag says"
+    NOT_PARTITIONED_BEFORE_3_0 = "before 3.0 the first connected consumer of a non-partitioned topic stays active"
+
+
+@dataclass(frozen=True, slots=True)
+class PointClaim:
+    """One claim on the point that was hit: the key ``consumer.name`` + decimal ``replica`` hashes to it."""
+
+    consumer: Consumer
+    replica: int
+    key: HashedText
+
+
+@dataclass(frozen=True, slots=True)
+class RingStep:
+    """How the ring decided.
+
+    ``claims`` are all who claim the point, in sorted order; the last one owns it. ``owned_by`` are those of the active
+    consumer (several when it claims the point twice). ``distance`` is how many hashes lie from the topic's hash forward
+    to the point, round the end of the space when ``wrapped``; 0 means that they are equal.
+    """
+
+    point: int
+    wrapped: bool
+    distance: int
+    owned_by: tuple[PointClaim, ...]
+    claims: tuple[PointClaim, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FailoverExplanation:
+    """One choice and its reasons.
+
+    ``topic_hash`` is always given, also where the ring did not decide. ``ring`` is set for Rule.RING, ``modulo`` for
+    Rule.MODULO. ``cohort`` are the consumers that took part; ``lower_priority`` those that cannot become active while a
+    consumer of the cohort is connected. ``heirs``: who gets the topic if the active one leaves, then who if that one
+    leaves too; found by choosing again.
+    """
+
+    topic: str
+    partition_index: int
+    consistent_hashing: bool
+    release: str
+    rule_reason: RuleReason
+    choice: Choice
+    topic_hash: HashedText
+    ring: RingStep | None
+    modulo: Division | None
+    cohort: tuple[Consumer, ...]
+    lower_priority: tuple[Consumer, ...]
+    heirs: tuple[Consumer, ...]
+
+    @property
+    def rule(self) -> Rule:
+        return self.choice.rule
+
+    @property
+    def active(self) -> Consumer:
+        return self.choice.active
+
+    @property
+    def standbys(self) -> tuple[Consumer, ...]:
+        """The cohort without the active consumer, in sorted order."""
+        return self.cohort[: self.choice.index] + self.cohort[self.choice.index + 1 :]
+
+
+def explain_choice(
+    consumers: Sequence[Consumer],
+    topic: str,
+    partition_index: int,
+    *,
+    consistent_hashing: bool,
+    behaviour: ReleaseBehaviour = CURRENT,
+) -> FailoverExplanation | None:
+    """``choose`` with its reasons; None when no consumer is connected. Same arguments and costs as ``choose``.
+
+    >>> why = explain_choice([Consumer(1, "b"), Consumer(2, "a")], "persistent://t/n/x-partition-7", 7,
+    ...                      consistent_hashing=False)
+    >>> why.active.name, why.modulo, [heir.name for heir in why.heirs]
+    ('b', Division(dividend=7, divisor=2, remainder=1), ['a'])
+    """
+    choice = choose(consumers, topic, partition_index, consistent_hashing=consistent_hashing, behaviour=behaviour)
+    if choice is None:
+        return None
+    topic_hash = hashed_by_murmur3(topic)
+    size = choice.cohort_size
+    heirs: list[Consumer] = []
+    remaining = list(consumers)
+    last: Choice | None = choice
+    while last is not None and len(heirs) < HEIRS_SHOWN:
+        remaining.remove(last.active)
+        last = choose(remaining, topic, partition_index, consistent_hashing=consistent_hashing, behaviour=behaviour)
+        if last is not None:
+            heirs.append(last.active)
+    return FailoverExplanation(
+        topic=topic,
+        partition_index=partition_index,
+        consistent_hashing=consistent_hashing,
+        release=behaviour.label,
+        rule_reason=_rule_reason(choice.rule, partition_index, consistent_hashing=consistent_hashing),
+        choice=choice,
+        topic_hash=topic_hash,
+        ring=_ring_step(choice, topic_hash.value) if choice.rule is Rule.RING else None,
+        modulo=Division(partition_index, size, choice.index) if choice.rule is Rule.MODULO else None,
+        cohort=choice.order[:size],
+        lower_priority=choice.order[size:],
+        heirs=tuple(heirs),
+    )
+
+
+def _rule_reason(rule: Rule, partition_index: int, *, consistent_hashing: bool) -> RuleReason:
+    if rule is Rule.FIRST_CONNECTED:
+        return RuleReason.NOT_PARTITIONED_BEFORE_3_0
+    if partition_index < 0:
+        return RuleReason.NOT_PARTITIONED
+    if rule is Rule.RING:
+        return RuleReason.FLAG_IS_ON
+    return RuleReason.RELEASE_IGNORES_FLAG if consistent_hashing else RuleReason.FLAG_IS_OFF
+
+
+def _ring_step(choice: Choice, topic_hash: int) -> RingStep:
+    ring = failover_ring(tuple(consumer.name for consumer in choice.order[: choice.cohort_size]))
+    hit = ring.hit(topic_hash)
+    claims = ring.claims(hit.point)
+    shown = tuple(PointClaim(choice.order[c.owner_index], c.replica, hashed_by_murmur3(c.key)) for c in claims)
+    return RingStep(
+        point=hit.point,
+        wrapped=hit.wrapped,
+        distance=(hit.point - topic_hash) % HASH_SPACE_SIZE,
+        owned_by=tuple(each for each, claim in zip(shown, claims, strict=True) if claim.owner_index == hit.owner),
+        claims=shown,
+    )

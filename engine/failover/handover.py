@@ -1,0 +1,175 @@
+"""How the active role changes hands on a persistent topic, and how reads, flow and redelivery meet it.
+
+Source: ``PersistentDispatcherSingleActiveConsumer``. Pure functions from a state to an ``Outcome``; time is a number in
+milliseconds that the caller gives. The delay exists so that late acknowledgements of the former active consumer can
+arrive before the cursor is rewound: delivery is at least once across a hand-over, with or without it.
+
+Example, delay 1000: the first consumer connects at 0, its flow at 5 is counted only, and at 1000 the task rewinds,
+notifies and reads for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from engine.failover.effects import (
+    Effect,
+    EntriesDispatched,
+    EntriesDropped,
+    FlowIgnored,
+    HandoverAlreadyWaiting,
+    HandoverScheduled,
+    IgnoredBecause,
+    Notified,
+    ReadCancelled,
+    ReadStarted,
+    ReadStillRunning,
+    RedeliveryIgnored,
+    Rewound,
+)
+from engine.failover.state import NOTICE_PROTOCOL_VERSION, DispatcherState, Outcome, PendingRead, SubscriptionType
+
+
+def start_handover(state: DispatcherState, now_ms: int) -> Outcome:
+    """What follows the choice of another active consumer (``scheduleReadOnActiveConsumer``).
+
+    Nothing but notices on a non-persistent topic, and those only in releases with #26482.
+    """
+    terms = state.terms
+    if not terms.persistent:
+        return Outcome(state, notify_everybody(state) if terms.behaviour.notices_on_nonpersistent_change else ())
+    state, effects = _cancel_pending_read(state)
+    if state.pending_read is not None:
+        return Outcome(state, (*effects, ReadStillRunning(state.pending_read.consumer_id)))
+    if terms.subscription_type is not SubscriptionType.FAILOVER or terms.delay_ms <= 0:
+        return _then(effects, _rewind_notify_read(state))
+    if state.handover_due_ms is not None:
+        return Outcome(state, (*effects, HandoverAlreadyWaiting(state.handover_due_ms)))
+    due_ms = now_ms + terms.delay_ms
+    return Outcome(replace(state, handover_due_ms=due_ms), (*effects, HandoverScheduled(due_ms)))
+
+
+def advance_to(state: DispatcherState, now_ms: int) -> Outcome:
+    """Let time pass: a hand-over task that is due by ``now_ms`` runs, for whoever is active then (or nobody)."""
+    if state.handover_due_ms is None or now_ms < state.handover_due_ms:
+        return Outcome(state)
+    return _rewind_notify_read(replace(state, handover_due_ms=None))
+
+
+def read_completed(state: DispatcherState, entries: int, *, transferring: bool = False) -> Outcome:
+    """The pending read brings ``entries`` entries.
+
+    For a consumer that is no longer active, or while the topic moves to another broker (``transferring``), they are
+    dropped, the cursor is rewound, and the current active consumer takes over **at once**, whatever the delay.
+    """
+    pending = state.pending_read
+    assert pending is not None, "no read is pending"
+    read = state.cursor.next_entries(entries)
+    state = replace(state, pending_read=None)
+    if pending.consumer_id != state.active_id or transferring:
+        return _then((EntriesDropped(pending.consumer_id, read),), _rewind_notify_read(state))
+    permits = {**state.permits, pending.consumer_id: max(0, state.permits.get(pending.consumer_id, 0) - len(read))}
+    state = replace(state, cursor=state.cursor.after_reading(read), permits=permits)
+    return _then((EntriesDispatched(pending.consumer_id, read),), _read_more(state))
+
+
+def read_failed(state: DispatcherState) -> Outcome:
+    """The pending read fails; this is the moment **after** its retry back-off.
+
+    Everybody is told who is active if that is not the one the read was for; then the read is tried again, not rewound.
+    """
+    pending = state.pending_read
+    assert pending is not None, "no read is pending"
+    state = replace(state, pending_read=None)
+    changed = state.active_id is not None and state.active_id != pending.consumer_id
+    return _then(notify_everybody(state) if changed else (), _read_more(state))
+
+
+def flow(state: DispatcherState, consumer_id: int, permits: int) -> Outcome:
+    """A client asks for ``permits`` more entries. They are always counted; only the active consumer's start a read.
+
+    A non-persistent topic has no cursor to read: there they are counted and that is all.
+    """
+    counted = {**state.permits, consumer_id: state.permits.get(consumer_id, 0) + permits}
+    state = replace(state, permits=counted)
+    if not state.terms.persistent:
+        return Outcome(state)
+    if state.pending_read is not None:
+        return Outcome(state, (FlowIgnored(consumer_id, IgnoredBecause.READ_PENDING),))
+    reason = _deaf_to(state, consumer_id)
+    return Outcome(state, (FlowIgnored(consumer_id, reason),)) if reason else _read_more(state)
+
+
+def redeliver(state: DispatcherState, consumer_id: int) -> Outcome:
+    """A client asks for redelivery. One for single positions is carried out as one for all: order must hold.
+
+    A non-persistent topic keeps nothing that could be sent again.
+    """
+    if not state.terms.persistent:
+        return Outcome(state)
+    reason = _deaf_to(state, consumer_id)
+    if reason:
+        return Outcome(state, (RedeliveryIgnored(consumer_id, reason),))
+    state, cancelled = _cancel_pending_read(state)
+    # Why: Pulsar forgets the pending read here even when it could not be cancelled, and starts another beside it.
+    state, rewound = _rewind(replace(state, pending_read=None))
+    return _then((*cancelled, rewound), _read_more(state))
+
+
+def acknowledge(state: DispatcherState, *entries: int) -> DispatcherState:
+    """Acknowledgements count whoever sends them, also late ones of a former active consumer."""
+    return replace(state, cursor=state.cursor.acknowledge(*entries))
+
+
+def notify_everybody(state: DispatcherState) -> tuple[Effect, ...]:
+    """A notice to each consumer in sorted order, standbys whose state did not change included."""
+    return tuple(effect for connection in state.connections for effect in notice(state, connection.consumer_id))
+
+
+def notice(state: DispatcherState, consumer_id: int) -> tuple[Effect, ...]:
+    """The notice to one consumer; none for type Exclusive, without an active consumer, or to a client before v12."""
+    if state.active_id is None or state.terms.subscription_type is not SubscriptionType.FAILOVER:
+        return ()
+    version = next(each.protocol_version for each in state.connections if each.consumer_id == consumer_id)
+    if version < NOTICE_PROTOCOL_VERSION:
+        return ()
+    return (Notified(consumer_id, consumer_id == state.active_id),)
+
+
+def cancel_pending_read(state: DispatcherState) -> Outcome:
+    """Take a pending read back where that is possible."""
+    return Outcome(*_cancel_pending_read(state))
+
+
+def _cancel_pending_read(state: DispatcherState) -> tuple[DispatcherState, tuple[Effect, ...]]:
+    if state.pending_read is None or not state.pending_read.cancellable:
+        return state, ()
+    return replace(state, pending_read=None), (ReadCancelled(state.pending_read.consumer_id),)
+
+
+def _rewind_notify_read(state: DispatcherState) -> Outcome:
+    state, rewound = _rewind(state)
+    return _then((rewound, *notify_everybody(state)), _read_more(state))
+
+
+def _rewind(state: DispatcherState) -> tuple[DispatcherState, Rewound]:
+    cursor = state.cursor.rewound()
+    return replace(state, cursor=cursor), Rewound(cursor.read_position, state.cursor.unacknowledged)
+
+
+def _read_more(state: DispatcherState) -> Outcome:
+    """Start a read for the active consumer if it has permits and none is pending (``readMoreEntries``)."""
+    active_id = state.active_id
+    if active_id is None or state.pending_read is not None or state.permits.get(active_id, 0) <= 0:
+        return Outcome(state)
+    return Outcome(replace(state, pending_read=PendingRead(active_id)), (ReadStarted(active_id),))
+
+
+def _deaf_to(state: DispatcherState, consumer_id: int) -> IgnoredBecause | None:
+    if consumer_id != state.active_id:
+        return IgnoredBecause.NOT_ACTIVE
+    return IgnoredBecause.WAITING_FOR_HANDOVER if state.handover_due_ms is not None else None
+
+
+def _then(effects: tuple[Effect, ...], outcome: Outcome) -> Outcome:
+    return Outcome(outcome.state, (*effects, *outcome.effects))
