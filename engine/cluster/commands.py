@@ -57,7 +57,7 @@ class SetRelease:
 
 @dataclass(frozen=True, slots=True)
 class AddTopic:
-    """A topic is created; ``partitions`` 0 makes it non-partitioned. It joins the subscriptions that accept new topics."""
+    """A topic is created; ``partitions`` 0 makes it non-partitioned. Subscriptions that accept new topics take it."""
 
     topic: str
     partitions: int = 0

@@ -1,7 +1,7 @@
 """The state of one cluster as a value: who is subscribed to what, the settings in force, the bundles and the traffic.
 
-Everything that can be computed (active consumers, ring shares, bundle of a topic) is left out of the state; the rules of
-``engine.failover`` and ``engine.bundles`` derive it. So two equal states give equal screens.
+Everything that can be computed (active consumers, ring shares, bundle of a topic) is left out of the state; the rules
+of ``engine.failover`` and ``engine.bundles`` derive it. So two equal states give equal screens.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from engine.failover.model import Consumer
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A topic by its complete name without ``-partition-N``; ``partitions`` is 0 for a topic that is not partitioned."""
+    """A topic by its complete name without ``-partition-N``; ``partitions`` is 0 when it is not partitioned."""
 
     name: str
     partitions: int = 0
@@ -85,9 +85,9 @@ class Namespace:
 class ClusterState:
     """Everything the model knows at one step.
 
-    ``topics`` is keyed by topic name, ``loads`` by partition name (a partition without an entry has no statistics, as on
-    a broker that has not loaded it), ``namespaces`` by ``tenant/namespace``. ``next_consumer_id`` makes ids unique over
-    the whole history, so that a consumer that returns under its old name is another one.
+    ``topics`` is keyed by topic name, ``loads`` by partition name (a partition without an entry has no statistics, as
+    on a broker that has not loaded it), ``namespaces`` by ``tenant/namespace``. ``next_consumer_id`` makes ids unique
+    over the whole history, so that a consumer that returns under its old name is another one.
     """
 
     release: str = CURRENT.label
