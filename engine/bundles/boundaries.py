@@ -1,7 +1,7 @@
 """The hash space of a namespace cut into bundles: ranges, boundary lists, look-up and the rules that refuse them.
 
 After ``NamespaceBundle``, ``NamespaceBundles``, ``NamespaceBundleFactory`` and ``PoliciesUtil``. Hashes and boundaries
-are unsigned 32-bit numbers in 64-bit hands; a bundle holds its lower bound and not its upper one, except ``0xffffffff``.
+are unsigned 32-bit numbers in 64-bit hands. A bundle holds its lower bound; its upper one only if that is 0xffffffff.
 """
 
 from __future__ import annotations

@@ -1,0 +1,121 @@
+"""What a split would do, as data: children with their topics and traffic, the broker's answer, what to beware of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from engine.bundles.boundaries import BundleRange, NamespaceBundles
+from engine.bundles.loads import TopicLoad
+from engine.config import SPECIFIED_POSITIONS_DIVIDE
+
+LoadManager = Literal["modular", "simple", "extensible"]
+
+WarningCode = Literal[
+    "nothing-to-split",  # answered 204, nothing changes
+    "never-answered",  # equal boundaries fail where nobody listens: no answer, no change
+    "empty-child",  # a child gets no topic
+    "equal-hashes",  # topics of one hash stay together in every split
+    "hot-topic",  # one topic alone exceeds a limit; no split of bundles divides a topic
+    "child-over-limit",  # a child still exceeds a limit of the broker
+    "recomputed-with-default",  # extensible: three or more children are computed again by the default algorithm
+    "unload-ignored",  # extensible: the request's unload has no effect
+    "hot-is-largest",  # HOT means LARGEST with this load manager
+    "hot-from-current-rates",  # no stored averages were given; current throughput stands in for them
+    "algorithm-not-known",  # a name that is no algorithm fell back to another one
+    "positions-not-used",  # this algorithm does not look at positions, or these lie outside the bundle
+    "lookup-fails",  # a topic of hash 0xffffffff: the broker cannot look it up
+    "above-maximum-bundles",  # more bundles than loadBalancerNamespaceMaximumBundles: no automatic split any more
+]
+
+
+@dataclass(frozen=True, slots=True)
+class SplitWarning:
+    """Something to know before (or instead of) splitting. Which fields are filled depends on the code.
+
+    ``bundle`` is a range text, ``topics`` complete names, ``positions`` hash values, ``name`` an algorithm;
+    ``msgs_per_sec`` and ``bytes_per_sec`` are in plus out, of the topic or child spoken of.
+    """
+
+    code: WarningCode
+    bundle: str = ""
+    topics: tuple[str, ...] = ()
+    positions: tuple[int, ...] = ()
+    name: str = ""
+    msgs_per_sec: float = 0.0
+    bytes_per_sec: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ChildShare:
+    """One child of a split with the topics it would get, in list order, and their traffic, in plus out.
+
+    The sums are plain doubles added in list order, as the broker adds them; not corrected for rounding.
+    """
+
+    bundle: BundleRange
+    topics: tuple[str, ...]
+    msgs_per_sec: float
+    bytes_per_sec: float
+
+
+@dataclass(frozen=True, slots=True)
+class SplitPlan:
+    """The outcome of one split request.
+
+    ``cuts`` is the algorithm's own answer (None for null, ``()`` for an empty list); ``children`` are empty and
+    ``after`` equals the list before when nothing changes. ``status`` is the HTTP answer, None for a request never answered.
+    """
+
+    requested_bundle: str
+    parent: BundleRange
+    algorithm: str
+    positions: tuple[int, ...]
+    cuts: tuple[int, ...] | None
+    children: tuple[ChildShare, ...]
+    after: NamespaceBundles
+    status: int | None
+    unload: bool
+    warnings: tuple[SplitWarning, ...]
+
+    @property
+    def namespace(self) -> str:
+        return self.after.namespace
+
+    @property
+    def changes(self) -> bool:
+        return bool(self.children)
+
+
+def share_of(bundle: BundleRange, topics: Sequence[TopicLoad]) -> ChildShare:
+    """The topics of a list that lie in a bundle, with the sums of their traffic. O(topics)."""
+    inside = [topic for topic in topics if bundle.includes(topic.hash)]
+    rate = throughput = 0.0
+    for topic in inside:
+        if topic.has_stats:
+            rate += topic.msgs_per_sec
+            throughput += topic.bytes_per_sec
+    return ChildShare(bundle, tuple(topic.name for topic in inside), rate, throughput)
+
+
+def split_command(
+    namespace: str, parent: BundleRange, algorithm: str, positions: Sequence[int] = (), *, unload: bool = False
+) -> str:
+    """The ``pulsar-admin`` line for a split; positions go with ``specified_positions_divide`` only, without twins.
+
+    >>> split_command("t/n", BundleRange(0, 512), SPECIFIED_POSITIONS_DIVIDE, [106, 106])
+    'pulsar-admin namespaces split-bundle t/n -b 0x00000000_0x00000200 -san specified_positions_divide -sb 106'
+    """
+    words = ["pulsar-admin", "namespaces", "split-bundle", namespace, "-b", str(parent)]
+    if unload:
+        words.append("-u")
+    words += ["-san", algorithm]
+    if algorithm == SPECIFIED_POSITIONS_DIVIDE and positions:
+        words += ["-sb", ",".join(str(position) for position in sorted(set(positions)))]
+    return " ".join(words)
+
+
+def pulsar_admin_command(plan: SplitPlan) -> str:
+    """The ``pulsar-admin`` line that asks a broker for this plan's split, with the range spelt out."""
+    return split_command(plan.namespace, plan.parent, plan.algorithm, plan.positions, unload=plan.unload)

@@ -1,0 +1,134 @@
+"""All split algorithms side by side for one bundle, before anybody splits anything."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Literal
+
+from engine.bundles.algorithms import range_equally_divide, topic_count_equally_divide
+from engine.bundles.boundaries import BundleRange, NamespaceBundles
+from engine.bundles.flow import flow_or_qps_as_proposed
+from engine.bundles.loads import TopicLoad, topics_in
+from engine.bundles.plan import LoadManager, SplitPlan, pulsar_admin_command, split_command
+from engine.bundles.split import outcome, plan_split
+from engine.bundles.target import resolve_target
+from engine.config import (
+    CURRENT,
+    FLOW_OR_QPS_EQUALLY_DIVIDE,
+    SPECIFIED_POSITIONS_DIVIDE,
+    SPLIT_ALGORITHMS,
+    BrokerSettings,
+    ReleaseBehaviour,
+)
+from engine.errors import Rejection
+
+PositionsFrom = Literal["", "given", "topic count", "middle"]
+
+
+@dataclass(frozen=True, slots=True)
+class SplitPreview:
+    """One algorithm's line of a preview.
+
+    ``plan`` is what its cuts would do; ``refusal`` is what a broker with these settings answers to the request by name,
+    None when it takes it (so ``flow_or_qps_equally_divide`` can have both). ``as_proposed`` marks the rule that no
+    Pulsar has. ``positions_from`` says where the positions of ``specified_positions_divide`` come from. ``command`` is
+    a ``pulsar-admin`` line that makes these very cuts, empty where there are none to make.
+    """
+
+    algorithm: str
+    plan: SplitPlan | Rejection
+    refusal: Rejection | None
+    command: str
+    as_proposed: bool = False
+    positions_from: PositionsFrom = ""
+
+
+def preview_all(
+    bundles: NamespaceBundles,
+    bundle_text: str,
+    topics: Sequence[TopicLoad],
+    settings: BrokerSettings,
+    behaviour: ReleaseBehaviour = CURRENT,
+    *,
+    positions: Sequence[int] | None = None,
+    load_manager: LoadManager = "modular",
+) -> tuple[SplitPreview, ...] | Rejection:
+    """Every algorithm in Pulsar's order, then the flow rule as first proposed. Refused when the bundle is not found.
+
+    Positions that are not given are the topic-count cut where that lies inside the bundle, else its middle.
+
+    >>> topics = [TopicLoad(f"persistent://t/n/{h}", h) for h in (10, 30)]
+    >>> lines = preview_all(NamespaceBundles("t/n", (0, 0xFFFFFFFF)), "LARGEST", topics, BrokerSettings())
+    >>> [line.plan.cuts for line in lines]
+    [(2147483647,), (20,), (20,), None, ()]
+    """
+    target = resolve_target(bundles, bundle_text, topics, load_manager)
+    if isinstance(target, Rejection):
+        return target
+    parent = target.bundle
+    inside = topics_in(parent, topics)
+    chosen, positions_from = _positions(parent, inside, positions)
+    lines = []
+    for name in SPLIT_ALGORITHMS:
+        given = chosen if name == SPECIFIED_POSITIONS_DIVIDE else None
+        ask = partial(
+            plan_split, bundles.namespace, bundles, str(parent), name, given,
+            topics=topics, behaviour=behaviour, load_manager=load_manager,
+        )  # fmt: skip
+        plan = ask(settings=settings)
+        refusal = plan if isinstance(plan, Rejection) else None
+        if refusal is not None and refusal.error == "ClassCastException":
+            plan = ask(settings=replace(settings, defaultNamespaceBundleSplitAlgorithm=name))
+        command = _command(plan, refusal)
+        source: PositionsFrom = "" if given is None else positions_from
+        lines.append(SplitPreview(name, plan, refusal, command, positions_from=source))
+    return (*lines, _proposed_line(bundles, parent, inside, settings))
+
+
+def _positions(
+    parent: BundleRange, topics: Sequence[TopicLoad], given: Sequence[int] | None
+) -> tuple[tuple[int, ...], PositionsFrom]:
+    if given:
+        return tuple(given), "given"
+    cuts = topic_count_equally_divide(topics)
+    if cuts and parent.lower < cuts[0] < parent.upper:
+        return cuts, "topic count"
+    return range_equally_divide(parent.lower, parent.upper), "middle"
+
+
+def _command(plan: SplitPlan | Rejection, refusal: Rejection | None) -> str:
+    if isinstance(plan, Rejection) or not plan.cuts:
+        return ""
+    if refusal is None and plan.changes:
+        return pulsar_admin_command(plan)
+    return _as_positions(plan)
+
+
+def _as_positions(plan: SplitPlan) -> str:
+    # Any cuts can be had by handing them over as positions, without their twins.
+    return split_command(plan.namespace, plan.parent, SPECIFIED_POSITIONS_DIVIDE, plan.cuts or ())
+
+
+def _proposed_line(
+    bundles: NamespaceBundles, parent: BundleRange, topics: Sequence[TopicLoad], settings: BrokerSettings
+) -> SplitPreview:
+    cuts = flow_or_qps_as_proposed(topics)
+    result = outcome(bundles, parent, cuts, topics, settings)
+    if isinstance(result, Rejection):
+        return SplitPreview(FLOW_OR_QPS_EQUALLY_DIVIDE, result, None, "", as_proposed=True)
+    plan = SplitPlan(
+        requested_bundle=str(parent),
+        parent=parent,
+        algorithm=FLOW_OR_QPS_EQUALLY_DIVIDE,
+        positions=(),
+        cuts=cuts,
+        children=result.children,
+        after=result.after,
+        status=result.status,
+        unload=False,
+        warnings=result.warnings,
+    )
+    command = _as_positions(plan) if plan.changes else ""
+    return SplitPreview(FLOW_OR_QPS_EQUALLY_DIVIDE, plan, None, command, as_proposed=True)
