@@ -1,0 +1,120 @@
+"""What the detail screens show, as plain values: a split before it is made, and why a topic goes where it goes.
+
+Rates are messages per second and bytes per second, in plus out; shares are fractions 0..1; hashes are numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.failover.explain import FailoverExplanation
+from engine.views.model import RuleInForce
+
+
+@dataclass(frozen=True, slots=True)
+class SplitPiece:
+    """One bundle that a split would leave: ``[lower, upper)`` with what lies in it.
+
+    ``rate_share`` is its part of the parent's messages per second; 0.0 when the parent has none.
+    """
+
+    range_text: str
+    lower: int
+    upper: int
+    topics: int
+    msgs_per_sec: float
+    bytes_per_sec: float
+    rate_share: float
+
+
+@dataclass(frozen=True, slots=True)
+class SplitWarning:
+    """Something odd about a split: ``code`` is a stable word, ``text`` a sentence, ``values`` the numbers in it."""
+
+    code: str
+    text: str
+    values: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SplitOption:
+    """One algorithm's answer for one bundle.
+
+    ``cuts`` and ``pieces`` are empty when nothing would be split; ``refusal`` then says why, ``refusal_error`` is
+    Pulsar's name for it and ``status`` the HTTP status the request gets (204 without a change is possible, 0: never
+    answered). ``admin_line`` is the exact request to a broker, ``command_text`` the line that makes it in the model.
+    """
+
+    algorithm: str
+    is_default: bool
+    cuts: tuple[int, ...]
+    pieces: tuple[SplitPiece, ...]
+    refusal: str
+    refusal_error: str
+    status: int
+    warnings: tuple[SplitWarning, ...]
+    admin_line: str
+    command_text: str
+
+    @property
+    def cut_texts(self) -> tuple[str, ...]:
+        """The cuts as Pulsar writes boundaries, ``0x%08x``."""
+        return tuple(f"0x{cut:08x}" for cut in self.cuts)
+
+    @property
+    def largest_rate_share(self) -> float:
+        """The share of the busiest piece; 1.0 means that the split parts no traffic."""
+        return max((piece.rate_share for piece in self.pieces), default=1.0)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class SplitPreviewView:
+    """All algorithms side by side for one bundle, and where its topics stand between ``lower`` and ``upper``.
+
+    ``topic_names``, ``topic_hashes`` and ``topic_msgs_per_sec`` run in parallel, ascending by hash. ``problem`` is set
+    (and ``options`` empty) when the bundle cannot be looked at: no such namespace, or no such bundle.
+    """
+
+    namespace: str
+    range_text: str
+    lower: int
+    upper: int
+    topics: int
+    msgs_per_sec: float
+    bytes_per_sec: float
+    options: tuple[SplitOption, ...]
+    topic_names: tuple[str, ...]
+    topic_hashes: tuple[int, ...]
+    topic_msgs_per_sec: tuple[float, ...]
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicExplanation:
+    """Why one partition has its active consumer, and which bundle holds it.
+
+    ``why`` is the choice with all its steps (None: nobody is connected), ``other`` the same under the other value of
+    ``activeConsumerFailoverConsistentHashing``. ``matched`` says how the given text was understood: "name", "topic"
+    (a partitioned topic of one partition), "local name" or "part" (a text that occurs in one name only).
+    ``bundle_hash`` is the CRC-32 of the name, by which its bundle is found; ``bundle`` is "" where none holds it.
+    """
+
+    topic: str
+    matched: str
+    subscription: str
+    rule: RuleInForce
+    why: FailoverExplanation | None
+    other: FailoverExplanation | None
+    flag_known: bool
+    namespace: str
+    bundle: str
+    bundle_hash: int
+    msgs_per_sec: float
+    bytes_per_sec: float
+    unacked_messages: int
+    backlog_entries: int
+
+    @property
+    def active_consumer(self) -> str:
+        """The name of the active consumer, "" for nobody (and for a consumer without a name)."""
+        return self.why.active.name if self.why else ""

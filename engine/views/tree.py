@@ -1,0 +1,162 @@
+"""The bundle tree: each namespace's first bundles, the splits since, and what lies in every range."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate, pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.bundles.boundaries import FULL_UPPER_BOUND, BundleRange, NamespaceBundles
+from engine.cluster.state import BundleSplit, ClusterState, Load, Namespace, Topic
+from engine.hashing import crc32_hash
+from engine.names import TopicName, parse_topic_name
+from engine.views.model import BundleNode, NamespaceNode
+from engine.views.slice import NO_LOAD
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class HashedTopics:
+    """The partitions of one namespace ascending by CRC-32 of the name (parallel)."""
+
+    names: tuple[str, ...]
+    hashes: tuple[int, ...]
+
+    def inside(self, lower: int, upper: int) -> tuple[int, int]:
+        """First and one-past-last place of the partitions in ``[lower, upper)``, closed at 0xffffffff."""
+        past = upper + 1 if upper == FULL_UPPER_BOUND else upper
+        return bisect_left(self.hashes, lower), bisect_left(self.hashes, past)
+
+
+EMPTY = HashedTopics((), ())
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Traffic:
+    """Running sums over ``topics``, so that any range costs two look-ups."""
+
+    topics: HashedTopics
+    msgs: NDArray[np.float64]
+    size: NDArray[np.float64]
+
+    def of(self, lower: int, upper: int) -> tuple[int, float, float]:
+        start, end = self.topics.inside(lower, upper)
+        # Differences of running sums can fall a hair below zero where nothing flows.
+        return (
+            end - start,
+            max(float(self.msgs[end] - self.msgs[start]), 0.0),
+            max(float(self.size[end] - self.size[start]), 0.0),
+        )
+
+
+def namespace_nodes(before: ClusterState | None, now: ClusterState) -> tuple[NamespaceNode, ...]:
+    """All namespaces by name, each with its tree; bundles that the last step made are fresh. O(t + b log t)."""
+    hashed = hashed_topics(now)
+    nodes = []
+    for name in sorted(now.namespaces):
+        namespace = now.namespaces[name]
+        earlier = before.namespaces.get(name) if before else None
+        old_splits = len(namespace.splits) if before is None else len(earlier.splits) if earlier else 0
+        traffic = _traffic(hashed.get(name, EMPTY), now.loads)
+        roots = _roots(namespace, old_splits, traffic, is_new=before is not None and earlier is None)
+        nodes.append(
+            NamespaceNode(
+                name=name,
+                bundles=len(namespace.boundaries) - 1,
+                topics=len(traffic.topics.names),
+                msgs_per_sec=float(traffic.msgs[-1]),
+                roots=roots,
+            )
+        )
+    return tuple(nodes)
+
+
+def hashed_topics(state: ClusterState) -> Mapping[str, HashedTopics]:
+    """The partitions of each namespace by hash; remembered for equal topics."""
+    return _hashed(tuple(state.topics.values()))
+
+
+@lru_cache(maxsize=8)
+def _hashed(topics: tuple[Topic, ...]) -> Mapping[str, HashedTopics]:
+    found: dict[str, list[tuple[int, str]]] = {}
+    for topic in topics:
+        parsed = parse_topic_name(topic.name)
+        if isinstance(parsed, TopicName):
+            placed = found.setdefault(parsed.namespace, [])
+            placed.extend((crc32_hash(name), name) for name in topic.partition_names())
+    result = {}
+    for namespace, placed in found.items():
+        placed.sort()
+        result[namespace] = HashedTopics(tuple(name for _, name in placed), tuple(at for at, _ in placed))
+    return result
+
+
+def bundle_texts(state: ClusterState) -> Mapping[str, str]:
+    """The range text of the bundle that holds each partition; partitions in no bundle are left out. O(t log b)."""
+    found = {}
+    for namespace, topics in hashed_topics(state).items():
+        seen = state.namespaces.get(namespace)
+        if seen is None:
+            continue
+        bundles = NamespaceBundles(namespace, seen.boundaries)
+        texts = [str(bundle) for bundle in bundles]
+        for name, at in zip(topics.names, topics.hashes, strict=True):
+            index = bundles.index_of(at)
+            if index >= 0:
+                found[name] = texts[index]
+    return found
+
+
+def _traffic(topics: HashedTopics, loads: Mapping[str, Load]) -> _Traffic:
+    found = [loads.get(name, NO_LOAD) for name in topics.names]
+    msgs = [load.msg_rate_in + load.msg_rate_out for load in found]
+    size = [load.throughput_in_bytes_per_sec + load.throughput_out_bytes_per_sec for load in found]
+    return _Traffic(
+        topics,
+        np.array(list(accumulate(msgs, initial=0.0)), dtype=np.float64),
+        np.array(list(accumulate(size, initial=0.0)), dtype=np.float64),
+    )
+
+
+def _roots(namespace: Namespace, old_splits: int, traffic: _Traffic, *, is_new: bool) -> tuple[BundleNode, ...]:
+    splits = {(split.lower, split.upper): (split, at >= old_splits) for at, split in enumerate(namespace.splits)}
+    return tuple(
+        _node(namespace.name, bounds, splits, traffic, depth=0, fresh=is_new)
+        for bounds in pairwise(namespace.initial_boundaries)
+    )
+
+
+def _node(
+    namespace: str,
+    bounds: tuple[int, int],
+    splits: Mapping[tuple[int, int], tuple[BundleSplit, bool]],
+    traffic: _Traffic,
+    *,
+    depth: int,
+    fresh: bool,
+) -> BundleNode:
+    topics, msgs, size = traffic.of(*bounds)
+    split, new = splits.get(bounds, (None, False))
+    children: tuple[BundleNode, ...] = ()
+    if split is not None:
+        children = tuple(
+            _node(namespace, piece, splits, traffic, depth=depth + 1, fresh=new)
+            for piece in pairwise((split.lower, *sorted(split.cuts), split.upper))
+        )
+    return BundleNode(
+        namespace=namespace,
+        range_text=str(BundleRange(*bounds)),
+        lower=bounds[0],
+        upper=bounds[1],
+        depth=depth,
+        topics=topics,
+        msgs_per_sec=msgs,
+        bytes_per_sec=size,
+        algorithm=split.algorithm if split else "",
+        children=children,
+        fresh=fresh,
+    )
