@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.failover.model import Consumer
-from engine.hashing import HASH_SPACE_SIZE, murmur3_32, utf16_order, utf8
+from engine.hashing import HASH_SPACE_SIZE, murmur3_32, utf8, utf16_order
 from engine.ranges import HashRange
 from engine.ring import Arc, Hit, Ring
 
@@ -52,10 +52,12 @@ class FailoverRing:
     separator**. A point that two consumers claim belongs to the **later** one: Pulsar puts into a map and overwrites.
     A hash belongs to the smallest point that is not smaller, past the last point to the first one.
 
+    Hashes are 0 .. ``space`` - 1; a power of two below Pulsar's keeps the low bits only, which makes points meet.
+
     Building is O(n log n) for n = 100 x names, a look-up O(log n).
     """
 
-    __slots__ = ("_claim_order", "_claim_values", "_lookup", "_shares", "names", "owners", "points")
+    __slots__ = ("_claim_order", "_claim_values", "_lookup", "_shares", "names", "owners", "points", "space")
 
     names: tuple[str, ...]
     """The cohort's names in sorted order; an owner index counts in here."""
@@ -64,15 +66,17 @@ class FailoverRing:
     owners: NDArray[np.int64]
     """The owner index of each point, parallel to ``points``; read-only."""
 
-    def __init__(self, names: tuple[str, ...]) -> None:
+    def __init__(self, names: tuple[str, ...], space: int = HASH_SPACE_SIZE) -> None:
         assert names, "a ring needs at least one consumer"
+        assert 0 < space <= HASH_SPACE_SIZE and space & (space - 1) == 0, f"{space} is no power of two up to 2^31"
         hashes = [mmh3.hash(name + suffix, 0, False) for name in map(utf8, names) for suffix in _SUFFIXES]
-        values = np.array(hashes, dtype=np.int64) & (HASH_SPACE_SIZE - 1)
+        values = np.array(hashes, dtype=np.int64) & (space - 1)
         # A stable sort keeps claimants of one point in consumer order, so the last of a run is the one that owns it.
         order = np.argsort(values, kind="stable")
         values = values[order]
         last_of_run = np.append(values[1:] != values[:-1], True)
         self.names = names
+        self.space = space
         self.points = values[last_of_run]
         self.owners = order[last_of_run] // POINTS_PER_CONSUMER
         self._claim_values = values
@@ -130,23 +134,20 @@ class FailoverRing:
     def shares(self) -> tuple[float, ...]:
         """The share of the hash space of each consumer, by index; the sum is 1."""
         if self._shares is None:
-            widths = np.diff(self.points, prepend=self.points[-1] - HASH_SPACE_SIZE)
+            widths = np.diff(self.points, prepend=self.points[-1] - self.space)
             sizes = np.bincount(self.owners, weights=widths, minlength=len(self.names))
-            self._shares = tuple((sizes / HASH_SPACE_SIZE).tolist())
+            self._shares = tuple((sizes / self.space).tolist())
         return self._shares
 
     def arcs(self) -> tuple[Arc[int], ...]:
         """The hash space from 0 on as neighbouring ranges with their owner index; equal neighbours are joined.
 
-        The part past the last point belongs to the owner of the first one and is an arc of its own.
+        What lies past the last point belongs to the owner of the first point.
         """
-        ends = np.append(self.points, HASH_SPACE_SIZE - 1)
-        owners = np.append(self.owners, self.owners[0])
+        ends, owners = self.points, self.owners
+        if ends[-1] < self.space - 1:
+            ends, owners = np.append(ends, self.space - 1), np.append(owners, owners[0])
         last = np.append(owners[1:] != owners[:-1], True)
-        if self.points[-1] == HASH_SPACE_SIZE - 1:
-            last = last[:-1]
-            last[-1] = True
-            ends, owners = ends[:-1], owners[:-1]
         start = 0
         found: list[Arc[int]] = []
         for end, owner in zip(ends[last].tolist(), owners[last].tolist(), strict=True):
@@ -178,8 +179,8 @@ def incremental_ring(
 ) -> Ring[Consumer]:
     """An empty ring of Failover's rules that takes joins and leaves of consumers of **one** priority level.
 
-    Equal names rank as they joined. It answers like a ``FailoverRing`` built anew, at O(log n) per changed point instead
-    of hashing all names again.
+    Equal names rank as they joined. It answers like a ``FailoverRing`` built anew, at O(log n) per changed point, where
+    Pulsar hashes all names again for every topic and every change.
     """
     return Ring(
         lambda consumer: points_of(consumer.name), order=lambda consumer: utf16_order(consumer.name), space=space

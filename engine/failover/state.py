@@ -64,8 +64,8 @@ class PendingRead:
 class DispatcherState:
     """Everything one dispatcher knows.
 
-    ``connections`` stand in the order the last choice left them. ``permits``: by consumer id, how many entries that client
-    still asks for. ``handover_due_ms`` is set while a hand-over task waits.
+    ``connections`` stand in the order the last choice left them. ``permits`` is, by consumer id, how many entries that
+    client still asks for. ``handover_due_ms`` is set while a hand-over task waits.
     """
 
     terms: Terms
