@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from engine.bundles.plan import SplitWarning
+from engine.errors import Rejection
 from engine.failover.explain import FailoverExplanation
 from engine.views.model import RuleInForce
 
@@ -28,31 +30,28 @@ class SplitPiece:
 
 
 @dataclass(frozen=True, slots=True)
-class SplitWarning:
-    """Something odd about a split: ``code`` is a stable word, ``text`` a sentence, ``values`` the numbers in it."""
-
-    code: str
-    text: str
-    values: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class SplitOption:
     """One algorithm's answer for one bundle.
 
-    ``cuts`` and ``pieces`` are empty when nothing would be split; ``refusal`` then says why, ``refusal_error`` is
-    Pulsar's name for it and ``status`` the HTTP status the request gets (204 without a change is possible, 0: never
-    answered). ``admin_line`` is the exact request to a broker, ``command_text`` the line that makes it in the model.
+    ``cuts`` are its boundaries (twins included), ``pieces`` what they would leave, empty when nothing would be split.
+    ``refusal`` is what a broker with the settings in force answers to the request by name, None when it takes it; an
+    algorithm can have both pieces and a refusal. ``status`` is the HTTP status of the request, None for one that is
+    never answered, and 204 may come without any change. ``as_proposed`` marks the rule of the first PIP-169 text, which
+    no Pulsar has. ``positions`` are those assumed for ``specified_positions_divide``, ``positions_from`` says whence.
+    ``admin_line`` is a ``pulsar-admin`` line that makes these very cuts, ``command_text`` the line that makes them in
+    the model; both are empty where there is nothing to make.
     """
 
     algorithm: str
     is_default: bool
+    as_proposed: bool
     cuts: tuple[int, ...]
     pieces: tuple[SplitPiece, ...]
-    refusal: str
-    refusal_error: str
-    status: int
+    refusal: Rejection | None
+    status: int | None
     warnings: tuple[SplitWarning, ...]
+    positions: tuple[int, ...]
+    positions_from: str
     admin_line: str
     command_text: str
 
@@ -72,7 +71,7 @@ class SplitPreviewView:
     """All algorithms side by side for one bundle, and where its topics stand between ``lower`` and ``upper``.
 
     ``topic_names``, ``topic_hashes`` and ``topic_msgs_per_sec`` run in parallel, ascending by hash. ``problem`` is set
-    (and ``options`` empty) when the bundle cannot be looked at: no such namespace, or no such bundle.
+    (and ``options`` empty) when the bundle cannot be looked at: no such namespace, or no such bundle now.
     """
 
     namespace: str
@@ -86,7 +85,7 @@ class SplitPreviewView:
     topic_names: tuple[str, ...]
     topic_hashes: tuple[int, ...]
     topic_msgs_per_sec: tuple[float, ...]
-    problem: str = ""
+    problem: Rejection | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What a person should know about the shown subscription before believing a number: one sentence each, with a stable code."""
+"""What to know about the shown subscription before believing a number: one sentence each, with a stable code."""
 
 from __future__ import annotations
 

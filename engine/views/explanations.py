@@ -1,0 +1,128 @@
+"""Where a topic goes, and why: the active consumer by the rule in force and by the other one, and its bundle."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from engine.bundles.boundaries import BundleRange, NamespaceBundles
+from engine.cluster.state import ClusterState
+from engine.errors import Rejection
+from engine.failover.explain import FailoverExplanation, explain_choice
+from engine.hashing import crc32_hash
+from engine.names import TopicName, parse_topic_name, partition_index
+from engine.views.details import TopicExplanation
+from engine.views.slice import NO_LOAD, Slice
+
+CANDIDATES_SHOWN = 4
+
+
+def explain_topic(now: Slice, text: str) -> TopicExplanation | Rejection:
+    """Explain one partition of a slice; ``text`` is its name or enough of it.
+
+    Understood, in this order: a full name; a partitioned topic of one partition; a short form as Pulsar reads it
+    (``x``, ``tenant/ns/x``); a local name of any namespace; a part that occurs in one name only. Else a ``Rejection``
+    that names the nearest topics. O(t) for the search, O(n log n) for the choice.
+    """
+    found = resolve_topic(now, text)
+    if isinstance(found, Rejection):
+        return found
+    name, matched = found
+    namespace = namespace_of(name)
+    load = now.state.loads.get(name, NO_LOAD)
+    bundle_hash = crc32_hash(name)
+    flag = now.state.settings.activeConsumerFailoverConsistentHashing
+    return TopicExplanation(
+        topic=name,
+        matched=matched,
+        subscription=now.subscription.key,
+        rule=now.rule,
+        why=_explain(now, name, consistent_hashing=flag),
+        other=_explain(now, name, consistent_hashing=not flag),
+        flag_known=now.behaviour.knows_failover_consistent_hashing,
+        namespace=namespace,
+        bundle=bundle_text(now.state, namespace, bundle_hash),
+        bundle_hash=bundle_hash,
+        msgs_per_sec=load.msg_rate_in + load.msg_rate_out,
+        bytes_per_sec=load.throughput_in_bytes_per_sec + load.throughput_out_bytes_per_sec,
+        unacked_messages=load.unacked_messages,
+        backlog_entries=load.backlog_entries,
+    )
+
+
+def resolve_topic(now: Slice, text: str) -> tuple[str, str] | Rejection:
+    """The partition name a text means, and how it was understood (see ``TopicExplanation.matched``)."""
+    wanted = text.strip()
+    if not wanted:
+        return Rejection("NotFound", "name a topic", "topic", 404)
+    if wanted in now.topics.position:
+        return wanted, "name"
+    parsed = parse_topic_name(wanted)
+    complete = parsed.complete if isinstance(parsed, TopicName) else wanted
+    for candidate, matched in ((complete, "name"), (f"{complete}-partition-0", "topic")):
+        if candidate in now.topics.position:
+            if matched == "topic" and len(_partitions_of(now, complete)) > 1:
+                return _ambiguous(text, _partitions_of(now, complete), "has several partitions")
+            return candidate, matched
+    by_local = [name for name in now.topics.names if _local(name) in (wanted, f"{wanted}-partition-0")]
+    if len(by_local) == 1 and len(_partitions_of(now, by_local[0].removesuffix("-partition-0"))) <= 1:
+        return by_local[0], "local name"
+    if by_local:
+        several = by_local if len(by_local) > 1 else _partitions_of(now, by_local[0].removesuffix("-partition-0"))
+        return _ambiguous(text, several, "is not one topic")
+    with_part = [name for name in now.topics.names if wanted in name]
+    if len(with_part) == 1:
+        return with_part[0], "part"
+    if with_part:
+        return _ambiguous(text, with_part, f"occurs in {len(with_part)} names")
+    return _unknown(now, text, wanted)
+
+
+def _partitions_of(now: Slice, topic: str) -> list[str]:
+    prefix = f"{topic}-partition-"
+    return [name for name in now.topics.names if name.startswith(prefix)]
+
+
+def _ambiguous(text: str, names: list[str], what: str) -> Rejection:
+    shown = ", ".join(names[:CANDIDATES_SHOWN])
+    more = f" and {len(names) - CANDIDATES_SHOWN} more" if len(names) > CANDIDATES_SHOWN else ""
+    return Rejection("Ambiguous", f"{text!r} {what}: {shown}{more}", "topic", 404)
+
+
+def _unknown(now: Slice, text: str, wanted: str) -> Rejection:
+    locals_ = {_local(name): name for name in now.topics.names}
+    near = get_close_matches(wanted.rpartition("/")[2], locals_, n=CANDIDATES_SHOWN, cutoff=0.6)
+    hint = f"; did you mean {', '.join(locals_[local] for local in near)}?" if near else ""
+    if not now.topics.names:
+        hint = ": it has no topics"
+    return Rejection(
+        "NotFound", f"no topic {text!r} in subscription {now.subscription.key!r}{hint}", field="topic", status=404
+    )
+
+
+def _local(name: str) -> str:
+    return name.rpartition("/")[2]
+
+
+def _explain(now: Slice, name: str, *, consistent_hashing: bool) -> FailoverExplanation | None:
+    return explain_choice(
+        now.subscription.consumers,
+        name,
+        partition_index(name),
+        consistent_hashing=consistent_hashing,
+        behaviour=now.behaviour,
+    )
+
+
+def namespace_of(topic: str) -> str:
+    """``tenant/namespace`` of a topic, "" for a name Pulsar refuses."""
+    parsed = parse_topic_name(topic)
+    return parsed.namespace if isinstance(parsed, TopicName) else ""
+
+
+def bundle_text(state: ClusterState, namespace: str, bundle_hash: int) -> str:
+    """The range text of the bundle that holds a hash; "" where the namespace is unknown or no bundle holds it."""
+    seen = state.namespaces.get(namespace)
+    if seen is None:
+        return ""
+    found = NamespaceBundles(namespace, seen.boundaries).find(bundle_hash)
+    return str(found) if isinstance(found, BundleRange) else ""

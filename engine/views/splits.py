@@ -1,0 +1,136 @@
+"""A split before it is made: every algorithm's cuts for one bundle, with the topics and the traffic of each piece."""
+
+from __future__ import annotations
+
+from engine.bundles.boundaries import BundleRange, NamespaceBundles, parse_range
+from engine.bundles.loads import TopicLoad
+from engine.bundles.plan import SplitPlan
+from engine.bundles.preview import SplitPreview, preview_all
+from engine.cluster.state import ClusterState
+from engine.config import SPECIFIED_POSITIONS_DIVIDE
+from engine.errors import Rejection
+from engine.views.details import SplitOption, SplitPiece, SplitPreviewView
+from engine.views.slice import NO_LOAD, behaviour_in
+from engine.views.tree import EMPTY, hashed_topics
+
+
+def split_preview(state: ClusterState, namespace: str, range_text: str) -> SplitPreviewView:
+    """All algorithms side by side; ``range_text`` may also be ``LARGEST`` or ``HOT``. O(t log t) for its topics.
+
+    A namespace or bundle that is not there gives a view with ``problem`` set.
+    """
+    seen = state.namespaces.get(namespace)
+    if seen is None:
+        return _nothing(
+            namespace, range_text, Rejection("NotFound", f"no namespace {namespace!r} here", "namespace", 404)
+        )
+    loads = topic_loads_of(state, namespace)
+    found = preview_all(
+        NamespaceBundles(namespace, seen.boundaries), range_text, loads, state.settings, behaviour_in(state)
+    )
+    if isinstance(found, Rejection):
+        return _nothing(namespace, range_text, found)
+    parent = _parent(found, range_text)
+    inside = [load for load in loads if parent.includes(load.hash)]
+    rate = sum(load.msgs_per_sec for load in inside)
+    return SplitPreviewView(
+        namespace=namespace,
+        range_text=str(parent),
+        lower=parent.lower,
+        upper=parent.upper,
+        topics=len(inside),
+        msgs_per_sec=rate,
+        bytes_per_sec=sum(load.bytes_per_sec for load in inside),
+        options=tuple(
+            _option(each, namespace, str(parent), rate, state.settings.defaultNamespaceBundleSplitAlgorithm)
+            for each in found
+        ),
+        topic_names=tuple(load.name for load in inside),
+        topic_hashes=tuple(load.hash for load in inside),
+        topic_msgs_per_sec=tuple(load.msgs_per_sec for load in inside),
+    )
+
+
+def topic_loads_of(state: ClusterState, namespace: str) -> tuple[TopicLoad, ...]:
+    """The partitions of a namespace as splits see them, ascending by hash."""
+    topics = hashed_topics(state).get(namespace, EMPTY)
+    loads = []
+    for name, at in zip(topics.names, topics.hashes, strict=True):
+        load = state.loads.get(name, NO_LOAD)
+        loads.append(
+            TopicLoad(
+                name,
+                at,
+                load.msg_rate_in,
+                load.msg_rate_out,
+                load.throughput_in_bytes_per_sec,
+                load.throughput_out_bytes_per_sec,
+                has_stats=name in state.loads,
+            )
+        )
+    return tuple(loads)
+
+
+def _parent(found: tuple[SplitPreview, ...], range_text: str) -> BundleRange:
+    """The bundle the plans speak of: they know it also where the text was LARGEST or HOT."""
+    for line in found:
+        if isinstance(line.plan, SplitPlan):
+            return line.plan.parent
+    parsed = parse_range(range_text)
+    assert isinstance(parsed, BundleRange), f"{range_text!r} was previewed, so it is a range"
+    return parsed
+
+
+def _option(line: SplitPreview, namespace: str, range_text: str, rate: float, default: str) -> SplitOption:
+    plan = line.plan
+    refused = isinstance(plan, Rejection)
+    cuts = () if isinstance(plan, Rejection) else plan.cuts or ()
+    makes = not refused and bool(line.command)
+    by_name = line.refusal is None and not line.as_proposed
+    return SplitOption(
+        algorithm=line.algorithm,
+        is_default=line.algorithm == default and not line.as_proposed,
+        as_proposed=line.as_proposed,
+        cuts=cuts,
+        pieces=() if isinstance(plan, Rejection) else _pieces(plan, rate),
+        refusal=plan if isinstance(plan, Rejection) else line.refusal,
+        status=_status(line),
+        warnings=() if isinstance(plan, Rejection) else plan.warnings,
+        positions=() if isinstance(plan, Rejection) else plan.positions,
+        positions_from=line.positions_from,
+        admin_line=line.command,
+        command_text=_command_text(namespace, range_text, line.algorithm, cuts, by_name=by_name) if makes else "",
+    )
+
+
+def _status(line: SplitPreview) -> int | None:
+    if line.refusal is not None:
+        return line.refusal.status
+    return line.plan.status
+
+
+def _pieces(plan: SplitPlan, rate: float) -> tuple[SplitPiece, ...]:
+    return tuple(
+        SplitPiece(
+            range_text=str(child.bundle),
+            lower=child.bundle.lower,
+            upper=child.bundle.upper,
+            topics=len(child.topics),
+            msgs_per_sec=child.msgs_per_sec,
+            bytes_per_sec=child.bytes_per_sec,
+            rate_share=child.msgs_per_sec / rate if rate > 0 else 0.0,
+        )
+        for child in plan.children
+    )
+
+
+def _command_text(namespace: str, range_text: str, algorithm: str, cuts: tuple[int, ...], *, by_name: bool) -> str:
+    """The split as a command of the model; cuts that no request by name makes are handed over as positions."""
+    if by_name and algorithm != SPECIFIED_POSITIONS_DIVIDE:
+        return f"split {namespace} {range_text} {algorithm}"
+    positions = " ".join(str(cut) for cut in sorted(set(cuts)))
+    return f"split {namespace} {range_text} {SPECIFIED_POSITIONS_DIVIDE} {positions}"
+
+
+def _nothing(namespace: str, range_text: str, problem: Rejection) -> SplitPreviewView:
+    return SplitPreviewView(namespace, range_text, 0, 0, 0, 0.0, 0.0, (), (), (), (), problem)
