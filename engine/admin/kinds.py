@@ -1,0 +1,130 @@
+"""Which broker answer a text is, told by its content; its name helps only where the content cannot."""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from typing import Final
+
+import msgspec
+
+from engine.admin.text import plain_json
+from engine.config import DEFAULTS
+
+_RANGE: Final = re.compile(r"0x[0-9a-fA-F]{8}_0x[0-9a-fA-F]{8}")
+_FULL_BUNDLE: Final = re.compile(r"[^/]+/[^/]+/0x[0-9a-fA-F]{8}_0x[0-9a-fA-F]{8}")
+_RAW_OBJECT: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+class AnswerKind(Enum):
+    """The answers that are told apart. ``MANY`` is an object of name -> answer; ``OTHER`` is JSON of no known form."""
+
+    TOPIC_STATS = "topic-stats"
+    PARTITIONED_STATS = "partitioned-stats"
+    NAMED_STATS = "named-stats"
+    BROKER_STATS_TOPICS = "broker-stats-topics"
+    BUNDLES = "bundles"
+    POLICIES = "policies"
+    HASH_POSITIONS = "topicHashPositions"
+    TOPIC_LIST = "topic-list"
+    RUNTIME_CONFIGURATION = "runtime-configuration"
+    LOAD_REPORT = "load-report"
+    LOOKUP = "lookup"
+    OWNED_NAMESPACES = "ownedNamespaces"
+    INTERNAL_STATS = "internalStats"
+    ERROR = "error"
+    SCENARIO = "scenario"
+    MANY = "many"
+    NO_JSON = "no-json"
+    OTHER = "other"
+
+
+# Members that only one kind of answer has, most telling first; a kind is taken when all of its members are there.
+_SIGNS: Final[tuple[tuple[AnswerKind, tuple[str, ...]], ...]] = (
+    (AnswerKind.SCENARIO, ("scenario", "steps")),
+    (AnswerKind.SCENARIO, ("steps", "broker_settings")),
+    (AnswerKind.BUNDLES, ("boundaries",)),
+    (AnswerKind.HASH_POSITIONS, ("topicHashPositions",)),
+    (AnswerKind.LOAD_REPORT, ("loadReportType",)),
+    (AnswerKind.LOAD_REPORT, ("pulsarServiceUrl",)),
+    (AnswerKind.LOAD_REPORT, ("systemResourceUsage",)),
+    (AnswerKind.POLICIES, ("bundles", "replication_clusters")),
+    (AnswerKind.POLICIES, ("bundles", "auth_policies")),
+    (AnswerKind.INTERNAL_STATS, ("entriesAddedCounter",)),
+    (AnswerKind.LOOKUP, ("brokerUrl",)),
+    (AnswerKind.PARTITIONED_STATS, ("partitions", "subscriptions")),
+    (AnswerKind.PARTITIONED_STATS, ("partitions", "metadata")),
+    (AnswerKind.TOPIC_STATS, ("subscriptions",)),
+    (AnswerKind.TOPIC_STATS, ("msgRateIn", "publishers")),
+)
+
+
+def recognise(name: str, data: bytes) -> AnswerKind:
+    """The kind of one answer; ``name`` is its file name. Text that is no JSON is recognised by what it begins with.
+
+    O(length), without decoding values.
+    """
+    data, _ = plain_json(data, name)
+    text = data.lstrip()
+    if text[:1] == b"[":
+        return AnswerKind.TOPIC_LIST if _is_topic_list(text) else AnswerKind.OTHER
+    if text[:1] != b"{":
+        return AnswerKind.NO_JSON
+    try:
+        members = _RAW_OBJECT.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return _by_beginning(name, text)
+    if not members:
+        return AnswerKind.BROKER_STATS_TOPICS if "broker-stats" in name else AnswerKind.OTHER
+    for kind, signs in _SIGNS:
+        if all(sign in members for sign in signs):
+            return kind
+    return _by_names(members)
+
+
+def _is_topic_list(text: bytes) -> bool:
+    try:
+        names = msgspec.json.decode(text, type=list[msgspec.Raw])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return b"persistent://" in text
+    return not names or any(b"://" in bytes(name)[:32] for name in names)
+
+
+def _by_names(members: dict[str, msgspec.Raw]) -> AnswerKind:
+    names = list(members)
+    if set(names) <= {"reason"}:
+        return AnswerKind.ERROR
+    if all(_FULL_BUNDLE.fullmatch(name) for name in names):
+        return AnswerKind.OWNED_NAMESPACES
+    if all(bytes(raw).lstrip()[:1] == b"{" for raw in members.values()):
+        if any("://" in name for name in names):
+            return AnswerKind.NAMED_STATS
+        below = [_names_below(raw) for raw in members.values()]
+        if all("/" in name for name in names) and all(all(map(_RANGE.fullmatch, inner)) for inner in below):
+            return AnswerKind.BROKER_STATS_TOPICS
+    if any(name in DEFAULTS for name in names):
+        return AnswerKind.RUNTIME_CONFIGURATION
+    inner = {recognise(name, bytes(raw)) for name, raw in members.items() if bytes(raw).lstrip()[:1] in (b"{", b"[")}
+    return AnswerKind.MANY if inner - {AnswerKind.OTHER, AnswerKind.ERROR} else AnswerKind.OTHER
+
+
+def _names_below(raw: msgspec.Raw) -> list[str]:
+    try:
+        return list(_RAW_OBJECT.decode(raw))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return []
+
+
+def _by_beginning(name: str, text: bytes) -> AnswerKind:
+    """A damaged text: good enough to salvage topics from it."""
+    head = text[:4096]
+    if re.search(rb'^\{\s*"[^"/:]+/[^"/:]+"\s*:\s*\{', head):
+        return AnswerKind.BROKER_STATS_TOPICS
+    if re.match(rb'\{\s*"(non-)?persistent://', head):
+        return AnswerKind.NAMED_STATS
+    if b'"boundaries"' in head and b'"auth_policies"' not in head:
+        return AnswerKind.BUNDLES
+    if re.match(rb'\{\s*"msgRateIn"', head):
+        partitioned = "partitioned" in name or b'"partitions"' in text
+        return AnswerKind.PARTITIONED_STATS if partitioned else AnswerKind.TOPIC_STATS
+    return AnswerKind.NO_JSON

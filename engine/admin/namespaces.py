@@ -1,0 +1,148 @@
+"""Answers about namespaces and the broker itself: bundles, policies, hash positions, lists, settings, load reports."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from itertools import pairwise
+from typing import Final
+
+import msgspec
+
+from engine.admin.facts import BundleList, Decoded, HashPositions, LoadReport, RuntimeConfiguration
+from engine.admin.text import child, malformed, plain_json, raw_list, raw_object, value_problem
+from engine.admin.wire import BundlesWire, HashPositionsWire
+from engine.config import DEFAULTS, BrokerSettings
+from engine.errors import Problem, Rejection
+
+_BUNDLES: Final = msgspec.json.Decoder(BundlesWire)
+_POSITIONS: Final = msgspec.json.Decoder(HashPositionsWire)
+_HEX: Final = re.compile(r"0x[0-9a-fA-F]{1,8}")
+_EMPTY: Final = BundleList(())
+
+
+def decode_bundles(data: bytes, source: str = "", path: str = "$") -> Decoded[BundleList]:
+    """``GET /admin/v2/namespaces/{tenant}/{namespace}/bundles``: ``{"boundaries": […], "numBundles": n}``.
+
+    A list that no namespace can have (not ascending, a number missing, a wrong count) is kept as far as its numbers
+    can be read, with a problem; without readable numbers the list is empty.
+    """
+    data, told = plain_json(data, source)
+    try:
+        wire = _BUNDLES.decode(data)
+    except msgspec.ValidationError as fault:
+        return Decoded(_EMPTY, (*told, value_problem(source, path, fault)), 1)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
+        return Decoded(_EMPTY, (*told, malformed(data, source, fault, path)), 1)
+    problems = list(told)
+    numbers: list[int] = []
+    where = child(path, "boundaries")
+    for index, text in enumerate(wire.boundaries):
+        if _HEX.fullmatch(text):
+            numbers.append(int(text, 16))
+        else:
+            reason = f"{text!r} is no boundary; it should look like 0x40000000"
+            problems.append(Problem(source, f"{where}[{index}]", reason, "record the answer again"))
+    if len(numbers) != len(wire.boundaries):
+        return Decoded(_EMPTY, tuple(problems), 1)
+    if len(numbers) < 2:
+        problems.append(Problem(source, where, "a namespace has at least two boundaries", "record the answer again"))
+    if any(lower >= upper for lower, upper in pairwise(numbers)):
+        problems.append(Problem(source, where, "boundaries do not ascend", "record the answer again"))
+    if wire.numBundles is not None and wire.numBundles != len(numbers) - 1:
+        reason = f"says {wire.numBundles} bundles, but {len(numbers)} boundaries make {len(numbers) - 1}"
+        problems.append(Problem(source, child(path, "numBundles"), reason, "record the answer again"))
+    return Decoded(BundleList(tuple(numbers)), tuple(problems))
+
+
+def decode_policies(data: bytes, source: str = "") -> Decoded[BundleList]:
+    """``GET /admin/v2/namespaces/{tenant}/{namespace}``: only the member ``bundles`` is read."""
+    data, told = plain_json(data, source)
+    members, problems = raw_object(data, source)
+    if not members:
+        return Decoded(_EMPTY, told + problems, 1)
+    raw = members.get("bundles")
+    if raw is None or bytes(raw).strip() == b"null":
+        missing = Problem(source, "$.bundles", "the policies name no bundles", "ask …/bundles instead")
+        return Decoded(_EMPTY, (*told, *problems, missing))
+    inner = decode_bundles(bytes(raw), source, "$.bundles")
+    return Decoded(inner.good, told + problems + inner.problems, inner.set_aside)
+
+
+def decode_hash_positions(data: bytes, source: str = "") -> Decoded[HashPositions | None]:
+    """``GET …/{bundle}/topicHashPositions`` (PIP-143): decimal CRC-32 positions by full topic name."""
+    data, told = plain_json(data, source)
+    try:
+        wire = _POSITIONS.decode(data)
+    except msgspec.ValidationError as fault:
+        return Decoded(None, (*told, value_problem(source, "$", fault)), 1)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
+        return Decoded(None, (*told, malformed(data, source, fault)), 1)
+    return Decoded(HashPositions(wire.namespace, wire.bundle, wire.topicHashPositions), told)
+
+
+def decode_topic_list(data: bytes, source: str = "") -> Decoded[tuple[str, ...]]:
+    """``GET /admin/v2/{domain}/{tenant}/{namespace}``: full topic names, each partition by itself, in listing order."""
+    data, told = plain_json(data, source)
+    items, problems = raw_list(data, source)
+    good: list[str] = []
+    found: list[Problem] = [*told, *problems]
+    for index, raw in enumerate(items):
+        try:
+            good.append(msgspec.json.decode(raw, type=str))
+        except (msgspec.ValidationError, UnicodeDecodeError):
+            found.append(Problem(source, f"$[{index}]", "is no topic name", "this one is set aside; the rest is kept"))
+    return Decoded(tuple(good), tuple(found), len(items) - len(good))
+
+
+def decode_runtime_configuration(data: bytes, source: str = "") -> Decoded[RuntimeConfiguration | None]:
+    """``GET /admin/v2/brokers/configuration/runtime``: an object of texts; settings not known here are counted."""
+    data, told = plain_json(data, source)
+    members, problems = raw_object(data, source)
+    if not members:
+        return Decoded(None, told + problems, 1)
+    found: list[Problem] = [*told, *problems]
+    settings, named, others = BrokerSettings(), [], 0
+    for name, raw in members.items():
+        if name not in DEFAULTS:
+            others += 1
+            continue
+        changed = _with_setting(settings, name, raw)
+        if isinstance(changed, Rejection):
+            found.append(Problem(source, child("$", name), changed.message, "the default is taken for it"))
+        else:
+            settings = changed
+            named.append(name)
+    return Decoded(RuntimeConfiguration(settings, tuple(named), others), tuple(found))
+
+
+def _with_setting(settings: BrokerSettings, name: str, raw: msgspec.Raw) -> BrokerSettings | Rejection:
+    try:
+        value = msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return Rejection("IllegalArgumentException", "cannot be read", field=name)
+    if isinstance(value, list) and isinstance(DEFAULTS[name], tuple):
+        return replace(settings, **{name: tuple(str(part) for part in value)})  # type: ignore[arg-type]
+    text = {True: "true", False: "false"}.get(value) if isinstance(value, bool) else str(value)
+    # Java prints a list as [a, b].
+    return settings.with_setting(name, str(text).strip("[]") if isinstance(DEFAULTS[name], tuple) else str(text))
+
+
+class _LoadReportWire(msgspec.Struct):
+    brokerVersionString: str | None = None
+    lastStats: dict[str, msgspec.Raw] | None = None
+    bundleStats: dict[str, msgspec.Raw] | None = None
+    bundles: list[str] | None = None
+
+
+def decode_load_report(data: bytes, source: str = "") -> Decoded[LoadReport | None]:
+    """``GET /admin/v2/broker-stats/load-report``: the release and the bundles it tells about."""
+    data, told = plain_json(data, source)
+    try:
+        wire = msgspec.json.decode(data, type=_LoadReportWire)
+    except msgspec.ValidationError as fault:
+        return Decoded(None, (*told, value_problem(source, "$", fault)), 1)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
+        return Decoded(None, (*told, malformed(data, source, fault)), 1)
+    names = [*(wire.lastStats or ()), *(wire.bundleStats or ()), *(wire.bundles or ())]
+    return Decoded(LoadReport(wire.brokerVersionString or "", tuple(dict.fromkeys(names))), told)

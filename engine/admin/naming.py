@@ -1,0 +1,128 @@
+"""Which topic or namespace an answer is about, where the answer itself does not say it.
+
+A recording's ``scenario.json`` says it best; then the file name; then the neighbours in the folder.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import unquote
+
+import msgspec
+
+from engine.admin.requests import AdminRequest, parse_request
+from engine.config import DEFAULTS, BrokerSettings
+from engine.errors import Rejection
+from engine.names import TopicName, parse_topic_name
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioFacts:
+    """From a scenario.json: the release, the settings it names on top of the defaults, file name -> request."""
+
+    version: str | None = None
+    settings: BrokerSettings | None = None
+    requests: Mapping[str, AdminRequest] = field(default_factory=dict)
+
+
+def scenario_facts(data: bytes) -> ScenarioFacts:
+    """Read what helps from a scenario.json; nothing in it has to be there, and wrong kinds are passed over."""
+    try:
+        scenario = msgspec.json.decode(data) if data else None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        scenario = None
+    if not isinstance(scenario, dict):
+        return ScenarioFacts()
+    version = scenario.get("pulsar_version")
+    requests = {
+        str(answer["file"]): parse_request(str(answer["request"]))
+        for step in _dicts(scenario.get("steps"))
+        for answer in _dicts(step.get("answers"))
+        if "file" in answer and "request" in answer
+    }
+    settings = settings_of(scenario.get("broker_settings"))
+    return ScenarioFacts(str(version) if version else None, settings, requests)
+
+
+def settings_of(named: object) -> BrokerSettings | None:
+    """The defaults with the known ones of ``named`` set; None when that is no object."""
+    if not isinstance(named, dict):
+        return None
+    settings = BrokerSettings()
+    for name, value in named.items():
+        if name in DEFAULTS:
+            changed = settings.with_setting(name, str(value).lower() if isinstance(value, bool) else str(value))
+            settings = settings if isinstance(changed, Rejection) else changed
+    return settings
+
+
+def _dicts(items: object) -> list[dict[str, Any]]:
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """Finds names for answers that have none."""
+
+    requests: Mapping[str, AdminRequest]
+    known: tuple[TopicName, ...]
+
+    def topic(self, file_name: str) -> str | None:
+        """The full name of the topic whose statistics are in a file."""
+        request = self.requests.get(file_name)
+        if request is not None and request.topic:
+            return request.topic
+        stem = unquote(_stem(file_name))
+        if "://" in stem:
+            stem = stem[max(stem.find("non-persistent://"), 0) :] if "non-persistent://" in stem else stem
+            stem = stem[stem.find("persistent://") :] if not stem.startswith("non-") else stem
+            name = parse_topic_name(stem.removesuffix("-stats"))
+            return None if isinstance(name, Rejection) else name.complete
+        words = [word for word in (stem, *_tails(stem)) if word]
+        for word in words:
+            found = {name.complete for name in self.known if name.local_name == word}
+            found |= {name.complete for name in self.known if name.local_name.endswith("-" + word) and "-" in word}
+            if found:
+                return found.pop() if len(found) == 1 else None
+        return None
+
+    def namespace(self, file_name: str) -> str | None:
+        """The namespace whose bundles are in a file."""
+        request = self.requests.get(file_name)
+        if request is not None and request.namespace:
+            return request.namespace
+        stem = unquote(_stem(file_name))
+        namespaces = {name.namespace for name in self.known}
+        named = {
+            space
+            for space in namespaces
+            if space in stem or re.search(rf"(^|[-_.]){re.escape(_last(space))}[-_.]", stem)
+        }
+        for candidates in (named, namespaces):
+            if len(candidates) == 1:
+                return next(iter(candidates))
+        return None
+
+
+def _last(namespace: str) -> str:
+    return namespace.rpartition("/")[2]
+
+
+def _stem(file_name: str) -> str:
+    name = file_name.rpartition("/")[2]
+    return re.sub(r"^\d+-", "", name.removesuffix(".gz").removesuffix(".json"))
+
+
+def _tails(stem: str) -> Iterable[str]:
+    for lead in ("stats-", "topic-stats-", "stats_", "topic-"):
+        if stem.startswith(lead):
+            yield stem[len(lead) :]
+
+
+def naming_of(requests: Mapping[str, AdminRequest], known: Iterable[str]) -> Naming:
+    """A ``Naming`` over the topics that other answers of a folder name."""
+    names = [parse_topic_name(name) for name in sorted(known)]
+    return Naming(requests, tuple(name for name in names if isinstance(name, TopicName)))

@@ -1,0 +1,81 @@
+"""Admin requests as a recording names them: what was asked, about which topic, namespace or bundle."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import parse_qsl, unquote
+
+_DOMAINS = ("persistent", "non-persistent")
+
+
+@dataclass(frozen=True, slots=True)
+class AdminRequest:
+    """One request. ``what`` names the resource (``stats``, ``bundles``, ``split`` …), "" if unknown.
+
+    ``topic`` is a full name, ``namespace`` is ``tenant/namespace``, ``bundle`` the range text or ``LARGEST``/``HOT``.
+    """
+
+    method: str
+    what: str
+    topic: str = ""
+    namespace: str = ""
+    bundle: str = ""
+    query: Mapping[str, str] = field(default_factory=dict)
+
+
+def parse_request(text: str) -> AdminRequest:
+    """Read ``GET /admin/v2/persistent/t/n/x/stats``; what is not known here has ``what == ""``.
+
+    >>> parse_request("GET /admin/v2/persistent/t/n/a%2Fb/stats").topic
+    'persistent://t/n/a/b'
+    >>> parse_request("PUT /admin/v2/namespaces/t/n/LARGEST/split?splitAlgorithmName=x").bundle
+    'LARGEST'
+    """
+    method, _, target = text.strip().partition(" ")
+    if not target:
+        method, target = "GET", method
+    path, _, query_text = target.partition("?")
+    query = dict(parse_qsl(query_text, keep_blank_values=True))
+    parts = [unquote(part) for part in path.strip("/").split("/")]
+    match parts:
+        case ["admin", "v2", "namespaces", tenant, name, *rest]:
+            return _about_namespace(method, f"{tenant}/{name}", rest, query)
+        case ["admin", "v2", domain, tenant, name, *rest] if domain in _DOMAINS:
+            return _about_topics(method, domain, f"{tenant}/{name}", rest, query)
+        case ["admin", "v2", "broker-stats", "topics" | "destinations"]:
+            return AdminRequest(method, "broker-stats-topics", query=query)
+        case ["admin", "v2", "broker-stats", what]:
+            return AdminRequest(method, what, query=query)
+        case ["admin", "v2", "brokers", "configuration", "runtime"]:
+            return AdminRequest(method, "runtime-configuration", query=query)
+        case ["lookup", "v2", "topic", domain, tenant, name, topic, *rest]:
+            full = f"{domain}://{tenant}/{name}/{topic}"
+            return AdminRequest(method, "lookup-bundle" if rest == ["bundle"] else "lookup", full, f"{tenant}/{name}")
+    return AdminRequest(method, "", query=query)
+
+
+def _about_namespace(method: str, namespace: str, rest: list[str], query: Mapping[str, str]) -> AdminRequest:
+    match rest:
+        case []:
+            return AdminRequest(method, "policies" if method == "GET" else "namespace", "", namespace, "", query)
+        case ["bundles"]:
+            return AdminRequest(method, "bundles", "", namespace, "", query)
+        case [bundle, "split" | "unload" | "topicHashPositions" as what]:
+            return AdminRequest(method, what, "", namespace, bundle, query)
+    return AdminRequest(method, "", "", namespace, "", query)
+
+
+def _about_topics(method: str, domain: str, namespace: str, rest: list[str], query: Mapping[str, str]) -> AdminRequest:
+    match rest:
+        case []:
+            return AdminRequest(method, "topic-list", "", namespace, query.get("bundle", ""), query)
+        case ["partitioned"] if method == "GET":
+            return AdminRequest(method, "partitioned-list", "", namespace, "", query)
+        case [bundle] if method == "GET" and bundle.startswith("0x"):
+            return AdminRequest(method, "topic-list", "", namespace, bundle, query)
+        case [topic]:
+            return AdminRequest(method, "topic", f"{domain}://{namespace}/{topic}", namespace, "", query)
+        case [topic, ("stats" | "partitioned-stats" | "internalStats" | "partitions") as what]:
+            return AdminRequest(method, what, f"{domain}://{namespace}/{topic}", namespace, "", query)
+    return AdminRequest(method, "", "", namespace, "", query)

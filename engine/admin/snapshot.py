@@ -1,0 +1,189 @@
+"""``read_answers``: whatever lies in a folder, told apart and put together to one moment of a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from engine.admin.facts import BundleList, Counts, Decoded, Snapshot, TopicFacts
+from engine.admin.files import AnswerFile, FilesRead, read_files
+from engine.admin.kinds import AnswerKind, recognise
+from engine.admin.namespaces import (
+    decode_bundles,
+    decode_hash_positions,
+    decode_load_report,
+    decode_policies,
+    decode_runtime_configuration,
+    decode_topic_list,
+)
+from engine.admin.naming import Naming, naming_of, scenario_facts
+from engine.admin.text import plain_json, raw_object
+from engine.admin.topics import (
+    decode_broker_stats_topics,
+    decode_named_stats,
+    decode_partitioned_stats,
+    decode_topic_stats,
+)
+from engine.config import BrokerSettings
+from engine.errors import InputError, Problem
+
+STANDARD_INPUT: Final = "standard input"
+
+
+def read_answers(*sources: str | Path | bytes) -> Snapshot:
+    """Folders, files and raw answers as one ``Snapshot``; of two answers about one thing the later one counts.
+
+    Later means: later in the arguments, then in the natural order of file names (``9-…`` before ``10-…``); statistics
+    of a topic always count more than broker-stats, which lacks the active consumer. Bad input never loses good input:
+    what is wrong is in ``problems``. Raises ``InputError`` when nothing can be read at all, or when nothing in it is a
+    broker's answer. O(bytes).
+    """
+    collector = _Collector()
+    titles: list[str] = []
+    for source in sources:
+        if isinstance(source, bytes):
+            titles.append(STANDARD_INPUT)
+            collector.add(FilesRead((AnswerFile(STANDARD_INPUT, source),), (), ()))
+        else:
+            titles.append(str(source))
+            collector.add(read_files(Path(source)))
+    title = ", ".join(titles)
+    if not collector.understood:
+        problems = tuple(collector.problems)
+        raise InputError(f"{title}: none of {collector.files_read} files is an answer of a broker", problems)
+    return collector.snapshot(title)
+
+
+class _Collector:
+    """Gathers facts file by file; two passes over a folder, since some answers name what others only mean."""
+
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+        self.stats: dict[str, TopicFacts] = {}
+        self.loaded: dict[str, TopicFacts] = {}
+        self.bundle_of_topic: dict[str, str] = {}
+        self.bundles: dict[str, BundleList] = {}
+        self.known_names: set[str] = set()
+        self.settings: BrokerSettings | None = None
+        self.version: str | None = None
+        self.files_read = self.bytes_read = self.set_aside = self.superseded = self.understood = 0
+        self.passed_over = 0
+
+    def add(self, read: FilesRead) -> None:
+        self.problems += read.problems
+        self.passed_over += len(read.passed_over)
+        self.files_read += len(read.files)
+        self.bytes_read += sum(len(file.data) for file in read.files)
+        answers: list[tuple[AnswerKind, str, bytes]] = []
+        for file in read.files:
+            answers += self._opened(file)
+        scenario = next((data for kind, _, data in answers if kind is AnswerKind.SCENARIO), b"")
+        facts = scenario_facts(scenario)
+        self.version = facts.version or self.version
+        self.settings = facts.settings or self.settings
+        unnamed: list[tuple[AnswerKind, str, bytes]] = []
+        for kind, name, data in answers:
+            self.understood += kind not in (AnswerKind.OTHER, AnswerKind.NO_JSON, AnswerKind.MANY)
+            if kind in _NAMELESS:
+                unnamed.append((kind, name, data))
+            else:
+                self._take(kind, name, data)
+        known = self.known_names | self.stats.keys() | self.loaded.keys()
+        naming = naming_of(facts.requests, known)
+        for kind, name, data in unnamed:
+            self._take_nameless(kind, name, data, naming)
+
+    def _opened(self, file: AnswerFile) -> list[tuple[AnswerKind, str, bytes]]:
+        data, problems = plain_json(file.data, file.name)
+        self.problems += problems
+        kind = recognise(file.name, data)
+        if kind is AnswerKind.MANY:
+            members, more = raw_object(data, file.name)
+            self.problems += more
+            return [(recognise(name, bytes(raw)), name, bytes(raw)) for name, raw in members.items()]
+        if kind is AnswerKind.NO_JSON and data.lstrip()[:1] not in (b"", b"0"):
+            reason = "is no JSON that could be understood"
+            self.problems.append(Problem(file.name, "$", reason, "name a recorded answer of the admin interface"))
+        return [(kind, file.name, data)]
+
+    def _take(self, kind: AnswerKind, name: str, data: bytes) -> None:
+        match kind:
+            case AnswerKind.PARTITIONED_STATS:
+                self._topics(decode_partitioned_stats(data, name))
+            case AnswerKind.NAMED_STATS:
+                self._topics(decode_named_stats(data, name))
+            case AnswerKind.BROKER_STATS_TOPICS:
+                loaded = decode_broker_stats_topics(data, name)
+                self.problems += loaded.problems
+                self.set_aside += loaded.set_aside
+                self.loaded.update(loaded.good.topics)
+                self.bundle_of_topic.update((topic, place.bundle) for topic, place in loaded.good.places.items())
+            case AnswerKind.HASH_POSITIONS:
+                positions = decode_hash_positions(data, name)
+                self.problems += positions.problems
+                self.known_names |= positions.good.positions.keys() if positions.good else set()
+            case AnswerKind.TOPIC_LIST:
+                listed = decode_topic_list(data, name)
+                self.problems += listed.problems
+                self.known_names |= set(listed.good)
+            case AnswerKind.RUNTIME_CONFIGURATION:
+                configured = decode_runtime_configuration(data, name)
+                self.problems += configured.problems
+                self.settings = configured.good.settings if configured.good else self.settings
+            case AnswerKind.LOAD_REPORT:
+                report = decode_load_report(data, name)
+                self.problems += report.problems
+                self.version = self.version or (report.good.broker_version or None if report.good else None)
+
+    def _topics(self, decoded: Decoded[dict[str, TopicFacts]]) -> None:
+        self.problems += decoded.problems
+        self.set_aside += decoded.set_aside
+        self.superseded += len(self.stats.keys() & decoded.good.keys())
+        self.stats.update(decoded.good)
+
+    def _take_nameless(self, kind: AnswerKind, name: str, data: bytes, naming: Naming) -> None:
+        if kind is AnswerKind.TOPIC_STATS:
+            topic = naming.topic(name)
+            if topic is None:
+                advice = "name the file like persistent%3A%2F%2Ft%2Fn%2Fx.json, or write {topic: answer}"
+                self.problems.append(Problem(name, "$", "the answer does not say which topic it is about", advice))
+                self.set_aside += 1
+                return
+            one = decode_topic_stats(data, topic, name)
+            self.problems += one.problems
+            self.set_aside += one.set_aside
+            if one.good is not None:
+                self.superseded += topic in self.stats
+                self.stats[topic] = one.good
+            return
+        decoded = decode_bundles(data, name) if kind is AnswerKind.BUNDLES else decode_policies(data, name)
+        self.problems += decoded.problems
+        if not decoded.good.boundaries:
+            return
+        namespace = naming.namespace(name)
+        if namespace is None:
+            advice = "keep it beside statistics of one namespace, or put the namespace into the file name"
+            self.problems.append(Problem(name, "$", "the answer does not say which namespace it is about", advice))
+        else:
+            self.bundles[namespace] = decoded.good
+
+    def snapshot(self, title: str) -> Snapshot:
+        topics: Mapping[str, TopicFacts] = self.loaded | self.stats
+        counts = Counts(
+            self.files_read, self.passed_over, self.bytes_read, len(topics), self.set_aside, self.superseded
+        )
+        return Snapshot(
+            title,
+            topics,
+            self.bundles,
+            self.bundle_of_topic,
+            frozenset(self.known_names),
+            self.settings,
+            self.version,
+            tuple(self.problems),
+            counts,
+        )
+
+
+_NAMELESS: Final = (AnswerKind.TOPIC_STATS, AnswerKind.BUNDLES, AnswerKind.POLICIES)

@@ -1,0 +1,248 @@
+"""From the bytes of a file to the bytes of one JSON text: gzip, byte order marks and UTF-16 undone, faults located.
+
+Nothing here knows what an answer means; it only tells where a text stops being JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from typing import Final
+
+import msgspec
+
+from engine.errors import Problem
+
+# A broker's largest answer (broker-stats of a hundred thousand topics) is below 1 GB; more is not an answer.
+MAX_TEXT_BYTES: Final = 2 * 1024**3
+_GZIP_MAGIC: Final = b"\x1f\x8b"
+_MARKS: Final = ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
+_UTF_8_MARK: Final = b"\xef\xbb\xbf"
+_OFFSET: Final = re.compile(r"\(byte (\d+)\)")
+
+
+def plain_json(data: bytes, source: str, *, limit: int = MAX_TEXT_BYTES) -> tuple[bytes, tuple[Problem, ...]]:
+    """The UTF-8 bytes of a text, out of gzip and whatever encoding a shell's redirection gave it.
+
+    Each repair is told as a ``Problem``; what could be read is returned, possibly ``b""``. O(length).
+    """
+    problems: list[Problem] = []
+    if data[:2] == _GZIP_MAGIC:
+        data, problem = _gunzip(data, source, limit)
+        problems += [problem] if problem else []
+    data, problem = _to_utf_8(data, source)
+    problems += [problem] if problem else []
+    if not data.strip() and not problems:
+        problems.append(Problem(source, "$", "the file is empty", "record the answer again"))
+    return data, tuple(problems)
+
+
+def _gunzip(data: bytes, source: str, limit: int) -> tuple[bytes, Problem | None]:
+    out = bytearray()
+    rest = data
+    while rest[:2] == _GZIP_MAGIC:
+        member = zlib.decompressobj(wbits=31)
+        try:
+            out += member.decompress(rest, limit - len(out) + 1)
+        except zlib.error as fault:
+            return bytes(out), Problem(source, "$", f"the gzip data is damaged: {fault}", "copy the file again")
+        if len(out) > limit:
+            reason = f"unpacks to more than {limit} bytes, which no broker answer is"
+            return b"", Problem(source, "$", reason, "look what this file really is")
+        if not member.eof:
+            return bytes(out), Problem(source, "$", "the gzip data stops in the middle", "copy the file again")
+        rest = member.unused_data
+    return bytes(out), None
+
+
+def _to_utf_8(data: bytes, source: str) -> tuple[bytes, Problem | None]:
+    if data.startswith(_UTF_8_MARK):
+        return data[3:], Problem(source, "$", "starts with a byte order mark; it was read without", "save without BOM")
+    encoding = next((name for mark, name in _MARKS if data.startswith(mark)), None)
+    body = data[2:] if encoding else data
+    if encoding is None and len(data) >= 4 and 0 in data[:2]:
+        encoding = "utf-16-le" if data[1] == 0 else "utf-16-be"
+    if encoding is None:
+        return data, None
+    try:
+        text = body.decode(encoding)
+    except UnicodeDecodeError as fault:
+        return b"", Problem(source, "$", f"looks like UTF-16 but is not: {fault.reason}", "save the file as UTF-8")
+    return text.encode("utf-8", "replace"), Problem(
+        source, "$", "is written in UTF-16 and was converted", "save the file as UTF-8"
+    )
+
+
+def malformed(data: bytes, source: str, fault: Exception, path: str = "$") -> Problem:
+    """A text that is no JSON, with the line and column (in characters) of the first fault, both from 1."""
+    advice = "record the answer again, whole"
+    if isinstance(fault, RecursionError):
+        return Problem(source, path, "is nested too deep to be a broker answer", "look what this file really is")
+    reason, offset = _reason(data, fault)
+    line = data.count(b"\n", 0, offset) + 1
+    column = len(data[data.rfind(b"\n", 0, offset) + 1 : offset].decode("utf-8", "replace")) + 1
+    word = data[offset : offset + 9].decode("utf-8", "replace")
+    literal = re.match(r"-?(NaN|Infinity)|nan", word)
+    if literal:
+        reason, advice = f"has {literal[0]}, which is no JSON number", "write 0.0, or record the answer again"
+    return Problem(source, path, f"is no JSON: {reason}" if not literal else reason, advice, line, column)
+
+
+def _reason(data: bytes, fault: Exception) -> tuple[str, int]:
+    if isinstance(fault, UnicodeDecodeError):
+        try:
+            data.decode()
+        except UnicodeDecodeError as whole:
+            return f"{whole.reason} (not UTF-8)", whole.start
+    text = str(fault)
+    place = _OFFSET.search(text)
+    if place is not None:
+        offset = min(int(place[1]), len(data))
+        reason = text[: place.start()].removeprefix("JSON is malformed: ").strip()
+        # msgspec points behind a literal it gave up on; the place that helps is where the literal begins.
+        while offset > 0 and data[offset - 1 : offset].isalpha() and not data[:offset].endswith(b'"'):
+            offset -= 1
+        return reason, offset
+    if "truncated" in text:
+        return "it stops in the middle", len(data)
+    return text, 0
+
+
+def value_problem(source: str, path: str, fault: Exception) -> Problem:
+    """A value of a wrong kind, from msgspec's own words (``Expected `float`, got `str` - at `$.msgRateIn` ``)."""
+    reason, _, place = str(fault).partition(" - at ")
+    inner = place.strip("`").removeprefix("$")
+    return Problem(source, path + inner, _plain(reason), "this one is set aside; the rest is kept")
+
+
+def _plain(reason: str) -> str:
+    reason = reason.replace("`", "").replace(" | null", "")
+    match = re.fullmatch(r"Expected (\w+), got (\w+)", reason)
+    if match:
+        return f"{_KINDS.get(match[1], match[1])} is expected here, not {_KINDS.get(match[2], match[2])}"
+    if reason.endswith(">= 0.0") or reason.endswith(">= 0"):
+        return "a rate or a size cannot be negative"
+    return reason
+
+
+_KINDS: Final = {
+    "float": "a number",
+    "int": "a whole number",
+    "str": "text",
+    "object": "an object",
+    "array": "a list",
+    "bool": "true or false",
+    "null": "null",
+}
+
+
+def child(path: str, key: str) -> str:
+    """The JSON path of a member: ``$.a`` for plain names, ``$["persistent://t/n/x"]`` for others.
+
+    >>> child("$", "partitions")
+    '$.partitions'
+    """
+    return f"{path}.{key}" if key.isidentifier() else f"{path}[{json.dumps(key, ensure_ascii=False)}]"
+
+
+RawObject = dict[str, msgspec.Raw]
+_RAW_OBJECT: Final = msgspec.json.Decoder(RawObject)
+_RAW_LIST: Final = msgspec.json.Decoder(list[msgspec.Raw])
+
+
+def raw_object(data: bytes | msgspec.Raw, source: str, path: str = "$") -> tuple[RawObject, tuple[Problem, ...]]:
+    """The members of one object, each still undecoded, and what is wrong with it as an object.
+
+    A name that stands there twice is a problem (the later one counts, as for Pulsar's own reader). O(length).
+    """
+    try:
+        members = _RAW_OBJECT.decode(data)
+    except msgspec.ValidationError:
+        return {}, (Problem(source, path, "an object { } is expected here", "look what this file really is"),)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
+        return {}, (malformed(bytes(data), source, fault, path),)
+    return members, tuple(
+        Problem(source, child(path, name), "stands here twice; the later one counts", "keep one of them")
+        for name in duplicate_names(bytes(data), members)
+    )
+
+
+_SPACE: Final = re.compile(rb"[\s,]*")
+_COLON: Final = re.compile(rb"\s*:\s*")
+_STRING: Final = re.compile(rb'"((?:[^"\\]|\\.)*)"')
+
+
+def duplicate_names(data: bytes, members: RawObject) -> tuple[str, ...]:
+    """Names that occur more than once in the object ``data``, whose members msgspec has split already.
+
+    Walks name by name and skips each value by comparing it with the one kept; only where a value was displaced does it
+    have to be parsed. O(length).
+    """
+    seen: set[str] = set()
+    twice: dict[str, None] = {}
+    at = data.index(b"{") + 1
+    while True:
+        gap = _SPACE.match(data, at)
+        assert gap is not None
+        name_at = _STRING.match(data, gap.end())
+        if name_at is None:
+            return tuple(twice)
+        name = name_at[1].decode() if b"\\" not in name_at[1] else str(json.loads(name_at[0]))
+        if name in seen:
+            twice[name] = None
+        seen.add(name)
+        colon = _COLON.match(data, name_at.end())
+        assert colon is not None
+        at = colon.end()
+        kept = bytes(members[name])
+        # A number can be the beginning of another number, so what follows has to end the value too.
+        if data.startswith(kept, at) and data[at + len(kept) : at + len(kept) + 1] in b",} \t\r\n":
+            at += len(kept)
+        else:
+            at = _skip_value(data, at)
+
+
+def _skip_value(data: bytes, at: int) -> int:
+    text = data[at:].decode("utf-8", "replace")
+    _, end = json.JSONDecoder().raw_decode(text)
+    return at + len(text[:end].encode())
+
+
+def raw_list(data: bytes | msgspec.Raw, source: str, path: str = "$") -> tuple[list[msgspec.Raw], tuple[Problem, ...]]:
+    """The items of one list, each still undecoded, and what is wrong with it as a list."""
+    try:
+        return _RAW_LIST.decode(data), ()
+    except msgspec.ValidationError:
+        return [], (Problem(source, path, "a list [ ] is expected here", "look what this file really is"),)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
+        return [], (malformed(bytes(data), source, fault, path),)
+
+
+# Larger texts are dumps that nobody edits by hand, and Pulsar's writer never repeats a member.
+WHOLE_CHECK_BYTES: Final = 16 * 1024**2
+
+
+def repeated_members(data: bytes | msgspec.Raw, source: str, path: str) -> tuple[Problem, ...]:
+    """Members that stand twice in one object anywhere below ``data``; the later one counts.
+
+    Decoding and writing again loses a repeated member: only where the number of names then differs does a slow reader
+    look for the place. O(length).
+    """
+    raw = bytes(data)
+    if raw.count(b'":') <= msgspec.json.encode(msgspec.json.decode(raw)).count(b'":'):
+        return ()
+    found: list[str] = []
+
+    def look(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        members = dict(pairs)
+        if len(members) != len(pairs):
+            names = [name for name, _ in pairs]
+            found.extend(name for name in members if names.count(name) > 1)
+        return members
+
+    json.loads(raw, object_pairs_hook=look)
+    return tuple(
+        Problem(source, path, f"{name!r} stands twice in one object; the later one counts", "keep one of them")
+        for name in dict.fromkeys(found)
+    )
