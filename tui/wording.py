@@ -1,0 +1,226 @@
+"""English for people: numbers, names and sentences, shared by the screen and the text printers.
+
+Values come from the engine; nothing is computed here beyond choosing units and words.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Final
+
+from rich.cells import cell_len, chop_cells
+
+from engine.views.model import ConsumerRow, DashboardView, EventLine, RuleInForce, StatusView, TableFoot
+
+FLAG: Final = "activeConsumerFailoverConsistentHashing"
+NO_NAME: Final = "(no name)"
+_ELLIPSIS: Final = "…"
+_UNITS: Final = ("", "k", "M", "G", "T", "P")
+_HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+
+
+def safe_name(name: str) -> str:
+    """A name on one line with everything visible: control, format and unassigned characters as Python escapes.
+
+    >>> safe_name("a\\nb"), safe_name("")
+    ('a\\\\nb', '(no name)')
+    """
+    if not name:
+        return NO_NAME
+    if name.isascii() and name.isprintable():
+        return name
+    return "".join(
+        char.encode("unicode_escape").decode("ascii") if unicodedata.category(char) in _HIDDEN else char
+        for char in name
+    )
+
+
+def shorten_middle(text: str, cells: int) -> str:
+    """``text`` in at most ``cells`` terminal cells; what does not fit is left out in the middle, where names differ least.
+
+    >>> shorten_middle("billing-consumer-17", 11)
+    'billi…er-17'
+    """
+    if cell_len(text) <= cells:
+        return text
+    if cells <= 1:
+        return _ELLIPSIS[:cells]
+    tail_cells = cells // 2
+    head = chop_cells(text, cells - 1 - tail_cells)[0] if cells > 2 else ""
+    tail = _last_cells(text, tail_cells)
+    return f"{head}{_ELLIPSIS}{tail}"
+
+
+def _last_cells(text: str, cells: int) -> str:
+    at = len(text)
+    room = cells
+    while at > 0 and (width := cell_len(text[at - 1])) <= room:
+        room -= width
+        at -= 1
+    return text[at:]
+
+
+def fit(text: str, cells: int) -> str:
+    """``text`` in exactly ``cells`` terminal cells: shortened in the middle or padded on the right."""
+    short = shorten_middle(text, cells)
+    return short + " " * (cells - cell_len(short))
+
+
+def percent(share: float) -> str:
+    """A fraction 0..1 as a percentage with one decimal.
+
+    >>> percent(0.1234), percent(1.0)
+    ('12.3%', '100%')
+    """
+    return "100%" if share >= 0.9995 else f"{share * 100:.1f}%"
+
+
+def quantity(value: float) -> str:
+    """A number in at most five characters: plain below 1000, then with k, M, G.
+
+    >>> [quantity(v) for v in (0, 9.46, 42.0, 999.6, 1234, 98765, 2_500_000)]
+    ['0', '9.5', '42', '1.0k', '1.2k', '98.8k', '2.5M']
+    """
+    if value < 10 and value != int(value) and round(value, 1) < 10:
+        return f"{value:.1f}"
+    unit = 0
+    while round(value) >= 1000 and unit < len(_UNITS) - 1:
+        value /= 1000
+        unit += 1
+    if unit == 0:
+        return f"{value:.0f}"
+    return f"{value:.0f}{_UNITS[unit]}" if value >= 100 else f"{value:.1f}{_UNITS[unit]}"
+
+
+def msgs_per_sec(value: float) -> str:
+    """A message rate with its unit."""
+    return f"{quantity(value)} msg/s"
+
+
+def bytes_per_sec(value: float) -> str:
+    """A throughput with its unit (1 kB is 1000 bytes)."""
+    return f"{quantity(value)}B/s"
+
+
+def counted(number: int, noun: str) -> str:
+    """``1 topic``, ``2 topics``; thousands are set apart.
+
+    >>> counted(1, "topic"), counted(12000, "bundle"), counted(2, "branch")
+    ('1 topic', '12,000 bundles', '2 branches')
+    """
+    if number == 1:
+        return f"1 {noun}"
+    plural = f"{noun}es" if noun.endswith(("s", "ch", "sh", "x")) else f"{noun}s"
+    return f"{number:,} {plural}"
+
+
+def short_topic(topic: str) -> str:
+    """A topic without the scheme that nearly all of them share."""
+    return safe_name(topic.removeprefix("persistent://"))
+
+
+def flag_text(status: StatusView) -> str:
+    """The consistent-hashing flag in few words."""
+    if not status.flag_known:
+        return "flag unknown"
+    return "flag on" if status.consistent_hashing else "flag off"
+
+
+def flag_unknown(status: StatusView) -> str:
+    """Why the flag has no effect on this release."""
+    return (
+        f"Pulsar {status.release} does not know {FLAG} and ignores it; "
+        "4.0.1, 3.3.3 and 3.0.8 were the first to. Try :pulsar 4.2.4"
+    )
+
+
+def event_effect(event: EventLine) -> str:
+    """What a step did: moves beside the least that would do, and what may be delivered twice."""
+    if event.partitions == 0 or event.kind == "open":
+        return ""
+    if event.moved == 0:
+        return "nothing moved"
+    text = f"{event.moved:,} of {counted(event.partitions, 'partition')} moved, at least {event.least:,} had to"
+    if event.unacked_at_risk:
+        text += f"; {counted(event.unacked_at_risk, 'message')} may be delivered again"
+    return text
+
+
+def event_effect_short(event: EventLine) -> str:
+    """``event_effect`` for narrow panels."""
+    if event.partitions == 0 or event.kind == "open":
+        return ""
+    if event.moved == 0:
+        return "0 moved"
+    risk = f", {quantity(event.unacked_at_risk)} at risk" if event.unacked_at_risk else ""
+    return f"{event.moved:,}/{event.partitions:,} moved (least {event.least:,}){risk}"
+
+
+def foot_text(foot: TableFoot) -> str:
+    """The line below the consumer table."""
+    if foot.consumers == 0:
+        return "nobody is connected"
+    parts = [counted(foot.partitions, "partition"), msgs_per_sec(foot.msgs_per_sec)]
+    if foot.max_over_mean_partitions:
+        parts.append(f"max/mean active {foot.max_over_mean_partitions:.2f}")
+    if foot.max_over_mean_ring_share:
+        parts.append(f"ring {foot.max_over_mean_ring_share:.2f}")
+    if foot.max_over_mean_rate:
+        parts.append(f"rate {foot.max_over_mean_rate:.2f}")
+    if foot.idle_consumers:
+        parts.append(f"{foot.idle_consumers:,} idle")
+    return " · ".join(parts)
+
+
+def foot_text_short(foot: TableFoot) -> str:
+    """``foot_text`` for narrow panels: only how uneven it is."""
+    if foot.consumers == 0:
+        return "nobody is connected"
+    text = (
+        f"max/mean {foot.max_over_mean_partitions:.2f} · "
+        f"{foot.max_over_mean_ring_share:.2f} · {foot.max_over_mean_rate:.2f}"
+    )
+    return f"{text} · {foot.idle_consumers:,} idle" if foot.idle_consumers else text
+
+
+def hint(view: DashboardView) -> str:
+    """One sentence for a newcomer: what is to be seen, and the key that shows more."""
+    status, foot = view.status, view.foot
+    if not view.consumers:
+        return "Nobody consumes this subscription. Press a to connect a consumer."
+    if foot.partitions == 0:
+        return "This subscription has no topics. Type :topic to add one, or ? for help."
+    alone = next((row for row in view.consumers if row.active_partitions == foot.partitions), None)
+    if alone is not None and len(view.consumers) > 1:
+        return _hint_alone(alone, view)
+    if status.rule is RuleInForce.RING:
+        return (
+            "The hash ring decides: a topic belongs to the next point clockwise. "
+            "Press x to drop a consumer, a to add one, f to ask why."
+        )
+    if status.flag_known:
+        return "Partitions are dealt out by index. Press c to use the hash ring, a to add a consumer, f to ask why."
+    return "Press a to add a consumer, x to drop the selected one, f to ask where a topic goes and why."
+
+
+def _hint_alone(row: ConsumerRow, view: DashboardView) -> str:
+    name = shorten_middle(safe_name(row.name), 30)
+    sentence = f"{name} is active for all {counted(view.foot.partitions, 'partition')}"
+    if view.status.rule is RuleInForce.MODULO:
+        cohort = sum(not other.standby for other in view.consumers)
+        if cohort == 1:
+            return f"{sentence}: it alone has the highest priority level. Press f to ask why."
+        first = all(name.endswith("-partition-0") for name in view.ring.topic_names)
+        sentence += (
+            f": partition index 0 mod {cohort} = 0" if first else f": every partition index mod {cohort} is the same"
+        )
+        return f"{sentence}. Press c to use the hash ring." if view.status.flag_known else f"{sentence}."
+    return f"{sentence}. Press f to ask why."
+
+
+def too_small(width: int, height: int, needed_width: int, needed_height: int) -> str:
+    """What to do about a terminal that is too small."""
+    return (
+        f"Ringside needs {needed_width}x{needed_height} characters; this terminal has {width}x{height}. "
+        "Enlarge it, or press q to quit. ringside --once prints the same facts as text."
+    )
