@@ -25,10 +25,12 @@ from engine.bundles.loads import (
     BundleAverage,
     TopicLoad,
     bundle_of_topic,
+    find_topic,
     hottest_bundle,
     largest_bundle,
     topic_load,
     topics_in,
+    with_partitions,
 )
 from engine.bundles.plan import (
     ChildShare,
@@ -64,6 +66,7 @@ __all__ = [
     "choose_cuts",
     "compare_bundles",
     "default_boundaries",
+    "find_topic",
     "flow_limits",
     "flow_or_qps_as_proposed",
     "flow_or_qps_equally_divide",
@@ -84,4 +87,5 @@ __all__ = [
     "topic_load",
     "topics_in",
     "validate_boundaries_at_creation",
+    "with_partitions",
 ]

@@ -47,6 +47,10 @@ def split_bundles(
         outside = cuts[0] if cuts[0] <= target.lower else cuts[-1]
         message = f"split boundary {outside} ({outside:#010x}) is not strictly inside {target}"
         return SplitRefusal("IllegalArgumentException", message, "positions", 412)
+    if not cuts and number < 0:
+        # Pulsar makes room for the new list before it looks for the bundle, so this comes first.
+        message = f"a bundle cannot be split into {number} parts"
+        return SplitRefusal("ArrayIndexOutOfBoundsException", message, "number", 0, "async")
     if not _is_bundle_of(bundles, target):
         return None
     if not cuts:
@@ -71,9 +75,6 @@ def _is_bundle_of(bundles: NamespaceBundles, target: BundleRange) -> bool:
 def _equal_cuts(target: BundleRange, number: int) -> list[int] | SplitRefusal:
     if number == 0:
         return SplitRefusal("ArithmeticException", "a bundle cannot be split into 0 parts", "number", 0, "async")
-    if number < 0:
-        message = f"a bundle cannot be split into {number} parts"
-        return SplitRefusal("ArrayIndexOutOfBoundsException", message, "number", 0, "async")
     width = target.width // number
     if width == 0:
         message = f"{target} is {target.width} wide, so {number} parts would be empty ranges"

@@ -96,16 +96,22 @@ def flow_or_qps_as_proposed(topics: Sequence[TopicLoad] | None) -> tuple[int, ..
     >>> flow_or_qps_as_proposed([TopicLoad(f"t{h}", h, rate) for h, rate in hashes_and_rates])
     (105,)
     """
-    ordered = sorted((topic for topic in topics or () if topic.has_stats), key=lambda topic: topic.hash)
+    hashes: list[int] = []
+    load_at: dict[int, tuple[float, float]] = {}
     total_rate = total_bytes = 0.0
-    for topic in ordered:
-        total_rate += topic.msgs_per_sec
-        total_bytes += topic.bytes_per_sec
-    rate = throughput = 0.0
-    for place, topic in enumerate(ordered):
-        rate += topic.msgs_per_sec
-        throughput += topic.bytes_per_sec
-        if rate > total_rate / 2 or throughput > total_bytes / 2:
-            before = ordered[place - 1].hash if place else 0
-            return (before + (topic.hash - before) // 2,)
+    for topic in topics or ():
+        if topic.has_stats:
+            hashes.append(topic.hash)
+            # One entry for a hash here too: twins share the later one's numbers, while the totals hold both.
+            load_at[topic.hash] = (topic.msgs_per_sec, topic.bytes_per_sec)
+            total_rate += topic.msgs_per_sec
+            total_bytes += topic.bytes_per_sec
+    passed_rate = passed_bytes = 0.0
+    before = 0
+    for here in sorted(hashes):
+        passed_rate += load_at[here][0]
+        passed_bytes += load_at[here][1]
+        if passed_rate > total_rate / 2 or passed_bytes > total_bytes / 2:
+            return (before + (here - before) // 2,)
+        before = here
     return ()

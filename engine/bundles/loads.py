@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
+from engine.errors import Rejection
 from engine.hashing import crc32_hash
 from engine.names import PERSISTENT, TopicName, parse_topic_name
 
@@ -72,10 +73,32 @@ def topics_in(bundle: BundleRange, topics: Iterable[TopicLoad]) -> tuple[TopicLo
     return tuple(topic for topic in topics if bundle.includes(topic.hash))
 
 
+def with_partitions(topics: Sequence[TopicLoad], partitions: Iterable[str]) -> tuple[TopicLoad, ...]:
+    """A listing with the partitions that only the metadata knows appended, without statistics, each name once.
+
+    So partitions nobody opened yet count for ``topic_count_equally_divide``, and not for traffic.
+    """
+    known = {topic.name for topic in topics}
+    missing = dict.fromkeys(name for name in partitions if name not in known)
+    return (*topics, *(topic_load(name, has_stats=False) for name in missing))
+
+
+def find_topic(bundles: NamespaceBundles, name: TopicName) -> BundleRange | Rejection:
+    """The bundle the broker's look-up finds for a topic (``NamespaceBundles.findBundle``), its defect included.
+
+    Refused: a topic of another namespace (IllegalArgumentException), a hash that is in no bundle or is 0xffffffff
+    (IndexOutOfBoundsException).
+    """
+    if name.namespace != bundles.namespace:
+        message = f"{name} is not in namespace {bundles.namespace}"
+        return Rejection("IllegalArgumentException", message, field="topic")
+    return bundles.pulsar_find(crc32_hash(name.complete))
+
+
 def bundle_of_topic(bundles: NamespaceBundles, topic: str) -> BundleRange | None:
     """The bundle that includes a topic, None for a topic of another namespace, a bad name or a hash in no bundle."""
     name = parse_topic_name(topic)
-    if not isinstance(name, TopicName) or name.namespace != bundles.namespace:
+    if isinstance(name, Rejection) or name.namespace != bundles.namespace:
         return None
     found = bundles.find(crc32_hash(name.complete))
     return found if isinstance(found, BundleRange) else None

@@ -65,7 +65,8 @@ class SplitPlan:
     """The outcome of one split request.
 
     ``cuts`` is the algorithm's own answer (None for null, ``()`` for an empty list); ``children`` are empty and
-    ``after`` equals the list before when nothing changes. ``status`` is the HTTP answer, None for a request never answered.
+    ``after`` equals the list before when nothing changes. ``status`` is the HTTP answer, None for a
+    request that is never answered.
     """
 
     requested_bundle: str

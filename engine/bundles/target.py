@@ -33,7 +33,8 @@ def resolve_target(
     """The bundle meant by ``text``; the words are case-sensitive.
 
     HOT needs the modular load manager and means LARGEST with the others; without ``averages`` the current throughput
-    stands in. Refused: 404 when a word finds no bundle (no topics), 412 for a bad range or one that is no current bundle.
+    stands in. Refused: 404 when a word finds no bundle (no topics), 412 for a bad range or one that is no
+    current bundle.
     """
     found: BundleRange | Rejection | None
     warnings: tuple[SplitWarning, ...] = ()
