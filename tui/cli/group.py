@@ -1,0 +1,93 @@
+"""The ``ringside`` group: a first word that names no command is a path, and options may stand before either."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import click
+from click.shell_completion import CompletionItem
+
+OPEN: Final = "open"
+_OWN_OPTIONS: Final = frozenset({"--help", "-h", "--version"})
+
+
+class RingsideGroup(click.Group):
+    """Commands, and ``open`` where none is named: ``ringside``, ``ringside FILE``, ``ringside --once FILE``.
+
+    A command's name wins over a path of that name; ``./explain`` or ``ringside open explain`` open the path.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put the command first: the named one, or ``open``."""
+        position = self._first_word(args)
+        if position is None:
+            wanted = args if _OWN_OPTIONS.intersection(args) or (ctx.resilient_parsing and not args) else [OPEN, *args]
+        elif "--" not in args[:position] and args[position] in self.commands:
+            wanted = [args[position], *args[:position], *args[position + 1 :]]
+        else:
+            wanted = [OPEN, *args]
+        return super().parse_args(ctx, wanted)
+
+    def _first_word(self, args: list[str]) -> int | None:
+        """Where the first argument stands that is neither an option nor an option's value."""
+        takes_value = self._options_with_value()
+        skip = False
+        for position, arg in enumerate(args):
+            if skip:
+                skip = False
+            elif arg == "--":
+                return position + 1 if position + 1 < len(args) else None
+            elif arg.startswith("-") and arg != "-":
+                skip = arg in takes_value
+            else:
+                return position
+        return None
+
+    def _options_with_value(self) -> frozenset[str]:
+        options = (param for command in self.commands.values() for param in command.params)
+        return frozenset(
+            name
+            for param in options
+            if isinstance(param, click.Option) and not param.is_flag and not param.count
+            for name in param.opts
+        )
+
+    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Both forms: a path, or a command."""
+        formatter.write_usage(ctx.command_path, "[FILE | FOLDER] [OPTIONS]")
+        formatter.write_usage(ctx.command_path, "COMMAND [ARGUMENTS] [OPTIONS]")
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The commands, then the options that hold without a command."""
+        self.format_commands(ctx, formatter)
+        records = [
+            record
+            for param in [*self.commands[OPEN].params, *self.get_params(ctx)]
+            if (record := param.get_help_record(ctx)) is not None
+        ]
+        with formatter.section("Options"):
+            formatter.write_dl(records)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Commands as click completes them, and what may stand in their place: files and the options of ``open``."""
+        found = super().shell_complete(ctx, incomplete)
+        if incomplete.startswith("-"):
+            return [*found, *self.commands[OPEN].shell_complete(ctx, incomplete)]
+        return [*found, CompletionItem(incomplete, type="file")]
+
+    def suggestions(self, word: str) -> list[str]:
+        """What may have been meant by a path that does not exist: commands and neighbours on disk, nearest first."""
+        return difflib.get_close_matches(word, [*self.commands, *_neighbours(word)], n=3, cutoff=0.7)
+
+
+def _neighbours(word: str) -> Iterator[str]:
+    """Names beside a missing path, written as it was written."""
+    path = Path(word)
+    try:
+        for entry in path.parent.iterdir():
+            yield str(path.with_name(entry.name))
+    except (OSError, ValueError):
+        return

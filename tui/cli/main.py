@@ -1,0 +1,102 @@
+"""The outermost function: runs a command and turns every way it can end into a sentence and an exit code."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Final
+
+import click
+
+from engine.errors import InputError, RingsideError
+from tui.cli import exits
+from tui.cli.output import abandon_stdout, prepare_streams, say, say_input_error
+from tui.cli.signals import unwind_on_signals
+
+DEBUG: Final = "RINGSIDE_DEBUG"
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run ``ringside`` with ``args`` (default: the process's own) and return its exit code. Never raises."""
+    prepare_streams()
+    unwind_on_signals()
+    code = _guarded(args)
+    if code != exits.FINE:
+        return code
+    return _flushed()
+
+
+def _guarded(args: Sequence[str] | None) -> int:
+    try:
+        return _run(args)
+    except exits.Stopped as stopped:
+        return exits.of_signal(stopped.number)
+    except (KeyboardInterrupt, click.Abort):
+        return exits.of_signal(signal.SIGINT)
+    except exits.ClosedPipe:
+        abandon_stdout()
+        return exits.CLOSED_PIPE
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except InputError as error:
+        say_input_error(error)
+        return exits.USAGE
+    except RingsideError as error:
+        say(str(error))
+        return exits.FAILED
+    except OSError as error:
+        return _environment(error)
+    except Exception as error:
+        return _unexpected(error)
+
+
+def _run(args: Sequence[str] | None) -> int:
+    from tui.cli.commands import ringside
+
+    stdout = sys.stdout
+    try:
+        code = ringside.main(args=None if args is None else list(args), prog_name="ringside", standalone_mode=False)
+    except SystemExit as stop:
+        if sys.stdout is not stdout:  # click's way of ending when a reader went away while it wrote help
+            raise exits.ClosedPipe from None
+        code = stop.code
+    return code if isinstance(code, int) else exits.FINE
+
+
+def _flushed() -> int:
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        abandon_stdout()
+        return exits.CLOSED_PIPE
+    except OSError as error:
+        return _environment(error)
+    return exits.FINE
+
+
+def _environment(error: OSError) -> int:
+    """A failure of the disk, the terminal or another thing around us."""
+    abandon_stdout()
+    place = f"{error.filename}: " if error.filename else ""
+    say(f"{place}{error.strerror or error}")
+    _debug_traceback()
+    return exits.FAILED
+
+
+def _unexpected(error: Exception) -> int:
+    say(
+        f"unexpected {type(error).__name__}: {error} (this is a fault of ringside, not of your input;"
+        f" {DEBUG}=1 shows where it happened)"
+    )
+    _debug_traceback()
+    return exits.FAILED
+
+
+def _debug_traceback() -> None:
+    if os.environ.get(DEBUG) and sys.stderr is not None:
+        traceback.print_exc(file=sys.stderr)

@@ -1,0 +1,171 @@
+"""Options that several commands share, collected into small typed values: no command carries a dozen arguments."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal, TypeVar
+
+import click
+
+FLAG: Final = "activeConsumerFailoverConsistentHashing"
+Theme = Literal["dark", "light"]
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIf:
+    """What is changed before anything is shown: ``settings`` as (name, text) pairs in order, then ``commands``."""
+
+    settings: tuple[tuple[str, str], ...]
+    pulsar: str | None
+    commands: tuple[str, ...]
+    subscription: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """How it is shown: as text (``once``), as JSON, or (neither) on the screen."""
+
+    once: bool
+    json: bool
+    theme: Theme
+    mono: bool
+    ascii_only: bool
+    animate: bool
+
+    @property
+    def on_screen(self) -> bool:
+        return not (self.once or self.json)
+
+
+@dataclass(frozen=True, slots=True)
+class JournalChoice:
+    """Where the steps are kept: ``path`` if given, else the default folder, unless ``keep`` is false."""
+
+    path: Path | None
+    keep: bool
+
+
+def _setting(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    pairs = []
+    for value in values:
+        name, found, text = value.partition("=")
+        if not found or not name.strip():
+            raise click.BadParameter(f"{value!r} is no setting; write it as in broker.conf, NAME=VALUE")
+        pairs.append((name.strip(), text))
+    return tuple(pairs)
+
+
+def what_if_options(command: _Command) -> _Command:
+    """Add the options that change the state before it is shown; the command gets them as ``what_if``."""
+    return _collected(
+        command,
+        "what_if",
+        _what_if,
+        click.option("--flag", type=click.Choice(["on", "off"]), help=f"Shorthand for --set {FLAG}=true|false."),
+        click.option(
+            "--set",
+            "settings",
+            multiple=True,
+            metavar="NAME=VALUE",
+            callback=_setting,
+            help="A broker setting, as in broker.conf. Repeatable.",
+        ),
+        click.option("--pulsar", metavar="VERSION", help="Answer as this Pulsar version does, such as 4.0.7 or 2.11."),
+        click.option("--subscription", metavar="NAME", help="The subscription to show."),
+        click.option(
+            "--apply",
+            "commands",
+            multiple=True,
+            metavar="COMMAND",
+            help='A step to take first, such as "add c-3" or "kill c-1". Repeatable, taken in order.',
+        ),
+    )
+
+
+def output_options(command: _Command) -> _Command:
+    """Add the options of showing; the command gets them as ``output``."""
+    return _collected(
+        command,
+        "output",
+        _output,
+        click.option("--once", is_flag=True, help="Print what the screen would tell, as text, and leave."),
+        click.option("--json", "as_json", is_flag=True, help="Print it as JSON (the schema is part of the package)."),
+        click.option(
+            "--theme", type=click.Choice(["dark", "light"]), default="dark", show_default=True, help="Colours."
+        ),
+        click.option("--mono", is_flag=True, help="No colours; letters and marks carry everything."),
+        ascii_option,
+        click.option("--no-animation", is_flag=True, help="Nothing moves by itself."),
+    )
+
+
+def journal_options(command: _Command) -> _Command:
+    """Add the options of the journal; the command gets them as ``journal``."""
+    return _collected(
+        command,
+        "journal",
+        _journal,
+        click.option(
+            "--journal",
+            "journal_path",
+            type=click.Path(path_type=Path, dir_okay=False),
+            metavar="FILE",
+            help="Keep the steps in FILE (default: one file per session in the user's state folder).",
+        ),
+        click.option("--no-journal", is_flag=True, help="Keep nothing on disk."),
+    )
+
+
+ascii_option = click.option("--ascii", "ascii_only", is_flag=True, help="Only ASCII characters.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+def _what_if(given: dict[str, Any]) -> WhatIf:
+    flag: str | None = given["flag"]
+    flag_setting = () if flag is None else ((FLAG, "true" if flag == "on" else "false"),)
+    return WhatIf((*given["settings"], *flag_setting), given["pulsar"], given["commands"], given["subscription"])
+
+
+def _output(given: dict[str, Any]) -> Output:
+    if given["once"] and given["as_json"]:
+        raise click.UsageError("--once and --json are two forms of one answer; choose one of them")
+    return Output(
+        once=given["once"],
+        json=given["as_json"],
+        theme=given["theme"],
+        mono=given["mono"],
+        ascii_only=given["ascii_only"],
+        animate=not given["no_animation"],
+    )
+
+
+def _journal(given: dict[str, Any]) -> JournalChoice:
+    if given["journal_path"] is not None and given["no_journal"]:
+        raise click.UsageError("--journal and --no-journal contradict each other; choose one of them")
+    return JournalChoice(given["journal_path"], keep=not given["no_journal"])
+
+
+def _collected(
+    command: _Command,
+    name: str,
+    build: Callable[[dict[str, Any]], object],
+    *options: Callable[[_Command], _Command],
+) -> _Command:
+    """Wrap ``command`` so that the values of ``options`` reach it as the one argument ``name``."""
+
+    @functools.wraps(command)
+    def collecting(*args: Any, **given: Any) -> Any:
+        mine = {key: given.pop(key) for key in keys}
+        return command(*args, **{name: build(mine)}, **given)
+
+    before = len(getattr(command, "__click_params__", []))
+    wrapped: Any = collecting
+    for option in reversed(options):
+        wrapped = option(wrapped)
+    keys = [param.name for param in wrapped.__click_params__[before:]]
+    result: _Command = wrapped
+    return result

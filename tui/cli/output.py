@@ -1,0 +1,72 @@
+"""The two ways out: ``write_out`` for data, ``say`` for talk. Nothing else in this package prints."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+
+from engine.errors import InputError, Problem
+from tui.cli.exits import ClosedPipe
+
+SHOWN_PROBLEMS = 20
+
+
+def prepare_streams() -> None:
+    """Let no character end the program: what an encoding does not have is written as an escape."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
+def speaks_unicode() -> bool:
+    """Whether standard output can carry more than ASCII."""
+    return (getattr(sys.stdout, "encoding", None) or "ascii").lower().startswith("utf")
+
+
+def write_out(text: str) -> None:
+    """Write data and flush, so that a full disk or a closed pipe is noticed here and not when Python shuts down.
+
+    Raises ``ClosedPipe`` when the reader is gone, ``OSError`` when standard output cannot take the text.
+    """
+    if sys.stdout is None:
+        raise OSError("standard output is closed")
+    try:
+        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError as error:
+        raise ClosedPipe from error
+
+
+def say(sentence: str) -> None:
+    """Tell a person something on stderr, on one line. Lost talk never changes how a run ends."""
+    from tui.wording import safe_name
+
+    if sys.stderr is not None:
+        with suppress(OSError, ValueError):
+            sys.stderr.write(f"ringside: {safe_name(sentence)}\n")
+            sys.stderr.flush()
+
+
+def say_problems(problems: tuple[Problem, ...], *, shown: int = SHOWN_PROBLEMS) -> None:
+    """List problems, one a line, the first ``shown`` of them."""
+    for problem in problems[:shown]:
+        say(str(problem))
+    if len(problems) > shown:
+        say(f"and {len(problems) - shown} more problems like these")
+
+
+def say_input_error(error: InputError) -> None:
+    """An input that could not be used at all: what, where, what to do."""
+    told = str(error)
+    say(told)
+    say_problems(tuple(problem for problem in error.problems if str(problem) not in told))
+
+
+def abandon_stdout() -> None:
+    """Point standard output at nothing, so that Python's last flush at exit cannot fail once more."""
+    with suppress(OSError, ValueError, AttributeError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)

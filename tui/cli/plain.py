@@ -1,0 +1,62 @@
+"""Aligned tables of plain text, and a page in ASCII where asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, Literal
+
+from rich.cells import cell_len
+
+Align = Literal["<", ">"]
+_ASCII: Final = str.maketrans(
+    {
+        "·": "|", "…": "~", "→": "->", "×": "x", "–": "-", "—": "-", "≥": ">=", "≤": "<=", "−": "-", "’": "'",
+    }
+)  # fmt: skip
+
+
+def plain(text: str, *, ascii_only: bool) -> str:
+    r"""A whole page of text, in ASCII where asked; characters without a twin become escapes.
+
+    >>> plain("3 · é", ascii_only=True)
+    '3 | \\xe9'
+    """
+    if not ascii_only:
+        return text
+    return text.translate(_ASCII).encode("ascii", "backslashreplace").decode("ascii")
+
+
+def table(rows: Sequence[Sequence[str]], aligns: Sequence[Align], *, gap: str = "  ", indent: str = "") -> list[str]:
+    """Rows as aligned lines, measured in terminal cells; a column that is empty in every row is left out.
+
+    >>> table([("a", "", "10"), ("long", "", "9")], ("<", "<", ">"))
+    ['a     10', 'long   9']
+    """
+    widths = [max((cell_len(row[column]) for row in rows), default=0) for column in range(len(aligns))]
+    lines = []
+    for row in rows:
+        parts = [
+            _padded(text, width, align) for text, width, align in zip(row, widths, aligns, strict=True) if width > 0
+        ]
+        lines.append((indent + gap.join(parts)).rstrip())
+    return lines
+
+
+def wrapped(sentence: str, width: int = 79) -> list[str]:
+    """A sentence over lines of at most ``width`` cells, broken at blanks only, so that names stay whole to be copied.
+
+    >>> wrapped("one two three", 8)
+    ['one two', 'three']
+    """
+    lines: list[str] = []
+    for word in sentence.split(" "):
+        if lines and cell_len(lines[-1]) + 1 + cell_len(word) <= width:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return lines
+
+
+def _padded(text: str, width: int, align: Align) -> str:
+    space = " " * (width - cell_len(text))
+    return text + space if align == "<" else space + text

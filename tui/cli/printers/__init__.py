@@ -1,0 +1,1 @@
+"""Engine values as text on stdout: values in, lines out, nothing computed and nothing written."""

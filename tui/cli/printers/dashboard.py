@@ -1,0 +1,133 @@
+"""``--once``: everything the screen tells, as text. The accessible form too: no drawing, no colour, one fact a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from engine.views.model import BundleNode, ConsumerRow, DashboardView, EventLine, NamespaceNode, RuleInForce, StatusView
+from tui.cli.plain import Align, table, wrapped
+from tui.wording import FLAG, counted, event_effect, foot_text, percent, quantity, safe_name, shorten_middle
+
+NAME_CELLS: Final = 26
+_CONSUMER_HEADING: Final = ("", "consumer", "prio", "active", "of ring", "of rate", "msg/s", "points", "moved")
+_CONSUMER_ALIGNS: Final[tuple[Align, ...]] = ("<", "<", ">", ">", ">", ">", ">", ">", "<")
+_BUNDLE_HEADING: Final = ("  bundle", "topics", "msg/s", "B/s", "")
+_BUNDLE_ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", ">", "<")
+
+
+def dashboard_lines(view: DashboardView) -> list[str]:
+    """One screenful as lines of text: status, notices, consumers with their foot, bundles, events."""
+    return [
+        *_status(view.status),
+        *_remarks(view),
+        "",
+        *_consumers(view),
+        "",
+        *_bundles(view.namespaces),
+        "",
+        *_events(view.events),
+    ]
+
+
+def _status(status: StatusView) -> Iterator[str]:
+    flag = "true" if status.consistent_hashing else "false"
+    ignored = "" if status.flag_known else " (this release does not know it and ignores it)"
+    yield f"source: {safe_name(status.source)}"
+    yield f"Pulsar: {safe_name(status.release)} · seed {status.seed} · step {status.step} of {status.steps}"
+    yield f"rule in force: {safe_name(status.rule_text)}"
+    yield f"{FLAG}={flag}{ignored}"
+    kind = f" ({status.subscription_type})" if status.subscription_type else ""
+    yield f"subscription: {safe_name(status.subscription) + kind if status.subscription else 'none'}"
+    others = [safe_name(key) for key in status.subscriptions if key != status.subscription]
+    if others:
+        yield from wrapped(f"other subscriptions (--subscription NAME): {', '.join(others)}")
+
+
+def _remarks(view: DashboardView) -> Iterator[str]:
+    """What a newcomer should notice, then what is wrong with the input or the names."""
+    hint = _hint(view)
+    if hint:
+        yield from wrapped(f"hint: {hint}")
+    for notice in view.notices:
+        yield from wrapped(f"notice: {safe_name(notice.text)}")
+    if view.status.problems:
+        yield f"{counted(view.status.problems, 'part')} of the input could not be used; the rest is shown"
+
+
+def _hint(view: DashboardView) -> str:
+    """The next thing worth trying from a command line; the screen's own hints name keys instead."""
+    if not view.consumers:
+        return 'nobody consumes this subscription; --apply "add NAME" connects a consumer'
+    alone = next((row for row in view.consumers if row.active_partitions == view.foot.partitions > 1), None)
+    if alone is None or view.foot.consumers < 2:
+        return ""
+    told = f"{shorten_middle(safe_name(alone.name), NAME_CELLS)} is active for all {view.foot.partitions} partitions"
+    if view.status.rule is RuleInForce.MODULO and view.status.flag_known and not view.status.consistent_hashing:
+        return f"{told}; --flag on shows what the hash ring would do"
+    return f"{told}; ringside explain TOPIC says why"
+
+
+def _consumers(view: DashboardView) -> list[str]:
+    """The table in the dispatcher's order, then the line of totals."""
+    if not view.consumers:
+        return ["consumers: none"]
+    rows = [_CONSUMER_HEADING, *(_consumer(row) for row in view.consumers)]
+    return [
+        f"consumers: {len(view.consumers)}, in the dispatcher's order; active = partitions it is active for",
+        *table(rows, _CONSUMER_ALIGNS, indent="  "),
+        *wrapped(f"  {foot_text(view.foot)}"),
+    ]
+
+
+def _consumer(row: ConsumerRow) -> tuple[str, ...]:
+    moved = " ".join([f"+{row.gained}"] * bool(row.gained) + [f"-{row.lost}"] * bool(row.lost))
+    return (
+        row.tag,
+        shorten_middle(safe_name(row.name), NAME_CELLS),
+        str(row.priority_level),
+        "standby" if row.standby else str(row.active_partitions),
+        percent(row.ring_share),
+        percent(row.rate_share),
+        quantity(row.msgs_per_sec),
+        str(row.ring_points),
+        moved,
+    )
+
+
+def _bundles(namespaces: tuple[NamespaceNode, ...]) -> Iterator[str]:
+    if not namespaces:
+        yield "bundles: none"
+    for namespace in namespaces:
+        yield (
+            f"bundles of {safe_name(namespace.name)}: {namespace.bundles}"
+            f" · {counted(namespace.topics, 'topic')} · {quantity(namespace.msgs_per_sec)} msg/s"
+        )
+        rows = [_BUNDLE_HEADING, *(row for root in namespace.roots for row in _bundle(root))]
+        yield from table(rows, _BUNDLE_ALIGNS)
+
+
+def _bundle(root: BundleNode) -> Iterator[tuple[str, ...]]:
+    """A bundle and, below it, the ones it was split into. A list of nodes to visit, because splits can nest deeply."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        remark = f"split by {node.algorithm}" if node.children else "new" if node.fresh else ""
+        yield (
+            "  " * (node.depth + 1) + node.range_text,
+            str(node.topics),
+            quantity(node.msgs_per_sec),
+            quantity(node.bytes_per_sec),
+            remark,
+        )
+        waiting.extend(reversed(node.children))
+
+
+def _events(events: tuple[EventLine, ...]) -> Iterator[str]:
+    if not events:
+        yield "events: none"
+        return
+    yield "events:"
+    for event in events:
+        effect = event_effect(event)
+        yield from wrapped(f"  {event.step}  {safe_name(event.text)}" + (f": {effect}" if effect else ""))

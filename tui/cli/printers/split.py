@@ -1,0 +1,66 @@
+"""``split``: where each algorithm would cut a bundle, what lies on either side, and the request that does it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from engine.views.details import SplitOption, SplitPreviewView
+from tui.cli.plain import Align, table, wrapped
+from tui.cli.printers.split_warnings import warning_text
+from tui.wording import bytes_per_sec, counted, msgs_per_sec, percent, quantity, safe_name
+
+_ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", ">", ">")
+_HEADING: Final = ("bundle", "topics", "msg/s", "B/s", "of rate")
+
+
+def split_lines(view: SplitPreviewView, algorithm: str | None = None) -> list[str]:
+    """The bundle, then each algorithm (or the one asked for) one below the other."""
+    shown = [option for option in view.options if algorithm in (None, option.algorithm)]
+    return [
+        f"bundle {view.range_text} of namespace {safe_name(view.namespace)}",
+        f"{counted(view.topics, 'topic')} · {msgs_per_sec(view.msgs_per_sec)} · {bytes_per_sec(view.bytes_per_sec)}",
+        *(line for option in shown for line in _option(option)),
+    ]
+
+
+def _option(option: SplitOption) -> Iterator[str]:
+    remarks = []
+    if option.is_default:
+        remarks.append("the default")
+    if option.as_proposed:
+        remarks.append("as first proposed in PIP-169; no Pulsar has this rule")
+    if option.positions_from:
+        remarks.append(f"positions: {option.positions_from}")
+    yield ""
+    yield f"{option.algorithm}{_in_brackets(remarks)}"
+    if option.refusal is not None:
+        yield from _indented(f"a broker refuses: {option.refusal.error}: {safe_name(option.refusal.message)}")
+    if not option.pieces:
+        status = f" (HTTP {option.status})" if option.status is not None else ""
+        yield f"  nothing would be split{status}"
+    if option.pieces:
+        yield f"  cut at {', '.join(option.cut_texts)}"
+        rows = [_HEADING] + [
+            (
+                piece.range_text,
+                str(piece.topics),
+                quantity(piece.msgs_per_sec),
+                quantity(piece.bytes_per_sec),
+                percent(piece.rate_share),
+            )
+            for piece in option.pieces
+        ]
+        yield from table(rows, _ALIGNS, indent="  ")
+    for warning in option.warnings:
+        yield from _indented(f"warning: {warning_text(warning)}")
+    if option.admin_line:
+        yield f"  $ {safe_name(option.admin_line)}"
+
+
+def _indented(sentence: str) -> list[str]:
+    return [f"  {line}" for line in wrapped(sentence, 77)]
+
+
+def _in_brackets(remarks: list[str]) -> str:
+    return f" ({', '.join(remarks)})" if remarks else ""

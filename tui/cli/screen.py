@@ -1,0 +1,46 @@
+"""The one place that opens the screen: signals, the exit code, and what is said after the terminal is back."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import TYPE_CHECKING, Any
+
+from tui.cli import exits
+from tui.cli.output import say
+from tui.cli.signals import ScreenSignals
+from tui.cli.terminal import TerminalState
+
+if TYPE_CHECKING:
+    from textual.app import App
+
+
+def run_screen(app: App[Any]) -> int:
+    """Run the app until it ends or a signal ends it, and return the process's exit code.
+
+    An exception inside the app is told in one sentence; its traceback only with ``RINGSIDE_DEBUG``.
+    """
+    if not os.environ.get("RINGSIDE_DEBUG"):
+        app.error_console.quiet = True  # Textual prints the traceback of a failure there
+    signalled = asyncio.run(_until_closed(app, TerminalState()))
+    if signalled is not None:
+        return signalled
+    failure = app._exception
+    if failure is not None:
+        say(f"the screen stopped: {type(failure).__name__}: {failure} (RINGSIDE_DEBUG=1 shows where it happened)")
+        return exits.FAILED
+    return app.return_code or exits.FINE
+
+
+async def _until_closed(app: App[Any], terminal: TerminalState) -> int | None:
+    """The exit code that a signal asked for; None when the app ended by itself."""
+    loop = asyncio.get_running_loop()
+
+    def close(code: int) -> None:
+        # A signal handler may interrupt the loop anywhere, so it only leaves word.
+        loop.call_soon_threadsafe(app.exit, None, code)
+
+    signals = ScreenSignals(close, terminal.restore)
+    with signals.installed():
+        await app.run_async()
+    return signals.code
