@@ -17,7 +17,8 @@ NEW_PARTITION = -2
 class Changes:
     """``moved`` is parallel to the partitions now; ``gained`` and ``lost`` count partitions by consumer id.
 
-    A partition has moved when it was there before, with an active consumer, and now has another one or nobody.
+    A partition has moved when it had an active consumer before and has another one now (``facts.moves``). Gains and
+    losses count more: partitions that came, went, were taken up or left alone. So before + gained - lost = now.
     """
 
     moved: NDArray[np.bool_]
@@ -42,7 +43,7 @@ def changes_between(before: Slice | None, now: Slice) -> Changes:
         is_gone = np.fromiter((name not in kept for name in before.topics.names), np.bool_, len(before.topics))
         gone = ids_before[is_gone]
     different = earlier != ids_now
-    moved: NDArray[np.bool_] = different & (earlier >= 0)
+    moved: NDArray[np.bool_] = different & (earlier >= 0) & (ids_now >= 0)
     return Changes(moved, _counts(ids_now[different]), _counts(np.append(earlier[different], gone)))
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from difflib import get_close_matches
 
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
+from engine.cluster.facts import NO_STATISTICS
 from engine.cluster.state import ClusterState
 from engine.errors import Rejection
 from engine.failover.explain import FailoverExplanation, explain_choice
 from engine.hashing import crc32_hash
 from engine.names import TopicName, parse_topic_name, partition_index
 from engine.views.details import TopicExplanation
-from engine.views.slice import NO_LOAD, Slice
+from engine.views.slice import Slice
 
 CANDIDATES_SHOWN = 4
 
@@ -28,7 +29,7 @@ def explain_topic(now: Slice, text: str) -> TopicExplanation | Rejection:
         return found
     name, matched = found
     namespace = namespace_of(name)
-    load = now.state.loads.get(name, NO_LOAD)
+    load = now.state.loads.get(name, NO_STATISTICS)
     bundle_hash = crc32_hash(name)
     flag = now.state.settings.activeConsumerFailoverConsistentHashing
     return TopicExplanation(

@@ -1,27 +1,25 @@
 """One subscription of one state, with what the panels share: who is active for which partition, and how much flows.
 
-The rules are those of ``engine.failover``; this module asks them once a state and keeps the answer in arrays.
+The rules are those of ``engine.failover``; this module keeps their answers in arrays.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.cluster.state import ClusterState, Load, Subscription, Topic
-from engine.config import CURRENT, ReleaseBehaviour, behaviour_of
-from engine.errors import Rejection
-from engine.failover.choose import Rule, cohort, rule_in_force, sort_consumers
+from engine.cluster.facts import NO_STATISTICS, behaviour_in, choices, partition_names
+from engine.cluster.remember import Remembered
+from engine.cluster.state import ClusterState, Subscription
+from engine.config import ReleaseBehaviour
+from engine.failover.choose import Choice, Rule, cohort, rule_in_force, sort_consumers
 from engine.failover.model import Consumer
 from engine.failover.ring import FailoverRing, failover_ring
 from engine.hashing import murmur3_32
 from engine.names import partition_index
 from engine.views.model import RuleInForce
-
-NO_LOAD = Load()
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -101,6 +99,8 @@ class Slice:
         return None if position < 0 else self.owners.order[position]
 
 
+_topics: Remembered[TopicSet] = Remembered()
+_owners: Remembered[Owners] = Remembered()
 _RULES = {
     Rule.MODULO: RuleInForce.MODULO,
     Rule.RING: RuleInForce.RING,
@@ -108,32 +108,32 @@ _RULES = {
 }
 
 
-def behaviour_in(state: ClusterState) -> ReleaseBehaviour:
-    """The release of a state; a label that no rule knows behaves like the current release."""
-    behaviour = behaviour_of(state.release)
-    return CURRENT if isinstance(behaviour, Rejection) else behaviour
-
-
 def slice_of(state: ClusterState, subscription_key: str) -> Slice | None:
-    """The slice of one subscription; None when the state has none of that key. O(t) for t partitions when unchanged.
+    """The slice of one subscription; None when the state has none of that key.
 
-    Topic hashes are remembered per topic set, choices per consumers, rule and topic set.
+    O(n log n + t log n) for n consumers and t partitions; hashes and choices are remembered while the parts of the
+    state that they depend on are the same objects.
     """
     subscription = next((each for each in state.subscriptions if each.key == subscription_key), None)
     if subscription is None:
         return None
+    topics = _topics.get((partition_names(state, subscription),), (), lambda: topic_set(state, subscription))
+    chosen = choices(state, subscription)
+    flag = state.settings.activeConsumerFailoverConsistentHashing
     behaviour = behaviour_in(state)
-    topics = topic_set(tuple(state.topics[name] for name in subscription.topics if name in state.topics))
-    owners = _owners(subscription.consumers, topics, state.settings.activeConsumerFailoverConsistentHashing, behaviour)
     loads = state.loads
-    found = [loads.get(name, NO_LOAD) for name in topics.names]
+    found = [loads.get(name, NO_STATISTICS) for name in topics.names]
     count = len(found)
     return Slice(
         state=state,
         subscription=subscription,
         behaviour=behaviour,
         topics=topics,
-        owners=owners,
+        owners=_owners.get(
+            (chosen, topics, subscription.consumers),
+            (flag, behaviour),
+            lambda: _owners_of(subscription.consumers, topics, chosen, flag, behaviour),
+        ),
         msgs_per_sec=np.fromiter((load.msg_rate_in + load.msg_rate_out for load in found), np.float64, count),
         bytes_per_sec=np.fromiter(
             (load.throughput_in_bytes_per_sec + load.throughput_out_bytes_per_sec for load in found), np.float64, count
@@ -142,10 +142,9 @@ def slice_of(state: ClusterState, subscription_key: str) -> Slice | None:
     )
 
 
-@lru_cache(maxsize=16)
-def topic_set(topics: tuple[Topic, ...]) -> TopicSet:
-    """The partitions of these topics with their hashes, computed once for equal topics."""
-    names = tuple(name for topic in topics for name in topic.partition_names())
+def topic_set(state: ClusterState, subscription: Subscription) -> TopicSet:
+    """The partitions of a subscription with their hashes. O(t)."""
+    names = partition_names(state, subscription)
     count = len(names)
     return TopicSet(
         names=names,
@@ -156,30 +155,22 @@ def topic_set(topics: tuple[Topic, ...]) -> TopicSet:
     )
 
 
-@lru_cache(maxsize=64)
-def _owners(
-    consumers: tuple[Consumer, ...], topics: TopicSet, consistent_hashing: bool, behaviour: ReleaseBehaviour
+def _owners_of(
+    consumers: tuple[Consumer, ...],
+    topics: TopicSet,
+    chosen: tuple[Choice, ...],
+    flag: bool,
+    behaviour: ReleaseBehaviour,
 ) -> Owners:
-    """``choose`` for all partitions at once, by position in the sorted order."""
-    partitioned = rule_in_force(0, consistent_hashing=consistent_hashing, behaviour=behaviour)
-    alone = rule_in_force(-1, consistent_hashing=consistent_hashing, behaviour=behaviour)
-    has_index = topics.indices >= 0
-    rules = {partitioned} if has_index.any() or not len(topics) else set()
-    if not has_index.all():
-        rules.add(alone)
+    """The choices as positions in the sorted order; before 3.0 a choice can have been made from the unsorted list."""
     order = sort_consumers(consumers)
-    if not order:
-        return Owners((), 0, np.full(len(topics), -1, dtype=np.int64), frozenset(rules))
-    leading = cohort(order)
-    active = np.zeros(len(topics), dtype=np.int64)
-    for rule, chosen in ((partitioned, has_index), (alone, ~has_index)):
-        if rule is Rule.MODULO:
-            active[chosen] = topics.indices[chosen] % len(leading)
-        elif rule is Rule.RING:
-            ring = failover_ring(tuple(consumer.name for consumer in leading))
-            active[chosen] = ring.owner_indices(topics.hashes[chosen])
-        else:
-            first = consumers[0].consumer_id
-            active[chosen] = next(at for at, each in enumerate(order) if each.consumer_id == first)
+    position = {consumer.consumer_id: at for at, consumer in enumerate(order)}
+    active = np.full(len(topics), -1, dtype=np.int64)
+    if chosen:
+        active = np.fromiter((position[each.active.consumer_id] for each in chosen), np.int64, len(chosen))
     active.setflags(write=False)
-    return Owners(order, len(leading), active, frozenset(rules))
+    asked = np.unique(topics.indices >= 0).tolist() or [True]
+    rules = frozenset(
+        rule_in_force(0 if has_index else -1, consistent_hashing=flag, behaviour=behaviour) for has_index in asked
+    )
+    return Owners(order, len(cohort(order)), active, rules)

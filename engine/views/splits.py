@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from engine.bundles.boundaries import BundleRange, NamespaceBundles, parse_range
-from engine.bundles.loads import TopicLoad
+from engine.bundles.boundaries import BundleRange, parse_range
+from engine.bundles.loads import topics_in
 from engine.bundles.plan import SplitPlan
 from engine.bundles.preview import SplitPreview, preview_all
+from engine.cluster.facts import behaviour_in, bundles_of, topic_loads
 from engine.cluster.state import ClusterState
 from engine.config import SPECIFIED_POSITIONS_DIVIDE
 from engine.errors import Rejection
 from engine.views.details import SplitOption, SplitPiece, SplitPreviewView
-from engine.views.slice import NO_LOAD, behaviour_in
-from engine.views.tree import EMPTY, hashed_topics
 
 
 def split_preview(state: ClusterState, namespace: str, range_text: str) -> SplitPreviewView:
@@ -19,19 +18,16 @@ def split_preview(state: ClusterState, namespace: str, range_text: str) -> Split
 
     A namespace or bundle that is not there gives a view with ``problem`` set.
     """
-    seen = state.namespaces.get(namespace)
-    if seen is None:
+    if namespace not in state.namespaces:
         return _nothing(
             namespace, range_text, Rejection("NotFound", f"no namespace {namespace!r} here", "namespace", 404)
         )
-    loads = topic_loads_of(state, namespace)
-    found = preview_all(
-        NamespaceBundles(namespace, seen.boundaries), range_text, loads, state.settings, behaviour_in(state)
-    )
+    loads = topic_loads(state, namespace)
+    found = preview_all(bundles_of(state, namespace), range_text, loads, state.settings, behaviour_in(state))
     if isinstance(found, Rejection):
         return _nothing(namespace, range_text, found)
     parent = _parent(found, range_text)
-    inside = [load for load in loads if parent.includes(load.hash)]
+    inside = sorted(topics_in(parent, loads), key=lambda load: (load.hash, load.name))
     rate = sum(load.msgs_per_sec for load in inside)
     return SplitPreviewView(
         namespace=namespace,
@@ -49,26 +45,6 @@ def split_preview(state: ClusterState, namespace: str, range_text: str) -> Split
         topic_hashes=tuple(load.hash for load in inside),
         topic_msgs_per_sec=tuple(load.msgs_per_sec for load in inside),
     )
-
-
-def topic_loads_of(state: ClusterState, namespace: str) -> tuple[TopicLoad, ...]:
-    """The partitions of a namespace as splits see them, ascending by hash."""
-    topics = hashed_topics(state).get(namespace, EMPTY)
-    loads = []
-    for name, at in zip(topics.names, topics.hashes, strict=True):
-        load = state.loads.get(name, NO_LOAD)
-        loads.append(
-            TopicLoad(
-                name,
-                at,
-                load.msg_rate_in,
-                load.msg_rate_out,
-                load.throughput_in_bytes_per_sec,
-                load.throughput_out_bytes_per_sec,
-                has_stats=name in state.loads,
-            )
-        )
-    return tuple(loads)
 
 
 def _parent(found: tuple[SplitPreview, ...], range_text: str) -> BundleRange:

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.cluster.facts import NO_STATISTICS
 from engine.views.changes import Changes
 from engine.views.model import ConsumerRow, PartitionRow, RuleInForce, TableFoot
-from engine.views.slice import NO_LOAD, Slice
+from engine.views.slice import Slice
 
 NOBODY_COLOUR = 0
 
@@ -109,7 +110,7 @@ def partition_rows(
     rows = []
     for at in np.flatnonzero(now.owners.active == position).tolist():
         name = now.topics.names[at]
-        load = now.state.loads.get(name, NO_LOAD)
+        load = now.state.loads.get(name, NO_STATISTICS)
         rows.append(
             PartitionRow(
                 name=name,

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import accumulate, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.bundles.boundaries import FULL_UPPER_BOUND, BundleRange, NamespaceBundles
+from engine.cluster.facts import NO_STATISTICS
+from engine.cluster.remember import Remembered
 from engine.cluster.state import BundleSplit, ClusterState, Load, Namespace, Topic
 from engine.hashing import crc32_hash
 from engine.names import TopicName, parse_topic_name
 from engine.views.model import BundleNode, NamespaceNode
-from engine.views.slice import NO_LOAD
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -33,6 +33,7 @@ class HashedTopics:
 
 
 EMPTY = HashedTopics((), ())
+_hashed: Remembered[Mapping[str, HashedTopics]] = Remembered()
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -76,12 +77,11 @@ def namespace_nodes(before: ClusterState | None, now: ClusterState) -> tuple[Nam
 
 
 def hashed_topics(state: ClusterState) -> Mapping[str, HashedTopics]:
-    """The partitions of each namespace by hash; remembered for equal topics."""
-    return _hashed(tuple(state.topics.values()))
+    """The partitions of each namespace by hash; remembered while the topics are the same."""
+    return _hashed.get((state.topics,), (), lambda: _hash_topics(state.topics.values()))
 
 
-@lru_cache(maxsize=8)
-def _hashed(topics: tuple[Topic, ...]) -> Mapping[str, HashedTopics]:
+def _hash_topics(topics: Iterable[Topic]) -> Mapping[str, HashedTopics]:
     found: dict[str, list[tuple[int, str]]] = {}
     for topic in topics:
         parsed = parse_topic_name(topic.name)
@@ -112,7 +112,7 @@ def bundle_texts(state: ClusterState) -> Mapping[str, str]:
 
 
 def _traffic(topics: HashedTopics, loads: Mapping[str, Load]) -> _Traffic:
-    found = [loads.get(name, NO_LOAD) for name in topics.names]
+    found = [loads.get(name, NO_STATISTICS) for name in topics.names]
     msgs = [load.msg_rate_in + load.msg_rate_out for load in found]
     size = [load.throughput_in_bytes_per_sec + load.throughput_out_bytes_per_sec for load in found]
     return _Traffic(
