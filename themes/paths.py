@@ -1,0 +1,29 @@
+"""Absolute paths of the stylesheets.
+
+A relative path is resolved beside the class that names it, so it breaks when that class is derived elsewhere; hence
+absolute ones from here.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent
+
+
+def stylesheet(name: str) -> Path:
+    """The absolute path of ``<name>.tcss``.
+
+    Raises:
+        FileNotFoundError: there is no such sheet in this package.
+    """
+    path = ROOT / f"{name}.tcss"
+    if not path.is_file():
+        known = ", ".join(sheet.stem for sheet in stylesheets()) or "none"
+        raise FileNotFoundError(f"no stylesheet {name!r} in {ROOT}; there are: {known}")
+    return path
+
+
+def stylesheets() -> list[Path]:
+    """All stylesheets of the package, absolute, in the order of their names."""
+    return sorted(ROOT.glob("*.tcss"))

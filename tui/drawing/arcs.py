@@ -1,0 +1,169 @@
+"""Arcs of a hash space, and who has most of each piece of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+HASH_SPACE: Final = 2**31
+"""Pulsar's ring hashes have 31 bits."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Arcs:
+    """The points of a ring and who owns the arc that ends at each of them.
+
+    A hash belongs to the first point at or after it; past the last point it wraps to the first one.
+    Compared by identity: what is derived from one value is kept while that value is shown.
+    """
+
+    points: npt.NDArray[np.uint32]
+    """Sorted ascending, each below ``size``."""
+    owners: npt.NDArray[np.int32]
+    """Index of the consumer per point, 0-based and stable: colour and letter follow from it."""
+    consumers: int
+    """One more than the highest index in use."""
+    size: int = HASH_SPACE
+    """Number of hashes in the space."""
+
+    def __post_init__(self) -> None:
+        assert self.points.shape == self.owners.shape, "one owner per point"
+        assert self.points.ndim == 1, "points are a flat array"
+        assert self.size > 0, "a hash space has at least one hash"
+        if len(self.points):
+            assert bool(np.all(self.points[1:] >= self.points[:-1])), "points are sorted"
+            assert int(self.points[-1]) < self.size, "points lie inside the space"
+            assert 0 <= int(self.owners.min()) <= int(self.owners.max()) < self.consumers, "owners are known"
+
+
+def arcs_of(points: npt.ArrayLike, owners: npt.ArrayLike, consumers: int, size: int = HASH_SPACE) -> Arcs:
+    """Arcs from plain sequences."""
+    return Arcs(np.asarray(points, dtype=np.uint32), np.asarray(owners, dtype=np.int32), consumers, size)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pieces:
+    """A hash space cut at all arc ends and all bin edges: every piece lies in one arc and in one bin."""
+
+    bins: IntArray
+    owners: IntArray
+    lengths: IntArray
+
+
+@lru_cache(maxsize=16)
+def hash_counts(arcs: Arcs) -> IntArray:
+    """How many hashes each consumer owns, shape (consumers,). O(points).
+
+    >>> hash_counts(arcs_of([1, 5, 6], [0, 1, 0], 2, size=10)).tolist()
+    [6, 4]
+
+    (A has 0..1, 6 and 7..9; B has 2..5.)
+    """
+    counts = np.zeros(arcs.consumers, dtype=np.int64)
+    if len(arcs.points):
+        ends = arcs.points.astype(np.int64)
+        lengths = np.diff(ends, prepend=ends[-1] - arcs.size)
+        np.add.at(counts, arcs.owners, lengths)
+    return counts
+
+
+def pieces_of(arcs: Arcs, edges: IntArray) -> Pieces:
+    """Cut a space at arc ends and bin edges. O((points + bins) log(points + bins)).
+
+    Args:
+        arcs: at least one point.
+        edges: ascending, from 0 to ``arcs.size``; bin j holds the hashes edges[j] <= h < edges[j + 1].
+    """
+    # Why +1: an arc's end point belongs to the arc, so the next arc begins one hash later.
+    cuts = np.concatenate((edges[:-1], arcs.points.astype(np.int64) + 1))
+    cuts.sort(kind="stable")
+    lengths = np.diff(cuts, append=arcs.size)
+    kept = lengths > 0
+    starts = cuts[kept]
+    following = np.searchsorted(arcs.points, starts.astype(np.uint32), side="left")
+    following[following == len(arcs.points)] = 0
+    bins = np.searchsorted(edges, starts, side="right") - 1
+    return Pieces(bins.astype(np.int64), arcs.owners[following].astype(np.int64), lengths[kept])
+
+
+def dominant_owners(arcs: Arcs, edges: IntArray) -> IntArray:
+    """Which consumer owns most hashes of each bin; -1 for an empty ring, and for a bin without hashes.
+
+    On a tie the lowest index wins, so that a picture never flickers. O((points + bins) log(points + bins)).
+
+    >>> dominant_owners(arcs_of([1, 5, 6], [0, 1, 0], 2, size=10), np.array([0, 5, 10])).tolist()
+    [1, 0]
+
+    (In 0..4 A has 2 hashes and B has 3; in 5..9 B has 1 and A has 4.)
+    """
+    bins = len(edges) - 1
+    result = np.full(bins, -1, dtype=np.int64)
+    if len(arcs.points) == 0 or bins == 0:
+        return result
+    pieces = pieces_of(arcs, edges)
+    keys = pieces.bins * arcs.consumers + pieces.owners
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    firsts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
+    totals = np.add.reduceat(pieces.lengths[order], firsts)
+    bin_of, owner_of = np.divmod(keys[firsts], arcs.consumers)
+    # Ascending by total, then descending by owner: the last write per bin is the winner.
+    winning = np.lexsort((-owner_of, totals))
+    result[bin_of[winning]] = owner_of[winning]
+    return result
+
+
+def shares_of_bins(arcs: Arcs, edges: IntArray, owner: int) -> FloatArray:
+    """How much of each bin one consumer owns, 0..1, shape (bins,)."""
+    bins = len(edges) - 1
+    if len(arcs.points) == 0 or bins == 0:
+        return np.zeros(bins)
+    pieces = pieces_of(arcs, edges)
+    mine = pieces.owners == owner
+    owned = np.bincount(pieces.bins[mine], weights=pieces.lengths[mine].astype(np.float64), minlength=bins)
+    sizes = np.maximum(np.diff(edges), 1)
+    return np.asarray(owned / sizes, dtype=np.float64)
+
+
+def contiguous(weights: npt.NDArray[np.float64] | IntArray, size: int = HASH_SPACE) -> Arcs:
+    """One arc per consumer, in the order of their indices from 0 on, as long as its weight.
+
+    Consumers without weight get none. The lengths add up to ``size`` exactly.
+
+    >>> contiguous(np.array([1.0, 0.0, 3.0]), size=8).points.tolist()
+    [1, 7]
+    """
+    values = np.asarray(weights, dtype=np.float64)
+    total = values.sum()
+    if total <= 0:
+        return arcs_of([], [], len(values), size)
+    ends = np.rint(np.cumsum(values) / total * size).astype(np.int64)
+    lengths = np.diff(ends, prepend=0)
+    present = np.flatnonzero(lengths > 0)
+    return Arcs((ends[present] - 1).astype(np.uint32), present.astype(np.int32), len(values), size)
+
+
+def merged(arcs: Arcs) -> tuple[IntArray, IntArray, IntArray]:
+    """Starts, lengths and owners of the arcs after neighbours of one owner are joined, also across the wrap.
+
+    Returns:
+        Three arrays; an arc starts at ``starts`` (inclusive) and may run past ``size``. O(points).
+    """
+    if len(arcs.points) == 0:
+        empty = np.zeros(0, dtype=np.int64)
+        return empty, empty, empty
+    ends = arcs.points.astype(np.int64)
+    owners = arcs.owners.astype(np.int64)
+    lasts = np.flatnonzero(owners != np.roll(owners, -1))
+    if len(lasts) == 0:
+        return np.array([(int(ends[-1]) + 1) % arcs.size]), np.array([arcs.size]), owners[:1]
+    last_ends = ends[lasts]
+    starts = np.roll(last_ends, 1) + 1
+    lengths = (last_ends - starts + 1) % arcs.size
+    return starts % arcs.size, lengths, owners[lasts]

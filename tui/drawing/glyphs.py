@@ -1,0 +1,97 @@
+"""The characters drawings are made of, with a plain ASCII twin for each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Glyphs:
+    """One character per thing drawn; every one is exactly one cell wide."""
+
+    ascii_only: bool
+    dot: str
+    dots: str
+    highlight: str
+    marker: str
+    faded: str
+    unnamed: str
+    ellipsis: str
+    ticks: str
+    """Eight strokes that point at the ring: top, then clockwise by an eighth of a turn."""
+    quarters: tuple[str, str, str, str]
+    cursor: str
+    fork: str
+    more_left: str
+    more_right: str
+    rule: str
+    cut: str
+    bar: str
+    """Filled parts of a bar cell, from an eighth to full; a single character means whole cells only."""
+    levels: str
+    """Heights of a column, from nothing to full."""
+
+
+UNICODE: Final = Glyphs(
+    ascii_only=False,
+    dot="●",
+    dots="◉",
+    highlight="◆",
+    marker="◆",
+    faded="·",
+    unnamed="+",
+    ellipsis="…",
+    ticks="╻╱╸╲╹╱╺╲",
+    quarters=("0", "¼", "½", "¾"),
+    cursor="▼",
+    fork="┬",
+    more_left="‹",
+    more_right="›",
+    rule="─",
+    cut="│",
+    bar="▏▎▍▌▋▊▉█",
+    levels=" ▁▂▃▄▅▆▇█",
+)
+ASCII: Final = Glyphs(
+    ascii_only=True,
+    dot="o",
+    dots="@",
+    highlight="X",
+    marker="*",
+    faded=".",
+    unnamed="+",
+    ellipsis="~",
+    ticks="|/-\\|/-\\",
+    quarters=("0", "1/4", "1/2", "3/4"),
+    cursor="v",
+    fork="+",
+    more_left="<",
+    more_right=">",
+    rule="-",
+    cut="|",
+    bar="#",
+    levels=" .:-=+*#@",
+)
+
+
+def glyphs_of(ascii_only: bool) -> Glyphs:
+    """The character set for a terminal with or without Unicode."""
+    return ASCII if ascii_only else UNICODE
+
+
+def plain(text: str, ascii_only: bool) -> str:
+    """The text, with every character a plain terminal lacks shown as ``?`` when asked for ASCII."""
+    return "".join(char if char.isascii() else "?" for char in text) if ascii_only else text
+
+
+def fitted(text: str, width: int, glyphs: Glyphs) -> str:
+    """The text cut to ``width`` cells, with an ellipsis when something is missing.
+
+    >>> fitted("consumer-12", 8, ASCII)
+    'consume~'
+    """
+    text = plain(text, glyphs.ascii_only)
+    if len(text) <= width:
+        return text
+    return text[: width - 1] + glyphs.ellipsis if width > 0 else ""

@@ -1,0 +1,164 @@
+"""The hash map: the hash space wrapped over rows, left to right and top to bottom, so that every arc is visible."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from themes.palettes import Palette
+from tui.drawing.arcs import IntArray
+from tui.drawing.canvas import BOLD, DIM, REVERSE, SPACE, Canvas
+from tui.drawing.colour import NO_COLOUR, contrasting, pack, shades, unpack
+from tui.drawing.frame import MapFrame
+from tui.drawing.glyphs import glyphs_of
+from tui.drawing.inks import InkBook, arc_inks, cached_dominant, cached_shares
+from tui.drawing.quadrants import LEVELS
+from tui.drawing.ring_letters import letter_of
+from tui.drawing.ring_picture import Flash, RingMode, RingPicture
+
+LABEL_WIDTH = 11
+"""``0x00000000`` and a blank."""
+MIN_WIDTH_WITH_LABELS = 30
+TAG_ROOM = 4
+"""Cells an arc must have besides its tag to carry it."""
+
+
+def draw_hash_map(
+    picture: RingPicture,
+    width: int,
+    height: int,
+    palette: Palette,
+    *,
+    ascii_only: bool = False,
+    flash: Flash | None = None,
+    labels: bool = True,
+) -> Canvas:
+    """A hash map of ``width`` x ``height`` cells; take its rows from :meth:`Canvas.line`.
+
+    Each half cell shows the consumer that owns most of its hashes (each whole cell in ASCII and in mono). Each row
+    begins with its first hash. O(points log points) when the arcs are new, O(width * height + dots) after that.
+    """
+    text, ground = (NO_COLOUR, NO_COLOUR) if palette.mono else (pack(palette.text), pack(palette.background))
+    canvas = Canvas(width, height, text, ground)
+    if canvas.width == 0 or canvas.height == 0:
+        return canvas
+    left = LABEL_WIDTH if labels and width >= MIN_WIDTH_WITH_LABELS else 0
+    frame = MapFrame(canvas, picture, palette, glyphs_of(ascii_only), flash, left)
+    if left:
+        _draw_labels(frame)
+    if palette.mono:
+        _draw_letters(frame)
+    else:
+        _draw_colours(frame)
+    _draw_topics(frame)
+    return canvas
+
+
+def map_edges(size: int, cells: int) -> IntArray:
+    """The first hash of each of ``cells`` equal pieces of the space, and ``size`` at the end.
+
+    >>> map_edges(10, 4).tolist()
+    [0, 2, 5, 7, 10]
+    """
+    return np.arange(cells + 1, dtype=np.int64) * size // cells
+
+
+def _draw_labels(frame: MapFrame) -> None:
+    ink = NO_COLOUR if frame.palette.mono else pack(frame.palette.dim)
+    for row in range(frame.canvas.height):
+        first = row * frame.picture.arcs.size // frame.canvas.height
+        frame.canvas.write(row, 0, f"0x{first:08x}", ink, attributes=DIM if frame.palette.mono else 0)
+
+
+def _draw_colours(frame: MapFrame) -> None:
+    parts = 1 if frame.glyphs.ascii_only else 2
+    edges = map_edges(frame.picture.arcs.size, frame.columns * parts * frame.canvas.height)
+    book = InkBook(frame.palette)
+    inks = arc_inks(frame.picture, edges, book, frame.flash)
+    packed = shades(book.inks, frame.palette, LEVELS)[inks, LEVELS].reshape(frame.canvas.height, frame.columns, parts)
+    frame.canvas.background[:, frame.left :] = packed[..., 0]
+    if parts == 2:
+        split = packed[..., 0] != packed[..., 1]
+        frame.canvas.foreground[:, frame.left :] = packed[..., 1]
+        frame.canvas.chars[:, frame.left :] = np.where(split, ord("▐"), SPACE)
+    owners = cached_dominant(frame.picture.arcs, edges.tobytes()).reshape(frame.canvas.height, frame.columns, parts)
+    whole = np.where(owners[..., 0] == owners[..., -1], owners[..., 0], -1)
+    _draw_tags(frame, whole)
+
+
+def _draw_tags(frame: MapFrame, owners: IntArray) -> None:
+    """A letter tag on each run of cells that has room for it."""
+    breaks = np.ones((frame.canvas.height, owners.shape[1] + 1), dtype=np.bool_)
+    breaks[:, 1:-1] = owners[:, 1:] != owners[:, :-1]
+    for row in range(frame.canvas.height):
+        starts = np.flatnonzero(breaks[row])
+        for start, length in zip(starts.tolist(), np.diff(starts).tolist(), strict=False):
+            owner = int(owners[row, start])
+            if owner < 0 or length < TAG_ROOM:
+                continue
+            tag = frame.picture.tag(owner)
+            if length < TAG_ROOM + len(tag) - 1:
+                continue
+            column = frame.left + start + (length - len(tag)) // 2
+            back = int(frame.canvas.background[row, column])
+            faded = frame.picture.mode is RingMode.MUTED or (
+                frame.picture.mode is RingMode.FOCUS and owner != frame.picture.focus
+            )
+            fore = pack(frame.palette.dim) if faded and frame.palette.depth != "16" else pack(contrasting(unpack(back)))
+            frame.canvas.write(row, column, tag, fore, attributes=BOLD)
+
+
+def _draw_letters(frame: MapFrame) -> None:
+    edges = map_edges(frame.picture.arcs.size, frame.columns * frame.canvas.height)
+    key = edges.tobytes()
+    owners = cached_dominant(frame.picture.arcs, key)
+    changed = np.zeros(len(owners), dtype=np.bool_)
+    if frame.flash is not None and frame.flash.before is not None and frame.flash.intensity >= 0.5:
+        changed = owners != cached_dominant(frame.flash.before.arcs, key)
+    focus = frame.picture.focus if frame.picture.mode is RingMode.FOCUS else None
+    mine = cached_shares(frame.picture.arcs, key, focus) > 0 if focus is not None else changed
+    for number, owner in enumerate(owners.tolist()):
+        row, column = divmod(number, frame.columns)
+        if focus is None:
+            letter = letter_of(frame.picture, owner, column, frame.glyphs)
+            letter = letter.lower() if frame.picture.mode is RingMode.MUTED else letter
+        elif mine[number]:
+            letter = letter_of(frame.picture, focus, column, frame.glyphs)
+            letter = letter if owner == focus else letter.lower()
+        else:
+            letter = frame.glyphs.faded
+        frame.canvas.chars[row, frame.left + column] = ord(letter)
+        frame.canvas.attributes[row, frame.left + column] = REVERSE if changed[number] else 0
+
+
+def _draw_topics(frame: MapFrame) -> None:
+    """A marker per topic; with muted arcs it has its active consumer's colour, in mono it is reversed there."""
+    dots = frame.picture.dots
+    cells = dots.hashes.astype(np.int64) * (frame.columns * frame.canvas.height) // frame.picture.arcs.size
+    for number, cell in enumerate(cells.tolist()):
+        _draw_topic(frame, number, cell // frame.columns, frame.left + cell % frame.columns)
+    if dots.highlighted is not None:
+        row, column = divmod(int(cells[dots.highlighted]), frame.columns)
+        fore, back = (
+            (NO_COLOUR, None) if frame.palette.mono else (pack(frame.palette.background), pack(frame.palette.text))
+        )
+        attributes = BOLD | (REVERSE if frame.palette.mono else 0)
+        frame.canvas.put(row, frame.left + column, frame.glyphs.highlight, fore, background=back, attributes=attributes)
+
+
+def _draw_topic(frame: MapFrame, number: int, row: int, column: int) -> None:
+    owner = int(frame.picture.dots.owners[number])
+    if frame.palette.mono:
+        tag = frame.picture.tag(owner) if owner >= 0 else frame.glyphs.marker
+        frame.canvas.put(
+            row, column, tag if len(tag) == 1 else frame.glyphs.unnamed, NO_COLOUR, attributes=BOLD | REVERSE
+        )
+        return
+    back = int(frame.canvas.background[row, column])
+    fore = pack(contrasting(unpack(back)))
+    if frame.picture.mode is RingMode.MUTED or (frame.picture.mode is RingMode.FOCUS and owner == frame.picture.focus):
+        fore = pack(frame.palette.consumer_colour(owner)) if owner >= 0 else pack(frame.palette.dim)
+    if fore == back:
+        fore = pack(contrasting(unpack(back)))
+    if frame.picture.mode is RingMode.FOCUS and owner != frame.picture.focus:
+        fore = pack(frame.palette.dim)
+    frame.canvas.put(row, column, frame.glyphs.marker, fore, background=back, attributes=BOLD)

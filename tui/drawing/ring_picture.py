@@ -1,0 +1,91 @@
+"""What a ring or hash map picture is made of: plain numbers, and a few words for the middle."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+import numpy as np
+import numpy.typing as npt
+
+from themes.palettes import consumer_tag
+from tui.drawing.arcs import Arcs
+
+
+class RingMode(Enum):
+    """Which story the colours tell."""
+
+    LIT = "lit"
+    """Consistent hashing rules: every arc has its owner's colour."""
+    MUTED = "muted"
+    """The ring does not rule (partition index modulo consumers does): arcs fade, dots carry the colours."""
+    FOCUS = "focus"
+    """One consumer is lit, the others fade."""
+
+
+def _no_dots() -> npt.NDArray[np.uint32]:
+    return np.zeros(0, dtype=np.uint32)
+
+
+def _no_owners() -> npt.NDArray[np.int32]:
+    return np.zeros(0, dtype=np.int32)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dots:
+    """Topics on the ring, in any order."""
+
+    hashes: npt.NDArray[np.uint32] = field(default_factory=_no_dots)
+    owners: npt.NDArray[np.int32] = field(default_factory=_no_owners)
+    """Index of the active consumer per topic; -1 for none."""
+    highlighted: int | None = None
+    """Which topic stands out, if one does."""
+
+    def __post_init__(self) -> None:
+        assert self.hashes.shape == self.owners.shape, "one owner per topic"
+        assert self.highlighted is None or 0 <= self.highlighted < len(self.hashes), "the highlighted topic exists"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RingPicture:
+    """One state of a ring, as numbers."""
+
+    arcs: Arcs
+    dots: Dots = field(default_factory=Dots)
+    mode: RingMode = RingMode.LIT
+    focus: int | None = None
+    """Index of the consumer lit in ``FOCUS``."""
+    centre: tuple[str, ...] = ()
+    """Up to five lines for the middle; the first is the headline."""
+    shares: npt.NDArray[np.float64] | None = None
+    """Weights of the inner band per consumer; None sums up the arcs. With modulo: topics per consumer."""
+    tags: tuple[str, ...] | None = None
+    """Letter tag per consumer; None names them A, B, ... by index."""
+    band: bool | None = None
+    """Whether to draw the inner band; None draws it when arcs are too narrow to read."""
+
+    def tag(self, owner: int) -> str:
+        """The letter tag of a consumer."""
+        if self.tags is not None and 0 <= owner < len(self.tags):
+            return self.tags[owner]
+        return consumer_tag(owner)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Flash:
+    """What changed, and how fresh that is: at 1 the old colour shows, at 0 the new one.
+
+    No clock is read here: the caller lowers the intensity step by step.
+    """
+
+    intensity: float
+    """0..1."""
+    before: RingPicture | None = None
+    """The picture before the change: places whose owner differs blend from the old colour to the new."""
+    arcs: npt.NDArray[np.bool_] | None = None
+    """Arcs that flash in the text colour, a mask over the picture's points."""
+    dots: npt.NDArray[np.bool_] | None = None
+    """Topics that flash in the text colour, a mask over the picture's dots."""
+
+    def __post_init__(self) -> None:
+        assert 0.0 <= self.intensity <= 1.0, "intensity lies within 0..1"
