@@ -70,7 +70,8 @@ class Canvas:
     ) -> None:
         """Write a text; characters that are not one cell wide are shown as ``?`` so that nothing shifts."""
         for offset, char in enumerate(text):
-            self.put(row, column + offset, char if cell_len(char) == 1 else "?", foreground, background, attributes)
+            shown = char if cell_len(char) == 1 else "?"
+            self.put(row, column + offset, shown, foreground, background=background, attributes=attributes)
 
     def line(self, row: int) -> Strip:
         """The strip of a row, exactly ``width`` cells; a row outside is blank. O(width)."""
