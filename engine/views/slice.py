@@ -108,15 +108,29 @@ _RULES = {
 }
 
 
-def slice_of(state: ClusterState, subscription_key: str) -> Slice | None:
-    """The slice of one subscription; None when the state has none of that key.
+NO_SUBSCRIPTION = Subscription("", "", "", (), ())
+"""Stands in where a state has no Failover subscription, so that every panel has something to be empty about."""
+
+
+def subscription_at(state: ClusterState, index: int) -> Subscription:
+    """The subscription of that place, the last one past the end; ``NO_SUBSCRIPTION`` where there is none."""
+    if not state.subscriptions:
+        return NO_SUBSCRIPTION
+    return state.subscriptions[min(max(index, 0), len(state.subscriptions) - 1)]
+
+
+def slice_by_key(state: ClusterState, key: str) -> Slice | None:
+    """The slice of the subscription with that key; None when the state has none."""
+    found = next((each for each in state.subscriptions if each.key == key), None)
+    return slice_of(state, found) if found else slice_of(state, NO_SUBSCRIPTION) if not key else None
+
+
+def slice_of(state: ClusterState, subscription: Subscription) -> Slice:
+    """The slice of one subscription of this state.
 
     O(n log n + t log n) for n consumers and t partitions; hashes and choices are remembered while the parts of the
     state that they depend on are the same objects.
     """
-    subscription = next((each for each in state.subscriptions if each.key == subscription_key), None)
-    if subscription is None:
-        return None
     topics = _topics.get((partition_names(state, subscription),), (), lambda: topic_set(state, subscription))
     chosen = choices(state, subscription)
     flag = state.settings.activeConsumerFailoverConsistentHashing

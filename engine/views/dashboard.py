@@ -1,0 +1,92 @@
+"""The projections of a timeline: one for the main screen, one for each detail that is opened on demand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from engine.bundles.boundaries import BundleRange, parse_range
+from engine.cluster.facts import NO_STATISTICS
+from engine.cluster.timeline import Timeline
+from engine.errors import Rejection
+from engine.views.changes import changes_between
+from engine.views.details import SplitPreviewView, TopicExplanation
+from engine.views.events import event_lines, timeline_view
+from engine.views.explanations import explain_topic
+from engine.views.history import colour_numbers, state_before
+from engine.views.model import BundleTopic, DashboardView, Notice, PartitionRow
+from engine.views.notices import notices_of
+from engine.views.ring import ring_view
+from engine.views.slice import Slice, slice_by_key, slice_of, subscription_at
+from engine.views.splits import split_preview
+from engine.views.status import status_view
+from engine.views.table import consumer_rows, partition_rows, table_foot
+from engine.views.tree import EMPTY, bundle_texts, hashed_topics, namespace_nodes
+
+
+def dashboard_view(
+    timeline: Timeline, *, subscription: int = 0, problems: int = 0, notes: Iterable[Notice] = ()
+) -> DashboardView:
+    """Everything the main screen tells at the cursor, for the subscription of that place (the last one past the end).
+
+    Changes are those of the last step; there are none at the opening. ``problems`` and ``notes`` are what the opening
+    of the state had. O(n log n + t log n) for n consumers and t partitions.
+    """
+    before, now = _slices(timeline, subscription)
+    changes = changes_between(before, now)
+    rows = consumer_rows(now, changes, colour_numbers(timeline, now.subscription.key))
+    earlier = state_before(timeline)
+    return DashboardView(
+        status=status_view(timeline, now, problems),
+        consumers=rows,
+        foot=table_foot(now, rows),
+        ring=ring_view(before, now, changes, rows),
+        namespaces=namespace_nodes(earlier, now.state),
+        events=event_lines(timeline, now.subscription.key, earlier),
+        timeline=timeline_view(timeline),
+        notices=notices_of(now, notes),
+    )
+
+
+def partitions_of(timeline: Timeline, subscription: int, consumer_id: int) -> tuple[PartitionRow, ...]:
+    """The partitions a consumer is active for, busiest first; empty for an id that is not connected."""
+    before, now = _slices(timeline, subscription)
+    return partition_rows(now, changes_between(before, now), consumer_id, bundle_texts(now.state))
+
+
+def topics_of_bundle(
+    timeline: Timeline, namespace: str, range_text: str, subscription: int = 0
+) -> tuple[BundleTopic, ...]:
+    """The partitions whose hash lies in a range (a bundle, or one that was split), ascending by hash.
+
+    ``active_consumer`` is that of the given subscription, "" where it does not have the topic. Empty for a namespace
+    that is not there or a text that is no range.
+    """
+    state = timeline.state
+    piece = parse_range(range_text)
+    if not isinstance(piece, BundleRange):
+        return ()
+    topics = hashed_topics(state).get(namespace, EMPTY)
+    now = slice_of(state, subscription_at(state, subscription))
+    start, end = topics.inside(piece.lower, piece.upper)
+    found = []
+    for name, at in zip(topics.names[start:end], topics.hashes[start:end], strict=True):
+        load = state.loads.get(name, NO_STATISTICS)
+        owner = now.owner_of(name)
+        found.append(BundleTopic(name, at, load.msg_rate_in + load.msg_rate_out, owner.name if owner else ""))
+    return tuple(found)
+
+
+def split_previews(timeline: Timeline, namespace: str, range_text: str) -> SplitPreviewView:
+    """Every split algorithm's answer for one bundle of the state at the cursor (see ``split_preview``)."""
+    return split_preview(timeline.state, namespace, range_text)
+
+
+def topic_explanation(timeline: Timeline, subscription: int, topic_text: str) -> TopicExplanation | Rejection:
+    """Why a topic has its active consumer, and its bundle; refused with the nearest names (see ``explain_topic``)."""
+    return explain_topic(slice_of(timeline.state, subscription_at(timeline.state, subscription)), topic_text)
+
+
+def _slices(timeline: Timeline, subscription: int) -> tuple[Slice | None, Slice]:
+    now = slice_of(timeline.state, subscription_at(timeline.state, subscription))
+    earlier = state_before(timeline)
+    return (slice_by_key(earlier, now.subscription.key) if earlier else None), now

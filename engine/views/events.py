@@ -1,0 +1,106 @@
+"""The events panel: what each step did, and how many partitions it moved beside the least that would have done."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Final
+
+from engine.cluster.commands import (
+    AddConsumer,
+    AddTopic,
+    Command,
+    KillConsumer,
+    RemoveTopic,
+    RenameConsumer,
+    RepartitionTopic,
+    SetPriorityLevel,
+    SetRelease,
+    SetSetting,
+    SplitBundle,
+)
+from engine.cluster.evolve import evolve
+from engine.cluster.facts import moves
+from engine.cluster.state import ClusterState
+from engine.cluster.timeline import Step, Timeline
+from engine.views.model import EventLine, TimelineView
+
+EVENTS_SHOWN: Final = 200
+"""The latest steps that are listed; older ones stay in the timeline."""
+LINES_KEPT: Final = 4096
+
+_KINDS: Final[dict[type[Command], str]] = {
+    AddConsumer: "add",
+    KillConsumer: "kill",
+    # A broker knows no renaming and no new level: the consumer that comes back is another one.
+    RenameConsumer: "add",
+    SetPriorityLevel: "add",
+    SetSetting: "setting",
+    SetRelease: "release",
+    AddTopic: "topic",
+    RemoveTopic: "topic",
+    RepartitionTopic: "topic",
+    SplitBundle: "split",
+}
+_kept: OrderedDict[tuple[Step, str], EventLine] = OrderedDict()
+
+
+def kind_of(command: Command) -> str:
+    """The word for a step's glyph."""
+    return _KINDS[type(command)]
+
+
+def timeline_view(timeline: Timeline) -> TimelineView:
+    """The one-line timeline of the current branch. O(steps)."""
+    return TimelineView(
+        kinds=tuple(kind_of(step.command) for step in timeline.steps),
+        cursor=timeline.cursor,
+        branches=len(timeline.tips),
+        can_undo=timeline.can_undo,
+        can_redo=timeline.can_redo,
+    )
+
+
+def event_lines(timeline: Timeline, subscription_key: str, before: ClusterState | None) -> tuple[EventLine, ...]:
+    """The opening and the steps up to the cursor, oldest first, at most ``EVENTS_SHOWN``.
+
+    ``before`` is the state one step before the cursor. A line is computed once, so a new step costs one comparison of
+    two states; a jump to a place whose steps were never shown costs one each.
+    """
+    first = max(timeline.cursor - EVENTS_SHOWN, 0)
+    shown = timeline.steps[first : timeline.cursor]
+    lines = [_kept.get((step, subscription_key)) for step in shown]
+    missing = [at for at, line in enumerate(lines) if line is None]
+    if missing == [len(shown) - 1] and before is not None:
+        lines[-1] = _line(shown[-1], subscription_key, before, timeline.state)
+    elif missing:
+        state = timeline.state_at(first + missing[0])
+        for at in range(missing[0], len(shown)):
+            after = state
+            for event in shown[at].events:
+                after = evolve(after, event)
+            lines[at] = _line(shown[at], subscription_key, state, after)
+            state = after
+    opening = () if first else (_opening(timeline, subscription_key),)
+    return (*opening, *(line for line in lines if line is not None))
+
+
+def _line(step: Step, subscription_key: str, before: ClusterState, after: ClusterState) -> EventLine:
+    found = moves(before, after, subscription_key)
+    line = EventLine(
+        step=step.depth,
+        kind=kind_of(step.command),
+        text=step.text,
+        moved=len(found.moved),
+        least=found.least,
+        partitions=found.partitions,
+        unacked_at_risk=found.unacked_at_risk,
+    )
+    _kept[step, subscription_key] = line
+    if len(_kept) > LINES_KEPT:
+        _kept.popitem(last=False)
+    return line
+
+
+def _opening(timeline: Timeline, subscription_key: str) -> EventLine:
+    found = moves(timeline.initial, timeline.initial, subscription_key)
+    return EventLine(0, "open", f"open {timeline.source}".rstrip(), 0, 0, found.partitions)

@@ -1,0 +1,31 @@
+"""The status line: rule, flag, release, subscription, and where the state is from."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from engine.cluster.timeline import Timeline
+from engine.views.model import StatusView
+from engine.views.ring import flag_known, rule_text
+from engine.views.slice import Slice
+
+FAILOVER: Final = "Failover"
+
+
+def status_view(timeline: Timeline, now: Slice, problems: int = 0) -> StatusView:
+    """The status of the shown subscription; ``problems`` is how many the opening of the state had."""
+    return StatusView(
+        rule=now.rule,
+        rule_text=rule_text(now),
+        consistent_hashing=now.state.settings.activeConsumerFailoverConsistentHashing,
+        flag_known=flag_known(now),
+        release=now.state.release,
+        subscription=now.subscription.key,
+        subscription_type=FAILOVER,
+        subscriptions=tuple(each.key for each in now.state.subscriptions),
+        source=timeline.source,
+        step=timeline.cursor,
+        steps=timeline.length,
+        seed=timeline.seed,
+        problems=problems,
+    )
