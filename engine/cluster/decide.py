@@ -1,0 +1,63 @@
+"""What a command leads to: the events, or the refusal. The parent of all decisions; the leaves stand by subject.
+
+``decide`` reads the state and nothing else, so the same command on the same state has the same outcome for ever.
+"""
+
+from __future__ import annotations
+
+from engine.cluster.bundle_rules import split_bundle
+from engine.cluster.commands import (
+    AddConsumer,
+    AddTopic,
+    Command,
+    KillConsumer,
+    RemoveTopic,
+    RenameConsumer,
+    RepartitionTopic,
+    SetPriorityLevel,
+    SetRelease,
+    SetSetting,
+    SplitBundle,
+)
+from engine.cluster.consumer_rules import add_consumer, kill_consumer, rename_consumer, set_priority_level
+from engine.cluster.events import Event
+from engine.cluster.setting_rules import set_release, set_setting
+from engine.cluster.state import ClusterState
+from engine.cluster.topic_rules import add_topic, remove_topic, repartition_topic
+from engine.errors import Rejection
+
+
+def decide(state: ClusterState, command: Command) -> tuple[Event, ...] | Rejection:
+    """The events of a command in their order, or why it is refused.
+
+    An empty tuple is an acceptance that changes nothing (a setting set to the value it has, a consumer renamed to its
+    own name); the timeline adds no step for it. A command is carried out whole or not at all.
+
+    >>> decide(ClusterState(), SetSetting("activeConsumerFailoverConsistentHashing", "TRUE"))
+    (SettingChanged(name='activeConsumerFailoverConsistentHashing', text='true'),)
+    >>> decide(ClusterState(), SetSetting("activeConsumerFailoverConsistentHashing", "false"))
+    ()
+    >>> decide(ClusterState(), KillConsumer("billing", 0)).error
+    'SubscriptionNotFound'
+    """
+    match command:
+        case AddConsumer():
+            return add_consumer(state, command)
+        case KillConsumer():
+            return kill_consumer(state, command)
+        case RenameConsumer():
+            return rename_consumer(state, command)
+        case SetPriorityLevel():
+            return set_priority_level(state, command)
+        case SetSetting():
+            return set_setting(state, command)
+        case SetRelease():
+            return set_release(state, command)
+        case AddTopic():
+            return add_topic(state, command)
+        case RemoveTopic():
+            return remove_topic(state, command)
+        case RepartitionTopic():
+            return repartition_topic(state, command)
+        case SplitBundle():
+            return split_bundle(state, command)

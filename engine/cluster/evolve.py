@@ -1,0 +1,164 @@
+"""The state after an event. What ``decide`` produced always fits; anything else is a broken assumption."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+from engine.bundles import namespace_bundles
+from engine.cluster.events import (
+    BundleWasSplit,
+    ConsumerAdded,
+    ConsumerRemoved,
+    Event,
+    NamespaceSeen,
+    ReleaseChanged,
+    SettingChanged,
+    TopicAdded,
+    TopicRemoved,
+    TopicRepartitioned,
+)
+from engine.cluster.state import BundleSplit, ClusterState, Namespace, Subscription, Topic
+from engine.config import BrokerSettings
+from engine.errors import Rejection
+from engine.failover.model import Consumer
+
+
+def evolve(state: ClusterState, event: Event) -> ClusterState:
+    """The next state; parts that an event does not touch are the same objects as before.
+
+    O(consumers) for events of consumers, O(topics + statistics) for those of topics, O(1) for the rest.
+
+    >>> evolve(ClusterState(), SettingChanged("maxConsumersPerTopic", "3")).settings.maxConsumersPerTopic
+    3
+    """
+    reason = objection(state, event)
+    assert not reason, f"{event} does not fit the state: {reason}"
+    match event:
+        case ConsumerAdded():
+            newcomer = Consumer(event.consumer_id, event.name, event.priority_level)
+            return replace(
+                state,
+                subscriptions=_with_consumers(
+                    state, event.subscription, (*_consumers(state, event.subscription), newcomer)
+                ),
+                next_consumer_id=event.consumer_id + 1,
+            )
+        case ConsumerRemoved():
+            rest = tuple(
+                each for each in _consumers(state, event.subscription) if each.consumer_id != event.consumer_id
+            )
+            return replace(state, subscriptions=_with_consumers(state, event.subscription, rest))
+        case SettingChanged():
+            settings = state.settings.with_setting(event.name, event.text)
+            assert isinstance(settings, BrokerSettings), settings
+            return replace(state, settings=settings)
+        case ReleaseChanged():
+            return replace(state, release=event.version)
+        case TopicAdded():
+            return _add_topic(state, event)
+        case TopicRemoved():
+            return _remove_topic(state, event)
+        case TopicRepartitioned():
+            return replace(state, topics={**state.topics, event.topic: Topic(event.topic, event.partitions)})
+        case NamespaceSeen():
+            seen = Namespace(event.namespace, event.boundaries)
+            return replace(state, namespaces={**state.namespaces, event.namespace: seen})
+        case BundleWasSplit():
+            old = state.namespaces[event.namespace]
+            made = BundleSplit(event.lower, event.upper, event.cuts, event.algorithm)
+            new = replace(old, splits=(*old.splits, made))
+            return replace(state, namespaces={**state.namespaces, event.namespace: new})
+
+
+def objection(state: ClusterState, event: Event) -> str:
+    """Why an event cannot follow this state, "" when it can. For events that come from outside, as from a journal."""
+    match event:
+        case ConsumerAdded():
+            if all(each.key != event.subscription for each in state.subscriptions):
+                return f"there is no subscription {event.subscription!r}"
+            return "" if event.consumer_id >= state.next_consumer_id else f"the id {event.consumer_id} was used before"
+        case ConsumerRemoved():
+            connected = any(each.consumer_id == event.consumer_id for each in _consumers(state, event.subscription))
+            return "" if connected else f"consumer {event.consumer_id} of {event.subscription!r} is not connected"
+        case SettingChanged():
+            changed = state.settings.with_setting(event.name, event.text)
+            return str(changed) if isinstance(changed, Rejection) else ""
+        case ReleaseChanged():
+            return ""
+        case TopicAdded() | TopicRemoved() | TopicRepartitioned():
+            return _topic_objection(state, event)
+        case NamespaceSeen():
+            if event.namespace in state.namespaces:
+                return f"namespace {event.namespace!r} has bundles already"
+            bundles = namespace_bundles(event.namespace, event.boundaries)
+            return str(bundles) if isinstance(bundles, Rejection) else ""
+        case BundleWasSplit():
+            return _split_objection(state, event)
+
+
+def _topic_objection(state: ClusterState, event: TopicAdded | TopicRemoved | TopicRepartitioned) -> str:
+    topic = state.topics.get(event.topic)
+    if isinstance(event, TopicRemoved):
+        return "" if topic is not None else f"there is no topic {event.topic!r}"
+    if isinstance(event, TopicRepartitioned):
+        if topic is None or topic.partitions == 0:
+            return f"there is no partitioned topic {event.topic!r}"
+        return "" if event.partitions >= topic.partitions else f"{event.topic!r} cannot lose partitions"
+    if topic is not None:
+        return f"topic {event.topic!r} exists"
+    unknown = set(event.subscriptions) - {each.key for each in state.subscriptions}
+    if unknown:
+        return f"there is no subscription {min(unknown)!r}"
+    return "" if event.partitions >= 0 else "a topic has no negative number of partitions"
+
+
+def _split_objection(state: ClusterState, event: BundleWasSplit) -> str:
+    namespace = state.namespaces.get(event.namespace)
+    if namespace is None:
+        return f"there is no namespace {event.namespace!r}"
+    if (event.lower, event.upper) not in pairwise(namespace.boundaries):
+        return f"{event.lower:#010x}_{event.upper:#010x} is no bundle of {event.namespace}"
+    edges = (event.lower, *event.cuts, event.upper)
+    if not event.cuts or any(left >= right for left, right in pairwise(edges)):
+        return "the cuts do not lie inside the bundle in ascending order"
+    return ""
+
+
+def _consumers(state: ClusterState, key: str) -> tuple[Consumer, ...]:
+    return next((each.consumers for each in state.subscriptions if each.key == key), ())
+
+
+def _with_consumers(state: ClusterState, key: str, consumers: tuple[Consumer, ...]) -> tuple[Subscription, ...]:
+    return tuple(replace(each, consumers=consumers) if each.key == key else each for each in state.subscriptions)
+
+
+def _add_topic(state: ClusterState, event: TopicAdded) -> ClusterState:
+    joined = frozenset(event.subscriptions)
+    return replace(
+        state,
+        topics={**state.topics, event.topic: Topic(event.topic, event.partitions)},
+        subscriptions=tuple(
+            replace(each, topics=(*each.topics, event.topic)) if each.key in joined else each
+            for each in state.subscriptions
+        ),
+    )
+
+
+def _remove_topic(state: ClusterState, event: TopicRemoved) -> ClusterState:
+    gone = frozenset(state.topics[event.topic].partition_names())
+    return replace(
+        state,
+        topics={name: topic for name, topic in state.topics.items() if name != event.topic},
+        loads=(
+            state.loads
+            if gone.isdisjoint(state.loads)
+            else {name: load for name, load in state.loads.items() if name not in gone}
+        ),
+        subscriptions=tuple(
+            replace(each, topics=tuple(topic for topic in each.topics if topic != event.topic))
+            if event.topic in each.topics
+            else each
+            for each in state.subscriptions
+        ),
+    )

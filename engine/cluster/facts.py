@@ -1,0 +1,214 @@
+"""What follows from a state: active consumers, topics of a namespace with their traffic, what a change moves.
+
+Nothing here is stored in the state. Every answer is remembered by the identity of the parts it was computed from, so
+that a state which shares those parts with another one (``evolve`` copies only what it changes) is answered at once.
+Answers are shared: do not change them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from engine.bundles import NamespaceBundles, TopicLoad, namespace_bundles, topic_load
+from engine.cluster.remember import Remembered
+from engine.cluster.state import ClusterState, Load, Subscription
+from engine.config import CURRENT, ReleaseBehaviour, behaviour_of
+from engine.errors import Rejection
+from engine.failover.choose import Choice, choose_many
+from engine.failover.model import Consumer
+from engine.names import NON_PERSISTENT, TopicName, parse_topic_name, partition_index
+
+NO_STATISTICS = Load()
+"""What a partition without statistics counts as in sums."""
+
+_names: Remembered[tuple[str, ...]] = Remembered()
+_choices: Remembered[tuple[Choice, ...]] = Remembered()
+_active: Remembered[Mapping[str, Consumer | None]] = Remembered()
+_loads: Remembered[Mapping[str, Load]] = Remembered()
+_topic_loads: Remembered[tuple[TopicLoad, ...]] = Remembered()
+
+
+def behaviour_in(state: ClusterState) -> ReleaseBehaviour:
+    """The release of a state; a label that no rule knows behaves like the current release."""
+    behaviour = behaviour_of(state.release)
+    return CURRENT if isinstance(behaviour, Rejection) else behaviour
+
+
+def partition_names(state: ClusterState, subscription: Subscription) -> tuple[str, ...]:
+    """The names that have a dispatcher in a subscription, topic by topic in its order."""
+    return _names.get(
+        (subscription.topics, state.topics),
+        (),
+        lambda: tuple(name for topic in subscription.topics for name in state.topics[topic].partition_names()),
+    )
+
+
+def choices(state: ClusterState, subscription: Subscription) -> tuple[Choice, ...]:
+    """The broker's choice for each of ``partition_names``, in parallel; empty when nobody is connected.
+
+    Each choice names the rule in force and the sorted list it was made from. O(n log n + t log n) for n consumers and
+    t partitions, O(1) when nothing it depends on has changed.
+    """
+    names = partition_names(state, subscription)
+    behaviour = behaviour_in(state)
+    flag = state.settings.activeConsumerFailoverConsistentHashing and behaviour.knows_failover_consistent_hashing
+    return _choices.get(
+        (names, subscription.consumers),
+        (flag, behaviour.nonpartitioned_failover),
+        lambda: tuple(
+            choose_many(
+                subscription.consumers,
+                [(name, partition_index(name)) for name in names],
+                consistent_hashing=flag,
+                behaviour=behaviour,
+            )
+        ),
+    )
+
+
+def active_consumers(state: ClusterState, subscription: Subscription) -> Mapping[str, Consumer | None]:
+    """Partition name -> its active consumer, None for all while nobody is connected. Order of ``partition_names``."""
+    names = partition_names(state, subscription)
+    chosen = choices(state, subscription)
+
+    def compute() -> Mapping[str, Consumer | None]:
+        if not chosen:
+            return dict.fromkeys(names)
+        return {name: choice.active for name, choice in zip(names, chosen, strict=True)}
+
+    return _active.get((names, chosen), (), compute)
+
+
+def partition_loads(state: ClusterState) -> Mapping[str, Load]:
+    """The traffic of every partition of every topic, by name; zeros where there are no statistics."""
+    return _loads.get(
+        (state.topics, state.loads),
+        (),
+        lambda: {
+            name: state.loads.get(name, NO_STATISTICS)
+            for topic in state.topics.values()
+            for name in topic.partition_names()
+        },
+    )
+
+
+def topic_loads(state: ClusterState, namespace: str) -> tuple[TopicLoad, ...]:
+    """What a split of a bundle of this namespace looks at (``getOwnedTopicListForNamespaceBundle``).
+
+    First what the broker lists (topics that are not partitioned, partitions with statistics; persistent before
+    non-persistent), then the partitions known from metadata alone, each group in the order of names. O(t log t).
+    """
+    return _topic_loads.get((state.topics, state.loads), (namespace,), lambda: _compute_topic_loads(state, namespace))
+
+
+def _compute_topic_loads(state: ClusterState, namespace: str) -> tuple[TopicLoad, ...]:
+    ranked: list[tuple[bool, bool, str]] = []
+    for topic in state.topics.values():
+        name = parse_topic_name(topic.name)
+        if not isinstance(name, TopicName) or name.namespace != namespace:
+            continue
+        for partition in topic.partition_names():
+            metadata_only = topic.partitions > 0 and partition not in state.loads
+            ranked.append((metadata_only, name.domain == NON_PERSISTENT, partition))
+    found: list[TopicLoad] = []
+    for _, _, partition in sorted(ranked):
+        load = state.loads.get(partition)
+        if load is None:
+            found.append(topic_load(partition, has_stats=False))
+            continue
+        found.append(
+            topic_load(
+                partition,
+                load.msg_rate_in,
+                load.msg_rate_out,
+                load.throughput_in_bytes_per_sec,
+                load.throughput_out_bytes_per_sec,
+            )
+        )
+    return tuple(found)
+
+
+def bundles_of(state: ClusterState, namespace: str) -> NamespaceBundles:
+    """The bundles of a namespace that the state knows, splits included."""
+    bundles = namespace_bundles(namespace, state.namespaces[namespace].boundaries)
+    assert not isinstance(bundles, Rejection), f"{namespace} has invalid boundaries: {bundles}"
+    return bundles
+
+
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """What changed hands in one subscription between two states.
+
+    ``moved``: partitions that had an active consumer before and have another one now, in the order of names after.
+    Apart from these stand ``taken_up`` (nobody before, somebody now) and ``orphaned`` (somebody before, nobody now).
+    ``least`` is the smallest number of moves that leads to the same loads: over the partitions with somebody before and
+    after, the sum over consumers of max(0, after - before). ``partitions`` counts those that exist after.
+    ``unacked_at_risk`` sums the messages that were sent to the old active consumer of a moved partition and not
+    acknowledged (by the statistics before): the new one may get them again. ``gained`` and ``lost`` count moved
+    partitions by consumer id.
+    """
+
+    moved: tuple[str, ...]
+    least: int
+    partitions: int
+    unacked_at_risk: int
+    taken_up: tuple[str, ...]
+    orphaned: tuple[str, ...]
+    gained: Mapping[int, int]
+    lost: Mapping[int, int]
+
+
+def moves(before: ClusterState, after: ClusterState, subscription_key: str) -> Moves:
+    """Who lost what to whom; a subscription that one state does not have counts as one without topics. O(partitions).
+
+    A consumer that left and came back is another consumer (its messages are sent again), also under its old name.
+
+    Example: three partitions by modulo, ``b`` alone, then ``a`` connects and sorts first: indices 0 and 2 are its own.
+
+    >>> from engine.cluster.state import Topic
+    >>> def at(*consumers):
+    ...     sub = Subscription("s", "s", "t/n", ("persistent://t/n/x",), consumers)
+    ...     return ClusterState(topics={"persistent://t/n/x": Topic("persistent://t/n/x", 3)}, subscriptions=(sub,))
+    >>> found = moves(at(Consumer(1, "b")), at(Consumer(1, "b"), Consumer(2, "a")), "s")
+    >>> [name[-1] for name in found.moved], found.least, found.gained, found.lost
+    (['0', '2'], 2, {2: 2}, {1: 2})
+    """
+    was = _active_by_key(before, subscription_key)
+    now = _active_by_key(after, subscription_key)
+    moved: list[str] = []
+    taken_up: list[str] = []
+    orphaned: list[str] = []
+    balance: Counter[int] = Counter()
+    gained: Counter[int] = Counter()
+    lost: Counter[int] = Counter()
+    if was is not now:
+        for name, new in now.items():
+            old = was.get(name)
+            if old is None and new is not None and name in was:
+                taken_up.append(name)
+            elif old is not None and new is None:
+                orphaned.append(name)
+            elif old is not None and new is not None and old.consumer_id != new.consumer_id:
+                moved.append(name)
+                gained[new.consumer_id] += 1
+                lost[old.consumer_id] += 1
+                # Partitions that stay add one before and one after, so the moved ones alone make the difference.
+                balance[new.consumer_id] += 1
+                balance[old.consumer_id] -= 1
+    return Moves(
+        moved=tuple(moved),
+        least=sum(count for count in balance.values() if count > 0),
+        partitions=len(now),
+        unacked_at_risk=sum(before.loads.get(name, NO_STATISTICS).unacked_messages for name in moved),
+        taken_up=tuple(taken_up),
+        orphaned=tuple(orphaned),
+        gained=dict(gained),
+        lost=dict(lost),
+    )
+
+
+def _active_by_key(state: ClusterState, key: str) -> Mapping[str, Consumer | None]:
+    subscription = next((each for each in state.subscriptions if each.key == key), None)
+    return {} if subscription is None else active_consumers(state, subscription)

@@ -1,0 +1,102 @@
+"""What holds in every state, in one place. The checker stands outside of what it checks."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import astuple
+
+from engine.bundles import namespace_bundles
+from engine.cluster.limits import INT_32, INT_64
+from engine.cluster.state import ClusterState, Namespace, Subscription
+from engine.errors import Rejection
+from engine.names import TopicName, parse_topic_name
+
+
+def faults(state: ClusterState) -> tuple[str, ...]:
+    """Everything that is wrong with a state, as sentences; empty for every state that commands can lead to.
+
+    O(consumers + topics + partitions of subscriptions).
+    """
+    return (*_topic_faults(state), *_load_faults(state), *_subscription_faults(state), *_namespace_faults(state))
+
+
+def check(state: ClusterState) -> None:
+    """Assert that nothing is wrong, and print the whole state when something is."""
+    found = faults(state)
+    assert not found, "\n".join((*found, repr(state)))
+
+
+def _topic_faults(state: ClusterState) -> list[str]:
+    found: list[str] = []
+    for key, topic in state.topics.items():
+        name = parse_topic_name(topic.name)
+        if key != topic.name:
+            found.append(f"topic {topic.name!r} is kept under the name {key!r}")
+        if not isinstance(name, TopicName) or name.complete != topic.name:
+            found.append(f"{topic.name!r} is no complete topic name")
+        elif name.namespace not in state.namespaces:
+            found.append(f"topic {topic.name!r} lies in a namespace without bundles")
+        if topic.partitions < 0:
+            found.append(f"topic {topic.name!r} has {topic.partitions} partitions")
+    return found
+
+
+def _load_faults(state: ClusterState) -> list[str]:
+    dispatchers = {name for topic in state.topics.values() for name in topic.partition_names()}
+    found = [f"statistics of {name!r}, which does not exist" for name in state.loads if name not in dispatchers]
+    found += [
+        f"statistics of {name!r} hold a number that is negative or no number"
+        for name, load in state.loads.items()
+        if not all(math.isfinite(value) and value >= 0 for value in astuple(load))
+    ]
+    return found
+
+
+def _subscription_faults(state: ClusterState) -> list[str]:
+    found: list[str] = []
+    keys = [each.key for each in state.subscriptions]
+    if len(set(keys)) != len(keys):
+        found.append("two subscriptions have one key")
+    ids: set[int] = set()
+    for subscription in state.subscriptions:
+        found += _one_subscription_faults(state, subscription)
+        for consumer in subscription.consumers:
+            if consumer.consumer_id in ids or not 0 <= consumer.consumer_id < state.next_consumer_id:
+                found.append(f"consumer id {consumer.consumer_id} is not unique or not below {state.next_consumer_id}")
+            ids.add(consumer.consumer_id)
+            if consumer.priority_level not in INT_32:
+                found.append(f"priority level {consumer.priority_level} is no signed 32-bit number")
+    if state.next_consumer_id not in INT_64:
+        found.append("consumer ids ran out of 64 bits")
+    return found
+
+
+def _one_subscription_faults(state: ClusterState, subscription: Subscription) -> list[str]:
+    found = [
+        f"subscription {subscription.key!r} has the topic {topic!r}, which does not exist"
+        for topic in subscription.topics
+        if topic not in state.topics
+    ]
+    if len(set(subscription.topics)) != len(subscription.topics):
+        found.append(f"subscription {subscription.key!r} has a topic twice")
+    return found
+
+
+def _namespace_faults(state: ClusterState) -> list[str]:
+    found: list[str] = []
+    for key, namespace in state.namespaces.items():
+        if key != namespace.name:
+            found.append(f"namespace {namespace.name!r} is kept under the name {key!r}")
+        found += _one_namespace_faults(namespace)
+    return found
+
+
+def _one_namespace_faults(namespace: Namespace) -> list[str]:
+    bundles = namespace_bundles(namespace.name, namespace.boundaries)
+    if isinstance(bundles, Rejection):
+        return [f"namespace {namespace.name!r}: {bundles.message}"]
+    return [
+        f"namespace {namespace.name!r}: a cut of {split.lower:#010x}_{split.upper:#010x} lies outside"
+        for split in namespace.splits
+        if not all(split.lower < cut < split.upper for cut in split.cuts)
+    ]

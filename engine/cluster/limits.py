@@ -1,0 +1,26 @@
+"""How much the model takes, so that a slip of the fingers does not fill the memory. Pulsar's own limits are wider."""
+
+from __future__ import annotations
+
+from typing import Final
+
+NAME_LIMIT_BYTES: Final = 65_536
+"""UTF-8 bytes of a consumer name, a topic name, or the value of a setting."""
+
+MAX_PARTITIONS: Final = 100_000
+"""Partitions of one topic; a broker without ``maxNumPartitionsPerPartitionedTopic`` knows no limit."""
+
+MAX_CONSUMERS: Final = 100_000
+"""Consumers of one subscription, whatever ``maxConsumersPerSubscription`` allows."""
+
+MAX_STEPS: Final = 100_000
+"""Steps of one timeline, all branches together."""
+
+INT_32: Final = range(-(2**31), 2**31)
+"""Numbers that the wire protocol can carry as a priority level."""
+
+INT_64: Final = range(-(2**63), 2**63)
+"""Numbers that a JSON body can carry as a split position (Java ``long``)."""
+
+MAX_POSITIONS: Final = 10_000
+"""Positions of one split request."""

@@ -1,0 +1,38 @@
+"""A small memory for answers that depend on large frozen values: by identity, so that asking costs no comparison."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Final, Generic, TypeVar
+
+V = TypeVar("V")
+
+REMEMBERED_ANSWERS: Final = 24
+"""How many answers one memory keeps; enough for two cursors, a preview and a handful of subscriptions."""
+
+
+class Remembered(Generic[V]):
+    """The last answers, by the identity of their large parts and the value of their small ones.
+
+    The parts are kept alive with the answer, so an identity cannot be given to another object while it is in use. The
+    parts must be immutable; then remembering changes no result. One thread at a time may ask.
+    """
+
+    __slots__ = ("_answers",)
+
+    def __init__(self) -> None:
+        self._answers: OrderedDict[Hashable, tuple[tuple[object, ...], V]] = OrderedDict()
+
+    def get(self, parts: tuple[object, ...], small: tuple[Hashable, ...], compute: Callable[[], V]) -> V:
+        """The remembered answer, or a new one. O(1) when remembered."""
+        key = (tuple(map(id, parts)), small)
+        found = self._answers.get(key)
+        if found is not None:
+            self._answers.move_to_end(key)
+            return found[1]
+        answer = compute()
+        self._answers[key] = (parts, answer)
+        if len(self._answers) > REMEMBERED_ANSWERS:
+            self._answers.popitem(last=False)
+        return answer

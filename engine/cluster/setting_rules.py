@@ -1,0 +1,45 @@
+"""Changes of the broker's settings and of its release."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from difflib import get_close_matches
+
+from engine.cluster.commands import SetRelease, SetSetting
+from engine.cluster.consumer_rules import refuse_long_name
+from engine.cluster.events import Event, ReleaseChanged, SettingChanged
+from engine.cluster.state import ClusterState
+from engine.config import DEFAULTS, behaviour_of
+from engine.errors import Rejection
+
+
+def set_setting(state: ClusterState, command: SetSetting) -> tuple[Event, ...] | Rejection:
+    """Refusals: UnknownSetting (with the nearest name), IllegalArgumentException. The value it has: nothing.
+
+    A limit below the number of connected consumers disconnects nobody, as on a broker: it counts at the next connect.
+    """
+    refusal = refuse_long_name(command.text, "text")
+    if refusal is not None:
+        return refusal
+    changed = state.settings.with_setting(command.name, command.text)
+    if isinstance(changed, Rejection):
+        near = get_close_matches(command.name[:100], DEFAULTS, n=1)
+        if command.name not in DEFAULTS and near and "did you mean" not in changed.message:
+            return replace(changed, message=f"{changed.message}; did you mean {near[0]}?")
+        return changed
+    if changed == state.settings:
+        return ()
+    return (SettingChanged(command.name, changed.text_of(command.name)),)
+
+
+def set_release(state: ClusterState, command: SetRelease) -> tuple[Event, ...] | Rejection:
+    """Refusal: UnknownVersion. The release in force: nothing."""
+    refusal = refuse_long_name(command.version, "version")
+    if refusal is not None:
+        return refusal
+    behaviour = behaviour_of(command.version)
+    if isinstance(behaviour, Rejection):
+        return behaviour
+    if behaviour.label == state.release:
+        return ()
+    return (ReleaseChanged(behaviour.label),)
