@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +11,9 @@ from hypothesis import strategies as st
 from engine.ranges import HashRange, covers_exactly, join_neighbours, overlaps, uncovered
 
 SPACE = HashRange(0, 15)
-RANGES = st.lists(st.tuples(st.integers(0, 15), st.integers(0, 15)).map(lambda p: HashRange(min(p), max(p))), max_size=6)
+RANGES = st.lists(
+    st.tuples(st.integers(0, 15), st.integers(0, 15)).map(lambda p: HashRange(min(p), max(p))), max_size=6
+)
 
 
 def values(ranges: tuple[HashRange, ...] | list[HashRange]) -> set[int]:
@@ -33,7 +37,7 @@ def test_an_empty_range_cannot_be_made() -> None:
 def test_joining_keeps_the_values_and_leaves_no_neighbours(ranges: list[HashRange]) -> None:
     joined = join_neighbours(ranges)
     assert values(joined) == values(ranges)
-    assert all(right.start > left.end + 1 for left, right in zip(joined, joined[1:], strict=False))
+    assert all(right.start > left.end + 1 for left, right in pairwise(joined))
 
 
 @given(RANGES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import pytest
 from hypothesis import find, given, settings
@@ -82,7 +83,7 @@ def test_L3_L4_arcs_cover_the_space_once_and_name_the_owner_of_every_hash(
         ring.add(member)
         arcs = ring.arcs()
         assert covers_exactly((arc.range for arc in arcs), HashRange(0, SPACE - 1))
-        assert all(left.owner != right.owner for left, right in zip(arcs, arcs[1:], strict=False))
+        assert all(left.owner != right.owner for left, right in pairwise(arcs))
         owners = {value: arc.owner for arc in arcs for value in range(arc.range.start, arc.range.end + 1)}
         assert owners == {value: hit.owner for value in range(SPACE) if (hit := ring.successor(value))}
 

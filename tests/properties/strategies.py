@@ -25,7 +25,7 @@ def consumer_names() -> st.SearchStrategy[str]:
 
 @st.composite
 def cohorts(draw: st.DrawFn, *, max_size: int = 8, levels: int = 1) -> tuple[Consumer, ...]:
-    """One to ``max_size`` consumers in connect order with ids 0, 1, ...; names may repeat; levels 0 .. ``levels`` - 1."""
+    """One to ``max_size`` consumers in connect order, ids 0, 1, ...; names may repeat; levels 0 .. ``levels`` - 1."""
     names = draw(st.lists(consumer_names(), min_size=1, max_size=max_size))
     priority = st.integers(0, levels - 1)
     return tuple(Consumer(number, name, draw(priority)) for number, name in enumerate(names))
