@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +12,6 @@ from rich.color import Color, ColorSystem
 from themes.palettes import Depth, Palette, Rgb
 
 IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 NO_COLOUR = -1
 """The packed colour that leaves a terminal's own colour as it is."""
 
@@ -92,27 +92,38 @@ def _shades(inks: tuple[Rgb, ...], background: Rgb, depth: Depth, levels: int) -
 
 @lru_cache(maxsize=4)
 def _terminal_colours(depth: Depth) -> IntArray | None:
-    """The colours of a terminal of this depth that keep their value when rich maps them; None when it has all."""
+    """The colours of a terminal of this depth, by the values rich matches them with; None when it has all."""
     if depth == "truecolor":
         return None
-    system, numbers = (ColorSystem.EIGHT_BIT, range(16, 256)) if depth == "256" else (ColorSystem.STANDARD, range(16))
-    kept: list[Rgb] = []
-    for number in numbers:
-        red, green, blue = _standard(number)
-        if Color.from_rgb(red, green, blue).downgrade(system).number == number:
-            kept.append((red, green, blue))
-    return np.asarray(kept, dtype=np.int64)
+    if depth == "16":
+        return np.asarray(_SIXTEEN, dtype=np.int64)
+    steps = (0, 95, 135, 175, 215, 255)
+    cube = [(red, green, blue) for red in steps for green in steps for blue in steps]
+    # Why not all: rich sends colours that are nearly grey to the ramp of greys, so those would shift on their way.
+    kept = [colour for number, colour in enumerate(cube, 16) if _number_in_256(colour) == number]
+    greys = [(level, level, level) for level in range(8, 248, 10)]
+    return np.asarray([*kept, *greys], dtype=np.int64)
 
 
-def _standard(number: int) -> Rgb:
-    triplet = Color.from_ansi(number).get_truecolor() if number >= 16 else _SIXTEEN[number]
-    return triplet[0], triplet[1], triplet[2]
+def _number_in_256(colour: Rgb) -> int | None:
+    return Color.from_rgb(*colour).downgrade(ColorSystem.EIGHT_BIT).number
 
 
-_SIXTEEN: tuple[Rgb, ...] = tuple(
-    (high * red + low, high * green + low, high * blue + low)
-    for low, high in ((0, 170), (85, 170))
-    for blue in (0, 1)
-    for green in (0, 1)
-    for red in (0, 1)
+_SIXTEEN: Final[tuple[Rgb, ...]] = (
+    (0, 0, 0),
+    (170, 0, 0),
+    (0, 170, 0),
+    (170, 85, 0),
+    (0, 0, 170),
+    (170, 0, 170),
+    (0, 170, 170),
+    (170, 170, 170),
+    (85, 85, 85),
+    (255, 85, 85),
+    (85, 255, 85),
+    (255, 255, 85),
+    (85, 85, 255),
+    (255, 85, 255),
+    (85, 255, 255),
+    (255, 255, 255),
 )

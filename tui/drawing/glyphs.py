@@ -80,9 +80,18 @@ def glyphs_of(ascii_only: bool) -> Glyphs:
     return ASCII if ascii_only else UNICODE
 
 
+_PLAIN: Final = str.maketrans("·•×±→←–—…│─", "-*x~><--~|-")
+
+
 def plain(text: str, ascii_only: bool) -> str:
-    """The text, with every character a plain terminal lacks shown as ``?`` when asked for ASCII."""
-    return "".join(char if char.isascii() else "?" for char in text) if ascii_only else text
+    """The text, or when asked for ASCII, the text in characters every terminal has; unknown ones become ``?``.
+
+    >>> plain("spread ±12% · Ω", ascii_only=True)
+    'spread ~12% - ?'
+    """
+    if not ascii_only:
+        return text
+    return "".join(char if char.isascii() else "?" for char in text.translate(_PLAIN))
 
 
 def fitted(text: str, width: int, glyphs: Glyphs) -> str:

@@ -1,0 +1,97 @@
+"""The timeline in one line: a mark per step, a cursor, and where the history forks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from textual.strip import Strip
+
+from themes.palettes import ROLES, Palette, Rgb
+from tui.drawing.canvas import BOLD, DIM, REVERSE, Canvas
+from tui.drawing.colour import NO_COLOUR, pack
+from tui.drawing.glyphs import Glyphs, glyphs_of, plain
+
+
+@dataclass(frozen=True, slots=True)
+class StepMark:
+    """How a kind of step is shown: one character, and the role of its colour in the palette."""
+
+    char: str
+    role: str = "text"
+
+    def __post_init__(self) -> None:
+        assert len(self.char) == 1, "a mark is one character"
+        assert self.role in ROLES, "a role of the palette"
+
+
+@dataclass(frozen=True, slots=True)
+class TimelinePicture:
+    """A history of steps; position 0 is the state before the first one, position k the state after step k."""
+
+    steps: tuple[StepMark, ...]
+    cursor: int
+    """The position shown, 0..len(steps); later steps are undone and fade."""
+    forks: frozenset[int] = field(default_factory=frozenset)
+    """Positions from which another branch goes on."""
+
+    def __post_init__(self) -> None:
+        assert 0 <= self.cursor <= len(self.steps), "the cursor stands on a position"
+
+
+def draw_timeline(picture: TimelinePicture, width: int, palette: Palette, *, ascii_only: bool = False) -> Strip:
+    """The timeline in ``width`` cells; longer ones scroll with the cursor in the middle. O(width).
+
+    The cursor is reversed, so it shows without colours; steps after it are dim. An arrow at an end says that there is
+    more.
+    """
+    glyphs = glyphs_of(ascii_only)
+    canvas = _blank(width, palette)
+    first, pitch = window(len(picture.steps) + 1, picture.cursor, width)
+    positions = range(first, min(len(picture.steps), first + (width - 1) // pitch) + 1) if width > 0 else range(0)
+    for position in positions:
+        column = (position - first) * pitch
+        char, colour, attributes = _mark(picture, position, pitch, palette, glyphs)
+        canvas.put(0, column, char, NO_COLOUR if palette.mono else pack(colour), attributes=attributes)
+        if pitch == 2 and position < len(picture.steps):
+            forked = position in picture.forks
+            line = pack(palette.accent if forked else palette.rim)
+            canvas.put(0, column + 1, glyphs.fork if forked else glyphs.rule, NO_COLOUR if palette.mono else line)
+    ink = NO_COLOUR if palette.mono else pack(palette.accent)
+    if first > 0 and picture.cursor != first:
+        canvas.put(0, 0, glyphs.more_left, ink, attributes=BOLD)
+    if positions and positions[-1] < len(picture.steps) and picture.cursor != positions[-1]:
+        canvas.put(0, width - 1, glyphs.more_right, ink, attributes=BOLD)
+    return canvas.line(0)
+
+
+def window(positions: int, cursor: int, width: int) -> tuple[int, int]:
+    """The first position shown, and how many cells each takes.
+
+    >>> window(5, 2, 20), window(15, 7, 20), window(100, 50, 20)
+    ((0, 2), (0, 1), (40, 1))
+    """
+    pitch = 2 if positions * 2 - 1 <= width else 1
+    if positions <= width or width <= 0:
+        return 0, pitch
+    return min(max(0, cursor - width // 2), positions - width), 1
+
+
+def _blank(width: int, palette: Palette) -> Canvas:
+    if palette.mono:
+        return Canvas(width, 1, NO_COLOUR, NO_COLOUR)
+    return Canvas(width, 1, pack(palette.dim), pack(palette.background))
+
+
+def _mark(
+    picture: TimelinePicture, position: int, pitch: int, palette: Palette, glyphs: Glyphs
+) -> tuple[str, Rgb, int]:
+    """Character, colour and attributes of a position."""
+    ahead = position > picture.cursor
+    forked = position in picture.forks and pitch == 1
+    mark = picture.steps[position - 1] if position > 0 else StepMark(glyphs.rule, "dim")
+    if position == picture.cursor:
+        return plain(mark.char, glyphs.ascii_only), palette.text, BOLD | REVERSE
+    colour: Rgb = palette.muted if ahead else getattr(palette, "accent" if forked else mark.role)
+    # Why: with one cell per position a fork has no cell of its own, so it takes the place of the step's mark.
+    char = glyphs.fork if forked else plain(mark.char, glyphs.ascii_only)
+    return char, colour, DIM if ahead and palette.mono else 0
