@@ -6,7 +6,9 @@ from engine.bundles.boundaries import BundleRange, parse_range
 from engine.bundles.loads import topics_in
 from engine.bundles.plan import SplitPlan
 from engine.bundles.preview import SplitPreview, preview_all
+from engine.cluster.commands import SplitBundle
 from engine.cluster.facts import behaviour_in, bundles_of, topic_loads
+from engine.cluster.grammar_text import command_text
 from engine.cluster.state import ClusterState
 from engine.config import SPECIFIED_POSITIONS_DIVIDE
 from engine.errors import Rejection
@@ -103,9 +105,8 @@ def _pieces(plan: SplitPlan, rate: float) -> tuple[SplitPiece, ...]:
 def _command_text(namespace: str, range_text: str, algorithm: str, cuts: tuple[int, ...], *, by_name: bool) -> str:
     """The split as a command of the model; cuts that no request by name makes are handed over as positions."""
     if by_name and algorithm != SPECIFIED_POSITIONS_DIVIDE:
-        return f"split {namespace} {range_text} {algorithm}"
-    positions = " ".join(str(cut) for cut in sorted(set(cuts)))
-    return f"split {namespace} {range_text} {SPECIFIED_POSITIONS_DIVIDE} {positions}"
+        return command_text(SplitBundle(namespace, range_text, algorithm))
+    return command_text(SplitBundle(namespace, range_text, SPECIFIED_POSITIONS_DIVIDE, tuple(sorted(set(cuts)))))
 
 
 def _nothing(namespace: str, range_text: str, problem: Rejection) -> SplitPreviewView:

@@ -35,7 +35,7 @@ def consumer_rows(now: Slice, changes: Changes, colours: Mapping[int, int]) -> t
     if not order:
         return ()
     counts, rates = per_consumer(now)
-    total = float(now.msgs_per_sec.sum())
+    total = float(rates.sum())
     ring = now.ring
     shares = ring.shares() if ring else ()
     points = ring.point_counts() if ring else ()

@@ -1,0 +1,193 @@
+"""From what brokers printed to a state of the model: a snapshot opened, and everything that had to be inferred told.
+
+Brokers do not say everything (priority levels, split history) and old answers say less (the active consumer). What is
+inferred stands in ``Opened.notes``; what was wrong with the input in ``Opened.problems``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from engine.admin.facts import Snapshot
+from engine.admin.snapshot import read_answers
+from engine.bundles.boundaries import FULL_LOWER_BOUND, FULL_UPPER_BOUND, BundleRange, default_boundaries, parse_range
+from engine.cluster.facts import active_consumers
+from engine.cluster.state import ClusterState, Load, Namespace, Topic
+from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour, behaviour_of
+from engine.errors import InputError, Problem, Rejection
+from engine.names import TopicName, parse_topic_name
+from engine.scenarios.subscriptions import Group, flag_of, gather, subscriptions_of
+from engine.views.model import Notice
+
+RELEASE_ASSUMED: Final = "release-assumed"
+FLAG_INFERRED: Final = "flag-inferred"
+BUNDLES_ASSUMED: Final = "bundles-assumed"
+DIFFERS_FROM_RECORD: Final = "differs-from-record"
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A state to start from, where it is from, what was wrong with the input, and what a person should know.
+
+    ``seed`` is that of a made-up state, 0 for a recorded one.
+    """
+
+    state: ClusterState
+    source: str
+    problems: tuple[Problem, ...] = ()
+    notes: tuple[Notice, ...] = ()
+    seed: int = 0
+
+
+def open_path(path: str | Path) -> Opened:
+    """Open a file or a folder of recorded answers. Raises ``InputError`` when nothing in it can be used."""
+    return open_snapshot(read_answers(path))
+
+
+def open_snapshot(snapshot: Snapshot, *, release: str | None = None, consistent_hashing: bool | None = None) -> Opened:
+    """A snapshot as a state; ``release`` and ``consistent_hashing`` overrule what the answers tell or suggest.
+
+    Failover subscriptions are opened, others are counted in a note. Raises ``InputError`` when the answers tell neither
+    topics nor bundles. O(t log t) for t partitions.
+    """
+    topics = topics_of(snapshot)
+    if not topics and not snapshot.bundles:
+        raise InputError(
+            f"{snapshot.source}: the answers tell neither topics nor bundles; give topic statistics "
+            "(partitioned-stats, stats or broker-stats/topics)",
+            snapshot.problems,
+        )
+    notes: list[Notice] = []
+    behaviour = _behaviour(release or snapshot.version, notes)
+    groups, more = gather(snapshot, topics)
+    notes += more
+    settings = snapshot.settings or BrokerSettings()
+    flag = consistent_hashing
+    if flag is None and snapshot.settings is None:
+        flag, why = flag_of(groups, behaviour)
+        if groups:
+            notes.append(Notice(FLAG_INFERRED, why))
+    if flag is not None:
+        settings = replace(settings, activeConsumerFailoverConsistentHashing=flag)
+    subscriptions, more = subscriptions_of(groups, settings.activeConsumerFailoverConsistentHashing, behaviour)
+    notes += more
+    state = ClusterState(
+        release=behaviour.label,
+        settings=settings,
+        topics={topic.name: topic for topic in topics},
+        loads=_loads(snapshot),
+        subscriptions=subscriptions,
+        namespaces=_namespaces(snapshot, topics, settings, notes),
+        next_consumer_id=sum(len(each.consumers) for each in subscriptions),
+    )
+    notes += _differences(groups, state)
+    return Opened(state, snapshot.source, snapshot.problems, tuple(notes))
+
+
+def topics_of(snapshot: Snapshot) -> tuple[Topic, ...]:
+    """The topics without their partition suffix, in the order of the answers.
+
+    The number of partitions is the highest index + 1. Names that only lists tell are topics too (without statistics),
+    except the partitioned parent itself.
+    """
+    found: dict[str, int] = {}
+    for name in [*snapshot.topics, *sorted(snapshot.known_names - snapshot.topics.keys())]:
+        parsed = parse_topic_name(name)
+        if not isinstance(parsed, TopicName):
+            continue
+        parent = parsed.partitioned_topic
+        found[parent] = max(found.get(parent, 0), parsed.partition_index + 1)
+    return tuple(Topic(name, partitions) for name, partitions in found.items())
+
+
+def _behaviour(version: str | None, notes: list[Notice]) -> ReleaseBehaviour:
+    if version is None:
+        notes.append(Notice(RELEASE_ASSUMED, f"no answer tells the release; Pulsar {CURRENT.label} is assumed"))
+        return CURRENT
+    behaviour = behaviour_of(version)
+    if isinstance(behaviour, Rejection):
+        notes.append(Notice(RELEASE_ASSUMED, f"{behaviour.message}; Pulsar {CURRENT.label} is assumed"))
+        return CURRENT
+    return behaviour
+
+
+def _differences(groups: Sequence[Group], state: ClusterState) -> list[Notice]:
+    """Recorded active consumers that the opened state does not give; by name, since brokers tell nothing else."""
+    notes = []
+    for group, subscription in zip(groups, state.subscriptions, strict=True):
+        chosen = active_consumers(state, subscription)
+        different = [
+            topic
+            for (topic, _), recorded in group.actives.items()
+            if (active := chosen.get(topic)) is None or active.name != recorded
+        ]
+        if different:
+            text = (
+                f"{subscription.key}: {len(different)} of {len(group.actives)} recorded active consumers differ from "
+                f"the rule, first {different[0]}"
+            )
+            notes.append(Notice(DIFFERS_FROM_RECORD, text))
+    return notes
+
+
+def _loads(snapshot: Snapshot) -> dict[str, Load]:
+    return {
+        name: Load(
+            msg_rate_in=facts.msg_rate_in_msgs_per_sec,
+            msg_rate_out=facts.msg_rate_out_msgs_per_sec,
+            throughput_in_bytes_per_sec=facts.msg_throughput_in_bytes_per_sec,
+            throughput_out_bytes_per_sec=facts.msg_throughput_out_bytes_per_sec,
+            # A Failover subscription has its unacknowledged messages at its consumers only, others at both places.
+            unacked_messages=sum(
+                max(each.unacked_messages, sum(consumer.unacked_messages for consumer in each.consumers))
+                for each in facts.subscriptions
+            ),
+            backlog_entries=facts.msg_backlog_entries,
+        )
+        for name, facts in snapshot.topics.items()
+    }
+
+
+def _namespaces(
+    snapshot: Snapshot, topics: tuple[Topic, ...], settings: BrokerSettings, notes: list[Notice]
+) -> dict[str, Namespace]:
+    names = dict.fromkeys(snapshot.bundles)
+    for topic in topics:
+        parsed = parse_topic_name(topic.name)
+        if isinstance(parsed, TopicName):
+            names.setdefault(parsed.namespace)
+    listed = _ranges_by_namespace(snapshot)
+    found, assumed = {}, []
+    for name in names:
+        told = snapshot.bundles.get(name)
+        if told is not None:
+            found[name] = Namespace(name, told.boundaries)
+        elif listed.get(name):
+            # broker-stats lists the bundles that hold loaded topics; what lies between them counts as one bundle.
+            ends = {end for piece in listed[name] for end in (piece.lower, piece.upper)}
+            found[name] = Namespace(name, tuple(sorted({FULL_LOWER_BOUND, *ends, FULL_UPPER_BOUND})))
+        else:
+            assumed.append(name)
+            boundaries = default_boundaries(settings.defaultNumberOfNamespaceBundles)
+            found[name] = Namespace(
+                name, (FULL_LOWER_BOUND, FULL_UPPER_BOUND) if isinstance(boundaries, Rejection) else boundaries
+            )
+    if assumed:
+        count = len(found[assumed[0]].initial_boundaries) - 1
+        noun = "bundle" if count == 1 else "equal bundles"
+        notes.append(
+            Notice(BUNDLES_ASSUMED, f"no answer tells the bundles of {', '.join(assumed)}; {count} {noun} assumed")
+        )
+    return found
+
+
+def _ranges_by_namespace(snapshot: Snapshot) -> dict[str, set[BundleRange]]:
+    found: dict[str, set[BundleRange]] = {}
+    for name, text in snapshot.bundle_of_topic.items():
+        parsed, piece = parse_topic_name(name), parse_range(text)
+        if isinstance(parsed, TopicName) and isinstance(piece, BundleRange):
+            found.setdefault(parsed.namespace, set()).add(piece)
+    return found

@@ -1,0 +1,198 @@
+"""Subscriptions of a snapshot: dispatchers with the same consumers put together, and what has to be inferred."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from engine.admin.facts import ConsumerFacts, Snapshot, SubscriptionFacts, TopicFacts
+from engine.admin.priorities import InferredLevels, infer_priority_levels
+from engine.cluster.state import Subscription, Topic
+from engine.config import ReleaseBehaviour
+from engine.failover.choose import Rule, rule_in_force
+from engine.failover.model import Consumer
+from engine.views.model import Notice
+from engine.views.notices import PRIORITIES_INFERRED
+
+FAILOVER: Final = "Failover"
+OTHER_TYPES: Final = "other-types"
+UNEQUAL_PARTITIONS: Final = "unequal-partitions"
+RECORD_UNEXPLAINED: Final = "record-unexplained"
+_NOBODY_SINCE_LOAD: Final = "None"
+
+
+@dataclass(slots=True)
+class Group:
+    """Topics of one namespace whose dispatchers have one list of consumers.
+
+    ``actives`` is what brokers recorded: (partition name, partition index) -> name of the active consumer.
+    """
+
+    name: str
+    namespace: str
+    consumers: tuple[ConsumerFacts, ...]
+    topics: list[str] = field(default_factory=list)
+    actives: dict[tuple[str, int], str] = field(default_factory=dict)
+    has_partitions: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The consumers' names in the dispatcher's order."""
+        return tuple(each.name for each in self.consumers)
+
+
+def gather(snapshot: Snapshot, topics: Sequence[Topic]) -> tuple[tuple[Group, ...], tuple[Notice, ...]]:
+    """The Failover subscriptions of a snapshot, those of most topics first; other types are counted in a notice.
+
+    One group per namespace, subscription name and list of consumer names. Where the partitions of a topic disagree
+    about the consumers (somebody was coming or going), the list that most of them have counts.
+    O(dispatchers x consumers).
+    """
+    groups: dict[tuple[str, str, tuple[str, ...]], Group] = {}
+    unequal = 0
+    for topic in topics:
+        for name, dispatchers in _failover_of(snapshot, topic).items():
+            names = Counter(_names(facts) for _, facts in dispatchers).most_common(1)[0][0]
+            agreeing = [(partition, facts) for partition, facts in dispatchers if _names(facts) == names]
+            unequal += len(dispatchers) - len(agreeing)
+            partition, facts = agreeing[0]
+            key = (partition.namespace, name, names)
+            group = groups.setdefault(key, Group(name, partition.namespace, facts.consumers))
+            group.topics.append(topic.name)
+            group.has_partitions |= partition.partition_index >= 0
+            group.actives.update(
+                ((partition.name, partition.partition_index), facts.active_consumer_name)
+                for partition, facts in agreeing
+                if facts.active_consumer_name is not None
+            )
+    ordered = sorted(groups.values(), key=lambda group: (-len(group.topics), group.name, group.namespace))
+    return tuple(ordered), (*_other_types(snapshot), *_unequal(unequal))
+
+
+def flag_of(groups: Iterable[Group], behaviour: ReleaseBehaviour) -> tuple[bool, str]:
+    """``activeConsumerFailoverConsistentHashing`` by what was recorded, and the sentence that says so.
+
+    Each subscription votes with its partitions for the rule that explains them; without a vote, or where both rules
+    explain everything, the flag has its default, false.
+    """
+    setting = "activeConsumerFailoverConsistentHashing"
+    votes: Counter[Rule] = Counter()
+    for group in groups:
+        actives = {key: active for key, active in group.actives.items() if key[1] >= 0}
+        found = infer_priority_levels(group.names, actives)
+        if found.rule is not None:
+            votes[found.rule] += len(actives)
+    if not behaviour.knows_failover_consistent_hashing:
+        return False, f"no answer tells the settings; Pulsar {behaviour.label} does not know {setting}"
+    if not votes:
+        return False, f"no answer tells {setting} or an active consumer to infer it from; false is assumed"
+    flag = votes[Rule.RING] > votes[Rule.MODULO]
+    rule = "the ring" if flag else "modulo"
+    count = max(votes.values())
+    return flag, f"{setting} is inferred to be {str(flag).lower()}: {rule} explains {count} recorded active consumers"
+
+
+def subscriptions_of(
+    groups: Sequence[Group], flag: bool, behaviour: ReleaseBehaviour
+) -> tuple[tuple[Subscription, ...], tuple[Notice, ...]]:
+    """The groups as values of the model, with inferred priority levels; consumer ids count from 0 over all of them."""
+    found: list[Subscription] = []
+    notes: list[Notice] = []
+    used: Counter[str] = Counter()
+    next_id = 0
+    for group in groups:
+        used[group.name] += 1
+        key = group.name if used[group.name] == 1 else f"{group.name}#{used[group.name]}"
+        inferred = _levels(group, flag, behaviour)
+        consumers = _connected(group, inferred.levels, next_id)
+        next_id += len(consumers)
+        found.append(
+            Subscription(
+                key=key,
+                name=group.name,
+                namespace=group.namespace,
+                topics=tuple(group.topics),
+                consumers=consumers,
+                # Only a pattern subscription covers topics that come later; one topic alone is taken for no pattern.
+                accepts_new_topics=len(group.topics) > 1,
+            )
+        )
+        notes += _level_notes(key, group, inferred)
+    return tuple(found), tuple(notes)
+
+
+def _levels(group: Group, flag: bool, behaviour: ReleaseBehaviour) -> InferredLevels:
+    if not group.has_partitions and behaviour.nonpartitioned_failover != "ring":
+        # Before 3.0 this list is not sorted, so its order tells nothing about levels.
+        return InferredLevels((0,) * len(group.consumers), len(group.consumers), None, "order")
+    rule = rule_in_force(0 if group.has_partitions else -1, consistent_hashing=flag, behaviour=behaviour)
+    actives = {key: active for key, active in group.actives.items() if (key[1] >= 0) is group.has_partitions}
+    return infer_priority_levels(group.names, actives, [rule])
+
+
+def _connected(group: Group, levels: Sequence[int], first_id: int) -> tuple[Consumer, ...]:
+    """Connect order by the broker's time stamps, which are texts of one form; without them the dispatcher's order."""
+    facts = list(zip(group.consumers, levels, strict=True))
+    if all(each.connected_since for each, _ in facts):
+        facts.sort(key=lambda pair: pair[0].connected_since)
+    return tuple(Consumer(first_id + at, each.name, level) for at, (each, level) in enumerate(facts))
+
+
+def _level_notes(key: str, group: Group, inferred: InferredLevels) -> list[Notice]:
+    notes = []
+    if any(inferred.levels):
+        told = ", ".join(f"{name} {level}" for name, level in zip(group.names, inferred.levels, strict=True) if level)
+        why = "the order" if inferred.basis == "order" else "the order and the active consumers"
+        notes.append(
+            Notice(PRIORITIES_INFERRED, f"{key}: priority levels are inferred from {why} of its consumers: {told}")
+        )
+    if inferred.basis == "contradiction":
+        notes.append(
+            Notice(
+                RECORD_UNEXPLAINED,
+                f"{key}: no priority levels explain all {len(group.actives)} recorded active consumers by the rule in "
+                "force; a change may have been under way, so what is shown can differ from the recording",
+            )
+        )
+    return notes
+
+
+def _failover_of(snapshot: Snapshot, topic: Topic) -> Mapping[str, list[tuple[TopicFacts, SubscriptionFacts]]]:
+    found: dict[str, list[tuple[TopicFacts, SubscriptionFacts]]] = {}
+    for name in topic.partition_names():
+        facts = snapshot.topics.get(name)
+        if facts is None:
+            continue
+        for each in facts.subscriptions:
+            if each.type == FAILOVER:
+                found.setdefault(each.name, []).append((facts, each))
+    return found
+
+
+def _names(facts: SubscriptionFacts) -> tuple[str, ...]:
+    return tuple(each.name for each in facts.consumers)
+
+
+def _other_types(snapshot: Snapshot) -> list[Notice]:
+    """Subscriptions of other types by namespace and name, counted once however many topics they have."""
+    seen: dict[str, set[tuple[str, str]]] = {}
+    for facts in snapshot.topics.values():
+        for each in facts.subscriptions:
+            if each.type != FAILOVER:
+                seen.setdefault(each.type, set()).add((facts.namespace, each.name))
+    if not seen:
+        return []
+    told = ", ".join(
+        f"{len(names)} {'without consumers' if kind == _NOBODY_SINCE_LOAD else kind}"
+        for kind, names in sorted(seen.items())
+    )
+    return [Notice(OTHER_TYPES, f"only Failover subscriptions are shown; left out: {told}")]
+
+
+def _unequal(count: int) -> list[Notice]:
+    if not count:
+        return []
+    noun = "partition had" if count == 1 else "partitions had"
+    return [Notice(UNEQUAL_PARTITIONS, f"{count} {noun} other consumers than the rest of their topic; most count")]
