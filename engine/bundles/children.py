@@ -51,25 +51,20 @@ def split_bundles(
         # Pulsar makes room for the new list before it looks for the bundle, so this comes first.
         message = f"a bundle cannot be split into {number} parts"
         return SplitRefusal("ArrayIndexOutOfBoundsException", message, "number", 0, "async")
-    if not _is_bundle_of(bundles, target):
+    place = bundles.index_of(target.lower)
+    if place < 0 or bundles[place] != target:
         return None
     if not cuts:
         parts = _equal_cuts(target, number)
         if isinstance(parts, SplitRefusal):
             return parts
         cuts = parts
-    place = bundles.boundaries.index(target.lower)
     renewed = namespace_bundles(
         bundles.namespace, (*bundles.boundaries[: place + 1], *cuts, *bundles.boundaries[place + 1 :])
     )
     if isinstance(renewed, Rejection):
         return SplitRefusal(renewed.error, renewed.message, "positions", 0, "async")
     return SplitResult(renewed, tuple(renewed[place + offset] for offset in range(len(cuts) + 1)))
-
-
-def _is_bundle_of(bundles: NamespaceBundles, target: BundleRange) -> bool:
-    index = bundles.index_of(target.lower)
-    return index >= 0 and bundles[index] == target
 
 
 def _equal_cuts(target: BundleRange, number: int) -> list[int] | SplitRefusal:

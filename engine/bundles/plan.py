@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -89,9 +90,21 @@ class SplitPlan:
         return bool(self.children)
 
 
-def share_of(bundle: BundleRange, topics: Sequence[TopicLoad]) -> ChildShare:
-    """The topics of a list that lie in a bundle, with the sums of their traffic. O(topics)."""
-    inside = [topic for topic in topics if bundle.includes(topic.hash)]
+def shares_of(children: Sequence[BundleRange], topics: Sequence[TopicLoad]) -> tuple[ChildShare, ...]:
+    """Deal topics out to neighbouring children, with the sums of their traffic; topics in none of them are left out.
+
+    ``children`` ascend. O(topics × log children).
+    """
+    starts = [child.lower for child in children]
+    dealt: list[list[TopicLoad]] = [[] for _ in children]
+    for topic in topics:
+        place = bisect_right(starts, topic.hash) - 1
+        if place >= 0 and children[place].includes(topic.hash):
+            dealt[place].append(topic)
+    return tuple(_share(child, inside) for child, inside in zip(children, dealt, strict=True))
+
+
+def _share(bundle: BundleRange, inside: Sequence[TopicLoad]) -> ChildShare:
     rate = throughput = 0.0
     for topic in inside:
         if topic.has_stats:

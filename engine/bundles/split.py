@@ -7,6 +7,7 @@ allowed, and as sent to the broker that owns the bundle.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -21,7 +22,7 @@ from engine.bundles.children import SplitRefusal, SplitResult, split_bundles
 from engine.bundles.findings import child_findings, topic_findings
 from engine.bundles.flow import flow_limits, flow_or_qps_equally_divide
 from engine.bundles.loads import BundleAverage, TopicLoad, topics_in
-from engine.bundles.plan import ChildShare, LoadManager, SplitPlan, SplitWarning, pulsar_admin_command, share_of
+from engine.bundles.plan import ChildShare, LoadManager, SplitPlan, SplitWarning, pulsar_admin_command, shares_of
 from engine.bundles.target import resolve_target
 from engine.config import (
     CURRENT,
@@ -174,11 +175,11 @@ def outcome(
     if isinstance(result, SplitRefusal):
         if result.stage == "sync":
             return _invalid_request(result.message, result.field)
-        twins = tuple(sorted({cut for cut in cuts if cuts.count(cut) > 1}))
+        twins = tuple(sorted(cut for cut, times in Counter(cuts).items() if times > 1))
         return Outcome((), bundles, None, (SplitWarning("never-answered", positions=twins), *about_topics))
     if result is None:
         return _not_ready(bundles, parent)
-    children = tuple(share_of(child, topics) for child in result.children)
+    children = shares_of(result.children, topics)
     maximum = settings.loadBalancerNamespaceMaximumBundles
     about_children = child_findings(children, result.bundles, limits, maximum)
     return Outcome(children, result.bundles, 204, (*about_topics, *about_children))
