@@ -1,0 +1,131 @@
+"""The vectors' reader itself: a spoilt line is found, an unknown kind fails, what is absent or uncovered is said."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.golden.harness import HERE, SHOWN_FAILURES, load_families, run_family
+from tests.golden.test_golden import test_family as check_family
+from tests.golden.test_golden import test_the_folder_holds_known_families as check_folder
+
+ROOT = HERE.parent.parent
+
+
+def some_lines(family: str, count: int = 3) -> list[dict[str, Any]]:
+    with (HERE / f"{family}.jsonl").open(encoding="utf-8") as stream:
+        return [json.loads(text) for _, text in zip(range(count), stream, strict=False)]
+
+
+def write(folder: Path, family: str, lines: list[Any]) -> Path:
+    path = folder / f"{family}.jsonl"
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(autouse=True)
+def checkers() -> None:
+    load_families()
+
+
+def test_a_spoilt_answer_is_found_and_named(tmp_path: Path) -> None:
+    lines = some_lines("split_range")
+    lines[1]["out"]["boundaries"][0] += 1
+    outcome = run_family(write(tmp_path, "split_range", lines))
+    assert outcome.checked == 3
+    (failure,) = outcome.failures
+    assert failure.startswith(f"split_range.jsonl:2 ({lines[1]['id']}): AssertionError")
+
+
+def test_a_refusal_that_pulsar_does_not_make_is_found(tmp_path: Path) -> None:
+    lines = some_lines("bundle_hash", 1)
+    lines[0]["out"] = {"error": "IllegalArgumentException"}
+    assert len(run_family(write(tmp_path, "bundle_hash", lines)).failures) == 1
+
+
+def test_what_a_java_test_asserts_is_checked_too(tmp_path: Path) -> None:
+    line = next(line for line in some_lines("unit_tests", 60) if line.get("expect", {}).get("n"))
+    line["expect"]["n"] += 1
+    assert len(run_family(write(tmp_path, "unit_tests", [line])).failures) == 1
+
+
+def test_an_unknown_kind_fails(tmp_path: Path) -> None:
+    lines = [*some_lines("bundles"), {"id": "new", "kind": "merge_bundles", "in": {}, "out": {}}]
+    outcome = run_family(write(tmp_path, "bundles", lines))
+    assert outcome.failures == ["bundles.jsonl:4: no checker for kind 'merge_bundles'"]
+
+
+def test_a_kind_left_for_later_is_counted_and_not_passed(tmp_path: Path) -> None:
+    later = {"id": "a", "kind": "autosplit_modular", "in": {}, "out": {}}
+    known = next(line for line in some_lines("unit_tests", 60) if line["kind"] == "split_range")
+    outcome = run_family(write(tmp_path, "unit_tests", [later, known, later]))
+    assert (outcome.checked, dict(outcome.later), outcome.failures) == (1, {"autosplit_modular": 2}, [])
+
+
+@pytest.mark.parametrize(("text", "reason"), [("{", "not JSON"), ("[]", "not a JSON object")])
+def test_a_line_that_cannot_be_read_fails(tmp_path: Path, text: str, reason: str) -> None:
+    path = tmp_path / "split_range.jsonl"
+    path.write_text(f"{json.dumps(some_lines('split_range', 1)[0])}\n\n{text}\n", encoding="utf-8")
+    (failure,) = run_family(path).failures
+    assert failure.startswith(f"split_range.jsonl:3: {reason}")
+
+
+def test_an_empty_file_is_no_success(tmp_path: Path) -> None:
+    assert run_family(write(tmp_path, "split_range", [])).failures == ["split_range.jsonl: no line was checked"]
+
+
+def test_only_the_first_failures_are_shown_and_the_rest_counted(tmp_path: Path) -> None:
+    lines = some_lines("split_range", SHOWN_FAILURES + 2)
+    for line in lines:
+        line["out"] = {"boundaries": None}
+    report = run_family(write(tmp_path, "split_range", lines)).report()
+    assert report.endswith("... and 2 more")
+    assert report.count("split_range.jsonl:") == SHOWN_FAILURES
+
+
+def test_an_absent_file_fails_the_family(tmp_path: Path) -> None:
+    said: list[object] = []
+    with pytest.raises(pytest.fail.Exception, match=r"murmur3\.jsonl is missing"):
+        check_family("murmur3", tmp_path, lambda name, value: said.append(value))
+    assert said == ["murmur3: absent"]
+
+
+def test_an_empty_folder_is_no_success(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError):
+        check_folder(tmp_path)
+
+
+def run_pytest(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pytest", str(HERE / "test_golden.py"), "--golden-dir", str(folder), "-q"]
+    return subprocess.run(
+        [*command, "-p", "no:cacheprovider", *more], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize("more", [(), ("-n", "1")], ids=["in one process", "handed to a worker"])
+def test_a_run_over_another_folder_says_what_it_did(tmp_path: Path, more: tuple[str, ...]) -> None:
+    """One line per family: checked, failed, absent or not covered yet; and the exit code tells."""
+    good, bad = some_lines("split_range"), some_lines("split_topic_count", 1)
+    bad[0]["out"] = {"boundaries": [1]}
+    write(tmp_path, "split_range", good)
+    write(tmp_path, "split_topic_count", bad)
+    write(tmp_path, "routers", [{}, {}])
+    run = run_pytest(tmp_path, *more)
+    assert run.returncode == 1
+    said = [line for line in run.stdout.splitlines() if line.startswith("golden ") and ": " in line]
+    assert "golden split_range: 3 lines checked" in said
+    assert "golden split_topic_count: 1 lines checked, 1 failed" in said
+    assert "golden murmur3: absent" in said
+    assert "golden routers: not covered yet (2 lines)" in said
+    assert "1 failed, 2 passed" in run.stdout
+
+
+def test_a_folder_that_is_none_is_a_usage_error(tmp_path: Path) -> None:
+    run = run_pytest(tmp_path / "nowhere")
+    assert run.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "nowhere is not a folder" in run.stderr
