@@ -15,17 +15,21 @@ from engine.errors import Rejection
 from engine.views.details import SplitOption, SplitPiece, SplitPreviewView
 
 
-def split_preview(state: ClusterState, namespace: str, range_text: str) -> SplitPreviewView:
+def split_preview(
+    state: ClusterState, namespace: str, range_text: str, *, positions: tuple[int, ...] | None = None
+) -> SplitPreviewView:
     """All algorithms side by side; ``range_text`` may also be ``LARGEST`` or ``HOT``. O(t log t) for its topics.
 
-    A namespace or bundle that is not there gives a view with ``problem`` set.
+    ``positions`` are hash values for ``specified_positions_divide``; None leaves them to the preview. A namespace or bundle that is not there gives a view with ``problem`` set.
     """
     if namespace not in state.namespaces:
         return _nothing(
             namespace, range_text, Rejection("NotFound", f"no namespace {namespace!r} here", "namespace", 404)
         )
     loads = topic_loads(state, namespace)
-    found = preview_all(bundles_of(state, namespace), range_text, loads, state.settings, behaviour_in(state))
+    found = preview_all(
+        bundles_of(state, namespace), range_text, loads, state.settings, behaviour_in(state), positions=positions
+    )
     if isinstance(found, Rejection):
         return _nothing(namespace, range_text, found)
     parent = _parent(found, range_text)
