@@ -20,7 +20,8 @@ def split_preview(
 ) -> SplitPreviewView:
     """All algorithms side by side; ``range_text`` may also be ``LARGEST`` or ``HOT``. O(t log t) for its topics.
 
-    ``positions`` are hash values for ``specified_positions_divide``; None leaves them to the preview. A namespace or bundle that is not there gives a view with ``problem`` set.
+    ``positions`` are hash values for ``specified_positions_divide``; None leaves them to the preview. A namespace or
+    bundle that is not there gives a view with ``problem`` set.
     """
     if namespace not in state.namespaces:
         return _nothing(
