@@ -71,7 +71,9 @@ def uncovered(ranges: Iterable[HashRange], space: HashRange) -> tuple[HashRange,
 
 
 def overlaps(ranges: Iterable[HashRange]) -> tuple[tuple[HashRange, HashRange], ...]:
-    """Pairs of neighbours (by start) that share a value; empty exactly when the ranges are disjoint. O(n log n).
+    """Each range that shares a value with an earlier one (by start), behind the one that reaches furthest; O(n log n).
+
+    Empty exactly when the ranges are disjoint.
 
     >>> overlaps([HashRange(0, 4), HashRange(5, 9)])
     ()

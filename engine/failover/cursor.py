@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 class Cursor:
     """``read_position`` is the entry that is read next; all entries up to ``mark_delete`` are acknowledged.
 
-    ``acknowledged`` are those above ``mark_delete`` that were acknowledged one by one.
+    ``acknowledged`` are those above ``mark_delete`` that were acknowledged one by one. ``read_position`` always
+    lies above ``mark_delete``.
     """
 
     read_position: int = 0
@@ -27,7 +28,7 @@ class Cursor:
         found: list[int] = []
         entry = self.read_position
         while len(found) < count:
-            if entry > self.mark_delete and entry not in self.acknowledged:
+            if entry not in self.acknowledged:
                 found.append(entry)
             entry += 1
         return tuple(found)

@@ -59,6 +59,11 @@ def test_exact_cover_means_every_value_once_and_nothing_outside(ranges: list[Has
     assert not covers_exactly([*ranges, HashRange(16, 16)], SPACE)
 
 
+def test_a_range_under_a_wide_one_is_reported_also_behind_a_narrow_one() -> None:
+    wide, narrow, behind = HashRange(0, 9), HashRange(1, 2), HashRange(5, 6)
+    assert overlaps([behind, wide, narrow]) == ((wide, narrow), (wide, behind))
+
+
 def test_exact_cover_sees_both_edges() -> None:
     assert covers_exactly([HashRange(8, 15), HashRange(0, 7)], SPACE)
     assert not covers_exactly([HashRange(1, 15)], SPACE)
