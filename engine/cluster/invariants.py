@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import astuple
+from typing import Final
 
 from engine.bundles import namespace_bundles
 from engine.cluster.limits import INT_32, INT_64
 from engine.cluster.state import ClusterState, Namespace, Subscription
 from engine.errors import Rejection
 from engine.names import TopicName, parse_topic_name
+
+_LARGEST: Final = 2**63
+"""Counters are Java longs; a rate that is not below this is infinite, no number, or a slip."""
 
 
 def faults(state: ClusterState) -> tuple[str, ...]:
@@ -47,7 +50,7 @@ def _load_faults(state: ClusterState) -> list[str]:
     found += [
         f"statistics of {name!r} hold a number that is negative or no number"
         for name, load in state.loads.items()
-        if not all(math.isfinite(value) and value >= 0 for value in astuple(load))
+        if not all(0 <= value < _LARGEST for value in astuple(load))
     ]
     return found
 

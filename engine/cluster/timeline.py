@@ -13,7 +13,7 @@ from engine.cluster.decide import decide
 from engine.cluster.events import Event
 from engine.cluster.evolve import evolve
 from engine.cluster.grammar_text import command_text
-from engine.cluster.limits import MAX_STEPS
+from engine.cluster.limits import INT_64, MAX_STEPS
 from engine.cluster.state import ClusterState
 from engine.errors import Rejection
 
@@ -69,6 +69,7 @@ class Timeline:
     @classmethod
     def start(cls, state: ClusterState, seed: int = 0, source: str = "") -> Timeline:
         """A timeline of no steps. ``source`` says where the state is from, ``seed`` belongs to it for replays."""
+        assert seed in INT_64, f"the seed {seed} does not fit into 64 bits"
         return cls(initial=state, seed=seed, source=source, state=state)
 
     @property
@@ -172,12 +173,19 @@ class Timeline:
     def select(self, tip: int, cursor: int) -> Timeline:
         """The branch that ends in step ``tip``, with the cursor after ``cursor`` of its steps."""
         assert tip in self.tips, f"step {tip} is not the end of a branch"
+        return self._along(tip).go_to(cursor)
+
+    def at_step(self, number: int) -> Timeline:
+        """The cursor behind a step of any branch (0: at the opening), as a place to append to; for replaying a log."""
+        current = self.steps[self.cursor - 1].number if self.cursor else 0
+        return self if current == number else self._along(number).end()
+
+    def _along(self, number: int) -> Timeline:
+        """The steps from the opening to ``number``, with the cursor at the opening."""
         path: list[Step] = []
-        number = tip
         while number:
             step = self.log[number - 1]
             path.append(step)
             number = step.parent
         path.reverse()
-        # The cursor is set to the opening first, since the state of this branch says nothing about the other one.
-        return replace(self, steps=tuple(path), state=self.initial, cursor=0).go_to(cursor)
+        return replace(self, steps=tuple(path), state=self.initial, cursor=0)

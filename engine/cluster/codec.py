@@ -1,0 +1,218 @@
+"""States, events and commands as canonical JSON: one value, one sequence of bytes.
+
+Keys are sorted, mappings are lists sorted by name, numbers are written the shortest way that reads back. JSON carries
+no half of a surrogate pair and no number that is infinite, Python texts and floats do: such a text is written as
+``{"code_points": [...]}``, such a number as ``{"float": "inf"}``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, Final, NoReturn, TypeVar, get_args
+
+import msgspec
+
+from engine.cluster.commands import Command
+from engine.cluster.events import Event
+from engine.cluster.invariants import faults
+from engine.cluster.state import ClusterState, Load, Namespace, Subscription, Topic
+from engine.config import BrokerSettings
+from engine.errors import InputError, Problem
+
+FORMAT: Final = 1
+"""Version of the written form. A reader refuses a newer one; an older one is read as long as this says so."""
+
+T = TypeVar("T")
+
+_EVENTS: Final[dict[str, type[Any]]] = {each.__name__: each for each in get_args(Event)}
+_COMMANDS: Final[dict[str, type[Any]]] = {each.__name__: each for each in get_args(Command)}
+_encoder: Final = msgspec.json.Encoder(order="deterministic")
+
+
+def serialise_state(state: ClusterState) -> bytes:
+    """The canonical bytes of a state; equal states give equal bytes. O(size of the state).
+
+    >>> parse_state(serialise_state(ClusterState())) == ClusterState()
+    True
+    """
+    return encode(state_to_plain(state))
+
+
+def parse_state(data: bytes, source: str = "state") -> ClusterState:
+    """The state of ``serialise_state``. Raises InputError with the place for anything else, a newer format included."""
+    return state_from_plain(decode(data, source), source)
+
+
+def serialise_event(event: Event) -> bytes:
+    """``{"type": "ConsumerAdded", ...}`` with the event's fields."""
+    return encode(to_plain(event, tagged=True))
+
+
+def parse_event(data: bytes, source: str = "event") -> Event:
+    """The event of ``serialise_event``. Raises InputError."""
+    return event_from_plain(decode(data, source), source)
+
+
+def serialise_command(command: Command) -> bytes:
+    """``{"type": "AddConsumer", ...}`` with the command's fields; whole numbers must fit into 64 bits."""
+    return encode(to_plain(command, tagged=True))
+
+
+def parse_command_json(data: bytes, source: str = "command") -> Command:
+    """The command of ``serialise_command``. Raises InputError."""
+    return command_from_plain(decode(data, source), source)
+
+
+def state_to_plain(state: ClusterState) -> dict[str, Any]:
+    """A state as JSON values, mappings turned into lists sorted by name."""
+    return {
+        "format": FORMAT,
+        "release": to_plain(state.release),
+        "settings": to_plain(state.settings),
+        "topics": [to_plain(state.topics[name]) for name in sorted(state.topics)],
+        "loads": [{"partition": to_plain(name), "load": to_plain(state.loads[name])} for name in sorted(state.loads)],
+        "subscriptions": to_plain(state.subscriptions),
+        "namespaces": [to_plain(state.namespaces[name]) for name in sorted(state.namespaces)],
+        "next_consumer_id": state.next_consumer_id,
+    }
+
+
+def state_from_plain(plain: Any, source: str = "state") -> ClusterState:
+    """The state of ``state_to_plain``, checked for everything that holds in a state. Raises InputError."""
+    check_format(plain, source)
+    loads = _member(plain, "loads", list, source)
+    state = ClusterState(
+        release=convert(plain.get("release"), str, source, "$.release"),
+        settings=convert(plain.get("settings"), BrokerSettings, source, "$.settings"),
+        topics={each.name: each for each in _list_of(plain, "topics", Topic, source)},
+        loads={
+            convert(_member(each, "partition", object, source), str, source, f"$.loads[{at}].partition"): convert(
+                _member(each, "load", dict, source), Load, source, f"$.loads[{at}].load"
+            )
+            for at, each in enumerate(loads)
+        },
+        subscriptions=tuple(_list_of(plain, "subscriptions", Subscription, source)),
+        namespaces={each.name: each for each in _list_of(plain, "namespaces", Namespace, source)},
+        next_consumer_id=convert(plain.get("next_consumer_id"), int, source, "$.next_consumer_id"),
+    )
+    state = replace(state, loads={name: _with_floats(load) for name, load in state.loads.items()})
+    found = faults(state)
+    if found:
+        problems = tuple(Problem(source, "$", reason) for reason in found)
+        raise InputError(f"{source} holds a state that cannot be: {found[0]}", problems)
+    return state
+
+
+def event_from_plain(plain: Any, source: str, place: str = "$") -> Event:
+    """An event from JSON values. Raises InputError."""
+    event: Event = _tagged(plain, _EVENTS, source, place)
+    return event
+
+
+def command_from_plain(plain: Any, source: str, place: str = "$") -> Command:
+    """A command from JSON values. Raises InputError."""
+    command: Command = _tagged(plain, _COMMANDS, source, place)
+    return command
+
+
+def to_plain(value: Any, *, tagged: bool = False) -> Any:
+    """A frozen value as JSON values; ``tagged`` adds the name of its class as ``type``."""
+    if isinstance(value, str):
+        return value if _is_utf8(value) else {"code_points": [ord(char) for char in value]}
+    if isinstance(value, float):
+        return value if math.isfinite(value) else {"float": repr(value)}
+    if isinstance(value, (tuple, list)):
+        return [to_plain(each) for each in value]
+    if is_dataclass(value):
+        plain = {field.name: to_plain(getattr(value, field.name)) for field in fields(value)}
+        return {"type": type(value).__name__, **plain} if tagged else plain
+    assert value is None or isinstance(value, (bool, int)), f"{type(value)} has no written form"
+    return value
+
+
+def encode(plain: Any) -> bytes:
+    """JSON values as bytes, keys sorted."""
+    return _encoder.encode(plain)
+
+
+def decode(data: bytes, source: str) -> Any:
+    """JSON bytes as values. Raises InputError."""
+    try:
+        return msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(f"{source} is no JSON: {error}", (Problem(source, "$", str(error)),)) from error
+
+
+def check_format(plain: Any, source: str) -> None:
+    """Raises InputError for anything that this version cannot read."""
+    version = plain.get("format") if isinstance(plain, dict) else None
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        _fail(source, "$.format", "this was not written by Ringside: it has no format number")
+    if version > FORMAT:
+        _fail(
+            source,
+            "$.format",
+            f"it has format {version}, and this Ringside reads up to {FORMAT}; use the newer one that wrote it",
+        )
+
+
+def _is_utf8(text: str) -> bool:
+    return text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text)
+
+
+def from_plain(plain: Any) -> Any:
+    """Texts and numbers that JSON cannot carry, back from their wrappings."""
+    if isinstance(plain, list):
+        return [from_plain(each) for each in plain]
+    if isinstance(plain, dict):
+        if plain.keys() == {"code_points"}:
+            return "".join(map(chr, plain["code_points"]))
+        if plain.keys() == {"float"}:
+            return float(plain["float"])
+        return {key: from_plain(each) for key, each in plain.items()}
+    return plain
+
+
+def convert(plain: Any, kind: type[T], source: str, place: str) -> T:
+    """JSON values as a value of a known kind. Raises InputError with the place."""
+    try:
+        return msgspec.convert(from_plain(plain), kind)
+    except (msgspec.ValidationError, TypeError, ValueError, OverflowError) as error:
+        _fail(source, place, str(error))
+
+
+def _tagged(plain: Any, kinds: dict[str, type[Any]], source: str, place: str) -> Any:
+    name = plain.get("type") if isinstance(plain, dict) else None
+    kind = kinds.get(name) if isinstance(name, str) else None
+    if kind is None:
+        _fail(source, place, f"{name!r} is none of {', '.join(sorted(kinds))}")
+    return convert(plain, kind, source, place)
+
+
+def _list_of(plain: Any, key: str, kind: type[T], source: str) -> list[T]:
+    rows: Sequence[Any] = _member(plain, key, list, source)
+    return [convert(row, kind, source, f"$.{key}[{at}]") for at, row in enumerate(rows)]
+
+
+def _member(plain: Any, key: str, kind: type[T], source: str) -> T:
+    value = plain.get(key) if isinstance(plain, dict) else None
+    if value is None or not isinstance(value, kind):
+        _fail(source, f"$.{key}", f"{key} is missing or of the wrong kind")
+    return value
+
+
+def _with_floats(load: Load) -> Load:
+    # A rate that was written as 5 is the number 5.0, so that it is written the same way the next time.
+    return replace(
+        load,
+        msg_rate_in=float(load.msg_rate_in),
+        msg_rate_out=float(load.msg_rate_out),
+        throughput_in_bytes_per_sec=float(load.throughput_in_bytes_per_sec),
+        throughput_out_bytes_per_sec=float(load.throughput_out_bytes_per_sec),
+    )
+
+
+def _fail(source: str, place: str, reason: str) -> NoReturn:
+    raise InputError(f"{source} at {place}: {reason}", (Problem(source, place, reason),))
