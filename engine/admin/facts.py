@@ -64,8 +64,8 @@ class TopicFacts:
     """One topic, or one partition of a topic, under its full name.
 
     ``partition_index`` is -1 for a topic that is no partition. ``publishers`` is the number of producers.
-    ``source`` and ``kind`` say which answer told it: ``stats`` and ``partitioned-stats`` know the active consumer, ``broker-stats``
-    does not and has its numbers cut to three decimals.
+    ``source`` and ``kind`` say which answer told it: ``stats`` and ``partitioned-stats`` know the active consumer,
+    ``broker-stats`` does not and has its numbers cut to three decimals.
     """
 
     name: str

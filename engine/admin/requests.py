@@ -13,7 +13,8 @@ _DOMAINS = ("persistent", "non-persistent")
 class AdminRequest:
     """One request. ``what`` names the resource (``stats``, ``bundles``, ``split`` …), "" if unknown.
 
-    ``topic`` is a full name, ``namespace`` is ``tenant/namespace``, ``bundle`` the range text or ``LARGEST``/``HOT``.
+    ``topic`` is a full name, ``namespace`` is ``tenant/namespace``, ``bundle`` the range text or ``LARGEST``/``HOT``,
+    ``setting`` the one a dynamic change is about.
     """
 
     method: str
@@ -22,6 +23,7 @@ class AdminRequest:
     namespace: str = ""
     bundle: str = ""
     query: Mapping[str, str] = field(default_factory=dict)
+    setting: str = ""
 
 
 def parse_request(text: str) -> AdminRequest:
@@ -47,6 +49,8 @@ def parse_request(text: str) -> AdminRequest:
             return AdminRequest(method, "broker-stats-topics", query=query)
         case ["admin", "v2", "broker-stats", what]:
             return AdminRequest(method, what, query=query)
+        case ["admin", "v2", "brokers", "configuration", setting, _] if method in ("POST", "PUT"):
+            return AdminRequest(method, "dynamic-configuration", query=query, setting=setting)
         case ["admin", "v2", "brokers", "configuration", "runtime"]:
             return AdminRequest(method, "runtime-configuration", query=query)
         case ["lookup", "v2", "topic", domain, tenant, name, topic, *rest]:

@@ -1,0 +1,87 @@
+"""Priority levels, which no broker answer shows: the smallest ones that explain what it does show.
+
+Everything here is **inferred**: other levels, even all different ones, can look the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+from engine.failover.choose import Rule
+from engine.failover.model import Consumer
+from engine.failover.ring import failover_ring
+from engine.hashing import murmur3_32, utf16_order
+
+Basis = Literal["order", "order and actives", "contradiction"]
+
+
+@dataclass(frozen=True, slots=True)
+class InferredLevels:
+    """Levels in dispatcher order, and what they rest on.
+
+    ``basis``: "order" – the order alone explains every active consumer; "order and actives" – the first cohort had to be
+    cut shorter than the order demands; "contradiction" – no levels explain the actives by any rule tried, and the levels
+    are those of the order alone. ``rule`` explains the actives; None without actives or with a contradiction.
+    """
+
+    levels: tuple[int, ...]
+    cohort_size: int
+    rule: Rule | None
+    basis: Basis
+
+
+def infer_priority_levels(
+    names: Sequence[str],
+    actives: Mapping[tuple[str, int], str],
+    rules: Sequence[Rule] = (Rule.MODULO, Rule.RING),
+) -> InferredLevels:
+    """The smallest levels that fit the order of ``names`` and the observed active consumers.
+
+    ``names`` are the consumers of one subscription in dispatcher order, which is sorted by level, then by name: where a
+    name is smaller (by UTF-16 unit) than the one before, a new level begins. ``actives``: (full topic name, partition
+    index) -> name of its active consumer. Of several fitting answers the one with the largest first cohort counts, then
+    the first rule. O(n × rules × topics).
+
+    Two partitions, both with active ``a``, contradict modulo over two consumers; so ``b`` must be a level behind:
+
+    >>> seen = {("persistent://t/n/x-partition-0", 0): "a", ("persistent://t/n/x-partition-1", 1): "a"}
+    >>> infer_priority_levels(["a", "b"], seen, [Rule.MODULO]).levels
+    (0, 1)
+    """
+    levels = _levels_of_order(names)
+    first = sum(level == 0 for level in levels)
+    if not actives or not names:
+        return InferredLevels(levels, first, None, "order")
+    for size in range(first, 0, -1):
+        for rule in rules:
+            if _explains(rule, names[:size], actives):
+                if size == first:
+                    return InferredLevels(levels, first, rule, "order")
+                # Cutting the first cohort pushes all that follow one level back.
+                cut = (*levels[:size], *(level + 1 for level in levels[size:]))
+                return InferredLevels(cut, size, rule, "order and actives")
+    return InferredLevels(levels, first, None, "contradiction")
+
+
+def _levels_of_order(names: Sequence[str]) -> tuple[int, ...]:
+    levels = [0] if names else []
+    for before, after in pairwise(names):
+        levels.append(levels[-1] + (utf16_order(after) < utf16_order(before)))
+    return tuple(levels)
+
+
+def _explains(rule: Rule, cohort: Sequence[str], actives: Mapping[tuple[str, int], str]) -> bool:
+    if rule is Rule.FIRST_CONNECTED:
+        return all(active == cohort[0] for active in actives.values())
+    if rule is Rule.MODULO:
+        return all(cohort[index % len(cohort)] == active for (_, index), active in actives.items() if index >= 0)
+    ring = failover_ring(tuple(cohort))
+    return all(cohort[ring.owner_index(murmur3_32(topic))] == active for (topic, _), active in actives.items())
+
+
+def as_consumers(names: Sequence[str], levels: Sequence[int]) -> tuple[Consumer, ...]:
+    """Consumers with their place in the list as id."""
+    return tuple(Consumer(place, name, levels[place]) for place, name in enumerate(names))

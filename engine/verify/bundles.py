@@ -1,0 +1,173 @@
+"""Bundles: the list of a namespace as requests should have left it, and where topics are in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from engine.admin.facts import BrokerStats, BundleList, HashPositions, TopicFacts
+from engine.bundles import (
+    BundleRange,
+    NamespaceBundles,
+    TopicLoad,
+    default_boundaries,
+    namespace_bundles,
+    parse_range,
+)
+from engine.errors import Rejection
+from engine.hashing import crc32_hash
+from engine.verify.report import FactKind, Ledger
+from engine.verify.splits import Awaited, judge_split_result
+
+CRC_RULE = "CRC-32 of the complete topic name"
+IN_RANGE_RULE = "CRC-32 of the topic name lies in the bundle's range"
+
+
+@dataclass(slots=True)
+class NamespaceBook:
+    """What is known of one namespace while its recording is gone through."""
+
+    name: str
+    bundles: NamespaceBundles | None = None
+    awaited: Awaited | None = None
+    was_split: bool = False
+    refined_by_others: bool = False
+    topics: dict[str, TopicLoad] = field(default_factory=dict)
+    in_bundle: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    rates: dict[str, TopicLoad] = field(default_factory=dict)
+
+
+def texts(boundaries: tuple[int, ...]) -> tuple[str, ...]:
+    """Boundaries as brokers write them."""
+    return tuple(f"0x{boundary:08x}" for boundary in boundaries)
+
+
+def see_list(
+    book: NamespaceBook, ledger: Ledger, found: BundleList, expected_count: int | None, *, automatic: bool
+) -> None:
+    """A bundle list was recorded: hold it against what the requests before it should have made of the last one.
+
+    ``expected_count``: how many bundles the namespace was made with, where the scenario tells it. ``automatic``: the brokers
+    split on their own as well, so a list may have become finer without a request.
+    """
+    recorded = namespace_bundles(book.name, found.boundaries)
+    subject = book.name or "the namespace"
+    valid = "no valid list" if isinstance(recorded, Rejection) else "valid"
+    ledger.compare(
+        FactKind.VALID_LIST, subject, valid, "valid", "NamespaceBundles: ascending from the first to 0xffffffff"
+    )
+    if isinstance(recorded, Rejection):
+        return
+    if book.bundles is None:
+        if expected_count is not None and not book.was_split:
+            wanted = default_boundaries(expected_count)
+            if not isinstance(wanted, Rejection):
+                rule = f"{expected_count} equal bundles"
+                ledger.compare(FactKind.DEFAULT_BOUNDARIES, subject, texts(recorded.boundaries), texts(wanted), rule)
+        else:
+            ledger.skip("first bundle lists of namespaces whose making was not recorded")
+    elif book.awaited is not None:
+        judge_split_result(book.awaited, ledger, recorded)
+    elif automatic and recorded != book.bundles and set(book.bundles.boundaries) < set(recorded.boundaries):
+        ledger.skip("bundle lists that brokers made finer on their own")
+        book.refined_by_others = True
+    else:
+        ledger.compare(
+            FactKind.BUNDLE_LIST,
+            subject,
+            texts(recorded.boundaries),
+            texts(book.bundles.boundaries),
+            "no request changed it",
+        )
+    book.bundles = recorded
+    book.awaited = None
+
+
+def see_policies(book: NamespaceBook, ledger: Ledger, found: BundleList, *, automatic: bool) -> None:
+    """The policies carry the same list; without one so far it becomes the known one."""
+    recorded = namespace_bundles(book.name, found.boundaries)
+    if isinstance(recorded, Rejection):
+        ledger.compare(FactKind.VALID_LIST, book.name, "no valid list", "valid", "NamespaceBundles")
+    elif book.bundles is None:
+        book.bundles = recorded
+        ledger.skip("first bundle lists of namespaces whose making was not recorded")
+    elif automatic:
+        ledger.skip("policies while brokers split on their own")
+    elif book.awaited is None:
+        ledger.compare(
+            FactKind.POLICIES,
+            book.name,
+            texts(recorded.boundaries),
+            texts(book.bundles.boundaries),
+            "the same list as …/bundles",
+        )
+
+
+def see_positions(book: NamespaceBook, ledger: Ledger, found: HashPositions, bundle: str) -> None:
+    """topicHashPositions: each position is the CRC-32 of the name, and lies in the bundle that was asked for."""
+    if bundle:
+        ledger.compare(FactKind.LISTED_IN_BUNDLE, book.name, found.bundle, bundle, "the bundle that was asked for")
+    place = parse_range(found.bundle)
+    for name, position in found.positions.items():
+        ledger.compare(FactKind.HASH_POSITION, name, position, crc32_hash(name), CRC_RULE)
+        if isinstance(place, BundleRange):
+            _in_bundle(ledger, FactKind.LISTED_IN_BUNDLE, name, place)
+        book.topics.setdefault(name, TopicLoad(name, crc32_hash(name), has_stats=False))
+    book.in_bundle[found.bundle] = tuple(found.positions)
+
+
+def see_topic_list(book: NamespaceBook, ledger: Ledger, names: tuple[str, ...], bundle: str) -> None:
+    """A list of topics, of one bundle if it was asked for so."""
+    place = parse_range(bundle) if bundle else None
+    positions = set(book.in_bundle.get(bundle, ()))
+    for name in names:
+        if isinstance(place, BundleRange):
+            _in_bundle(ledger, FactKind.LISTED_IN_BUNDLE, name, place)
+        if positions:
+            where = "listed" if name in positions else "missing"
+            ledger.compare(FactKind.LISTED_IN_BUNDLE, name, "listed", where, "topicHashPositions of the same bundle")
+        book.topics.setdefault(name, TopicLoad(name, crc32_hash(name), has_stats=False))
+
+
+def _in_bundle(ledger: Ledger, kind: FactKind, name: str, place: BundleRange) -> None:
+    position = crc32_hash(name)
+    inside = str(place) if place.includes(position) else f"outside, at 0x{position:08x}"
+    ledger.compare(kind, name, str(place), inside, IN_RANGE_RULE)
+
+
+def see_broker_stats(books: Mapping[str, NamespaceBook], ledger: Ledger, stats: BrokerStats) -> None:
+    """broker-stats: each topic is listed below a range that includes its hash; its rates are kept for flow splits."""
+    seen: set[tuple[str, str]] = set()
+    for name, topic in stats.topics.items():
+        place = stats.places[name]
+        bundle = parse_range(place.bundle)
+        if isinstance(bundle, BundleRange):
+            _in_bundle(ledger, FactKind.TOPIC_BUNDLE, name, bundle)
+        book = books.get(place.namespace)
+        if book is None:
+            continue
+        load = load_of(topic)
+        book.topics[name] = book.rates[name] = load
+        if (place.namespace, place.bundle) not in seen:
+            seen.add((place.namespace, place.bundle))
+            # After a split the buffer of statistics shows old bundles for a while.
+            if book.bundles is not None and not book.was_split and not book.refined_by_others:
+                listed = place.bundle in {str(each) for each in book.bundles}
+                found = "listed" if listed else "not listed"
+                ledger.compare(
+                    FactKind.BUNDLE_IN_LIST, f"{book.name}/{place.bundle}", "listed", found, "it has loaded topics"
+                )
+    for book in books.values():
+        book.rates = {name: load for name, load in book.rates.items() if name in stats.topics}
+
+
+def load_of(topic: TopicFacts) -> TopicLoad:
+    """Statistics of a topic as a split sees them."""
+    return TopicLoad(
+        topic.name,
+        crc32_hash(topic.name),
+        topic.msg_rate_in_msgs_per_sec,
+        topic.msg_rate_out_msgs_per_sec,
+        topic.msg_throughput_in_bytes_per_sec,
+        topic.msg_throughput_out_bytes_per_sec,
+    )

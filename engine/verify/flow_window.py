@@ -1,0 +1,124 @@
+"""Could a recorded flow split have come from the rates near that moment?
+
+The broker decides with its own doubles at the moment of the request. A recording has rates shortly before, often also
+shortly after, each cut to three decimals. So each topic's rate is known as an interval only, and the question is whether
+*some* rates within the intervals make the merged rule (``flow_or_qps_equally_divide``) give exactly the recorded cuts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from engine.bundles import FlowLimits, TopicLoad
+
+CUT_OFF = 0.001
+"""Values in broker-stats are cut, not rounded, after the third decimal; a topic's two rates are cut one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What one topic's traffic, in plus out, can have been: messages per second and bytes per second."""
+
+    name: str
+    hash: int
+    low_msgs: float
+    high_msgs: float
+    low_bytes: float
+    high_bytes: float
+
+
+def windows(before: Mapping[str, TopicLoad], after: Mapping[str, TopicLoad]) -> tuple[Window, ...]:
+    """The interval of each topic with statistics: from the smaller to the larger recording, plus what was cut off."""
+    found: list[Window] = []
+    for name in before.keys() | after.keys():
+        loads = [load for load in (before.get(name), after.get(name)) if load is not None and load.has_stats]
+        if not loads:
+            continue
+        msgs, octets = [load.msgs_per_sec for load in loads], [load.bytes_per_sec for load in loads]
+        if not max(*msgs, *octets, 0.0) > 0:
+            # Written as 0.0 both times: idle. Less than a thousandth of a message a second moves no cut here.
+            continue
+        found.append(
+            Window(name, loads[0].hash, min(msgs), max(msgs) + 2 * CUT_OFF, min(octets), max(octets) + 2 * CUT_OFF)
+        )
+    return tuple(sorted(found, key=lambda window: window.hash))
+
+
+def reachable(found: Sequence[Window], limits: FlowLimits, cuts: Sequence[int]) -> bool:
+    """Whether rates within the windows make the rule cut exactly at ``cuts``. O(topics × 2^cuts) at worst.
+
+    The rule packs topics by ascending hash and cuts before the one that would exceed a limit. To make a cut there the piece
+    before it should be as full as its windows and the limit allow, which never hurts an earlier cut; so following the
+    pieces with the fullest filling decides it, once for each choice of the limit that made the cut.
+
+    >>> two = (Window("a", 10, 5.0, 6.0, 0, 0), Window("b", 20, 5.0, 6.0, 0, 0))
+    >>> reachable(two, FlowLimits(10, 10**9, 0), [16]), reachable(two, FlowLimits(13, 10**9, 0), [16])
+    (True, False)
+    """
+    if len({window.hash for window in found}) != len(found):
+        return False
+    if not cuts:
+        # Nothing is cut either below the gate or when all topics fit one piece.
+        low_msgs = sum(window.low_msgs for window in found)
+        low_bytes = sum(window.low_bytes for window in found)
+        gate_msgs, gate_bytes = _gates(limits)
+        below_gate = low_msgs < gate_msgs and low_bytes < gate_bytes
+        return (
+            len(found) < 2
+            or below_gate
+            or (low_msgs <= limits.max_msgs_per_sec and low_bytes <= limits.max_bytes_per_sec)
+        )
+    places = _places(found, cuts)
+    return places is not None and _follow(found, limits, places)
+
+
+def _gates(limits: FlowLimits) -> tuple[float, float]:
+    return limits.max_msgs_per_sec * limits.gate_factor, limits.max_bytes_per_sec * limits.gate_factor
+
+
+def _places(found: Sequence[Window], cuts: Sequence[int]) -> list[int] | None:
+    """Index of the first topic after each cut; None when a cut is not where the rule puts one."""
+    middles = {found[at - 1].hash + (found[at].hash - found[at - 1].hash) // 2 + 1: at for at in range(1, len(found))}
+    places = [middles.get(cut, 0) for cut in sorted(cuts)]
+    return places if all(places) else None
+
+
+def _follow(found: Sequence[Window], limits: FlowLimits, places: Sequence[int]) -> bool:
+    starts, stops = [0, *places], [*places, len(found)]
+    # What the first topic of a piece must have at least, because the cut before it was made for it.
+    states: list[tuple[float, float, float, float]] = [(0.0, 0.0, 0.0, 0.0)]
+    for start, stop in zip(starts, stops, strict=True):
+        following: list[tuple[float, float, float, float]] = []
+        for at_least_msgs, at_least_bytes, total_msgs, total_bytes in states:
+            low_msgs, low_bytes = _least(found[start:stop], at_least_msgs, at_least_bytes)
+            alone = stop - start == 1
+            # A single topic makes a piece whatever it carries: the rule compares from the second one on.
+            if not alone and (low_msgs > limits.max_msgs_per_sec or low_bytes > limits.max_bytes_per_sec):
+                continue
+            full_msgs = sum(window.high_msgs for window in found[start:stop])
+            full_bytes = sum(window.high_bytes for window in found[start:stop])
+            if not alone:
+                full_msgs = min(full_msgs, float(limits.max_msgs_per_sec))
+                full_bytes = min(full_bytes, float(limits.max_bytes_per_sec))
+            sums = (total_msgs + full_msgs, total_bytes + full_bytes)
+            if stop == len(found):
+                gate_msgs, gate_bytes = _gates(limits)
+                if sums[0] >= gate_msgs or sums[1] >= gate_bytes:
+                    return True
+                continue
+            lacking_msgs = limits.max_msgs_per_sec - full_msgs
+            lacking_bytes = limits.max_bytes_per_sec - full_bytes
+            if found[stop].high_msgs > lacking_msgs:
+                following.append((lacking_msgs, 0.0, *sums))
+            if found[stop].high_bytes > lacking_bytes:
+                following.append((0.0, lacking_bytes, *sums))
+        states = list(dict.fromkeys(following))
+    return False
+
+
+def _least(piece: Sequence[Window], at_least_msgs: float, at_least_bytes: float) -> tuple[float, float]:
+    first = piece[0]
+    rest_msgs = sum(window.low_msgs for window in piece[1:])
+    rest_bytes = sum(window.low_bytes for window in piece[1:])
+    return max(first.low_msgs, at_least_msgs) + rest_msgs, max(first.low_bytes, at_least_bytes) + rest_bytes

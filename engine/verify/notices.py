@@ -1,0 +1,121 @@
+"""Notices (``CommandActiveConsumerChange``): a dispatcher per topic is taken through the steps and says who is told what."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engine.errors import Rejection
+from engine.failover.dispatcher import connect, disconnect
+from engine.failover.effects import Notified
+from engine.failover.handover import advance_to
+from engine.failover.state import Connection, DispatcherState, Outcome, Terms
+from engine.names import NON_PERSISTENT, partition_index
+from engine.verify.judge import Judge, of_scenario
+from engine.verify.recording import Recording, Step
+from engine.verify.report import FactKind, Ledger
+
+# Longer than any hand-over delay: a step was recorded when all had settled.
+_SETTLED_MS = 10**9
+_RULE = "a newcomer is told whether it is active; on a change everybody is told, except on older non-persistent topics"
+
+
+class NoticeBook:
+    """The dispatchers of all topics of a scenario, and what the last step made them say."""
+
+    def __init__(self, recording: Recording, judge: Judge, topics: Sequence[str]) -> None:
+        self._recording = recording
+        self._connected: tuple[str, ...] = ()
+        self._now_ms = 0
+        self._states = {topic: DispatcherState(_terms(topic, judge)) for topic in topics}
+
+    def go_on(self, connected: Sequence[str]) -> tuple[dict[tuple[str, str], list[bool]], int]:
+        """Take the dispatchers to the next step: (id, topic) -> notices in order, and the number of changes."""
+        left = [who for who in self._connected if who not in connected]
+        joined = [who for who in connected if who not in self._connected]
+        told: dict[tuple[str, str], list[bool]] = {}
+        by_id = dict(zip(connected, of_scenario(self._recording, connected), strict=True))
+        before = dict(zip(self._connected, of_scenario(self._recording, self._connected), strict=True))
+        names = {consumer.consumer_id: who for who, consumer in (before | by_id).items()}
+        self._now_ms += 2 * _SETTLED_MS
+        for topic, state in self._states.items():
+            moves: list[Outcome] = []
+            for who in left:
+                moves.append(_settled(disconnect(_last(state, moves), before[who].consumer_id, self._now_ms)))
+            for who in joined:
+                moves.append(_settled(connect(_last(state, moves), Connection(by_id[who]), self._now_ms)))
+            moves.append(advance_to(_last(state, moves), self._now_ms + _SETTLED_MS))
+            self._states[topic] = moves[-1].state
+            for effect in (effect for move in moves for effect in move.effects):
+                if isinstance(effect, Notified):
+                    told.setdefault((names[effect.consumer_id], topic), []).append(effect.is_active)
+        self._connected = tuple(connected)
+        return told, len(left) + len(joined)
+
+
+def _terms(topic: str, judge: Judge) -> Terms:
+    return Terms(
+        topic,
+        partition_index(topic),
+        persistent=not topic.startswith(NON_PERSISTENT),
+        consistent_hashing=judge.consistent_hashing,
+        delay_ms=judge.settings.activeConsumerFailoverDelayTimeMillis,
+        behaviour=judge.behaviour,
+    )
+
+
+def _last(state: DispatcherState, moves: Sequence[Outcome]) -> DispatcherState:
+    return moves[-1].state if moves else state
+
+
+def _settled(outcome: Outcome | Rejection) -> Outcome:
+    assert isinstance(outcome, Outcome), outcome
+    return outcome
+
+
+def compare_notices(
+    recording: Recording,
+    ledger: Ledger,
+    step: Step,
+    modelled: dict[tuple[str, str], list[bool]],
+    changes: int,
+    topics: Sequence[str],
+) -> None:
+    """Each notice is a fact; so is the silence of a consumer that is told nothing. Order counts per consumer and topic."""
+    if step.notices is None:
+        return
+    recorded: dict[tuple[str, str], list[bool]] = {}
+    total = 0
+    for who, told in step.notices.items():
+        for place, is_active in told:
+            total += 1
+            recorded.setdefault((who, _topic(place, topics)), []).append(is_active)
+    if changes > 1:
+        ledger.skip("notices after several changes in one step", total)
+        return
+    people = {who: recording.roster[who].name if who in recording.roster else who for who in step.notices}
+    for who, topic in sorted(recorded.keys() | modelled.keys()):
+        seen, wanted = recorded.get((who, topic), []), modelled.get((who, topic), [])
+        for nth in range(max(len(seen), len(wanted))):
+            subject = f"{topic} to {who}:{people.get(who, who)}"
+            ledger.compare(FactKind.NOTICE, subject, _word(seen, nth), _word(wanted, nth), _RULE)
+    speaking = {who for who, _ in recorded.keys() | modelled.keys()}
+    for who in step.notices.keys() - speaking:
+        ledger.compare(FactKind.NO_NOTICE, f"{who}:{people[who]}", "no notice", "no notice", _RULE)
+
+
+def _word(told: list[bool], nth: int) -> str:
+    if nth >= len(told):
+        return "no notice"
+    return "active" if told[nth] else "inactive"
+
+
+def _topic(place: str, topics: Sequence[str]) -> str:
+    """Full name of the topic a notice is about: recorded by local name, or by partition number."""
+    for topic in topics:
+        if topic == place or topic.rpartition("/")[2] == place:
+            return topic
+    if place.lstrip("-").isdecimal():
+        for topic in topics:
+            if str(partition_index(topic)) == place:
+                return topic
+    return place

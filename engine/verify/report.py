@@ -1,0 +1,161 @@
+"""What a comparison of the model with recorded answers found, as data."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Literal
+
+from engine.errors import Problem
+
+
+class FactKind(Enum):
+    """The kinds of facts that are compared; each is counted by itself."""
+
+    ACTIVE_PARTITION = "active consumer of a partition"
+    ACTIVE_NONPARTITIONED = "active consumer of a topic without partitions"
+    ACTIVE_INFERRED_LEVELS = "active consumer, explained by inferred priority levels"
+    ACTIVE_EXCLUSIVE = "active consumer of an Exclusive subscription"
+    ACTIVE_BY_DELIVERY = "active consumer, found by delivery"
+    NO_ACTIVE_NAME = "no active consumer named by a non-persistent topic"
+    CONNECTED = "connected consumers"
+    ORDER = "dispatcher order"
+    STANDBYS = "standby list"
+    NOTICE = "notice"
+    NO_NOTICE = "consumer left without notice"
+    FLAG_KNOWN = "setting known to the release"
+    SETTING_IN_FORCE = "setting in force"
+    TOPIC_BUNDLE = "bundle of a topic"
+    LISTED_IN_BUNDLE = "topic listed in a bundle"
+    HASH_POSITION = "hash position"
+    DEFAULT_BOUNDARIES = "default boundaries"
+    VALID_LIST = "valid bundle list"
+    BUNDLE_LIST = "bundle list between requests"
+    BUNDLE_IN_LIST = "bundle with topics is in the bundle list"
+    POLICIES = "bundles in the policies"
+    SPLIT_RANGE = "bundle list after range_equally_divide"
+    SPLIT_TOPIC_COUNT = "bundle list after topic_count_equally_divide"
+    SPLIT_SPECIFIED = "bundle list after specified_positions_divide"
+    SPLIT_FLOW = "bundle list after flow_or_qps_equally_divide"
+    SPLIT_FLOW_WITHIN = "flow split within the rates recorded"
+    SPLIT_NO_CHANGE = "split that changes nothing"
+    SPLIT_STATUS = "status of a split request"
+    REFUSAL_STATUS = "status of a refusal"
+    NEVER_ANSWERED = "request that is never answered"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One fact on which recording and model differ. ``step`` and ``file`` say where it was recorded."""
+
+    kind: FactKind
+    step: str
+    file: str
+    subject: str
+    recorded: str
+    modelled: str
+    rule: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How many facts of one kind were compared, and how many of them agree."""
+
+    kind: FactKind
+    compared: int
+    agree: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """How a release and a flag fit a recording that names neither: the fewer differences, the better."""
+
+    nonpartitioned: Literal["ring", "first-connected"]
+    consistent_hashing: bool
+    differences: int
+
+
+VersionSource = Literal["asked for", "scenario.json", "load report", "tried"]
+FlagSource = Literal["scenario.json", "run-time configuration", "default", "tried"]
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyReport:
+    """The whole outcome.
+
+    ``not_compared`` counts facts of kinds that are not modelled, or that cannot be decided from what was recorded.
+    ``fits`` is filled when release or flag had to be tried; the first is the one the tallies are for, and
+    ``undecided`` says that others fit as well. ``pulsar_version`` is the release whose rules were used.
+    """
+
+    path: str
+    pulsar_version: str
+    version_source: VersionSource
+    consistent_hashing: bool
+    flag_source: FlagSource
+    tallies: tuple[Tally, ...]
+    differences: tuple[Difference, ...]
+    not_compared: tuple[tuple[str, int], ...]
+    problems: tuple[Problem, ...]
+    fits: tuple[Fit, ...] = ()
+
+    @property
+    def compared(self) -> int:
+        return sum(tally.compared for tally in self.tallies)
+
+    @property
+    def agree(self) -> int:
+        return sum(tally.agree for tally in self.tallies)
+
+    @property
+    def undecided(self) -> bool:
+        return len({fit.differences for fit in self.fits[:2]}) == 1 and len(self.fits) > 1
+
+    @property
+    def exit_code(self) -> int:
+        """0 fine, 1 a difference, 2 nothing that could be compared."""
+        return 2 if not self.compared else 1 if self.differences else 0
+
+
+@dataclass(slots=True)
+class Ledger:
+    """Collects facts while a recording is gone through; ``step`` and ``file`` are where it is just now."""
+
+    step: str = ""
+    file: str = ""
+    compared: Counter[FactKind] = field(default_factory=Counter)
+    differences: list[Difference] = field(default_factory=list)
+    skipped: Counter[str] = field(default_factory=Counter)
+
+    def compare(self, kind: FactKind, subject: str, recorded: object, modelled: object, rule: str) -> bool:
+        """Count one fact; a difference is kept with both sides."""
+        self.compared[kind] += 1
+        if recorded == modelled:
+            return True
+        found = Difference(kind, self.step, self.file, subject, _text(recorded), _text(modelled), rule)
+        self.differences.append(found)
+        return False
+
+    def skip(self, what: str, count: int = 1) -> None:
+        """Count facts that are not compared."""
+        if count:
+            self.skipped[what] += count
+
+    def tallies(self) -> tuple[Tally, ...]:
+        missed = Counter(difference.kind for difference in self.differences)
+        return tuple(
+            Tally(kind, self.compared[kind], self.compared[kind] - missed[kind])
+            for kind in FactKind
+            if self.compared[kind]
+        )
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return "nobody"
+    if isinstance(value, tuple | list):
+        return ", ".join(_text(item) for item in value) if value else "nothing"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)

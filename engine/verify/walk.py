@@ -1,0 +1,352 @@
+"""Going through a recording answer by answer, with one set of rules, writing every fact into a ledger."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from engine.admin.facts import Decoded, TopicFacts
+from engine.admin.kinds import AnswerKind
+from engine.admin.namespaces import (
+    decode_bundles,
+    decode_hash_positions,
+    decode_policies,
+    decode_runtime_configuration,
+    decode_topic_list,
+)
+from engine.admin.naming import Naming, naming_of
+from engine.admin.topics import (
+    decode_broker_stats_topics,
+    decode_named_stats,
+    decode_partitioned_stats,
+    decode_topic_stats,
+)
+from engine.bundles import BundleRange, TopicLoad, parse_range
+from engine.errors import Problem, Rejection
+from engine.hashing import crc32_hash
+from engine.names import partition_name
+from engine.verify.actives import Court, compare_consumers, compare_delivery, compare_loaded_order, guess_levels
+from engine.verify.bundles import (
+    IN_RANGE_RULE,
+    NamespaceBook,
+    see_broker_stats,
+    see_list,
+    see_policies,
+    see_positions,
+    see_topic_list,
+)
+from engine.verify.judge import Judge
+from engine.verify.notices import NoticeBook, compare_notices
+from engine.verify.recording import Answer, Recording
+from engine.verify.report import FactKind, Ledger
+from engine.verify.splits import Asked, ask, with_rates_after
+
+# ``ServiceConfiguration`` marks them as not dynamic, and so does a release that does not know them at all.
+_NOT_DYNAMIC = ("activeConsumerFailoverConsistentHashing", "activeConsumerFailoverDelayTimeMillis")
+T = TypeVar("T")
+_UNKNOWN_NAMESPACE = "unknown/unknown"
+_NOT_MODELLED = {
+    AnswerKind.LOAD_REPORT: "load reports",
+    AnswerKind.LOOKUP: "look-ups of owners",
+    AnswerKind.OWNED_NAMESPACES: "lists of owned bundles",
+    AnswerKind.INTERNAL_STATS: "internal statistics",
+    AnswerKind.OTHER: "answers of other kinds",
+    AnswerKind.NO_JSON: "answers that are no JSON",
+    AnswerKind.ERROR: "refusals of requests that are not modelled",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """Decoded statistics of one answer. ``named`` False: the answer's topic had to be invented."""
+
+    topics: Mapping[str, TopicFacts]
+    named: bool = True
+
+
+class Walk:
+    """One pass over a recording; ``problems`` are what could not be read on the way."""
+
+    def __init__(self, recording: Recording, judge: Judge) -> None:
+        self.recording = recording
+        self.judge = judge
+        self.ledger = Ledger()
+        self.problems: list[Problem] = []
+        self._books: dict[str, NamespaceBook] = {}
+        self._naming = _known_names(recording)
+        self._automatic = bool(recording.automatic_splits) or (
+            recording.named_settings.get("loadBalancerAutoBundleSplitEnabled", "").lower() == "true"
+        )
+        self._statistics = {id(answer): self._decode(answer) for step in recording.steps for answer in step.answers}
+        everything = [t for found in self._statistics.values() if found for t in found.topics.values()]
+        self._court = Court(recording, judge, self.ledger, guess_levels(judge, everything))
+
+    def go(self) -> None:
+        """Compare everything; the results are in ``ledger`` and ``problems``."""
+        self._about_settings()
+        topics = self._topics_of_scenario()
+        notices = NoticeBook(self.recording, self.judge, topics)
+        connected: tuple[str, ...] | None = None
+        for step in self.recording.steps:
+            self.ledger.step, self.ledger.file = step.label, ""
+            told: dict[tuple[str, str], list[bool]] = {}
+            changes = 0
+            if step.connected is not None:
+                connected = step.connected
+                told, changes = notices.go_on(connected)
+            for answer in step.answers:
+                self.ledger.file = answer.file
+                self._see(answer, connected)
+            self.ledger.file = ""
+            if step.connected is not None and topics:
+                compare_notices(self.recording, self.ledger, step, told, changes, topics)
+            if step.delivered is not None and connected is not None:
+                compare_delivery(self._court, step, connected, topics)
+        self._about_changes()
+        self._about_the_rest()
+
+    def _decode(self, answer: Answer) -> Statistics | None:
+        if answer.kind is AnswerKind.TOPIC_STATS:
+            topic = answer.request.topic or self._naming.topic(answer.file)
+            one = decode_topic_stats(answer.data, topic or _invented(answer.file), answer.file)
+            self.problems += one.problems
+            return Statistics({one.good.name: one.good} if one.good else {}, topic is not None)
+        decoders: dict[AnswerKind, Callable[[bytes, str], Decoded[dict[str, TopicFacts]]]] = {
+            AnswerKind.PARTITIONED_STATS: decode_partitioned_stats,
+            AnswerKind.NAMED_STATS: decode_named_stats,
+        }
+        if answer.kind not in decoders:
+            return None
+        decoded = decoders[answer.kind](answer.data, answer.file)
+        self.problems += decoded.problems
+        return Statistics(decoded.good)
+
+    def _see(self, answer: Answer, connected: tuple[str, ...] | None) -> None:
+        request = answer.request
+        if request.method == "PUT" and request.what == "split":
+            self._split(answer)
+        elif answer.status is not None and answer.status >= 400:
+            self._refusal(answer)
+        elif answer.data:
+            self._see_content(answer, connected)
+
+    def _see_content(self, answer: Answer, connected: tuple[str, ...] | None) -> None:
+        statistics = self._statistics.get(id(answer))
+        if statistics is not None:
+            for topic in statistics.topics.values():
+                compare_consumers(self._court, topic, connected, name_known=statistics.named)
+            if answer.kind is not AnswerKind.TOPIC_STATS:
+                self.ledger.skip("aggregated statistics of partitioned topics")
+            return
+        name, data = answer.file, answer.data
+        match answer.kind:
+            case AnswerKind.BROKER_STATS_TOPICS:
+                self._see_broker_stats(answer)
+            case AnswerKind.BUNDLES:
+                book = self._book_of(answer)
+                found = self._keep(decode_bundles(data, name))
+                if book is not None and found.boundaries:
+                    see_list(book, self.ledger, found, self._count_of(book), automatic=self._loose(book))
+            case AnswerKind.POLICIES:
+                book = self._book_of(answer)
+                found = self._keep(decode_policies(data, name))
+                if book is not None and found.boundaries:
+                    see_policies(book, self.ledger, found, automatic=self._loose(book))
+            case AnswerKind.HASH_POSITIONS:
+                positions = self._keep(decode_hash_positions(data, name))
+                if positions is not None:
+                    see_positions(self._book(positions.namespace), self.ledger, positions, answer.request.bundle)
+            case AnswerKind.TOPIC_LIST:
+                names = self._keep(decode_topic_list(data, name))
+                book = self._book(answer.request.namespace or _UNKNOWN_NAMESPACE)
+                # Parents of partitioned topics are in no bundle.
+                if answer.request.what == "topic-list":
+                    see_topic_list(book, self.ledger, names, answer.request.bundle)
+                else:
+                    self.ledger.skip("lists of topics")
+            case AnswerKind.RUNTIME_CONFIGURATION:
+                self._see_configuration(data, name)
+            case _:
+                self._see_other(answer)
+
+    def _see_broker_stats(self, answer: Answer) -> None:
+        stats = self._keep(decode_broker_stats_topics(answer.data, answer.file))
+        for place in stats.places.values():
+            self._book(place.namespace)
+        see_broker_stats(self._books, self.ledger, stats)
+        for topic in stats.topics.values():
+            compare_loaded_order(self._court, topic)
+        for book in self._books.values():
+            if book.awaited is not None:
+                book.awaited = with_rates_after(book.awaited, book.rates)
+
+    def _see_other(self, answer: Answer) -> None:
+        request = answer.request
+        text = answer.data.decode("utf-8", "replace").strip()
+        bundle = parse_range(text) if request.what == "lookup-bundle" else None
+        if isinstance(bundle, BundleRange):
+            inside = text if bundle.includes(crc32_hash(request.topic)) else "outside"
+            self.ledger.compare(FactKind.TOPIC_BUNDLE, request.topic, text, inside, IN_RANGE_RULE)
+        elif answer.kind in _NOT_MODELLED:
+            self.ledger.skip(_NOT_MODELLED[answer.kind])
+
+    def _split(self, answer: Answer) -> None:
+        request = answer.request
+        book = self._book(request.namespace)
+        if book.bundles is None:
+            self.ledger.skip("split requests before any bundle list was recorded")
+            return
+        body = answer.body if isinstance(answer.body, list) else []
+        asked = Asked(
+            request.namespace,
+            request.bundle,
+            request.query.get("splitAlgorithmName", ""),
+            tuple(position for position in body if isinstance(position, int)),
+            request.query.get("unload", "") == "true",
+            answer.status,
+            answer.answered,
+        )
+        awaited = ask(asked, self.judge, self.ledger, book.bundles, _topics_for(book, request.bundle))
+        if awaited is not None and (book.awaited is None or asked.status is None or asked.status < 400):
+            book.awaited = awaited
+            book.was_split = True
+
+    def _refusal(self, answer: Answer) -> None:
+        request = answer.request
+        wanted: int | None = None
+        if request.what == "topicHashPositions" and answer.status == 412:
+            book = self._book(request.namespace)
+            place = parse_range(request.bundle)
+            refused = isinstance(place, Rejection) or (
+                book.bundles is not None and book.bundles.validate_bundle(place) is not None
+            )
+            wanted = 412 if refused else 200
+        elif request.what == "dynamic-configuration" and request.setting in _NOT_DYNAMIC:
+            wanted = 412
+        if wanted is None:
+            self.ledger.skip(_NOT_MODELLED[AnswerKind.ERROR])
+        else:
+            rule = "the setting is not dynamic" if request.setting else "only a current bundle has hash positions"
+            self.ledger.compare(
+                FactKind.REFUSAL_STATUS, request.bundle or request.setting, str(answer.status), str(wanted), rule
+            )
+
+    def _see_configuration(self, data: bytes, name: str) -> None:
+        found = self._keep(decode_runtime_configuration(data, name))
+        if found is None:
+            return
+        for setting in found.named:
+            if setting in self.recording.named_settings:
+                recorded, wanted = found.settings.text_of(setting), self.recording.settings.text_of(setting)
+                self.ledger.compare(FactKind.SETTING_IN_FORCE, setting, recorded, wanted, "broker_settings")
+
+    def _about_settings(self) -> None:
+        behaviour, recording = self.judge.behaviour, self.recording
+        name = "activeConsumerFailoverConsistentHashing"
+        self.ledger.step = "settings"
+        if recording.flag_known is not None:
+            known = behaviour.knows_failover_consistent_hashing
+            rule = f"PIP-392 and Pulsar {behaviour.label}"
+            self.ledger.compare(FactKind.FLAG_KNOWN, name, recording.flag_known, known, rule)
+        if recording.flag_in_configuration is not None:
+            wanted = self.judge.settings.text_of(name) if behaviour.knows_failover_consistent_hashing else "no such"
+            recorded = recording.flag_in_configuration[0] or "no such"
+            self.ledger.compare(FactKind.SETTING_IN_FORCE, name, recorded, wanted, f"Pulsar {behaviour.label}")
+
+    def _about_changes(self) -> None:
+        """Splits that a scenario tells outside of its steps, each with both lists; the topics are those of the end."""
+        for number, change in enumerate(self.recording.changes, 1):
+            self.ledger.step, self.ledger.file = f"change {number}", ""
+            self.ledger.skip("splits between two recordings: the topics of that moment are not recorded")
+
+    def _about_the_rest(self) -> None:
+        self.ledger.step = self.ledger.file = ""
+        self.ledger.skip("files that are no admin answers, or that no step names", len(self.recording.passed_over))
+        self.ledger.skip("splits that brokers made on their own", self.recording.automatic_splits)
+        for name, count in self.recording.untold:
+            self.ledger.skip(f"{name} (of Key_Shared, routing or clients)", count)
+        for book in self._books.values():
+            if book.awaited is not None and book.awaited.plan is not None:
+                self.ledger.skip("split requests after which no bundle list was recorded")
+
+    def _topics_of_scenario(self) -> list[str]:
+        """Full names of the topics whose dispatchers the steps are about."""
+        bases = [self.recording.topic] if self.recording.topic else []
+        if not bases:
+            asked = (
+                answer.request
+                for step in self.recording.steps
+                for answer in step.answers
+                if answer.request.what in ("stats", "partitioned-stats")
+            )
+            bases = list(dict.fromkeys(re.sub(r"-partition-\d+$", "", request.topic) for request in asked))
+        if not self.recording.partitions:
+            return bases
+        return [partition_name(base, index) for base in bases for index in range(self.recording.partitions)]
+
+    def _book(self, namespace: str) -> NamespaceBook:
+        return self._books.setdefault(namespace, NamespaceBook(namespace))
+
+    def _book_of(self, answer: Answer) -> NamespaceBook | None:
+        namespace = answer.request.namespace
+        if not namespace and not self.recording.has_scenario:
+            # Without steps every file is a moment of its own: what lies beside it may be older or newer.
+            prefix = re.match(r"\d*", answer.file)
+            return NamespaceBook(f"{prefix[0] if prefix else ''}{self._naming.namespace(answer.file) or ''}")
+        return self._book(namespace)
+
+    def _count_of(self, book: NamespaceBook) -> int | None:
+        return self.recording.bundle_count if book.name == self.recording.namespace else None
+
+    def _loose(self, book: NamespaceBook) -> bool:
+        return self._automatic and book.awaited is None
+
+    def _keep(self, decoded: Decoded[T]) -> T:
+        self.problems += decoded.problems
+        return decoded.good
+
+
+def _invented(file: str) -> str:
+    """A name for a topic that nothing names; its partition, if the file name has one, is kept for the modulo."""
+    found = re.search(r"partition-(\d+)", file)
+    stem = re.sub(r"[/\s]", "_", file)
+    return f"persistent://{_UNKNOWN_NAMESPACE}/{stem}" + (f"-partition-{found[1]}" if found else "")
+
+
+def _topics_for(book: NamespaceBook, bundle: str) -> list[TopicLoad]:
+    """The namespace's topics with the latest rates; inside of ``bundle`` those that the broker listed for it."""
+    listed = book.in_bundle.get(bundle)
+    place = parse_range(bundle) if listed is not None else None
+    chosen: list[TopicLoad] = []
+    for name, known in book.topics.items():
+        if isinstance(place, BundleRange) and listed is not None and place.includes(known.hash) and name not in listed:
+            continue
+        chosen.append(book.rates.get(name, replace(known, has_stats=False)))
+    return chosen
+
+
+def _known_names(recording: Recording) -> Naming:
+    names: set[str] = set()
+    if not recording.has_scenario:
+        for step in recording.steps:
+            for answer in step.answers:
+                names |= _names_in(answer)
+    return naming_of({}, names)
+
+
+def _names_in(answer: Answer) -> set[str]:
+    match answer.kind:
+        case AnswerKind.PARTITIONED_STATS:
+            return set(decode_partitioned_stats(answer.data).good)
+        case AnswerKind.NAMED_STATS:
+            return set(decode_named_stats(answer.data).good)
+        case AnswerKind.BROKER_STATS_TOPICS:
+            return set(decode_broker_stats_topics(answer.data).good.topics)
+        case AnswerKind.HASH_POSITIONS:
+            positions = decode_hash_positions(answer.data).good
+            return set(positions.positions) if positions else set()
+        case AnswerKind.TOPIC_LIST:
+            return set(decode_topic_list(answer.data).good)
+    return set()
