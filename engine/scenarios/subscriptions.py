@@ -136,7 +136,8 @@ def _connected(group: Group, levels: Sequence[int], first_id: int) -> tuple[Cons
     """Connect order by the broker's time stamps, which are texts of one form; without them the dispatcher's order."""
     facts = list(zip(group.consumers, levels, strict=True))
     if all(each.connected_since for each, _ in facts):
-        facts.sort(key=lambda pair: pair[0].connected_since)
+        # Without the Z, a time stamp with fewer digits sorts before a longer one that begins alike.
+        facts.sort(key=lambda pair: pair[0].connected_since.rstrip("Z"))
     return tuple(Consumer(first_id + at, each.name, level) for at, (each, level) in enumerate(facts))
 
 

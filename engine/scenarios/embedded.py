@@ -1,0 +1,43 @@
+"""The scenes that come with the package: recorded answers of a real broker, trimmed to what is read here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from importlib.resources import files
+from typing import Final
+
+from engine.admin.snapshot import read_answers
+from engine.errors import InputError
+from engine.scenarios.opening import Opened, open_snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A scene by its name, and what it shows."""
+
+    name: str
+    about: str
+
+
+DEFAULT_SCENE: Final = "pip392"
+SCENES: Final = (
+    Scene(DEFAULT_SCENE, "100 topics of one partition, ten consumers of one Failover subscription, the flag off"),
+    Scene("flow-split", "60 topics at uneven rates in four bundles, the default split algorithm by flow"),
+)
+
+
+def embedded_default() -> Opened:
+    """The scene a dashboard starts with when it is given nothing."""
+    return embedded(DEFAULT_SCENE)
+
+
+def embedded(name: str) -> Opened:
+    """A scene by its name. Raises ``InputError`` with the names there are for any other."""
+    names = [scene.name for scene in SCENES]
+    if name not in names:
+        near = get_close_matches(name, names, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise InputError(f"there is no scene {name!r}{hint} (scenes: {', '.join(names)})")
+    data = files("engine.scenarios").joinpath("scenes", f"{name}.json.gz").read_bytes()
+    return replace(open_snapshot(read_answers(data)), source=f"scene {name}")

@@ -1,0 +1,163 @@
+"""Opening what brokers printed: subscriptions put together, and what is inferred is told and right."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from engine.admin import read_answers
+from engine.cluster.facts import active_consumers
+from engine.cluster.invariants import faults
+from engine.config import CURRENT
+from engine.errors import InputError
+from engine.scenarios.opening import Opened, open_path, open_snapshot
+from tests.engine.scenarios.recordings import RECORDINGS, opened, recorded_actives
+
+FLAG_OFF, FLAG_ON = "pip392-flag-off", "pip392-flag-on"
+
+
+def by_name(found: Opened, subscription: int = 0) -> dict[str, str]:
+    chosen = active_consumers(found.state, found.state.subscriptions[subscription])
+    return {topic: consumer.name if consumer else "" for topic, consumer in chosen.items()}
+
+
+def partition(consumers: list[str], active: str | None, kind: str = "Failover", **more: Any) -> dict[str, Any]:
+    told: dict[str, Any] = {"type": kind, "consumers": [{"consumerName": name} for name in consumers], **more}
+    if active is not None:
+        told["activeConsumerName"] = active
+    return {"msgRateIn": 1.0, "msgRateOut": 2.0, "publishers": [], "subscriptions": {"sub": told}}
+
+
+def answers(topics: dict[str, dict[str, Any]], **files: Any) -> Opened:
+    return open_snapshot(read_answers(json.dumps({"stats.json": topics, **files}).encode()))
+
+
+def codes(found: Opened) -> list[str]:
+    return [note.code for note in found.notes]
+
+
+@pytest.mark.parametrize("recording", [FLAG_OFF, FLAG_ON])
+@pytest.mark.parametrize("step", [1, 2, 3])
+def test_an_opened_recording_gives_every_active_consumer_the_broker_named(recording: str, step: int) -> None:
+    found = opened(recording, step)
+    recorded = recorded_actives(recording, step)
+    assert len(recorded) == 100
+    assert by_name(found) == recorded
+    assert not faults(found.state)
+    assert "differs-from-record" not in codes(found)
+
+
+@pytest.mark.parametrize(("recording", "flag"), [(FLAG_OFF, False), (FLAG_ON, True)])
+def test_without_a_configuration_the_flag_is_inferred_from_the_active_consumers(recording: str, flag: bool) -> None:
+    found = open_snapshot(read_answers(RECORDINGS / recording / "01-partitioned-stats.json.gz"))
+    assert found.state.settings.activeConsumerFailoverConsistentHashing is flag
+    assert {"flag-inferred", "release-assumed", "bundles-assumed"} <= set(codes(found))
+    assert found.state.release == CURRENT.label
+    assert by_name(found) == recorded_actives(recording, 1)
+
+
+def test_consumers_stand_in_connect_order_not_in_the_dispatchers_order() -> None:
+    consumers = [
+        {"consumerName": "a", "connectedSince": "2026-01-01T00:00:09.5Z"},
+        {"consumerName": "b", "connectedSince": "2026-01-01T00:00:01Z"},
+        {"consumerName": "c", "connectedSince": "2026-01-01T00:00:01.5Z"},
+    ]
+    topic = partition([], "a")
+    topic["subscriptions"]["sub"]["consumers"] = consumers
+    found = answers({"persistent://t/n/x-partition-0": topic})
+    assert [(each.name, each.consumer_id) for each in found.state.subscriptions[0].consumers] == [
+        ("b", 0),
+        ("c", 1),
+        ("a", 2),
+    ]
+
+
+def test_one_name_with_other_consumers_is_another_subscription_with_its_own_key() -> None:
+    found = answers(
+        {
+            "persistent://t/n/x": partition(["a", "b"], "a"),
+            "persistent://t/n/y": partition(["a", "b"], "b"),
+            "persistent://t/n/z": partition(["c"], "c"),
+        }
+    )
+    assert [(each.key, each.name, len(each.topics)) for each in found.state.subscriptions] == [
+        ("sub", "sub", 2),
+        ("sub#2", "sub", 1),
+    ]
+    ids = [consumer.consumer_id for each in found.state.subscriptions for consumer in each.consumers]
+    assert ids == [0, 1, 2] and found.state.next_consumer_id == 3
+    assert [each.accepts_new_topics for each in found.state.subscriptions] == [True, False]
+
+
+def test_priority_levels_are_inferred_from_the_order_and_told() -> None:
+    topics = {f"persistent://t/n/x-partition-{at}": partition(["c", "a", "b"], "c") for at in range(4)}
+    found = answers(topics)
+    assert {each.name: each.priority_level for each in found.state.subscriptions[0].consumers} == {
+        "c": 0,
+        "a": 1,
+        "b": 1,
+    }
+    assert "priorities-inferred" in codes(found)
+    assert set(by_name(found).values()) == {"c"}
+
+
+def test_before_3_0_the_order_of_a_topic_without_partitions_says_nothing_about_levels() -> None:
+    scenario = {"scenario": "s", "steps": [], "pulsar_version": "2.11.0"}
+    found = answers({"persistent://t/n/x": partition(["z", "a"], "z")}, **{"scenario.json": scenario})
+    assert found.state.release == "2.11.0"
+    assert [each.priority_level for each in found.state.subscriptions[0].consumers] == [0, 0]
+    assert by_name(found) == {"persistent://t/n/x": "z"}
+
+
+def test_an_active_consumer_that_no_rule_gives_is_told_and_the_rest_is_kept() -> None:
+    scenario = {"scenario": "s", "steps": [], "broker_settings": {"activeConsumerFailoverConsistentHashing": "false"}}
+    topics = {f"persistent://t/n/x-partition-{at}": partition(["a", "b"], name) for at, name in enumerate("ba")}
+    found = answers(topics, **{"scenario.json": scenario})
+    assert {"record-unexplained", "differs-from-record"} <= set(codes(found))
+    assert by_name(found) == {"persistent://t/n/x-partition-0": "a", "persistent://t/n/x-partition-1": "b"}
+
+
+def test_other_types_are_counted_and_left_out() -> None:
+    found = answers(
+        {
+            "persistent://t/n/x": partition(["a"], None, "Key_Shared"),
+            "persistent://t/n/y": partition(["a"], "a", "Exclusive"),
+            "persistent://t/n/z": partition([], None, "None"),
+        }
+    )
+    assert found.state.subscriptions == () and len(found.state.topics) == 3
+    (note,) = [note for note in found.notes if note.code == "other-types"]
+    assert "1 Exclusive, 1 Key_Shared, 1 without consumers" in note.text
+
+
+def test_partitions_that_disagree_about_the_consumers_go_with_the_most() -> None:
+    topics = {f"persistent://t/n/x-partition-{at}": partition(["a", "b"], "ab"[at % 2]) for at in range(3)}
+    topics["persistent://t/n/x-partition-3"] = partition(["a"], "a")
+    found = answers(topics)
+    assert [each.name for each in found.state.subscriptions[0].consumers] == ["a", "b"]
+    assert "unequal-partitions" in codes(found)
+
+
+def test_bundles_come_from_broker_stats_where_no_list_tells_them() -> None:
+    stats = {"t/n": {"0x00000000_0x40000000": {"persistent": {"persistent://t/n/a": {"subscriptions": {}}}}}}
+    found = open_snapshot(read_answers(json.dumps(stats).encode()))
+    assert found.state.namespaces["t/n"].initial_boundaries == (0, 0x40000000, 0xFFFFFFFF)
+
+
+def test_unacknowledged_messages_of_a_failover_subscription_are_found_at_its_consumers() -> None:
+    topic = partition(["a"], "a", unackedMessages=0)
+    topic["subscriptions"]["sub"]["consumers"][0]["unackedMessages"] = 7
+    found = answers({"persistent://t/n/x": topic})
+    assert found.state.loads["persistent://t/n/x"].unacked_messages == 7
+
+
+def test_nothing_usable_is_an_input_error_that_says_what_to_give() -> None:
+    with pytest.raises(InputError, match="topic statistics"):
+        open_snapshot(read_answers(json.dumps({"persistent://t/n/x": {"subscriptions": 3}}).encode()))
+
+
+def test_a_path_that_is_not_there_is_an_input_error() -> None:
+    with pytest.raises(InputError, match="does not exist"):
+        open_path("no/such/folder")
