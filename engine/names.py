@@ -93,7 +93,7 @@ def parse_topic_name(text: str) -> TopicName | Rejection:
             return _refuse(f"invalid short topic name {text!r}: write <topic> or <tenant>/<namespace>/<topic>")
         complete = f"persistent://{text}" if len(parts) == 3 else f"persistent://public/default/{text}"
     written_domain, _, rest = complete.partition("://")
-    domain = next((known for known in _DOMAINS if _equals_ignoring_case(known, written_domain)), None)
+    domain = _domain(written_domain)
     if domain is None:
         return _refuse(f"invalid topic domain {written_domain!r} in {text!r}: use persistent:// or non-persistent://")
     tenant, slash, after_tenant = rest.partition("/")
@@ -131,6 +131,13 @@ def _canonical_segment(local: str, text: str) -> str | Rejection:
     if not re.fullmatch(rf"[0-9]{{1,{_LONG_DIGITS}}}", number):
         return Rejection("NumberFormatException", f"segment number {number!r} in {text!r} is not a number", "topic")
     return f"{parent}/{int(low, 16):04x}-{int(high, 16):04x}-{int(number)}"
+
+
+def _domain(written: str) -> str | None:
+    # Almost every name is in canonical case, and inventories hold millions.
+    if written in _DOMAINS:
+        return written
+    return next((known for known in _DOMAINS if _equals_ignoring_case(known, written)), None)
 
 
 def _equals_ignoring_case(known: str, written: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
@@ -10,7 +10,7 @@ from typing import Literal
 from engine.bundles.algorithms import range_equally_divide, topic_count_equally_divide
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
 from engine.bundles.flow import flow_or_qps_as_proposed
-from engine.bundles.loads import TopicLoad, topics_in
+from engine.bundles.loads import BundleAverage, TopicLoad, topics_in
 from engine.bundles.plan import LoadManager, SplitPlan, pulsar_admin_command, split_command
 from engine.bundles.split import outcome, plan_split
 from engine.bundles.target import resolve_target
@@ -54,6 +54,7 @@ def preview_all(
     *,
     positions: Sequence[int] | None = None,
     load_manager: LoadManager = "modular",
+    averages: Mapping[str, BundleAverage] | None = None,
 ) -> tuple[SplitPreview, ...] | Rejection:
     """Every algorithm in Pulsar's order, then the flow rule as first proposed. Refused when the bundle is not found.
 
@@ -64,7 +65,7 @@ def preview_all(
     >>> [line.plan.cuts for line in lines]
     [(2147483647,), (20,), (20,), None, ()]
     """
-    target = resolve_target(bundles, bundle_text, topics, load_manager)
+    target = resolve_target(bundles, bundle_text, topics, load_manager, averages)
     if isinstance(target, Rejection):
         return target
     parent = target.bundle
