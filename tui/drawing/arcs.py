@@ -158,8 +158,9 @@ def merged(arcs: Arcs) -> tuple[IntArray, IntArray, IntArray]:
     if len(arcs.points) == 0:
         empty = np.zeros(0, dtype=np.int64)
         return empty, empty, empty
-    ends = arcs.points.astype(np.int64)
-    owners = arcs.owners.astype(np.int64)
+    # Why: of several claims on one point only the first has an arc; the others have no hash at all.
+    ends, firsts = np.unique(arcs.points.astype(np.int64), return_index=True)
+    owners = arcs.owners[firsts].astype(np.int64)
     lasts = np.flatnonzero(owners != np.roll(owners, -1))
     if len(lasts) == 0:
         return np.array([(int(ends[-1]) + 1) % arcs.size]), np.array([arcs.size]), owners[:1]

@@ -161,7 +161,8 @@ def _draw_quarters(frame: RingFrame, room: tuple[float, float], words: Words) ->
     free, side = room
     hashes = [f"0x{frame.picture.arcs.size * quarter // 4:08x}" for quarter in range(4)]
     middle = frame.geometry.height // 2 if words.rows % 2 else (frame.geometry.height - 1) // 2
-    above = int(np.ceil((frame.geometry.height - free) / 2))
+    # Why: a label is as wide as it is because the circle is already that wide a little further in.
+    above = int(np.ceil((frame.geometry.height - min(free, side - 2.5)) / 2))
     for label, row in ((0, above), (2, frame.geometry.height - 1 - above)):
         text = hashes[label] if _room(frame.geometry, row, side) >= len(hashes[label]) else frame.glyphs.quarters[label]
         if (frame.geometry.height - words.rows) // 2 - above >= 2 and _room(frame.geometry, row, side) >= len(text):
