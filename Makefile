@@ -19,7 +19,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@touch $@
 
 test: $(STAMP)
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup tests
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 check: $(STAMP)
 	@$(BIN)/ruff check .
