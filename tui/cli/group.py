@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Final
 
 import click
 from click.shell_completion import CompletionItem
+
+from engine.errors import InputError
+from tui.sources.nearby import missing
 
 OPEN: Final = "open"
 _OWN_OPTIONS: Final = frozenset({"--help", "-h", "--version"})
@@ -21,13 +21,16 @@ class RingsideGroup(click.Group):
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put the command first: the named one, or ``open``."""
+        """Put the command first: the named one, or ``open``. Raises ``InputError`` for neither command nor path."""
         position = self._first_word(args)
         if position is None:
             wanted = args if _OWN_OPTIONS.intersection(args) or (ctx.resilient_parsing and not args) else [OPEN, *args]
         elif "--" not in args[:position] and args[position] in self.commands:
             wanted = [args[position], *args[:position], *args[position + 1 :]]
         else:
+            reason = None if ctx.resilient_parsing else missing(args[position], self.commands)
+            if reason is not None:
+                raise InputError(reason)
             wanted = [OPEN, *args]
         return super().parse_args(ctx, wanted)
 
@@ -66,7 +69,7 @@ class RingsideGroup(click.Group):
         records = [
             record
             for param in [*self.commands[OPEN].params, *self.get_params(ctx)]
-            if (record := param.get_help_record(ctx)) is not None
+            if isinstance(param, click.Option) and (record := param.get_help_record(ctx)) is not None
         ]
         with formatter.section("Options"):
             formatter.write_dl(records)
@@ -77,17 +80,3 @@ class RingsideGroup(click.Group):
         if incomplete.startswith("-"):
             return [*found, *self.commands[OPEN].shell_complete(ctx, incomplete)]
         return [*found, CompletionItem(incomplete, type="file")]
-
-    def suggestions(self, word: str) -> list[str]:
-        """What may have been meant by a path that does not exist: commands and neighbours on disk, nearest first."""
-        return difflib.get_close_matches(word, [*self.commands, *_neighbours(word)], n=3, cutoff=0.7)
-
-
-def _neighbours(word: str) -> Iterator[str]:
-    """Names beside a missing path, written as it was written."""
-    path = Path(word)
-    try:
-        for entry in path.parent.iterdir():
-            yield str(path.with_name(entry.name))
-    except (OSError, ValueError):
-        return

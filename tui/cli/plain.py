@@ -42,18 +42,23 @@ def table(rows: Sequence[Sequence[str]], aligns: Sequence[Align], *, gap: str = 
     return lines
 
 
-def wrapped(sentence: str, width: int = 79) -> list[str]:
-    """A sentence over lines of at most ``width`` cells, broken at blanks only, so that names stay whole to be copied.
+def wrapped(sentence: str, *, width: int = 79, first: str = "", rest: str = "") -> list[str]:
+    """A sentence over lines of at most ``width`` cells, behind ``first`` and then ``rest``.
 
-    >>> wrapped("one two three", 8)
-    ['one two', 'three']
+    It is broken at blanks only, so that names stay whole to be copied.
+
+    >>> wrapped("one two three", width=10, first="- ", rest="  ")
+    ['- one two', '  three']
     """
     lines: list[str] = []
+    used = width
     for word in sentence.split(" "):
-        if lines and cell_len(lines[-1]) + 1 + cell_len(word) <= width:
+        if used + 1 + cell_len(word) <= width and lines:
             lines[-1] += f" {word}"
+            used += 1 + cell_len(word)
         else:
-            lines.append(word)
+            lines.append((rest if lines else first) + word)
+            used = cell_len(lines[-1])
     return lines
 
 

@@ -7,12 +7,39 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from tui.cli import exits
-from tui.cli.output import say
+from tui.cli.options import Output
+from tui.cli.output import say, speaks_unicode
+from tui.cli.showing import say_not_saved
 from tui.cli.signals import ScreenSignals
 from tui.cli.terminal import TerminalState
 
 if TYPE_CHECKING:
     from textual.app import App
+
+    from tui.cli.session import Session
+    from tui.sources.keeping import Keeping
+
+
+def open_screen(session: Session, output: Output, keeping: Keeping | None) -> int:
+    """Show the session on the screen and return the exit code; what could not be saved is said when it is closed."""
+    from tui.app import RingsideApp
+
+    try:
+        app = RingsideApp(
+            session.timeline,
+            subscription=session.subscription,
+            problems=len(session.problems),
+            notes=session.notes,
+            animate=output.animate,
+            theme=output.theme,
+            mono=output.mono or bool(os.environ.get("NO_COLOR")),
+            ascii_only=output.ascii_only or not speaks_unicode(),
+            journal=keeping,
+        )
+        return run_screen(app)
+    finally:
+        if keeping is not None:
+            say_not_saved(keeping.close())
 
 
 def run_screen(app: App[Any]) -> int:

@@ -41,16 +41,16 @@ def _status(status: StatusView) -> Iterator[str]:
     yield f"subscription: {safe_name(status.subscription) + kind if status.subscription else 'none'}"
     others = [safe_name(key) for key in status.subscriptions if key != status.subscription]
     if others:
-        yield from wrapped(f"other subscriptions (--subscription NAME): {', '.join(others)}")
+        yield from wrapped(", ".join(others), first="other subscriptions: ", rest="  ")
 
 
 def _remarks(view: DashboardView) -> Iterator[str]:
     """What a newcomer should notice, then what is wrong with the input or the names."""
     hint = _hint(view)
     if hint:
-        yield from wrapped(f"hint: {hint}")
+        yield from wrapped(hint, first="hint: ", rest="  ")
     for notice in view.notices:
-        yield from wrapped(f"notice: {safe_name(notice.text)}")
+        yield from wrapped(safe_name(notice.text), first="notice: ", rest="  ")
     if view.status.problems:
         yield f"{counted(view.status.problems, 'part')} of the input could not be used; the rest is shown"
 
@@ -76,7 +76,7 @@ def _consumers(view: DashboardView) -> list[str]:
     return [
         f"consumers: {len(view.consumers)}, in the dispatcher's order; active = partitions it is active for",
         *table(rows, _CONSUMER_ALIGNS, indent="  "),
-        *wrapped(f"  {foot_text(view.foot)}"),
+        *wrapped(foot_text(view.foot), first="  ", rest="  "),
     ]
 
 
@@ -130,4 +130,5 @@ def _events(events: tuple[EventLine, ...]) -> Iterator[str]:
     yield "events:"
     for event in events:
         effect = event_effect(event)
-        yield from wrapped(f"  {event.step}  {safe_name(event.text)}" + (f": {effect}" if effect else ""))
+        told = safe_name(event.text) + (f": {effect}" if effect else "")
+        yield from wrapped(told, first=f"  {event.step:>3}  ", rest=" " * 7)

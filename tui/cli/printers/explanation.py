@@ -29,8 +29,7 @@ def explanation_lines(told: TopicExplanation) -> list[str]:
 
 
 def _labelled(label: str, text: str) -> list[str]:
-    first, *more = wrapped(text, 79 - _LABEL_CELLS)
-    return [f"{label:<{_LABEL_CELLS}}{first}", *(" " * _LABEL_CELLS + line for line in more)]
+    return wrapped(text, first=f"{label:<{_LABEL_CELLS}}", rest=" " * _LABEL_CELLS)
 
 
 def _order(why: FailoverExplanation) -> Iterator[str]:

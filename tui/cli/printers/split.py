@@ -35,10 +35,11 @@ def _option(option: SplitOption) -> Iterator[str]:
     yield ""
     yield f"{option.algorithm}{_in_brackets(remarks)}"
     if option.refusal is not None:
-        yield from _indented(f"a broker refuses: {option.refusal.error}: {safe_name(option.refusal.message)}")
-    if not option.pieces:
-        status = f" (HTTP {option.status})" if option.status is not None else ""
-        yield f"  nothing would be split{status}"
+        status = f" (HTTP {option.refusal.status})" if option.refusal.status else ""
+        reason = f"{option.refusal.error}: {safe_name(option.refusal.message)}"
+        yield from _indented(f"a broker refuses the request by name{status}: {reason}")
+    elif not option.pieces:
+        yield "  nothing would be split"
     if option.pieces:
         yield f"  cut at {', '.join(option.cut_texts)}"
         rows = [_HEADING] + [
@@ -53,13 +54,15 @@ def _option(option: SplitOption) -> Iterator[str]:
         ]
         yield from table(rows, _ALIGNS, indent="  ")
     for warning in option.warnings:
+        if warning.code == "nothing-to-split" and option.refusal is not None:
+            continue  # it speaks of the algorithm as the default, which the refusal says it is not
         yield from _indented(f"warning: {warning_text(warning)}")
     if option.admin_line:
         yield f"  $ {safe_name(option.admin_line)}"
 
 
 def _indented(sentence: str) -> list[str]:
-    return [f"  {line}" for line in wrapped(sentence, 77)]
+    return wrapped(sentence, first="  ", rest="    ")
 
 
 def _in_brackets(remarks: list[str]) -> str:

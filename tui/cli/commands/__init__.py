@@ -1,0 +1,33 @@
+"""The commands, one file for each family; every file imports the rooms it needs when it is run, not before."""
+
+from __future__ import annotations
+
+import click
+
+import engine
+from tui.cli.commands.ask import explain, split
+from tui.cli.commands.show import new, open_command, replay
+from tui.cli.group import RingsideGroup
+
+_EPILOG = """\b
+With nothing, an embedded cluster is opened. A FILE or FOLDER holds answers of a broker (pulsar-admin topics
+partitioned-stats, stats, namespaces bundles, broker-stats topics, ...). A path that is named like a command is
+written ./explain. For completion in bash: eval "$(_RINGSIDE_COMPLETE=bash_source ringside)"; zsh and fish alike.
+Exit codes: 0 fine, 1 a failed expectation or a failure while running, 2 usage, input or no terminal, 130 and 143
+when stopped from outside.
+"""
+
+
+@click.group(
+    name="ringside",
+    cls=RingsideGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    epilog=_EPILOG,
+)
+@click.version_option(engine.__version__, prog_name="ringside", message="%(prog)s %(version)s")
+def ringside() -> None:
+    """See, predict and explain who consumes what in Apache Pulsar."""
+
+
+for command in (open_command, new, replay, explain, split):
+    ringside.add_command(command)

@@ -1,0 +1,86 @@
+"""Commands that show a cluster: ``open`` (also without its name), ``new`` and ``replay``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+from tui.cli.options import JournalChoice, Output, WhatIf, journal_options, output_options, what_if_options
+from tui.cli.showing import show, show_session
+
+if TYPE_CHECKING:
+    from engine.scenarios.opening import Opened
+    from tui.cli.session import Session
+
+Command = TypeVar("Command", bound=Callable[..., object])
+
+
+def _number(name: str, default: int, help_text: str) -> Callable[[Command], Command]:
+    """An option that takes a whole number; its limits are the engine's to tell."""
+    return click.option(name, metavar="N", type=int, default=default, show_default=True, help=help_text)
+
+
+@click.command("open", short_help="Open answers of a broker, or the embedded cluster (the default command).")
+@click.argument("path", required=False, metavar="[FILE | FOLDER]", type=click.Path())
+@what_if_options
+@output_options
+@journal_options
+def open_command(path: str | None, what_if: WhatIf, output: Output, journal: JournalChoice) -> int:
+    """Open a FILE or FOLDER of broker answers, - for standard input, or the embedded cluster."""
+    from tui.sources.answers import opened
+
+    return show(lambda: opened(path, release=what_if.pulsar), what_if, output, journal)
+
+
+@click.command(short_help="Open an invented cluster.")
+@_number("--topics", 100, "How many topics.")
+@_number("--partitions", 1, "Of each topic; 0: not partitioned.")
+@_number("--consumers", 10, "Each on every topic.")
+@_number("--bundles", 4, "Of the namespace.")
+@_number("--seed", 0, "For the rates.")
+@what_if_options
+@output_options
+@journal_options
+def new(
+    *,
+    topics: int,
+    partitions: int,
+    consumers: int,
+    bundles: int,
+    seed: int,
+    what_if: WhatIf,
+    output: Output,
+    journal: JournalChoice,
+) -> int:
+    """Open an invented cluster: the same numbers and the same seed give the same cluster."""
+
+    def made() -> Opened:
+        from engine.scenarios.synthetic import synthetic_state
+
+        return synthetic_state(topics, partitions, consumers, seed, bundles)
+
+    return show(made, what_if, output, journal)
+
+
+@click.command(short_help="Open a journal where it left off.")
+@click.argument("file", metavar="JOURNAL", type=click.Path(path_type=Path))
+@what_if_options
+@output_options
+@journal_options
+def replay(file: Path, what_if: WhatIf, output: Output, journal: JournalChoice) -> int:
+    """Open a JOURNAL where it left off and go on in the same file.
+
+    With --once, --json, --no-journal or another --journal the file is only read.
+    """
+    reads_only = not output.on_screen or not journal.keep or journal.path is not None
+
+    def begun() -> Session:
+        from tui.cli.reopening import reopened
+        from tui.cli.session import resumed
+
+        return resumed(reopened(file, reads_only=reads_only), what_if)
+
+    return show_session(begun, output, journal)

@@ -1,0 +1,116 @@
+"""A session: an opened state with what the command line changes before anything is shown."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from engine.cluster.grammar import parse_command
+from engine.cluster.journal import Journal
+from engine.cluster.navigation import navigate
+from engine.cluster.state import ClusterState
+from engine.cluster.timeline import Timeline
+from engine.cluster.timeline_commands import TimelineCommand
+from engine.config import behaviour_of
+from engine.errors import InputError, Problem, Rejection
+from engine.scenarios.opening import FLAG_INFERRED, RELEASE_ASSUMED, Opened
+from engine.views.dashboard import dashboard_view
+from engine.views.model import DashboardView, Notice
+from tui.cli.options import FLAG, WhatIf
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What is shown: a timeline, the place of the shown subscription, and what opening the state brought to light.
+
+    ``journal`` is open where the session goes on with an earlier one, kept in ``journal_path``.
+    """
+
+    timeline: Timeline
+    subscription: int = 0
+    problems: tuple[Problem, ...] = ()
+    notes: tuple[Notice, ...] = ()
+    journal: Journal | None = None
+    journal_path: Path | None = None
+
+    @property
+    def view(self) -> DashboardView:
+        return dashboard_view(
+            self.timeline, subscription=self.subscription, problems=len(self.problems), notes=self.notes
+        )
+
+
+def begin(opened: Opened, what_if: WhatIf) -> Session:
+    """A session on an opened state as if it had always had these settings; the commands become its first steps.
+
+    Raises ``InputError`` for a setting, a version, a command or a subscription that cannot be used.
+    """
+    state = overruled(opened.state, what_if)
+    replaced = {FLAG_INFERRED} if any(name == FLAG for name, _ in what_if.settings) else set()
+    if what_if.pulsar is not None:
+        replaced.add(RELEASE_ASSUMED)
+    notes = tuple(note for note in opened.notes if note.code not in replaced)
+    timeline = Timeline.start(state, opened.seed, opened.source)
+    return resumed(Session(timeline, 0, opened.problems, notes), replace(what_if, settings=(), pulsar=None))
+
+
+def resumed(session: Session, what_if: WhatIf) -> Session:
+    """The session after further steps: a version, settings and commands, each a step of its own."""
+    place = subscription_place(session.timeline.state, what_if.subscription)
+    timeline = session.timeline
+    changes = [f"release {what_if.pulsar}"] if what_if.pulsar is not None else []
+    changes += [f"set {name}={text}" for name, text in what_if.settings]
+    for line in (*changes, *what_if.commands):
+        timeline = applied(timeline, line, place)
+    return replace(session, timeline=timeline, subscription=place)
+
+
+def overruled(state: ClusterState, what_if: WhatIf) -> ClusterState:
+    """The state with another release and other settings. Raises ``InputError``."""
+    if what_if.pulsar is not None:
+        behaviour = behaviour_of(what_if.pulsar)
+        if isinstance(behaviour, Rejection):
+            raise InputError(f"--pulsar {what_if.pulsar}: {behaviour.message}")
+        state = replace(state, release=behaviour.label)
+    for name, text in what_if.settings:
+        settings = state.settings.with_setting(name, text)
+        if isinstance(settings, Rejection):
+            raise InputError(f"--set {name}={text}: {settings.message}")
+        state = replace(state, settings=settings)
+    return state
+
+
+def applied(timeline: Timeline, line: str, subscription: int = 0) -> Timeline:
+    """The timeline after one line of the grammar, read for the subscription in view. Raises ``InputError``."""
+    subscriptions = timeline.state.subscriptions
+    key = subscriptions[subscription].key if subscription < len(subscriptions) else None
+    command = parse_command(line, timeline.state, key)
+    if isinstance(command, TimelineCommand):
+        moved = navigate(timeline, command)
+        timeline, rejection = moved.timeline, moved.rejection
+    elif isinstance(command, Rejection):
+        rejection = command
+    else:
+        timeline, rejection = timeline.submit(command)
+    if rejection is not None:
+        raise InputError(f"{line!r} is refused: {rejection.message}")
+    return timeline
+
+
+def subscription_place(state: ClusterState, wanted: str | None) -> int:
+    """Where the subscription of that key or name stands, the first by default. Raises ``InputError``."""
+    if wanted is None:
+        return 0
+    keys = [each.key for each in state.subscriptions]
+    for names in (keys, [each.name for each in state.subscriptions]):
+        if wanted in names:
+            return names.index(wanted)
+    near = difflib.get_close_matches(wanted, keys, n=3) or keys[:5]
+    raise InputError(f"there is no Failover subscription {wanted!r}{_meant(near)}")
+
+
+def _meant(names: Iterable[str]) -> str:
+    listed = ", ".join(repr(name) for name in names)
+    return f"; there is {listed}" if listed else ", and no other either"

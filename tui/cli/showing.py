@@ -1,0 +1,100 @@
+"""How every command that shows a cluster ends: on the screen, as text, or as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui.cli.exits import FINE, USAGE
+from tui.cli.options import JournalChoice, Output, WhatIf
+from tui.cli.output import say, say_problems, speaks_unicode, write_out
+
+if TYPE_CHECKING:
+    from engine.cluster.journal import Journal
+    from engine.cluster.timeline import Timeline
+    from engine.scenarios.opening import Opened
+    from tui.cli.session import Session
+    from tui.sources.keeping import Keeping
+
+
+def show(make: Callable[[], Opened], what_if: WhatIf, output: Output, journal: JournalChoice) -> int:
+    """Show the opened state in the wanted form and return the exit code."""
+
+    def begun() -> Session:
+        from tui.cli.session import begin
+
+        return begin(make(), what_if)
+
+    return show_session(begun, output, journal)
+
+
+def show_session(make: Callable[[], Session], output: Output, journal: JournalChoice) -> int:
+    """Show a session in the wanted form and return the exit code.
+
+    Where the screen cannot be opened nothing is read, so that the reason is told at once.
+    """
+    if output.on_screen:
+        from tui.cli.terminal import why_no_screen
+
+        reason = why_no_screen()
+        if reason is not None:
+            say(reason)
+            return USAGE
+    session = make()
+    say_problems(session.problems)
+    keeping = _keeping(session, output, journal)
+    if output.on_screen:
+        from tui.cli.screen import open_screen
+
+        return open_screen(session, output, keeping)
+    if keeping is not None:
+        keeping.record(session.timeline)
+        say_not_saved(keeping.close())
+    print_session(session, output)
+    return FINE
+
+
+def say_not_saved(trouble: str) -> None:
+    """Say what a journal could not keep; nothing when all is safe."""
+    if trouble:
+        say(f"the steps of this session are not all saved: {trouble}")
+
+
+def print_session(session: Session, output: Output) -> None:
+    """The session's present view on standard output."""
+    if output.json:
+        from engine.views.document import dashboard_document
+
+        from tui.cli.printers.documents import json_text
+
+        write_out(json_text(dashboard_document(session.view)))
+        return
+    from tui.cli.plain import plain
+    from tui.cli.printers.dashboard import dashboard_lines
+
+    page = "\n".join(dashboard_lines(session.view))
+    write_out(plain(page, ascii_only=output.ascii_only or not speaks_unicode()))
+
+
+def _keeping(session: Session, output: Output, choice: JournalChoice) -> Keeping | None:
+    """What keeps the steps: the named file, the journal that is gone on with, or on the screen a new session file."""
+    if not choice.keep or (choice.path is None and session.journal is None and not output.on_screen):
+        return None
+    from tui.sources.keeping import Keeping
+    from tui.sources.sessions import prepare_session_file
+
+    if choice.path is not None:
+        return Keeping(prepare_session_file, journal=_created(choice.path, session.timeline), path=choice.path)
+    return Keeping(prepare_session_file, journal=session.journal, path=session.journal_path)
+
+
+def _created(path: Path, timeline: Timeline) -> Journal:
+    """The journal that was asked for by name. Raises ``InputError``: who names a file wants it, or to know why not."""
+    from engine.cluster.journal import Journal, JournalFailure
+    from engine.errors import InputError
+
+    made = Journal.create(path, timeline)
+    if isinstance(made, JournalFailure):
+        raise InputError(f"--journal {made}")
+    return made

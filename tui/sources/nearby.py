@@ -1,0 +1,33 @@
+"""A path that is not there, and what may have been meant."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+STANDARD_INPUT: Final = "-"
+_CUTOFF: Final = 0.8
+
+
+def missing(path: str, commands: Iterable[str] = ()) -> str | None:
+    """Why ``path`` cannot be opened, as a sentence with the nearest names; None when something is there."""
+    try:
+        if path == STANDARD_INPUT or Path(path).exists():
+            return None
+    except (OSError, ValueError):
+        return None  # there is something wrong with it, and reading it will tell what
+    words = list(commands)
+    near = difflib.get_close_matches(path, list(dict.fromkeys([*words, *_neighbours(path)])), n=3, cutoff=_CUTOFF)
+    meant = f"; did you mean {' or '.join(near)}?" if near else ""
+    return f"{path}: no such file{',' if words else ' or'} folder{' or command' if words else ''}{meant}"
+
+
+def _neighbours(path: str) -> Iterator[str]:
+    """The names beside a missing path, written as it was written."""
+    try:
+        for entry in Path(path).parent.iterdir():
+            yield str(Path(path).with_name(entry.name))
+    except (OSError, ValueError):
+        return
