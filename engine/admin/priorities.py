@@ -22,9 +22,9 @@ Basis = Literal["order", "order and actives", "contradiction"]
 class InferredLevels:
     """Levels in dispatcher order, and what they rest on.
 
-    ``basis``: "order" – the order alone explains every active consumer; "order and actives" – the first cohort had to be
-    cut shorter than the order demands; "contradiction" – no levels explain the actives by any rule tried, and the levels
-    are those of the order alone. ``rule`` explains the actives; None without actives or with a contradiction.
+    ``basis``: "order" – the order alone explains every active consumer; "order and actives" – the first cohort had to
+    be cut shorter than the order demands; "contradiction" – no levels explain the actives by any rule tried, and the
+    levels are those of the order alone. ``rule`` explains the actives; None without actives or with a contradiction.
     """
 
     levels: tuple[int, ...]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from engine.admin.facts import ConsumerFacts, SubscriptionFacts, TopicFacts
 from engine.admin.priorities import InferredLevels, infer_priority_levels
-from engine.failover.choose import Rule, choose, rule_in_force, sort_consumers
+from engine.failover.choose import Choice, Rule, choose, rule_in_force, sort_consumers
 from engine.failover.model import Consumer
 from engine.names import NON_PERSISTENT
 from engine.verify.judge import Judge, is_told_by_steps, of_scenario, of_statistics
@@ -116,27 +116,25 @@ def _compare_one(
         court.ledger.skip("dispatcher order that only inferred priority levels explain")
     elif court.levels_known or guess is not None:
         _compare_order(court, subject, subscription, choice.order, rule)
-    _compare_active(court, topic, subscription, choice.active.name, order, guess, name_known=name_known)
+    if not name_known and court.rule_of(topic) is Rule.RING and len(order) > 1:
+        court.ledger.skip("active consumers of topics whose full name was not recorded")
+    else:
+        _compare_active(court, topic, subscription, choice, guess)
 
 
 def _compare_active(
     court: Court,
     topic: TopicFacts,
     subscription: SubscriptionFacts,
-    active: str,
-    order: tuple[str, ...],
+    choice: Choice,
     guess: InferredLevels | None,
-    *,
-    name_known: bool,
 ) -> None:
+    active, order = choice.active.name, tuple(consumer.name for consumer in choice.order)
     subject = f"{topic.name} / {subscription.name}"
     recorded = subscription.active_consumer_name
     ledger = court.ledger
     if topic.domain == NON_PERSISTENT and recorded is None:
         ledger.compare(FactKind.NO_ACTIVE_NAME, subject, recorded, None, "non-persistent statistics name nobody")
-        return
-    if not name_known and court.rule_of(topic) is Rule.RING and len(order) > 1:
-        ledger.skip("active consumers of topics whose full name was not recorded")
         return
     kind = FactKind.ACTIVE_PARTITION if topic.partition_index >= 0 else FactKind.ACTIVE_NONPARTITIONED
     if subscription.type == "Exclusive":

@@ -25,13 +25,16 @@ IN_RANGE_RULE = "CRC-32 of the topic name lies in the bundle's range"
 
 @dataclass(slots=True)
 class NamespaceBook:
-    """What is known of one namespace while its recording is gone through."""
+    """What is known of one namespace while its recording is gone through.
+
+    ``made_with``: how many bundles it was made with, where the scenario tells it.
+    """
 
     name: str
     bundles: NamespaceBundles | None = None
     awaited: Awaited | None = None
     was_split: bool = False
-    refined_by_others: bool = False
+    made_with: int | None = None
     topics: dict[str, TopicLoad] = field(default_factory=dict)
     in_bundle: dict[str, tuple[str, ...]] = field(default_factory=dict)
     rates: dict[str, TopicLoad] = field(default_factory=dict)
@@ -42,13 +45,11 @@ def texts(boundaries: tuple[int, ...]) -> tuple[str, ...]:
     return tuple(f"0x{boundary:08x}" for boundary in boundaries)
 
 
-def see_list(
-    book: NamespaceBook, ledger: Ledger, found: BundleList, expected_count: int | None, *, automatic: bool
-) -> None:
+def see_list(book: NamespaceBook, ledger: Ledger, found: BundleList, *, automatic: bool) -> None:
     """A bundle list was recorded: hold it against what the requests before it should have made of the last one.
 
-    ``expected_count``: how many bundles the namespace was made with, where the scenario tells it. ``automatic``: the brokers
-    split on their own as well, so a list may have become finer without a request.
+    ``automatic``: the brokers split on their own as well, so a list may have become finer without a request, and
+    another broker may still show the coarser one.
     """
     recorded = namespace_bundles(book.name, found.boundaries)
     subject = book.name or "the namespace"
@@ -59,18 +60,11 @@ def see_list(
     if isinstance(recorded, Rejection):
         return
     if book.bundles is None:
-        if expected_count is not None and not book.was_split:
-            wanted = default_boundaries(expected_count)
-            if not isinstance(wanted, Rejection):
-                rule = f"{expected_count} equal bundles"
-                ledger.compare(FactKind.DEFAULT_BOUNDARIES, subject, texts(recorded.boundaries), texts(wanted), rule)
-        else:
-            ledger.skip("first bundle lists of namespaces whose making was not recorded")
+        _see_first(book, ledger, recorded)
     elif book.awaited is not None:
         judge_split_result(book.awaited, ledger, recorded)
-    elif automatic and recorded != book.bundles and set(book.bundles.boundaries) < set(recorded.boundaries):
+    elif automatic and _finer(book.bundles, recorded):
         ledger.skip("bundle lists that brokers made finer on their own")
-        book.refined_by_others = True
     else:
         ledger.compare(
             FactKind.BUNDLE_LIST,
@@ -83,14 +77,28 @@ def see_list(
     book.awaited = None
 
 
+def _finer(one: NamespaceBundles, other: NamespaceBundles) -> bool:
+    a, b = set(one.boundaries), set(other.boundaries)
+    return a < b or b < a
+
+
+def _see_first(book: NamespaceBook, ledger: Ledger, recorded: NamespaceBundles) -> None:
+    wanted = default_boundaries(book.made_with) if book.made_with is not None else None
+    if wanted is None or isinstance(wanted, Rejection):
+        ledger.skip("first bundle lists of namespaces whose making was not recorded")
+    else:
+        rule = f"{book.made_with} equal bundles"
+        ledger.compare(FactKind.DEFAULT_BOUNDARIES, book.name, texts(recorded.boundaries), texts(wanted), rule)
+
+
 def see_policies(book: NamespaceBook, ledger: Ledger, found: BundleList, *, automatic: bool) -> None:
     """The policies carry the same list; without one so far it becomes the known one."""
     recorded = namespace_bundles(book.name, found.boundaries)
     if isinstance(recorded, Rejection):
         ledger.compare(FactKind.VALID_LIST, book.name, "no valid list", "valid", "NamespaceBundles")
     elif book.bundles is None:
+        _see_first(book, ledger, recorded)
         book.bundles = recorded
-        ledger.skip("first bundle lists of namespaces whose making was not recorded")
     elif automatic:
         ledger.skip("policies while brokers split on their own")
     elif book.awaited is None:
@@ -135,7 +143,9 @@ def _in_bundle(ledger: Ledger, kind: FactKind, name: str, place: BundleRange) ->
     ledger.compare(kind, name, str(place), inside, IN_RANGE_RULE)
 
 
-def see_broker_stats(books: Mapping[str, NamespaceBook], ledger: Ledger, stats: BrokerStats) -> None:
+def see_broker_stats(
+    books: Mapping[str, NamespaceBook], ledger: Ledger, stats: BrokerStats, *, automatic: bool
+) -> None:
     """broker-stats: each topic is listed below a range that includes its hash; its rates are kept for flow splits."""
     seen: set[tuple[str, str]] = set()
     for name, topic in stats.topics.items():
@@ -151,7 +161,7 @@ def see_broker_stats(books: Mapping[str, NamespaceBook], ledger: Ledger, stats: 
         if (place.namespace, place.bundle) not in seen:
             seen.add((place.namespace, place.bundle))
             # After a split the buffer of statistics shows old bundles for a while.
-            if book.bundles is not None and not book.was_split and not book.refined_by_others:
+            if book.bundles is not None and not book.was_split and not automatic:
                 listed = place.bundle in {str(each) for each in book.bundles}
                 found = "listed" if listed else "not listed"
                 ledger.compare(

@@ -1,8 +1,9 @@
 """Could a recorded flow split have come from the rates near that moment?
 
 The broker decides with its own doubles at the moment of the request. A recording has rates shortly before, often also
-shortly after, each cut to three decimals. So each topic's rate is known as an interval only, and the question is whether
-*some* rates within the intervals make the merged rule (``flow_or_qps_equally_divide``) give exactly the recorded cuts.
+shortly after, each cut to three decimals. So each topic's rate is known as an interval only, and the question is
+whether *some* rates within the intervals make the merged rule (``flow_or_qps_equally_divide``) give exactly the
+recorded cuts.
 """
 
 from __future__ import annotations
@@ -48,9 +49,9 @@ def windows(before: Mapping[str, TopicLoad], after: Mapping[str, TopicLoad]) -> 
 def reachable(found: Sequence[Window], limits: FlowLimits, cuts: Sequence[int]) -> bool:
     """Whether rates within the windows make the rule cut exactly at ``cuts``. O(topics × 2^cuts) at worst.
 
-    The rule packs topics by ascending hash and cuts before the one that would exceed a limit. To make a cut there the piece
-    before it should be as full as its windows and the limit allow, which never hurts an earlier cut; so following the
-    pieces with the fullest filling decides it, once for each choice of the limit that made the cut.
+    The rule packs topics by ascending hash and cuts before the one that would exceed a limit. To make a cut there the
+    piece before it should be as full as its windows and the limit allow, which never hurts an earlier cut; so following
+    the pieces with the fullest filling decides it, once for each choice of the limit that made the cut.
 
     >>> two = (Window("a", 10, 5.0, 6.0, 0, 0), Window("b", 20, 5.0, 6.0, 0, 0))
     >>> reachable(two, FlowLimits(10, 10**9, 0), [16]), reachable(two, FlowLimits(13, 10**9, 0), [16])

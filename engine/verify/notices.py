@@ -1,8 +1,9 @@
-"""Notices (``CommandActiveConsumerChange``): a dispatcher per topic is taken through the steps and says who is told what."""
+"""Notices (``CommandActiveConsumerChange``): one dispatcher per topic says, step by step, who is told."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from engine.errors import Rejection
 from engine.failover.dispatcher import connect, disconnect
@@ -19,6 +20,14 @@ _SETTLED_MS = 10**9
 _RULE = "a newcomer is told whether it is active; on a change everybody is told, except on older non-persistent topics"
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """(id, topic) -> notices in order, and how many consumers came or went."""
+
+    notices: Mapping[tuple[str, str], list[bool]]
+    changes: int
+
+
 class NoticeBook:
     """The dispatchers of all topics of a scenario, and what the last step made them say."""
 
@@ -28,8 +37,8 @@ class NoticeBook:
         self._now_ms = 0
         self._states = {topic: DispatcherState(_terms(topic, judge)) for topic in topics}
 
-    def go_on(self, connected: Sequence[str]) -> tuple[dict[tuple[str, str], list[bool]], int]:
-        """Take the dispatchers to the next step: (id, topic) -> notices in order, and the number of changes."""
+    def go_on(self, connected: Sequence[str]) -> Told:
+        """Take the dispatchers to the next step."""
         left = [who for who in self._connected if who not in connected]
         joined = [who for who in connected if who not in self._connected]
         told: dict[tuple[str, str], list[bool]] = {}
@@ -49,7 +58,7 @@ class NoticeBook:
                 if isinstance(effect, Notified):
                     told.setdefault((names[effect.consumer_id], topic), []).append(effect.is_active)
         self._connected = tuple(connected)
-        return told, len(left) + len(joined)
+        return Told(told, len(left) + len(joined))
 
 
 def _terms(topic: str, judge: Judge) -> Terms:
@@ -76,11 +85,13 @@ def compare_notices(
     recording: Recording,
     ledger: Ledger,
     step: Step,
-    modelled: dict[tuple[str, str], list[bool]],
-    changes: int,
+    modelled: Told,
     topics: Sequence[str],
 ) -> None:
-    """Each notice is a fact; so is the silence of a consumer that is told nothing. Order counts per consumer and topic."""
+    """Each notice is a fact; so is the silence of a consumer that is told nothing.
+
+    The order counts per consumer and topic: connections and partitions run beside each other.
+    """
     if step.notices is None:
         return
     recorded: dict[tuple[str, str], list[bool]] = {}
@@ -89,16 +100,16 @@ def compare_notices(
         for place, is_active in told:
             total += 1
             recorded.setdefault((who, _topic(place, topics)), []).append(is_active)
-    if changes > 1:
+    if modelled.changes > 1:
         ledger.skip("notices after several changes in one step", total)
         return
     people = {who: recording.roster[who].name if who in recording.roster else who for who in step.notices}
-    for who, topic in sorted(recorded.keys() | modelled.keys()):
-        seen, wanted = recorded.get((who, topic), []), modelled.get((who, topic), [])
+    for who, topic in sorted(recorded.keys() | modelled.notices.keys()):
+        seen, wanted = recorded.get((who, topic), []), modelled.notices.get((who, topic), [])
         for nth in range(max(len(seen), len(wanted))):
             subject = f"{topic} to {who}:{people.get(who, who)}"
             ledger.compare(FactKind.NOTICE, subject, _word(seen, nth), _word(wanted, nth), _RULE)
-    speaking = {who for who, _ in recorded.keys() | modelled.keys()}
+    speaking = {who for who, _ in recorded.keys() | modelled.notices.keys()}
     for who in step.notices.keys() - speaking:
         ledger.compare(FactKind.NO_NOTICE, f"{who}:{people[who]}", "no notice", "no notice", _RULE)
 

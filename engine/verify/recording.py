@@ -1,7 +1,7 @@
 """A recording: what was done step by step, and the raw answer to each request.
 
-With a ``scenario.json`` the steps are those it names. Without one each file is a moment of its own: nothing is known about
-what happened between two files.
+With a ``scenario.json`` the steps are those it names. Without one each file is a moment of its own: nothing is known
+about what happened between two files.
 """
 
 from __future__ import annotations
@@ -72,6 +72,19 @@ class SplitRecord:
     status: int | None
     before: tuple[int, ...]
     after: tuple[int, ...]
+    topics_in_bundle: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToldSplit:
+    """A split that the scenario lists beside its steps, with its four files: before, positions, rates, after."""
+
+    bundle: str
+    algorithm: str
+    positions: tuple[int, ...]
+    status: int | None
+    files: tuple[tuple[str, bytes], ...]
+    names: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +107,7 @@ class Recording:
     flag_in_configuration: tuple[str | None] | None
     steps: tuple[Step, ...]
     changes: tuple[SplitRecord, ...] = ()
+    told_splits: tuple[ToldSplit, ...] = ()
     automatic_splits: int = 0
     passed_over: tuple[str, ...] = ()
     untold: tuple[tuple[str, int], ...] = ()
@@ -124,7 +138,9 @@ def load_recording(path: Path) -> Recording:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
         raise InputError(f"{path}: {scenario_file.name} cannot be read: {fault}") from fault
     assert isinstance(scenario, dict), "recognised as a scenario"
-    return _with_scenario(path, read, plain, scenario_file.name, scenario, problems)
+    return _with_scenario(
+        path, read.passed_over, Files(plain, scenario_file.name, {scenario_file.name}, problems), scenario
+    )
 
 
 def _without_scenario(path: Path, read: FilesRead, plain: dict[str, AnswerFile], problems: list[Problem]) -> Recording:
@@ -160,7 +176,7 @@ def _without_scenario(path: Path, read: FilesRead, plain: dict[str, AnswerFile],
     )
 
 
-def _version_of(plain: dict[str, AnswerFile]) -> str | None:
+def _version_of(plain: Mapping[str, AnswerFile]) -> str | None:
     for file in plain.values():
         if recognise(file.name, file.data) is AnswerKind.LOAD_REPORT:
             report = decode_load_report(file.data, file.name).good
@@ -169,26 +185,44 @@ def _version_of(plain: dict[str, AnswerFile]) -> str | None:
     return None
 
 
-def _with_scenario(
-    path: Path,
-    read: FilesRead,
-    plain: dict[str, AnswerFile],
-    scenario_name: str,
-    scenario: dict[str, Any],
-    problems: list[Problem],
-) -> Recording:
+@dataclass(slots=True)
+class Files:
+    """The files beside a scenario, those of them that it names, and what is wrong."""
+
+    plain: Mapping[str, AnswerFile]
+    scenario: str
+    used: set[str]
+    problems: list[Problem]
+
+    def data(self, name: str) -> bytes:
+        """The text of a file the scenario names, packed or not; b"" and a problem when it is missing."""
+        file = next(
+            (self.plain[each] for each in (name, f"{name}.gz", name.removesuffix(".gz")) if each in self.plain), None
+        )
+        if file is not None:
+            self.used.add(file.name)
+            return file.data
+        if name.endswith((".json", ".json.gz")):
+            advice = "record it again, or take it out of the scenario"
+            problem = Problem(self.scenario, name, "a file that the scenario names is missing", advice)
+            if problem not in self.problems:
+                self.problems.append(problem)
+        return b""
+
+
+def _with_scenario(path: Path, passed_over: tuple[str, ...], files: Files, scenario: dict[str, Any]) -> Recording:
     steps: list[Step] = []
     untold: dict[str, int] = {}
-    used = {scenario_name}
     for number, raw in enumerate(_dicts(scenario.get("steps")), 1):
-        answers = tuple(_answer(each, plain, scenario_name, used, problems) for each in _dicts(raw.get("answers")))
+        answers = tuple(_answer(each, files) for each in _dicts(raw.get("answers")))
         steps.append(_step(raw, str(raw.get("step", number)), answers))
         for name in raw.keys() & _STEP_FACTS:
             untold[name] = untold.get(name, 0) + 1
-    unused = tuple(name for name in plain if name not in used)
+    told_splits = tuple(_told_split(raw, files) for raw in _dicts(scenario.get("splits")) if "before" in raw)
+    unused = tuple(name for name in files.plain if name not in files.used)
     named = scenario.get("broker_settings")
     version = _text(scenario.get("pulsar_version")) or None
-    from_report = None if version else _version_of(plain)
+    from_report = None if version else _version_of(files.plain)
     flag_known = scenario.get("flag_known_to_release")
     count = scenario.get("bundles")
     return Recording(
@@ -208,10 +242,11 @@ def _with_scenario(
         flag_in_configuration=_flag_text(scenario),
         steps=tuple(steps),
         changes=_changes(scenario),
+        told_splits=told_splits,
         automatic_splits=sum("new_boundaries" in split for split in _dicts(scenario.get("splits"))),
-        passed_over=(*read.passed_over, *unused),
+        passed_over=(*passed_over, *unused),
         untold=tuple(sorted(untold.items())),
-        problems=tuple(problems),
+        problems=tuple(files.problems),
     )
 
 
@@ -222,21 +257,26 @@ def _flag_text(scenario: dict[str, Any]) -> tuple[str | None] | None:
     return (None if value is None else _text(value),)
 
 
-def _answer(
-    raw: dict[str, Any], plain: dict[str, AnswerFile], scenario_name: str, used: set[str], problems: list[Problem]
-) -> Answer:
+def _told_split(raw: dict[str, Any], files: Files) -> ToldSplit:
+    answer = raw.get("answer")
+    positions = raw.get("positions_given")
+    return ToldSplit(
+        _text(raw.get("bundle")),
+        _text(raw.get("algorithm")),
+        tuple(each for each in positions if isinstance(each, int)) if isinstance(positions, list) else (),
+        _whole(answer.get("status")) if isinstance(answer, dict) else None,
+        tuple(
+            (part, files.data(_text(raw[part]))) for part in ("before", "positions", "rates", "after") if raw.get(part)
+        ),
+        {part: _text(raw[part]) for part in ("before", "positions", "rates", "after") if raw.get(part)},
+    )
+
+
+def _answer(raw: dict[str, Any], files: Files) -> Answer:
     request = parse_request(_text(raw.get("request")))
     status = _whole(raw.get("status"))
     name = _text(raw.get("file"))
-    data = b""
-    if name:
-        file = next((plain[each] for each in (name, f"{name}.gz", name.removesuffix(".gz")) if each in plain), None)
-        if file is not None:
-            data = file.data
-            used.add(file.name)
-        elif name.endswith((".json", ".json.gz")):
-            advice = "record it again, or take it out of the scenario"
-            problems.append(Problem(scenario_name, name, "a file that the scenario names is missing", advice))
+    data = files.data(name) if name else b""
     kind = recognise(name, data) if data else AnswerKind.OTHER
     return Answer(request, status, name, data, kind, raw.get("body"), "no_answer_after_s" not in raw)
 
@@ -307,6 +347,7 @@ def _changes(scenario: dict[str, Any]) -> tuple[SplitRecord, ...]:
                     _whole(raw.get("status")),
                     before,
                     after,
+                    _whole(raw.get("topics_in_bundle")),
                 )
             )
     return tuple(found)

@@ -31,7 +31,7 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One split request as it was recorded. ``positions_known`` False: the body was not recorded."""
+    """One split request as it was recorded. ``answered`` False: the recorder waited in vain."""
 
     namespace: str
     bundle: str
@@ -46,8 +46,8 @@ class Asked:
 class Awaited:
     """A split that was asked for, until the next bundle list shows what came of it.
 
-    ``plan`` is None when the outcome cannot be told from what was recorded; ``rates_after`` are those recorded between the
-    request and that list.
+    ``plan`` is None when the outcome cannot be told from what was recorded; ``rates_after`` are those recorded between
+    the request and that list.
     """
 
     asked: Asked
@@ -56,6 +56,18 @@ class Awaited:
     topics: tuple[TopicLoad, ...]
     plan: SplitPlan | Rejection | None
     rates_after: Mapping[str, TopicLoad]
+
+    @property
+    def list_after(self) -> NamespaceBundles | None:
+        """The list a further request would meet; None when it cannot be told."""
+        if self.plan is None:
+            return None
+        return self.before if isinstance(self.plan, Rejection) else self.plan.after
+
+    @property
+    def status(self) -> int | None:
+        """The status of the plan; None for no answer, or where there is no plan."""
+        return None if self.plan is None else self.plan.status
 
 
 def ask(
@@ -109,6 +121,12 @@ def ask(
             kind = FactKind.REFUSAL_STATUS
         ledger.compare(kind, subject, recorded, wanted, rule)
     return Awaited(asked, judge, before, tuple(topics), plan, {})
+
+
+def needs_topics(asked: Asked, judge: Judge) -> bool:
+    """Whether the outcome depends on the topics of the bundle."""
+    used = asked.algorithm or judge.settings.defaultNamespaceBundleSplitAlgorithm
+    return used != RANGE_EQUALLY_DIVIDE or asked.bundle in ("LARGEST", "HOT")
 
 
 def _tied(bundles: NamespaceBundles, topics: Sequence[TopicLoad]) -> bool:

@@ -38,10 +38,12 @@ from engine.verify.bundles import (
     see_topic_list,
 )
 from engine.verify.judge import Judge
+from engine.verify.moments import compare_moments
 from engine.verify.notices import NoticeBook, compare_notices
+from engine.verify.outside import ToldOutside
 from engine.verify.recording import Answer, Recording
 from engine.verify.report import FactKind, Ledger
-from engine.verify.splits import Asked, ask, with_rates_after
+from engine.verify.splits import Asked, Awaited, ask, needs_topics, with_rates_after
 
 # ``ServiceConfiguration`` marks them as not dynamic, and so does a release that does not know them at all.
 _NOT_DYNAMIC = ("activeConsumerFailoverConsistentHashing", "activeConsumerFailoverDelayTimeMillis")
@@ -75,6 +77,7 @@ class Walk:
         self.ledger = Ledger()
         self.problems: list[Problem] = []
         self._books: dict[str, NamespaceBook] = {}
+        self._asked: list[Awaited] = []
         self._naming = _known_names(recording)
         self._automatic = bool(recording.automatic_splits) or (
             recording.named_settings.get("loadBalancerAutoBundleSplitEnabled", "").lower() == "true"
@@ -87,23 +90,25 @@ class Walk:
         """Compare everything; the results are in ``ledger`` and ``problems``."""
         self._about_settings()
         topics = self._topics_of_scenario()
-        notices = NoticeBook(self.recording, self.judge, topics)
+        listens = any(step.notices for step in self.recording.steps) and _has_unique_ids(self.recording)
+        notices = NoticeBook(self.recording, self.judge, topics if listens else [])
         connected: tuple[str, ...] | None = None
         for step in self.recording.steps:
             self.ledger.step, self.ledger.file = step.label, ""
-            told: dict[tuple[str, str], list[bool]] = {}
-            changes = 0
-            if step.connected is not None:
-                connected = step.connected
-                told, changes = notices.go_on(connected)
+            connected = step.connected if step.connected is not None else connected
+            told = notices.go_on(step.connected) if listens and step.connected is not None else None
             for answer in step.answers:
                 self.ledger.file = answer.file
                 self._see(answer, connected)
             self.ledger.file = ""
-            if step.connected is not None and topics:
-                compare_notices(self.recording, self.ledger, step, told, changes, topics)
+            if told is not None:
+                compare_notices(self.recording, self.ledger, step, told, topics)
+            elif step.notices is not None:
+                self.ledger.skip("notices without a list of who was connected", len(step.notices))
             if step.delivered is not None and connected is not None:
                 compare_delivery(self._court, step, connected, topics)
+        if not self.recording.has_scenario:
+            compare_moments(self.recording, self._naming, self.ledger)
         self._about_changes()
         self._about_the_rest()
 
@@ -140,42 +145,43 @@ class Walk:
             if answer.kind is not AnswerKind.TOPIC_STATS:
                 self.ledger.skip("aggregated statistics of partitioned topics")
             return
-        name, data = answer.file, answer.data
-        match answer.kind:
-            case AnswerKind.BROKER_STATS_TOPICS:
-                self._see_broker_stats(answer)
-            case AnswerKind.BUNDLES:
-                book = self._book_of(answer)
-                found = self._keep(decode_bundles(data, name))
-                if book is not None and found.boundaries:
-                    see_list(book, self.ledger, found, self._count_of(book), automatic=self._loose(book))
-            case AnswerKind.POLICIES:
-                book = self._book_of(answer)
-                found = self._keep(decode_policies(data, name))
-                if book is not None and found.boundaries:
-                    see_policies(book, self.ledger, found, automatic=self._loose(book))
-            case AnswerKind.HASH_POSITIONS:
-                positions = self._keep(decode_hash_positions(data, name))
-                if positions is not None:
-                    see_positions(self._book(positions.namespace), self.ledger, positions, answer.request.bundle)
-            case AnswerKind.TOPIC_LIST:
-                names = self._keep(decode_topic_list(data, name))
-                book = self._book(answer.request.namespace or _UNKNOWN_NAMESPACE)
-                # Parents of partitioned topics are in no bundle.
-                if answer.request.what == "topic-list":
-                    see_topic_list(book, self.ledger, names, answer.request.bundle)
-                else:
-                    self.ledger.skip("lists of topics")
-            case AnswerKind.RUNTIME_CONFIGURATION:
-                self._see_configuration(data, name)
-            case _:
-                self._see_other(answer)
+        seers: dict[AnswerKind, Callable[[Answer], None]] = {
+            AnswerKind.BROKER_STATS_TOPICS: self._see_broker_stats,
+            AnswerKind.BUNDLES: self._see_bundles,
+            AnswerKind.POLICIES: self._see_bundles,
+            AnswerKind.HASH_POSITIONS: self._see_positions,
+            AnswerKind.TOPIC_LIST: self._see_topic_list,
+            AnswerKind.RUNTIME_CONFIGURATION: self._see_configuration,
+        }
+        seers.get(answer.kind, self._see_other)(answer)
+
+    def _see_bundles(self, answer: Answer) -> None:
+        policies = answer.kind is AnswerKind.POLICIES
+        decoded = decode_policies(answer.data, answer.file) if policies else decode_bundles(answer.data, answer.file)
+        found = self._keep(decoded)
+        if found.boundaries:
+            book = self._book_of(answer)
+            see = see_policies if policies else see_list
+            see(book, self.ledger, found, automatic=self._automatic and book.awaited is None)
+
+    def _see_positions(self, answer: Answer) -> None:
+        positions = self._keep(decode_hash_positions(answer.data, answer.file))
+        if positions is not None:
+            see_positions(self._book(positions.namespace), self.ledger, positions, answer.request.bundle)
+
+    def _see_topic_list(self, answer: Answer) -> None:
+        names = self._keep(decode_topic_list(answer.data, answer.file))
+        # Parents of partitioned topics are in no bundle.
+        if answer.request.what == "topic-list":
+            see_topic_list(self._book(answer.request.namespace), self.ledger, names, answer.request.bundle)
+        else:
+            self.ledger.skip("lists of topics")
 
     def _see_broker_stats(self, answer: Answer) -> None:
         stats = self._keep(decode_broker_stats_topics(answer.data, answer.file))
         for place in stats.places.values():
             self._book(place.namespace)
-        see_broker_stats(self._books, self.ledger, stats)
+        see_broker_stats(self._books, self.ledger, stats, automatic=self._automatic)
         for topic in stats.topics.values():
             compare_loaded_order(self._court, topic)
         for book in self._books.values():
@@ -195,8 +201,9 @@ class Walk:
     def _split(self, answer: Answer) -> None:
         request = answer.request
         book = self._book(request.namespace)
-        if book.bundles is None:
-            self.ledger.skip("split requests before any bundle list was recorded")
+        before = book.bundles if book.awaited is None else book.awaited.list_after
+        if before is None:
+            self.ledger.skip("split requests whose bundle list at that moment was not recorded")
             return
         body = answer.body if isinstance(answer.body, list) else []
         asked = Asked(
@@ -208,10 +215,19 @@ class Walk:
             answer.status,
             answer.answered,
         )
-        awaited = ask(asked, self.judge, self.ledger, book.bundles, _topics_for(book, request.bundle))
+        topics = _topics_for(book, request.bundle)
+        if needs_topics(asked, self.judge) and not topics:
+            self.ledger.skip("splits of bundles whose topics were not recorded")
+            book.bundles = book.awaited = None
+            return
+        awaited = ask(asked, self.judge, self.ledger, before, topics)
         if awaited is not None and (book.awaited is None or asked.status is None or asked.status < 400):
             book.awaited = awaited
-            book.was_split = True
+            book.was_split = book.was_split or awaited.list_after != before
+        if awaited is not None:
+            self._asked.append(awaited)
+        if answer.data:
+            self.ledger.skip("wording of refusals")
 
     def _refusal(self, answer: Answer) -> None:
         request = answer.request
@@ -233,8 +249,8 @@ class Walk:
                 FactKind.REFUSAL_STATUS, request.bundle or request.setting, str(answer.status), str(wanted), rule
             )
 
-    def _see_configuration(self, data: bytes, name: str) -> None:
-        found = self._keep(decode_runtime_configuration(data, name))
+    def _see_configuration(self, answer: Answer) -> None:
+        found = self._keep(decode_runtime_configuration(answer.data, answer.file))
         if found is None:
             return
         for setting in found.named:
@@ -256,10 +272,11 @@ class Walk:
             self.ledger.compare(FactKind.SETTING_IN_FORCE, name, recorded, wanted, f"Pulsar {behaviour.label}")
 
     def _about_changes(self) -> None:
-        """Splits that a scenario tells outside of its steps, each with both lists; the topics are those of the end."""
-        for number, change in enumerate(self.recording.changes, 1):
-            self.ledger.step, self.ledger.file = f"change {number}", ""
-            self.ledger.skip("splits between two recordings: the topics of that moment are not recorded")
+        """Splits that a scenario tells outside of its steps."""
+        told = ToldOutside(self.recording, self.judge, self.ledger)
+        told.compare_told(self._asked)
+        topics = {name: list(book.topics.values()) for name, book in self._books.items()}
+        told.compare_changes(topics)
 
     def _about_the_rest(self) -> None:
         self.ledger.step = self.ledger.file = ""
@@ -287,25 +304,24 @@ class Walk:
         return [partition_name(base, index) for base in bases for index in range(self.recording.partitions)]
 
     def _book(self, namespace: str) -> NamespaceBook:
-        return self._books.setdefault(namespace, NamespaceBook(namespace))
+        made_with = self.recording.bundle_count if namespace == self.recording.namespace else None
+        return self._books.setdefault(namespace, NamespaceBook(namespace, made_with=made_with))
 
-    def _book_of(self, answer: Answer) -> NamespaceBook | None:
+    def _book_of(self, answer: Answer) -> NamespaceBook:
         namespace = answer.request.namespace
         if not namespace and not self.recording.has_scenario:
-            # Without steps every file is a moment of its own: what lies beside it may be older or newer.
-            prefix = re.match(r"\d*", answer.file)
-            return NamespaceBook(f"{prefix[0] if prefix else ''}{self._naming.namespace(answer.file) or ''}")
+            # Without steps nothing is known about what happened between two files.
+            return NamespaceBook(self._naming.namespace(answer.file) or "")
         return self._book(namespace)
-
-    def _count_of(self, book: NamespaceBook) -> int | None:
-        return self.recording.bundle_count if book.name == self.recording.namespace else None
-
-    def _loose(self, book: NamespaceBook) -> bool:
-        return self._automatic and book.awaited is None
 
     def _keep(self, decoded: Decoded[T]) -> T:
         self.problems += decoded.problems
         return decoded.good
+
+
+def _has_unique_ids(recording: Recording) -> bool:
+    lists = [step.connected for step in recording.steps if step.connected is not None]
+    return all(len(set(connected)) == len(connected) for connected in lists)
 
 
 def _invented(file: str) -> str:
