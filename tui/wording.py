@@ -36,7 +36,7 @@ def safe_name(name: str) -> str:
 
 
 def shorten_middle(text: str, cells: int) -> str:
-    """``text`` in at most ``cells`` terminal cells; what does not fit is left out in the middle, where names differ least.
+    """``text`` in at most ``cells`` terminal cells; a longer one loses its middle, where names differ least.
 
     >>> shorten_middle("billing-consumer-17", 11)
     'billi…er-17'
@@ -172,15 +172,15 @@ def foot_text(foot: TableFoot) -> str:
     return " · ".join(parts)
 
 
-def foot_text_short(foot: TableFoot) -> str:
-    """``foot_text`` for narrow panels: only how uneven it is."""
+def foot_texts(foot: TableFoot) -> tuple[str, ...]:
+    """``foot_text`` and shorter forms of it, longest first: in the end only how uneven it is."""
     if foot.consumers == 0:
-        return "nobody is connected"
-    text = (
-        f"max/mean {foot.max_over_mean_partitions:.2f} · "
-        f"{foot.max_over_mean_ring_share:.2f} · {foot.max_over_mean_rate:.2f}"
-    )
-    return f"{text} · {foot.idle_consumers:,} idle" if foot.idle_consumers else text
+        return (foot_text(foot),)
+    ratios = (foot.max_over_mean_partitions, foot.max_over_mean_ring_share, foot.max_over_mean_rate)
+    idle = f" · {foot.idle_consumers:,} idle" if foot.idle_consumers else ""
+    named = ", ".join(f"{name} {ratio:.2f}" for name, ratio in zip(("active", "ring", "rate"), ratios, strict=True))
+    bare = " ".join(f"{ratio:.2f}" for ratio in ratios)
+    return foot_text(foot), f"max/mean: {named}{idle}", f"max/mean {bare}{idle}"
 
 
 def hint(view: DashboardView) -> str:
@@ -196,7 +196,7 @@ def hint(view: DashboardView) -> str:
     if status.rule is RuleInForce.RING:
         return (
             "The hash ring decides: a topic belongs to the next point clockwise. "
-            "Press x to drop a consumer, a to add one, f to ask why."
+            "a adds, x drops a consumer, f says why."
         )
     if status.flag_known:
         return "Partitions are dealt out by index. Press c to use the hash ring, a to add a consumer, f to ask why."

@@ -1,0 +1,1 @@
+"""Screens: each arranges widgets, hands them slices of the view, and turns their messages into commands."""

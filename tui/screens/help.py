@@ -1,0 +1,103 @@
+"""The keys, from the bindings themselves, so that no key is told that does not work and none works untold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import ItemGrid, Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from themes import stylesheet
+
+
+@dataclass(frozen=True, slots=True)
+class KeyHelp:
+    """One line of the help: the keys as people know them, and what they do."""
+
+    keys: str
+    text: str
+
+
+class HelpScreen(ModalScreen[None]):
+    """Groups of keys in columns; any of escape, q and ? closes it."""
+
+    CSS_PATH = stylesheet("dialogs")
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,question_mark", "close", "Close"),
+        Binding("j", "scroll(1)", "Down", show=False),
+        Binding("k", "scroll(-1)", "Up", show=False),
+    ]
+
+    def __init__(self, groups: Sequence[tuple[str, Sequence[KeyHelp]]], title: str = "keys") -> None:
+        super().__init__()
+        self._groups = groups
+        self._title = title
+
+    def compose(self) -> ComposeResult:
+        half = (len(self._groups) + 1) // 2
+        with Vertical(classes="dialog -wide"), VerticalScroll(), ItemGrid(min_column_width=46):
+            for groups in (self._groups[:half], self._groups[half:]):
+                yield Static(_content(groups), markup=False)
+
+    def on_mount(self) -> None:
+        box = self.query_one(Vertical)
+        box.border_title = self._title
+        box.border_subtitle = "escape closes"
+        self.query_one(VerticalScroll).focus()
+
+    def action_close(self) -> None:
+        self.dismiss()
+
+    def action_scroll(self, by: int) -> None:
+        self.query_one(VerticalScroll).scroll_relative(y=by, animate=False)
+
+
+def _content(groups: Sequence[tuple[str, Sequence[KeyHelp]]]) -> Content:
+    width = max((len(line.keys) for _, lines in groups for line in lines), default=0)
+    blocks = []
+    for title, lines in groups:
+        rows: list[Content] = [Content.styled(title, "$accent bold")]
+        rows += [Content.assemble((f" {line.keys:>{width}}  ", "bold"), line.text) for line in lines]
+        blocks.append(Content("\n").join(rows))
+    return Content("\n\n").join(blocks)
+
+
+def key_groups(bindings: Sequence[tuple[str, Sequence[Binding]]]) -> list[tuple[str, list[KeyHelp]]]:
+    """Help lines from bindings, group by group: keys of one action share a line, actions without words are left out."""
+    groups = []
+    for title, listed in bindings:
+        lines: dict[str, tuple[list[str], str]] = {}
+        for binding in listed:
+            words = binding.tooltip or binding.description
+            if words:
+                keys, _ = lines.setdefault(words, ([], words))
+                keys += [shown for key in binding.key.split(",") if (shown := key_text(key, binding)) not in keys]
+        if lines:
+            groups.append((title, [KeyHelp(" ".join(keys), words) for keys, words in lines.values()]))
+    return groups
+
+
+_SIGNS = {
+    "left_square_bracket": "[",
+    "right_square_bracket": "]",
+    "left_curly_bracket": "{",
+    "right_curly_bracket": "}",
+    "question_mark": "?",
+    "colon": ":",
+    "slash": "/",
+    "circumflex_accent": "^",
+    "escape": "esc",
+    "pageup": "pgup",
+    "pagedown": "pgdn",
+}
+
+
+def key_text(key: str, binding: Binding) -> str:
+    """A key as it is printed on the keyboard."""
+    return binding.key_display or _SIGNS.get(key.strip(), key.strip())

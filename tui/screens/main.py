@@ -1,0 +1,224 @@
+"""The main screen: it arranges the panels, holds narrow slices of the view, and hands each panel its own."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container, Vertical
+from textual.reactive import reactive
+from textual.timer import Timer
+from textual.widgets import Static
+
+from engine.views.model import ConsumerRow, DashboardView, EventLine, NamespaceNode, RingView, StatusView, TimelineView
+from themes.palettes import Palette, palette
+from tui.columns import Cells, consumer_columns
+from tui.explaining import Remark
+from tui.layouts import MIN_HEIGHT, MIN_WIDTH, Layout, layout_for
+from tui.lines import consumer_heading, consumer_line, event_line
+from tui.screens.main_actions import MainActions
+from tui.screens.main_bindings import BINDINGS
+from tui.store import Store
+from tui.widgets.bundle_tree import BundleTree
+from tui.widgets.consumer_table import ConsumerTable
+from tui.widgets.explain_panel import ExplainPanel
+from tui.widgets.key_footer import KeyFooter, KeyHint
+from tui.widgets.line_table import Lines, LineTable
+from tui.widgets.prompt import Prompt
+from tui.widgets.ring_panel import RingLook, RingPanel
+from tui.widgets.sentence_line import SentenceLine
+from tui.widgets.status_line import StatusLine
+from tui.widgets.timeline_line import TimelineLine
+from tui.wording import counted, foot_texts, too_small
+
+MANY = 2000
+"""Above this many consumers the table is the virtual one."""
+FLASH_FRAMES = 8
+FLASH_FRAME_SECONDS = 0.09
+PANELS = ("ring", "consumers", "bundles", "explain", "events")
+
+
+class MainScreen(MainActions):
+    """Slices of one view, bound to the panels; messages of the panels become calls of the store."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*BINDINGS]
+    AUTO_FOCUS = "#table"
+
+    status: reactive[StatusView | None] = reactive(None)
+    saved: reactive[str] = reactive("")
+    consumers: reactive[tuple[ConsumerRow, ...]] = reactive(())
+    consumers_listed: reactive[tuple[ConsumerRow, ...]] = reactive((), init=False)
+    ring: reactive[RingView | None] = reactive(None)
+    namespaces: reactive[tuple[NamespaceNode, ...]] = reactive(())
+    event_lines: reactive[tuple[EventLine, ...]] = reactive((), init=False)
+    timeline: reactive[TimelineView | None] = reactive(None)
+    sentence: reactive[tuple[str, str]] = reactive(("hint", ""))
+    selected: reactive[int] = reactive(-1)
+    look: reactive[RingLook | None] = reactive(None)
+    topic: reactive[str] = reactive("")
+    remarks: reactive[tuple[Remark, ...]] = reactive(())
+    intensity: reactive[float] = reactive(0.0)
+    playing: reactive[bool] = reactive(False)
+    filter_text: reactive[str] = reactive("", init=False)
+    zoomed: reactive[str] = reactive("")
+    colours: reactive[Palette] = reactive(palette, init=False)
+
+    def __init__(self, store: Store, colours: Palette, *, animate: bool, ascii_only: bool) -> None:
+        super().__init__()
+        self.set_reactive(MainScreen.colours, colours)
+        self.store = store
+        self._flashes = animate
+        self.ascii_only = ascii_only
+        self._shown: DashboardView | None = None
+        self._flash_timer: Timer | None = None
+
+    def compose(self) -> ComposeResult:
+        cls, ascii_only = MainScreen, self.ascii_only
+        yield StatusLine(id="status").data_bind(cls.status, cls.saved)
+        yield SentenceLine(id="sentence").data_bind(cls.sentence)
+        with Container(id="body"):
+            yield RingPanel(id="ring", classes="panel", ascii_only=ascii_only).data_bind(
+                cls.ring, cls.selected, cls.look, cls.topic, cls.intensity, cls.colours, rows=cls.consumers
+            )
+            with Vertical(id="side"):
+                with Vertical(id="consumers", classes="panel"):
+                    yield ConsumerTable(id="table", ascii_only=ascii_only).data_bind(
+                        cls.selected, cls.colours, rows_shown=cls.consumers_listed
+                    )
+                    yield LineTable(id="many")
+                    yield Static(id="foot", markup=False)
+                yield BundleTree(id="bundles", classes="panel").data_bind(cls.namespaces)
+                yield ExplainPanel(id="explain", classes="panel").data_bind(cls.remarks)
+            yield LineTable(id="events", classes="panel")
+        yield TimelineLine(id="timeline", ascii_only=ascii_only).data_bind(cls.timeline, cls.playing, cls.colours)
+        yield Prompt(id="prompt")
+        yield KeyFooter(id="keys")
+        yield Static(id="too-small", markup=False)
+
+    def on_mount(self) -> None:
+        """Name the panels and show the first view."""
+        for number, (panel, title) in enumerate(
+            (("ring", "hash ring"), ("consumers", "consumers"), ("bundles", "bundles"), ("events", "events")), start=1
+        ):
+            self.query_one(f"#{panel}").border_title = f"{number} {title}"
+        self.query_one("#explain").border_title = "where does it go, and why"
+        self.query_one("#explain").border_subtitle = "escape closes"
+        self.query_one(KeyFooter).keys = self._key_hints()
+        self.set_class(self.colours.mono, "-mono")
+        self.show(self.store.view)
+
+    def on_screen_resume(self) -> None:
+        """Catch up with what changed below another screen."""
+        if self.store.view is not self._shown:
+            self.show(self.store.view)
+
+    @on(Store.Changed)
+    def _store_changed(self, message: Store.Changed) -> None:
+        if self.is_current or self.app.screen.is_modal:
+            self.show(message.view)
+
+    def show(self, view: DashboardView) -> None:
+        """Take the slices of a view; a slice that is equal to the one before stays quiet."""
+        stepped = self._shown is not None and self._shown.status.step != view.status.step
+        self._shown = view
+        ids = [row.consumer_id for row in view.consumers]
+        if self.selected not in ids:
+            self.selected = ids[0] if ids else -1
+        self.status = view.status
+        self.saved = self.store.saved
+        self.consumers = view.consumers
+        self.consumers_listed = self._filtered(view.consumers)
+        self.ring = view.ring
+        self.namespaces = view.namespaces
+        self.event_lines = view.events
+        self.timeline = view.timeline
+        self.sentence = self.sentence_for(view)
+        self.explain_again()
+        self._write_foot()
+        if stepped:
+            self._flash(view.ring)
+
+    def _filtered(self, rows: tuple[ConsumerRow, ...]) -> tuple[ConsumerRow, ...]:
+        wanted = self.filter_text.casefold()
+        return tuple(row for row in rows if wanted in row.name.casefold()) if wanted else rows
+
+    def watch_filter_text(self) -> None:
+        """List the consumers whose names match."""
+        self.consumers_listed = self._filtered(self.consumers)
+
+    def watch_consumers_listed(self, rows: tuple[ConsumerRow, ...]) -> None:
+        """Name the panel, and take the virtual table where there are too many rows for the stock one."""
+        total = len(self.consumers)
+        told = f"{len(rows):,} of {total:,}" if self.filter_text else f"{total:,}"
+        self.query_one("#consumers").border_title = f"2 consumers ({told})"
+        self.query_one("#consumers").border_subtitle = f"filter: {self.filter_text}" if self.filter_text else ""
+        many = len(rows) > MANY
+        self.set_class(many, "-many")
+        if many:
+            self.query_one("#many", LineTable).lines = self._many_lines(rows)
+
+    def _many_lines(self, rows: tuple[ConsumerRow, ...]) -> Lines:
+        write = Cells(self.colours, max(row.rate_share for row in rows), self.ascii_only)
+        sample = rows[:MANY]
+        return Lines(
+            len(rows),
+            lambda index, width: consumer_line(rows[index], consumer_columns(sample, width), write),
+            lambda width: consumer_heading(sample, width),
+        )
+
+    def watch_event_lines(self, lines: tuple[EventLine, ...]) -> None:
+        """Newest first."""
+        colours = self.colours
+        table = self.query_one("#events", LineTable)
+        table.lines = Lines(len(lines), lambda index, width: event_line(lines[-1 - index], width, colours))
+        table.cursor = 0
+        table.border_title = f"4 events ({counted(len(lines), 'step')})" if lines else "4 events"
+
+    def _write_foot(self) -> None:
+        if self._shown is not None:
+            foot = self.query_one("#foot", Static)
+            texts = foot_texts(self._shown.foot)
+            foot.update(next((text for text in texts if len(text) <= foot.content_size.width), texts[-1]))
+
+    def _flash(self, ring: RingView) -> None:
+        """Let what changed stand out and settle in a few frames; a next step starts it again."""
+        if not self._flashes or not (ring.changed_arcs.any() or ring.topic_moved.any()):
+            return
+        if self._flash_timer is not None:
+            self._flash_timer.stop()
+        self.intensity = 1.0
+        self._flash_timer = self.set_interval(FLASH_FRAME_SECONDS, self._settle, repeat=FLASH_FRAMES)
+
+    def _settle(self) -> None:
+        self.intensity = max(0.0, self.intensity - 1.0 / FLASH_FRAMES)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Choose the arrangement for this size; too small is told in words."""
+        width, height = event.size
+        chosen = layout_for(width, height)
+        for layout in Layout:
+            self.set_class(layout is chosen, layout.value)
+        self.query_one("#too-small", Static).update(too_small(width, height, MIN_WIDTH, MIN_HEIGHT))
+        self.call_after_refresh(self._write_foot)
+
+    def watch_zoomed(self, panel: str) -> None:
+        """Give the body to one panel."""
+        self.set_class(bool(panel), "-zoomed")
+        for each in PANELS:
+            self.set_class(each == panel, f"-zoom-{each}")
+
+    def watch_colours(self) -> None:
+        """Lines that carry colours are made again."""
+        self.set_class(self.colours.mono, "-mono")
+        self.watch_event_lines(self.event_lines)
+        self.watch_consumers_listed(self.consumers_listed)
+
+    def _key_hints(self) -> tuple[KeyHint, ...]:
+        own = [
+            KeyHint(binding.key_display or binding.key, binding.description, f"screen.{binding.action}")
+            for binding in BINDINGS
+            if binding.show
+        ]
+        return (*own, KeyHint("?", "Help", "app.help", always=True), KeyHint("q", "Quit", "app.quit", always=True))

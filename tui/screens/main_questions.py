@@ -1,0 +1,171 @@
+"""What a person can ask on the main screen: the prompt, explanations, notices, partitions, split previews."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from textual import on
+from textual.screen import Screen
+from textual.widget import Widget
+
+from engine.cluster.grammar import COMMAND_FORMS
+from engine.errors import Rejection
+from engine.views.model import DashboardView
+from tui.explaining import remarks_of
+from tui.screens.help import HelpScreen, KeyHelp
+from tui.screens.partitions import PartitionsScreen
+from tui.screens.split_preview import SplitPreviewScreen
+from tui.store import Store
+from tui.widgets.bundle_tree import BundleTree
+from tui.widgets.explain_panel import ExplainPanel
+from tui.widgets.prompt import Prompt
+from tui.wording import FLAG, hint
+
+if TYPE_CHECKING:
+    from tui.screens.main import MainScreen
+
+COMMAND_LINES: Final = (*(f"{word} " for word in COMMAND_FORMS), f"toggle {FLAG}", f"set {FLAG}=true")
+"""What the command line completes."""
+
+
+class MainQuestions(Screen[None]):
+    """The part of the main screen that asks the store without changing anything; refusals are said above the panels."""
+
+    store: Store
+    _complaint = ""
+    _before_prompt: Widget | None = None
+
+    @property
+    def _main(self) -> MainScreen:
+        return cast("MainScreen", self)
+
+    # what is said above the panels
+
+    def sentence_for(self, view: DashboardView) -> tuple[str, str]:
+        """A refusal first, then notices once a person has begun to act, else the hint for newcomers."""
+        if self._complaint:
+            return "refusal", self._complaint
+        if view.notices and view.status.steps:
+            more = f" (i: {len(view.notices) - 1} more)" if len(view.notices) > 1 else ""
+            return "notice", view.notices[0].text + more
+        return "hint", hint(view)
+
+    def complain(self, rejection: Rejection | str | None) -> None:
+        """Show a refusal; None takes the last one back."""
+        self._complaint = "" if rejection is None else str(rejection)
+        self._main.sentence = self.sentence_for(self.store.view)
+
+    def action_explain(self) -> None:
+        names = self._main.ring.topic_names if self._main.ring is not None else ()
+        rows = self.store.partitions_of(self._main.selected)
+        default = self._main.topic or (rows[0].name if rows else names[0] if names else "")
+        self._ask("explain", "explain topic", text=default, options=names)
+
+    def action_command(self) -> None:
+        self._ask("command", ":", placeholder="add NAME, kill NAME, toggle SETTING, topic add …", options=COMMAND_LINES)
+
+    def action_filter(self) -> None:
+        self._ask("filter", "/", text=self._main.filter_text, placeholder="part of a consumer's name")
+
+    def _ask(self, kind: str, mark: str, **how: Any) -> None:
+        if self.focused is not None and not self.query_one(Prompt).is_open:
+            self._before_prompt = self.focused
+        self.query_one(Prompt).ask(kind, mark, **how)
+
+    @on(Prompt.Answered)
+    def _answered(self, message: Prompt.Answered) -> None:
+        prompt = self.query_one(Prompt)
+        refused = self._answer(message.kind, message.text.strip())
+        if refused is not None:
+            prompt.complain(str(refused))
+            return
+        prompt.remember(message.text.strip())
+        prompt.close()
+        self._focus_back()
+
+    def _answer(self, kind: str, text: str) -> Rejection | None:
+        if kind == "filter" or not text:
+            return None
+        if kind == "explain":
+            return self.explain(text)
+        refused = self.store.submit_line(text)
+        if refused is None:
+            self.complain(None)
+        return refused
+
+    @on(Prompt.Typed)
+    def _typed(self, message: Prompt.Typed) -> None:
+        if message.kind == "filter":
+            self._main.filter_text = message.text
+
+    @on(Prompt.Closed)
+    def _prompt_closed(self, message: Prompt.Closed) -> None:
+        if message.kind == "filter":
+            self._main.filter_text = ""
+        self._focus_back()
+
+    def _focus_back(self) -> None:
+        if self._before_prompt is not None and self._before_prompt.focusable:
+            self._before_prompt.focus()
+        else:
+            self.focus_next()
+
+    def explain(self, text: str) -> Rejection | None:
+        """Open the explanation of a topic beside the ring; the topic stands out there."""
+        told = self.store.explain(text)
+        if isinstance(told, Rejection):
+            return told
+        self._main.topic = told.topic
+        self._main.remarks = remarks_of(told)
+        self.add_class("-explaining")
+        self.query_one(ExplainPanel).focus()
+        self._before_prompt = self.query_one(ExplainPanel)
+        return None
+
+    def explain_again(self) -> None:
+        """The same topic in another state; close when it is gone."""
+        if not self.has_class("-explaining"):
+            return
+        told = self.store.explain(self._main.topic)
+        if isinstance(told, Rejection):
+            self._close_explanation()
+        else:
+            self._main.remarks = remarks_of(told)
+
+    @on(ExplainPanel.Closed)
+    def _close_explanation(self) -> None:
+        self.remove_class("-explaining")
+        self._main.topic = ""
+        if self._main.zoomed == "explain":
+            self._main.zoomed = ""
+        self._main.action_panel("consumers")
+
+    def action_notices(self) -> None:
+        view = self.store.view
+        lines = [KeyHelp(f"{number}", notice.text) for number, notice in enumerate(view.notices, start=1)]
+        groups = [("notices", lines or [KeyHelp("", "nothing to note about what is shown")])]
+        self.app.push_screen(HelpScreen([("what is to be seen", [KeyHelp("", hint(view))]), *groups], title="notices"))
+
+    def _open_partitions(self, consumer_id: int) -> None:
+        row = next(row for row in self._main.consumers if row.consumer_id == consumer_id)
+        rows = self.store.partitions_of(consumer_id)
+        screen = PartitionsScreen(row.name, row.msgs_per_sec, rows, self._main.colours)
+        self.app.push_screen(screen, self._partition_chosen)
+
+    def _partition_chosen(self, topic: str | None) -> None:
+        if topic:
+            self.complain(self.explain(topic))
+
+    @on(BundleTree.TopicChosen)
+    def _topic_chosen(self, message: BundleTree.TopicChosen) -> None:
+        self.complain(self.explain(message.topic))
+
+    def action_split(self) -> None:
+        bundle = self.query_one(BundleTree).marked_bundle()
+        if bundle is None:
+            self.complain("there is no bundle to split")
+            return
+        view = self.store.previews(bundle.namespace, bundle.range_text)
+        self.app.push_screen(
+            SplitPreviewScreen(view, self.store.submit_line, self._main.colours, ascii_only=self._main.ascii_only)
+        )

@@ -1,0 +1,182 @@
+"""Where each algorithm would cut a bundle: all of them side by side, before anything is split."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+import numpy as np
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Grid, Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import Screen
+from textual.widgets import Static
+
+from engine.errors import Rejection
+from engine.views.details import SplitOption, SplitPreviewView
+from themes import stylesheet
+from themes.palettes import Palette
+from tui.cli.printers.split_warnings import warning_text
+from tui.drawing.split_bar import SplitPicture
+from tui.widgets.key_footer import KeyFooter, KeyHint
+from tui.widgets.sentence_line import SentenceLine
+from tui.widgets.split_axis import SplitAxis
+from tui.wording import bytes_per_sec, counted, msgs_per_sec, percent, quantity
+
+WIDE_CELLS = 110
+
+
+class Card(Vertical, can_focus=True):
+    """One algorithm's answer; the focused one is what enter and y mean."""
+
+
+class SplitPreviewScreen(Screen[None]):
+    """Enter applies the marked algorithm in the model, y copies the request for a real broker."""
+
+    CSS_PATH = stylesheet("split")
+    AUTO_FOCUS = "Card"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "apply", "Apply in the model"),
+        Binding("y", "copy", "Copy pulsar-admin line"),
+        Binding("down,right,j,l", "next", "Next", show=False),
+        Binding("up,left,k,h", "previous", "Previous", show=False),
+        Binding("escape", "close", "Back"),
+    ]
+
+    def __init__(
+        self,
+        view: SplitPreviewView,
+        submit_line: Callable[[str], Rejection | None],
+        colours: Palette,
+        *,
+        ascii_only: bool = False,
+    ) -> None:
+        super().__init__()
+        self._view = view
+        self._submit_line = submit_line
+        self._colours = colours
+        self._ascii_only = ascii_only
+
+    def compose(self) -> ComposeResult:
+        view = self._view
+        yield Static(_title(view), id="title")
+        yield SentenceLine(id="sentence")
+        with VerticalScroll(can_focus=False), Grid(id="cards"):
+            for number, option in enumerate(view.options):
+                with Card(id=f"card-{number}", classes="-refused" if option.refusal else ""):
+                    yield Static(_heading(option), classes="heading")
+                    axis = SplitAxis(ascii_only=self._ascii_only)
+                    axis.colours = self._colours
+                    axis.picture = split_picture(view, option)
+                    yield axis
+                    yield Static(_details(option, view))
+        yield KeyFooter(id="keys")
+
+    def on_mount(self) -> None:
+        hints = [
+            KeyHint("enter", "Apply in the model", "screen.apply"),
+            KeyHint("y", "Copy pulsar-admin line", "screen.copy"),
+            KeyHint("arrows", "Choose", "screen.next"),
+            KeyHint("esc", "Back", "screen.close", always=True),
+            KeyHint("q", "Quit", "app.quit", always=True),
+        ]
+        self.query_one(KeyFooter).keys = tuple(hints)
+        problem = self._view.problem
+        self._say("refusal", str(problem)) if problem else self._say("hint", _advice(self._view))
+
+    def on_resize(self) -> None:
+        """Two columns where they fit."""
+        self.set_class(self.size.width >= WIDE_CELLS, "-wide")
+
+    def _say(self, kind: str, text: str) -> None:
+        self.query_one(SentenceLine).sentence = (kind, text)
+
+    def _marked(self) -> SplitOption | None:
+        focused = self.focused
+        if isinstance(focused, Card) and focused.id is not None:
+            return self._view.options[int(focused.id.removeprefix("card-"))]
+        return None
+
+    def action_next(self) -> None:
+        self.focus_next(Card)
+
+    def action_previous(self) -> None:
+        self.focus_previous(Card)
+
+    def action_apply(self) -> None:
+        """Split in the model and go back; a refusal stays here and says why."""
+        option = self._marked()
+        if option is None:
+            return
+        if not option.command_text:
+            self._say("refusal", "this algorithm cuts nothing here, so there is nothing to apply")
+            return
+        refused = self._submit_line(option.command_text)
+        if refused is None:
+            self.dismiss()
+        else:
+            self._say("refusal", str(refused))
+
+    def action_copy(self) -> None:
+        """Hand the line over to the terminal's clipboard (OSC 52)."""
+        option = self._marked()
+        if option is None or not option.admin_line:
+            self._say("refusal", "this algorithm cuts nothing here, so there is no request to copy")
+            return
+        self.app.copy_to_clipboard(option.admin_line)
+        self._say("done", f"copied: {option.admin_line}")
+
+    def action_close(self) -> None:
+        self.dismiss()
+
+
+def split_picture(view: SplitPreviewView, option: SplitOption) -> SplitPicture:
+    """The axis of a bundle with an option's cuts; cuts on its ends divide nothing and are left out."""
+    cuts = tuple(sorted({cut for cut in option.cuts if view.lower < cut < view.upper}))
+    labels = tuple(
+        f"{counted(piece.topics, 'topic')} {quantity(piece.msgs_per_sec)} msg/s {percent(piece.rate_share)}"
+        for piece in option.pieces
+    )
+    return SplitPicture(
+        lower=view.lower,
+        upper=view.upper,
+        cuts=cuts,
+        hashes=np.array(view.topic_hashes, dtype=np.uint32),
+        weights=np.array(view.topic_msgs_per_sec, dtype=np.float64) if sum(view.topic_msgs_per_sec) else None,
+        labels=labels if len(labels) == len(cuts) + 1 else (),
+    )
+
+
+def _title(view: SplitPreviewView) -> Content:
+    numbers = (
+        f"  {counted(view.topics, 'topic')}, {msgs_per_sec(view.msgs_per_sec)}, {bytes_per_sec(view.bytes_per_sec)}"
+    )
+    return Content.assemble(
+        (" split preview ", "$accent bold"), (f" {view.namespace} {view.range_text}", "bold"), (numbers, "$dim")
+    )
+
+
+def _advice(view: SplitPreviewView) -> str:
+    return (
+        "Each card shows where one algorithm cuts and what comes to lie on either side. "
+        "Height is messages per second by hash. Enter splits the model, y copies the request for a broker."
+    )
+
+
+def _heading(option: SplitOption) -> Content:
+    marks = "  (default)" if option.is_default else ""
+    marks += "  as first proposed in PIP-169; no release has it" if option.as_proposed else ""
+    if option.positions_from and not option.as_proposed:
+        marks += f"  positions: {option.positions_from}"
+    return Content.assemble((option.algorithm, "bold"), (marks, "$dim"))
+
+
+def _details(option: SplitOption, view: SplitPreviewView) -> Content:
+    lines = [Content.styled(f"! {option.refusal.error}: {option.refusal.message}", "$bad")] if option.refusal else []
+    lines += [Content.styled(f"i {warning_text(warning)}", "$warn") for warning in option.warnings]
+    if option.admin_line:
+        lines.append(Content.styled(f"$ {option.admin_line}", "$accent"))
+    elif not lines:
+        lines.append(Content.styled("cuts nothing", "$dim"))
+    return Content("\n").join(lines)

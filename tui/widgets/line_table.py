@@ -1,0 +1,153 @@
+"""A table that asks for the lines it shows and owns none, so that a million rows cost what one screen costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from rich.text import Text
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.reactive import reactive
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Lines:
+    """What a table shows: ``line(index, width)`` gives a row as one line of text. Compared by identity."""
+
+    count: int
+    line: Callable[[int, int], Text]
+    heading: Callable[[int], Text] | None = None
+
+
+NOTHING = Lines(0, lambda _index, _width: Text())
+
+
+class LineTable(ScrollView, can_focus=True):
+    """Rows with a cursor, drawn on demand: O(height) for a frame, whatever the number of rows."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"line-table--heading", "line-table--cursor"}
+    DEFAULT_CSS = """
+    LineTable { height: 1fr; overflow-x: hidden; overflow-y: auto; scrollbar-size-vertical: 1; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "move(-1)", "Up", show=False),
+        Binding("down,j", "move(1)", "Down", show=False),
+        Binding("pageup", "page(-1)", "Page up", show=False),
+        Binding("pagedown", "page(1)", "Page down", show=False),
+        Binding("g", "to(0)", "First row", show=False),
+        Binding("G", "to(-1)", "Last row", show=False),
+        Binding("enter", "open", "Open", show=False),
+    ]
+
+    lines: reactive[Lines] = reactive(NOTHING)
+    """What is shown."""
+    cursor: reactive[int] = reactive(0)
+    """Index of the row that is marked."""
+
+    @dataclass
+    class Moved(Message):
+        """The cursor stands on another row."""
+
+        table: LineTable
+        index: int
+
+        @property
+        def control(self) -> LineTable:
+            return self.table
+
+    @dataclass
+    class Opened(Message):
+        """A row was chosen with enter or a click."""
+
+        table: LineTable
+        index: int
+
+        @property
+        def control(self) -> LineTable:
+            return self.table
+
+    @property
+    def _heading_height(self) -> int:
+        return 0 if self.lines.heading is None else 1
+
+    def validate_cursor(self, cursor: int) -> int:
+        """Keep the cursor on a row."""
+        return max(0, min(cursor, self.lines.count - 1))
+
+    def watch_lines(self) -> None:
+        """Other rows: fit the scrolling range and keep the cursor inside."""
+        self.virtual_size = Size(0, self.lines.count + self._heading_height)
+        self.cursor = self.validate_cursor(self.cursor)
+        self.refresh()
+
+    def watch_cursor(self, old: int, new: int) -> None:
+        """Keep the marked row in sight and tell the parent."""
+        self.refresh()
+        self._show_cursor()
+        if old != new and self.lines.count:
+            self.post_message(self.Moved(self, new))
+
+    def on_resize(self) -> None:
+        """Keep the marked row in sight when the room changes."""
+        self._show_cursor()
+
+    def _show_cursor(self) -> None:
+        if self.lines.count:
+            top = self._heading_height
+            region = Region(0, self.cursor + top if self.cursor else 0, 1, 1)
+            self.scroll_to_region(region.grow((top, 0, 0, 0)), animate=False, force=True)
+
+    def action_move(self, by: int) -> None:
+        self.cursor += by
+
+    def action_page(self, direction: int) -> None:
+        self.cursor += direction * max(1, self.size.height - self._heading_height - 1)
+
+    def action_to(self, index: int) -> None:
+        self.cursor = index if index >= 0 else self.lines.count + index
+
+    def action_scroll_home(self) -> None:
+        self.action_to(0)
+
+    def action_scroll_end(self) -> None:
+        self.action_to(-1)
+
+    def action_open(self) -> None:
+        if self.lines.count:
+            self.post_message(self.Opened(self, self.cursor))
+
+    def on_click(self, event: events.Click) -> None:
+        """A click marks a row, on the marked row it opens it."""
+        index = event.y + self.scroll_offset.y - self._heading_height
+        if event.y < self._heading_height or not 0 <= index < self.lines.count:
+            return
+        if index == self.cursor:
+            self.action_open()
+        self.cursor = index
+
+    def render_line(self, y: int) -> Strip:
+        """One line of the screen: the heading stays, the rows scroll below it."""
+        width = self.scrollable_content_region.width
+        base = self.rich_style
+        if self.lines.heading is not None and y == 0:
+            style = base + self.get_component_rich_style("line-table--heading")
+            return self._strip(self.lines.heading(width), width, style)
+        index = y + self.scroll_offset.y - self._heading_height
+        if not 0 <= index < self.lines.count:
+            return Strip.blank(width, base)
+        if index == self.cursor:
+            style = base + self.get_component_rich_style("line-table--cursor")
+            return self._strip(self.lines.line(index, width), width, style)
+        return self._strip(self.lines.line(index, width), width, base)
+
+    def _strip(self, text: Text, width: int, style: Style) -> Strip:
+        segments = list(text.render(self.app.console, end=""))
+        return Strip(Segment.apply_style(segments, style)).adjust_cell_length(width, style)

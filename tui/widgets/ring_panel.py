@@ -1,0 +1,199 @@
+"""The hash ring of the shown subscription in three views: ring, hash map, and one consumer lit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import ClassVar
+
+import numpy as np
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.reactive import reactive
+from textual.strip import Strip
+from textual.widget import Widget
+
+from engine.views.model import ConsumerRow, RingView
+from themes.palettes import Palette, palette
+from tui.drawing.arcs import arcs_of
+from tui.drawing.canvas import Canvas
+from tui.drawing.hashmap import draw_hash_map
+from tui.drawing.ring import draw_ring
+from tui.drawing.ring_picture import Dots, Flash, RingMode, RingPicture
+
+READABLE_CONSUMERS = 24
+"""Above this many consumers arcs of one pixel say nothing, so the density picks the hash map."""
+
+
+ROOM_FOR_WORDS = 52
+"""Below this width only a few words fit into the middle."""
+
+
+class RingLook(Enum):
+    """The three views of one state; ``v`` goes from one to the next."""
+
+    RING = "ring"
+    HASH_MAP = "hash map"
+    FOCUS = "focus"
+
+    def following(self) -> RingLook:
+        """The next one, and the first after the last."""
+        looks = list(RingLook)
+        return looks[(looks.index(self) + 1) % len(looks)]
+
+
+class RingPanel(Widget, can_focus=True):
+    """A line-API widget: one canvas for a state, a size and a look; rows of it are handed out as strips."""
+
+    DEFAULT_CSS = """
+    RingPanel { width: 1fr; height: 1fr; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down,j,right,l", "select(1)", "Next consumer", show=False),
+        Binding("up,k,left,h", "select(-1)", "Previous consumer", show=False),
+    ]
+
+    ring: reactive[RingView | None] = reactive(None)
+    """What is drawn; None before the first state."""
+    rows: reactive[tuple[ConsumerRow, ...]] = reactive(())
+    """The consumers, for their colours and letter tags; owners in ``ring`` are positions in here."""
+    selected: reactive[int] = reactive(-1)
+    """Id of the selected consumer, lit in the focus view."""
+    look: reactive[RingLook | None] = reactive(None)
+    """The chosen view; None lets the density pick."""
+    topic: reactive[str] = reactive("")
+    """The topic that stands out, "" for none."""
+    intensity: reactive[float] = reactive(0.0)
+    """How fresh the last change is, 1 to 0: what changed flashes and settles."""
+    colours: reactive[Palette] = reactive(palette)
+    """The palette in use."""
+
+    @dataclass
+    class Step(Message):
+        """The next or the previous consumer is to be selected."""
+
+        by: int
+
+    def __init__(
+        self,
+        *,
+        ascii_only: bool = False,
+        name: str | None = None,
+        id: str | None = None,  # noqa: A002 - Textual's own name
+        classes: str | None = None,
+        disabled: bool = False,
+    ) -> None:
+        super().__init__(name=name, id=id, classes=classes, disabled=disabled)
+        self._ascii_only = ascii_only
+        self._picture: RingPicture | None = None
+        self._canvas: Canvas | None = None
+
+    @property
+    def look_in_use(self) -> RingLook:
+        """The chosen view, or the one that the number of consumers suggests."""
+        if self.look is not None:
+            return self.look
+        return RingLook.HASH_MAP if len(self.rows) > READABLE_CONSUMERS else RingLook.RING
+
+    def watch_ring(self) -> None:
+        """Another state is another picture."""
+        self._forget()
+
+    def watch_rows(self) -> None:
+        """Owners have other colours."""
+        self._forget()
+
+    def watch_selected(self) -> None:
+        """Another consumer may be lit."""
+        self._forget()
+
+    def watch_look(self) -> None:
+        """Another view of the same state."""
+        self._forget()
+        self._name_view()
+
+    def watch_topic(self) -> None:
+        """Another topic stands out."""
+        self._forget()
+
+    def watch_colours(self) -> None:
+        """Other colours."""
+        self._forget()
+
+    def watch_intensity(self) -> None:
+        """The same picture, a little more settled."""
+        self._canvas = None
+
+    def _forget(self) -> None:
+        self._picture = None
+        self._canvas = None
+
+    def _name_view(self) -> None:
+        auto = " (auto)" if self.look is None else ""
+        self.border_subtitle = f"v: {self.look_in_use.value}{auto}"
+
+    def action_select(self, by: int) -> None:
+        self.post_message(self.Step(by))
+
+    def picture(self) -> RingPicture | None:
+        """The state as the drawing wants it: owners by their lasting colour number instead of their position."""
+        ring = self.ring
+        if ring is None:
+            return None
+        if self._picture is None:
+            self._picture = self._make_picture(ring)
+        return self._picture
+
+    def _make_picture(self, ring: RingView) -> RingPicture:
+        # A last entry of -1 lets position -1 (nobody) stay nobody.
+        numbers = np.array([*(row.colour for row in self.rows), -1], dtype=np.int64)
+        tags = [""] * (int(numbers.max()) + 1)
+        for row in self.rows:
+            tags[row.colour] = row.tag
+        focus = next((row.colour for row in self.rows if row.consumer_id == self.selected), None)
+        mode = RingMode.LIT if ring.lit else RingMode.MUTED
+        if self.look_in_use is RingLook.FOCUS and focus is not None:
+            mode = RingMode.FOCUS
+        owners = numbers[ring.topic_owners]
+        highlighted = ring.topic_names.index(self.topic) if self.topic in ring.topic_names else None
+        return RingPicture(
+            arcs=arcs_of(ring.points, numbers[ring.point_owners], len(tags), ring.space_size),
+            dots=Dots(ring.topic_hashes.astype(np.uint32), owners.astype(np.int32), highlighted),
+            mode=mode,
+            focus=focus if mode is RingMode.FOCUS else None,
+            centre=ring.centre if self.size.width >= ROOM_FOR_WORDS else self._few_words(ring),
+            tags=tuple(tags),
+        )
+
+    def _few_words(self, ring: RingView) -> tuple[str, ...]:
+        """What fits into the middle of a small ring: the rule."""
+        count = sum(not row.standby for row in self.rows)
+        if not self.rows:
+            return ("nobody", "press a")
+        return ("ring", f"of {count}") if ring.lit else ("index", f"mod {count}")
+
+    def on_resize(self) -> None:
+        """The words in the middle may have to be others."""
+        self._forget()
+
+    def _flash(self, ring: RingView) -> Flash | None:
+        if self.intensity <= 0.0:
+            return None
+        return Flash(self.intensity, arcs=ring.changed_arcs if ring.lit else None, dots=ring.topic_moved)
+
+    def canvas(self) -> Canvas | None:
+        """The drawn picture for the present size; made once and kept until something differs."""
+        width, height = self.size
+        picture = self.picture()
+        if picture is None or self.ring is None or width <= 0 or height <= 0:
+            return None
+        if self._canvas is None or (self._canvas.width, self._canvas.height) != (width, height):
+            draw = draw_hash_map if self.look_in_use is RingLook.HASH_MAP else draw_ring
+            flash = self._flash(self.ring)
+            self._canvas = draw(picture, width, height, self.colours, ascii_only=self._ascii_only, flash=flash)
+            self._name_view()
+        return self._canvas
+
+    def render_line(self, y: int) -> Strip:
+        canvas = self.canvas()
+        return Strip.blank(self.size.width, self.rich_style) if canvas is None else canvas.line(y)

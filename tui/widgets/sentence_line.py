@@ -1,0 +1,32 @@
+"""One sentence above the panels: a hint for newcomers, a caption of a demo, a refusal, or a notice."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from textual.content import Content
+from textual.reactive import reactive
+from textual.widget import Widget
+
+SIGNS: Final = {"hint": "?", "caption": "»", "refusal": "!", "notice": "i", "done": "+"}
+"""A sign for each kind, so that colour is not its only carrier."""
+
+
+class SentenceLine(Widget):
+    """Wraps over as many lines as the stylesheet allows; the kind is a class of the widget."""
+
+    DEFAULT_CSS = """
+    SentenceLine { height: auto; max-height: 2; width: 1fr; padding: 0 1; }
+    """
+
+    sentence: reactive[tuple[str, str]] = reactive(("hint", ""), layout=True)
+    """The kind (a key of ``SIGNS``) and the text."""
+
+    def watch_sentence(self, old: tuple[str, str], new: tuple[str, str]) -> None:
+        """Let the stylesheet know the kind."""
+        self.remove_class(f"-{old[0]}").add_class(f"-{new[0]}")
+        self.display = bool(new[1])
+
+    def render(self) -> Content:
+        kind, text = self.sentence
+        return Content.assemble((f"{SIGNS.get(kind, '*')} ", "bold"), text)

@@ -1,0 +1,72 @@
+"""The steps so far as one line: what each was, and where we stand."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rich.segment import Segment
+from textual.reactive import reactive
+from textual.strip import Strip
+from textual.widget import Widget
+
+from engine.views.model import TimelineView
+from themes.palettes import Palette, palette
+from tui.drawing.timeline import StepMark, TimelinePicture, draw_timeline
+from tui.wording import counted
+
+MARKS: Final = {
+    "add": StepMark("+", "good"),
+    "kill": StepMark("-", "bad"),
+    "setting": StepMark("~", "accent"),
+    "topic": StepMark("#", "text"),
+    "split": StepMark("/", "warn"),
+    "release": StepMark("^", "accent"),
+}
+OTHER: Final = StepMark("*", "text")
+
+
+class TimelineLine(Widget):
+    """A word on whether time moves by itself, the marks, and the number of branches."""
+
+    DEFAULT_CSS = """
+    TimelineLine { height: 1; width: 1fr; }
+    """
+
+    timeline: reactive[TimelineView | None] = reactive(None)
+    """What is shown."""
+    playing: reactive[bool] = reactive(False)
+    """Whether steps follow by themselves."""
+    colours: reactive[Palette] = reactive(palette)
+    """The palette in use."""
+
+    def __init__(
+        self,
+        *,
+        ascii_only: bool = False,
+        name: str | None = None,
+        id: str | None = None,  # noqa: A002 - Textual's own name
+        classes: str | None = None,
+        disabled: bool = False,
+    ) -> None:
+        super().__init__(name=name, id=id, classes=classes, disabled=disabled)
+        self._ascii_only = ascii_only
+
+    def render_line(self, y: int) -> Strip:
+        width = self.size.width
+        if self.timeline is None or y > 0:
+            return Strip.blank(width, self.rich_style)
+        before, after = self._words(self.timeline)
+        room = max(0, width - len(before) - len(after))
+        marks = tuple(MARKS.get(kind, OTHER) for kind in self.timeline.kinds)
+        picture = TimelinePicture(marks, min(self.timeline.cursor, len(marks)))
+        middle = draw_timeline(picture, room, self.colours, ascii_only=self._ascii_only)
+        return Strip.join([_words(before, self), middle, _words(after, self)]).adjust_cell_length(width)
+
+    def _words(self, timeline: TimelineView) -> tuple[str, str]:
+        state = "playing" if self.playing else "time"
+        branches = f" {counted(timeline.branches, 'branch')}" if timeline.branches > 1 else ""
+        return f" {state} ", f"{branches} [ ] step "
+
+
+def _words(text: str, widget: Widget) -> Strip:
+    return Strip([Segment(text, widget.rich_style)], len(text))
