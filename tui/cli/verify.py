@@ -1,0 +1,190 @@
+"""``ringside verify FOLDER``: hold the model against what brokers answered, and tell what agrees and what does not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from engine.errors import InputError
+from engine.verify import Difference, Fit, VerifyReport, verify_folder
+from tui.cli.output import say, say_problems, write_out
+from tui.wording import safe_name
+
+SCHEMA_VERSION: Final = 1
+SHOWN_DIFFERENCES: Final = 50
+_NOTHING: Final = (
+    "nothing here can be compared: the model knows Failover and Exclusive subscriptions, bundles and splits;"
+    " record partitioned-stats or stats of such topics, …/bundles, topicHashPositions or broker-stats/topics"
+)
+
+
+@click.command(name="verify")
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON document.")
+@click.option(
+    "--pulsar",
+    metavar="VERSION",
+    default=None,
+    help="Use the rules of this release, whatever the folder says; for example 2.11.0 or 4.0.7.",
+)
+@click.pass_context
+def verify_command(ctx: click.Context, folder: Path, as_json: bool, pulsar: str | None) -> None:
+    """Compare the model with the answers of real brokers that lie in FOLDER.
+
+    FOLDER holds answers of the admin interface as .json or .json.gz files. A scenario.json in it tells which consumer
+    came and went when; without one each file is a moment of its own.
+
+    Exit code 0: all that was compared agrees. 1: something differs. 2: nothing could be read or compared.
+    """
+    report = verify_folder(folder, pulsar)
+    say_problems(report.problems)
+    if as_json:
+        write_out(json.dumps(as_document(report), ensure_ascii=False, indent=2))
+    else:
+        write_out("\n".join(report_lines(report)))
+    if not report.compared:
+        raise InputError(f"{folder}: {_NOTHING}")
+    if report.differences:
+        say(f"{_counted(len(report.differences), 'difference')} in {report.compared} facts")
+        ctx.exit(report.exit_code)
+
+
+def report_lines(report: VerifyReport) -> list[str]:
+    """The report as text: the rules used, a line per kind of fact, the differences, what was not compared."""
+    return [
+        f"{report.path}",
+        *_rules(report),
+        "",
+        *_tallies(report),
+        *_differences(report.differences),
+        *_not_compared(report),
+    ]
+
+
+def _rules(report: VerifyReport) -> Iterator[str]:
+    source = {
+        "asked for": "as asked for",
+        "scenario.json": "from scenario.json",
+        "load report": "from a load report",
+        "tried": "not told, so the rules were tried",
+    }[report.version_source]
+    yield f"release rules: Pulsar {report.pulsar_version} ({source})"
+    flag = "true" if report.consistent_hashing else "false"
+    where = {
+        "scenario.json": "from scenario.json",
+        "run-time configuration": "from the run-time configuration",
+        "default": "the default",
+        "tried": "not told, so both were tried",
+    }[report.flag_source]
+    yield f"activeConsumerFailoverConsistentHashing={flag} ({where})"
+    if report.fits:
+        best = report.fits[0].differences
+        fitting = [_fit(fit) for fit in report.fits if fit.differences == best]
+        worse = [fit for fit in report.fits if fit.differences > best]
+        others = [f"{_fit(fit)}: {_counted(fit.differences, 'difference')}" for fit in worse]
+        verb = "fits" if len(fitting) == 1 else "fit equally well"
+        yield f"{'; '.join(fitting)}: {verb} ({_counted(best, 'difference')})"
+        if others:
+            yield f"does not fit: {'; '.join(others)}"
+
+
+def _fit(fit: Fit) -> str:
+    partitioned = "ring" if fit.consistent_hashing else "modulo"
+    return f"{partitioned} for partitions with {fit.nonpartitioned} for topics without"
+
+
+def _tallies(report: VerifyReport) -> Iterator[str]:
+    rows = [(tally.kind.value, tally.compared, tally.agree) for tally in report.tallies]
+    rows.append(("all facts", report.compared, report.agree))
+    width = max(len(kind) for kind, _, _ in rows)
+    digits = max(len(str(compared)) for _, compared, _ in rows)
+    for kind, compared, agree in rows:
+        mark = "" if agree == compared else "   <- differs"
+        yield f"{kind:<{width}}  compared {compared:>{digits}}, agree {agree:>{digits}}{mark}"
+
+
+def _differences(differences: tuple[Difference, ...]) -> Iterator[str]:
+    if not differences:
+        return
+    yield ""
+    yield "differences"
+    for difference in differences[:SHOWN_DIFFERENCES]:
+        step = f"step {difference.step}" if difference.step else ""
+        place = ", ".join(part for part in (step, difference.file) if part)
+        yield f"  {difference.kind.value}: {safe_name(difference.subject)}" + (
+            f" ({safe_name(place)})" if place else ""
+        )
+        yield f"    recorded: {safe_name(difference.recorded)}"
+        yield f"    model:    {safe_name(difference.modelled)}"
+        yield f"    rule:     {safe_name(difference.rule)}"
+    if len(differences) > SHOWN_DIFFERENCES:
+        yield f"  and {len(differences) - SHOWN_DIFFERENCES} more; --json has all of them"
+
+
+def _not_compared(report: VerifyReport) -> Iterator[str]:
+    if report.not_compared:
+        yield ""
+        yield "not compared"
+        for what, count in report.not_compared:
+            yield f"  {count} × {what}"
+
+
+def as_document(report: VerifyReport) -> dict[str, Any]:
+    """The report as JSON values; ``version`` is the version of this form."""
+    return {
+        "version": SCHEMA_VERSION,
+        "path": report.path,
+        "rules": {
+            "pulsarVersion": report.pulsar_version,
+            "versionSource": report.version_source,
+            "activeConsumerFailoverConsistentHashing": report.consistent_hashing,
+            "flagSource": report.flag_source,
+            "fits": [
+                {
+                    "nonPartitionedFailover": fit.nonpartitioned,
+                    "activeConsumerFailoverConsistentHashing": fit.consistent_hashing,
+                    "differences": fit.differences,
+                }
+                for fit in report.fits
+            ],
+            "undecided": report.undecided,
+        },
+        "compared": report.compared,
+        "agree": report.agree,
+        "facts": [
+            {"kind": tally.kind.value, "compared": tally.compared, "agree": tally.agree} for tally in report.tallies
+        ],
+        "differences": [
+            {
+                "kind": each.kind.value,
+                "step": each.step,
+                "file": each.file,
+                "subject": each.subject,
+                "recorded": each.recorded,
+                "model": each.modelled,
+                "rule": each.rule,
+            }
+            for each in report.differences
+        ],
+        "notCompared": [{"what": what, "count": count} for what, count in report.not_compared],
+        "problems": [
+            {
+                "source": each.source,
+                "path": each.path,
+                "reason": each.reason,
+                "advice": each.advice,
+                "line": each.line,
+                "column": each.column,
+            }
+            for each in report.problems
+        ],
+        "exitCode": report.exit_code,
+    }
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" + ("" if count == 1 else "s")
