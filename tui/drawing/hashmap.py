@@ -7,13 +7,13 @@ import numpy as np
 from themes.palettes import Palette
 from tui.drawing.arcs import IntArray
 from tui.drawing.canvas import BOLD, DIM, REVERSE, SPACE, Canvas
-from tui.drawing.colour import NO_COLOUR, contrasting, pack, shades, unpack
+from tui.drawing.colour import NO_COLOUR, contrasting, mix, pack, shades, unpack
 from tui.drawing.frame import MapFrame
 from tui.drawing.glyphs import glyphs_of
-from tui.drawing.inks import InkBook, arc_inks, cached_dominant, cached_shares
+from tui.drawing.inks import InkBook, arc_inks, cached_dominant, cached_shares, touched_bins
 from tui.drawing.quadrants import LEVELS
 from tui.drawing.ring_letters import letter_of
-from tui.drawing.ring_picture import Flash, RingMode, RingPicture
+from tui.drawing.ring_picture import Flash, RingMode, RingPicture, changed_dots
 
 LABEL_WIDTH = 11
 """``0x00000000`` and a blank."""
@@ -112,8 +112,11 @@ def _draw_letters(frame: MapFrame) -> None:
     key = edges.tobytes()
     owners = cached_dominant(frame.picture.arcs, key)
     changed = np.zeros(len(owners), dtype=np.bool_)
-    if frame.flash is not None and frame.flash.before is not None and frame.flash.intensity >= 0.5:
-        changed = owners != cached_dominant(frame.flash.before.arcs, key)
+    if frame.flash is not None and frame.flash.intensity >= 0.5:
+        if frame.flash.before is not None:
+            changed |= owners != cached_dominant(frame.flash.before.arcs, key)
+        if frame.flash.arcs is not None:
+            changed |= touched_bins(frame.picture.arcs, frame.flash.arcs, edges)
     focus = frame.picture.focus if frame.picture.mode is RingMode.FOCUS else None
     mine = cached_shares(frame.picture.arcs, key, focus) > 0 if focus is not None else changed
     for number, owner in enumerate(owners.tolist()):
@@ -131,34 +134,43 @@ def _draw_letters(frame: MapFrame) -> None:
 
 
 def _draw_topics(frame: MapFrame) -> None:
-    """A marker per topic; with muted arcs it has its active consumer's colour, in mono it is reversed there."""
+    """A marker per cell with topics; with muted arcs it has its active consumer's colour, in mono it is its letter.
+
+    Of several topics in a cell the one shown is one that flashes, else one of the consumer in focus, else the last.
+    """
     dots = frame.picture.dots
     cells = dots.hashes.astype(np.int64) * (frame.columns * frame.canvas.height) // frame.picture.arcs.size
-    for number, cell in enumerate(cells.tolist()):
-        _draw_topic(frame, number, cell // frame.columns, frame.left + cell % frame.columns)
+    flashing = changed_dots(frame.picture, frame.flash)
+    in_focus = dots.owners == (-2 if frame.picture.focus is None else frame.picture.focus)
+    weakest_last = np.argsort(flashing * 2 + in_focus, kind="stable")[::-1]
+    shown = weakest_last[np.unique(cells[weakest_last], return_index=True)[1]]
+    for number in shown.tolist():
+        row, column = divmod(int(cells[number]), frame.columns)
+        _draw_topic(frame, int(dots.owners[number]), row, frame.left + column, flashing=bool(flashing[number]))
     if dots.highlighted is not None:
         row, column = divmod(int(cells[dots.highlighted]), frame.columns)
-        fore, back = (
-            (NO_COLOUR, None) if frame.palette.mono else (pack(frame.palette.background), pack(frame.palette.text))
-        )
-        attributes = BOLD | (REVERSE if frame.palette.mono else 0)
+        mono, palette = frame.palette.mono, frame.palette
+        fore, back = (NO_COLOUR, None) if mono else (pack(palette.background), pack(palette.text))
+        attributes = BOLD | (REVERSE if mono else 0)
         frame.canvas.put(row, frame.left + column, frame.glyphs.highlight, fore, background=back, attributes=attributes)
 
 
-def _draw_topic(frame: MapFrame, number: int, row: int, column: int) -> None:
-    owner = int(frame.picture.dots.owners[number])
-    if frame.palette.mono:
+def _draw_topic(frame: MapFrame, owner: int, row: int, column: int, *, flashing: bool) -> None:
+    mode, focus, palette = frame.picture.mode, frame.picture.focus, frame.palette
+    if palette.mono:
         tag = frame.picture.tag(owner) if owner >= 0 else frame.glyphs.marker
-        frame.canvas.put(
-            row, column, tag if len(tag) == 1 else frame.glyphs.unnamed, NO_COLOUR, attributes=BOLD | REVERSE
-        )
+        char = tag if len(tag) == 1 else frame.glyphs.unnamed
+        frame.canvas.put(row, column, char, NO_COLOUR, attributes=BOLD | REVERSE)
         return
-    back = int(frame.canvas.background[row, column])
-    fore = pack(contrasting(unpack(back)))
-    if frame.picture.mode is RingMode.MUTED or (frame.picture.mode is RingMode.FOCUS and owner == frame.picture.focus):
-        fore = pack(frame.palette.consumer_colour(owner)) if owner >= 0 else pack(frame.palette.dim)
-    if fore == back:
-        fore = pack(contrasting(unpack(back)))
-    if frame.picture.mode is RingMode.FOCUS and owner != frame.picture.focus:
-        fore = pack(frame.palette.dim)
-    frame.canvas.put(row, column, frame.glyphs.marker, fore, background=back, attributes=BOLD)
+    ground = unpack(int(frame.canvas.background[row, column]))
+    colour = contrasting(ground)
+    if mode is RingMode.MUTED:
+        colour = palette.consumer_colour(owner) if owner >= 0 else palette.dim
+    elif mode is RingMode.FOCUS:
+        colour = palette.consumer_colour(owner) if owner == focus else palette.dim
+    if colour == ground:
+        colour = contrasting(ground)
+    if flashing and frame.flash is not None:
+        ground = mix(ground, palette.text, frame.flash.intensity)
+        colour = mix(colour, contrasting(ground), frame.flash.intensity)
+    frame.canvas.put(row, column, frame.glyphs.marker, pack(colour), background=pack(ground), attributes=BOLD)

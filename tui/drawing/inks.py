@@ -44,6 +44,7 @@ class InkBook:
     def __init__(self, palette: Palette) -> None:
         self.palette = palette
         self._inks = list(base_inks(palette))
+        self._added: dict[Rgb, int] = {}
 
     @property
     def inks(self) -> tuple[Rgb, ...]:
@@ -51,9 +52,12 @@ class InkBook:
         return tuple(self._inks)
 
     def add(self, colour: Rgb) -> int:
-        """Add an ink; gives its index."""
-        self._inks.append(colour)
-        return len(self._inks) - 1
+        """The index of an ink, added if it is new: rims are smooth only where one colour is one ink."""
+        if colour not in self._added:
+            self._added[colour] = self._inks.index(colour) if colour in self._inks else len(self._inks)
+            if self._added[colour] == len(self._inks):
+                self._inks.append(colour)
+        return self._added[colour]
 
     def lit(self, owners: IntArray) -> IntArray:
         """Ink per owner at full colour; -1 (nobody) gives the bare track."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
 from themes.palettes import Palette
 from tui.drawing.arcs import Arcs, IntArray, contiguous, hash_counts, merged
@@ -100,7 +99,10 @@ def _draw_colours(frame: RingFrame) -> None:
     edges = hash_edges(frame.geometry, frame.picture.arcs.size)
     ring = arc_inks(frame.picture, edges, book, frame.flash, flat=frame.geometry.band is not None)
     band = band_arcs(frame.picture)
-    sums = _band_inks(frame.picture, band, edges, book)
+    sums = _band_inks(frame.picture, edges, book)
+    before = frame.flash.before if frame.flash is not None else None
+    if frame.flash is not None and before is not None and before.arcs.size == frame.picture.arcs.size:
+        sums = book.blended(sums, _band_inks(before, edges, book), frame.flash.intensity)
     inks = np.where(frame.geometry.in_band, sums[frame.geometry.bins], ring[frame.geometry.bins])
     table = shades(book.inks, frame.palette, LEVELS)
     where = (frame.geometry.rows, frame.geometry.columns)
@@ -117,8 +119,8 @@ def _draw_colours(frame: RingFrame) -> None:
         draw_tags(frame, band, table[sums, LEVELS], in_band=True)
 
 
-def _band_inks(picture: RingPicture, band: Arcs, edges: IntArray, book: InkBook) -> npt.NDArray[np.int64]:
-    owners = cached_dominant(band, edges.tobytes())
+def _band_inks(picture: RingPicture, edges: IntArray, book: InkBook) -> IntArray:
+    owners = cached_dominant(band_arcs(picture), edges.tobytes())
     if picture.mode is RingMode.LIT or (picture.mode is RingMode.MUTED and picture.shares is not None):
         return book.lit(owners)
     if picture.mode is RingMode.FOCUS and picture.focus is not None:

@@ -16,7 +16,7 @@ from tui.drawing.colour import NO_COLOUR, mix, pack
 from tui.drawing.frame import RingFrame
 from tui.drawing.glyphs import Glyphs
 from tui.drawing.ring_geometry import RingGeometry, track
-from tui.drawing.ring_picture import RingMode, RingPicture
+from tui.drawing.ring_picture import RingMode, RingPicture, changed_dots
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,10 +35,17 @@ def lane_count(geometry: RingGeometry) -> int:
 
 
 def dots_depth(geometry: RingGeometry, dots: int) -> float:
-    """How far dots reach into the ring's free disc, in units; 1 when there are none."""
-    if dots == 0:
-        return 1.0
-    return 1.0 + geometry.air + 2.0 * min(lane_count(geometry), 1 + dots // 24)
+    """How far dots reach into the ring's free disc at the top and at the bottom, in units; 1 when there are none."""
+    return 1.0 + geometry.air + 2.0 * _lanes_in_use(geometry, dots) if dots else 1.0
+
+
+def dots_breadth(geometry: RingGeometry, dots: int) -> float:
+    """The same at the sides: less, since a cell is narrower than it is high."""
+    return geometry.air + 1.2 * _lanes_in_use(geometry, dots) if dots else 1.3
+
+
+def _lanes_in_use(geometry: RingGeometry, dots: int) -> int:
+    return min(lane_count(geometry), 1 + dots // 24)
 
 
 @lru_cache(maxsize=32)
@@ -82,14 +89,14 @@ def place_dots(slots: IntArray, owners: IntArray, flashing: npt.NDArray[np.bool_
         return Placed(slots, slots, owners, flashing, flashing)
     crowded = np.bincount(slots)[slots] > lanes
     # Dots of a slot that is not crowded stay apart: each gets a key of its own.
-    key = np.where(crowded, owners, np.arange(len(slots)) + owners.max() + 1)
+    key = np.where(crowded, owners + 1, np.arange(len(slots)) + owners.max() + 2)
+    base = int(key.max()) + 1
     pairs, first, group, counts = np.unique(
-        np.stack((slots, key)), axis=1, return_index=True, return_inverse=True, return_counts=True
+        slots * base + key, return_index=True, return_inverse=True, return_counts=True
     )
-    flash = np.zeros(pairs.shape[1], dtype=np.bool_)
-    np.logical_or.at(flash, group.ravel(), flashing)
-    order = np.lexsort((pairs[1], -counts, pairs[0]))
-    slot = pairs[0][order]
+    flash = np.bincount(group, weights=flashing, minlength=len(pairs)) > 0
+    order = np.lexsort((pairs, -counts, pairs // base))
+    slot = (pairs // base)[order]
     begins = np.searchsorted(slot, slot, side="left")
     lane = np.arange(len(slot)) - begins
     kept = lane < lanes
@@ -104,10 +111,7 @@ def draw_dots(frame: RingFrame) -> None:
         return
     lanes = dot_lanes(frame.geometry)
     slots = np.searchsorted(lanes.starts, dots.hashes / frame.picture.arcs.size, side="right") - 1
-    flashing = np.zeros(len(slots), dtype=np.bool_)
-    if frame.flash is not None and frame.flash.dots is not None and frame.flash.intensity > 0:
-        assert frame.flash.dots.shape == dots.hashes.shape, "one flag per topic"
-        flashing = frame.flash.dots
+    flashing = changed_dots(frame.picture, frame.flash)
     owners = dots.owners.astype(np.int64)
     placed = place_dots(slots, owners, flashing, len(lanes.rows))
     inner_first = np.argsort(-placed.lanes, kind="stable")  # an outer dot covers an inner one, not the reverse

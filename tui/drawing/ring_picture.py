@@ -85,7 +85,20 @@ class Flash:
     arcs: npt.NDArray[np.bool_] | None = None
     """Arcs that flash in the text colour, a mask over the picture's points."""
     dots: npt.NDArray[np.bool_] | None = None
-    """Topics that flash in the text colour, a mask over the picture's dots."""
+    """Topics that flash in the text colour, a mask over the picture's dots; None takes those whose owner differs
+    from ``before``, as long as the topics are the same."""
 
     def __post_init__(self) -> None:
         assert 0.0 <= self.intensity <= 1.0, "intensity lies within 0..1"
+
+
+def changed_dots(picture: RingPicture, flash: Flash | None) -> npt.NDArray[np.bool_]:
+    """Which topics flash: those of the mask, or those that got another owner since the picture before."""
+    dots = picture.dots
+    if flash is not None and flash.intensity > 0.0:
+        if flash.dots is not None:
+            assert flash.dots.shape == dots.hashes.shape, "one flag per topic"
+            return flash.dots
+        if flash.before is not None and np.array_equal(flash.before.dots.hashes, dots.hashes):
+            return np.asarray(flash.before.dots.owners != dots.owners, dtype=np.bool_)
+    return np.zeros(len(dots.hashes), dtype=np.bool_)

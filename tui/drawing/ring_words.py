@@ -16,7 +16,7 @@ from tui.drawing.frame import RingFrame
 from tui.drawing.glyphs import fitted
 from tui.drawing.inks import cached_dominant
 from tui.drawing.quadrants import LEVELS
-from tui.drawing.ring_dots import dots_depth
+from tui.drawing.ring_dots import dots_breadth, dots_depth
 from tui.drawing.ring_geometry import RingGeometry
 from tui.drawing.ring_picture import RingMode
 
@@ -129,8 +129,7 @@ def draw_words(frame: RingFrame) -> None:
     """Write the lines of the middle, and the labels of the quarters as far as there is room."""
     dots = len(frame.picture.dots.hashes)
     free = frame.geometry.inside - dots_depth(frame.geometry, dots)
-    # Why more room than above: dots that stand one behind the other take one unit each at the sides, not two.
-    side = frame.geometry.inside - 0.8 - dots_depth(frame.geometry, dots) / 2
+    side = frame.geometry.inside - dots_breadth(frame.geometry, dots)
     lines = frame.picture.centre[: max(1, int(free) - 1)]
     top = (frame.geometry.height - len(lines)) // 2
     widest = 0

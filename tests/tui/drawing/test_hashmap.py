@@ -118,3 +118,23 @@ def test_a_flash_blends_the_old_owner_into_the_new() -> None:
         assert int(canvas.background[0, LABEL_WIDTH + 1]) == pack(wanted)
     mono = draw_hash_map(after, 40, 2, palette("dark", "mono"), flash=Flash(1.0, before=before))
     assert bool((mono.attributes[:, LABEL_WIDTH:] == REVERSE).all())
+
+
+def test_of_several_topics_in_a_cell_the_flashing_one_and_then_the_one_in_focus_shows() -> None:
+    dots = Dots(np.array([3, 4, 5], dtype=np.uint32), np.array([0, 1, 2], dtype=np.int32))
+    picture = RingPicture(random_arcs(4, 2), dots, RingMode.FOCUS, 1)
+    canvas = draw_hash_map(picture, 40, 4, DARK, labels=False)
+    assert int(canvas.foreground[0, 0]) == pack(DARK.consumer_colour(1))
+    muted = replace(picture, mode=RingMode.MUTED, focus=None)
+    flash = Flash(1.0, dots=np.array([True, False, False]))
+    flashing = draw_hash_map(muted, 40, 4, DARK, labels=False, flash=flash)
+    assert int(flashing.background[0, 0]) == pack(DARK.text)
+    assert int(flashing.background[0, 30]) != pack(DARK.text)
+
+
+def test_a_hundred_thousand_topics_are_drawn_once_per_cell() -> None:
+    """A picture's cost is bounded by its cells; every cell with topics has its marker."""
+    hashes = np.random.default_rng(3).integers(0, HASH_SPACE, 100_000).astype(np.uint32)
+    picture = RingPicture(random_arcs(4, 2), Dots(hashes, np.zeros(100_000, dtype=np.int32)))
+    canvas = draw_hash_map(picture, 60, 20, DARK, labels=False)
+    assert bool((canvas.chars == ord("◆")).all())

@@ -278,3 +278,20 @@ def test_geometry_covers_the_area_of_its_rings(width: int, height: int, banded: 
 def test_the_same_picture_drawn_twice_is_the_same() -> None:
     picture = random_picture(10, 100, 100)
     assert draw_ring(picture, 66, 38, DARK).strips() == draw_ring(picture, 66, 38, DARK).strips()
+
+
+def test_the_flag_turned_on_fades_band_arcs_and_topics_from_modulo_to_the_ring() -> None:
+    """At intensity 1 everything has the colours before, at 0 those after; topics that moved flash in between."""
+    after = replace(random_picture(10, 100, 0), centre=())
+    hashes = np.array([2**28, 2**30], dtype=np.uint32)
+    after = replace(after, dots=Dots(hashes, np.array([1, 2], dtype=np.int32)))
+    before = replace(after, mode=RingMode.MUTED, dots=Dots(hashes, np.array([1, 5], dtype=np.int32)))
+    start = draw_ring(after, WIDTH, HEIGHT, DARK, flash=Flash(1.0, before=before))
+    ground = draw_ring(replace(before, dots=Dots()), WIDTH, HEIGHT, DARK).background
+    assert bool((start.background == ground).all())
+    assert set(start.foreground[start.chars == ord("●")].tolist()) == {
+        pack(DARK.consumer_colour(1)),
+        pack(DARK.text),
+    }
+    end = draw_ring(after, WIDTH, HEIGHT, DARK, flash=Flash(0.0, before=before))
+    assert end.strips() == draw_ring(after, WIDTH, HEIGHT, DARK).strips()
