@@ -1,0 +1,92 @@
+"""What a demo script is made of, once it is read: where to start, and actions with their lines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from engine.scenarios.expectations import Expectation
+
+ViewName = Literal["ring", "map", "focus"]
+VIEW_NAMES: Final[tuple[ViewName, ...]] = ("ring", "map", "focus")
+
+
+@dataclass(frozen=True, slots=True)
+class StartScene:
+    """``scene NAME``: an embedded scene."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class StartPath:
+    """``open PATH``: recorded answers; a relative path counts from the script's folder."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class StartNew:
+    """``new topics 100 consumers 10 …``: a made-up cluster; the numbers are those of ``synthetic_state``."""
+
+    topics: int = 100
+    partitions: int = 1
+    consumers: int = 10
+    seed: int = 0
+    bundles: int = 4
+    consistent_hashing: bool = False
+    release: str = ""
+
+
+Start = StartScene | StartPath | StartNew
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """``say TEXT``: the caption from here on; an empty text takes it away."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Do:
+    """A command of the cluster's grammar, read when its turn comes, since names mean what the state then says."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """``select CONSUMER|TOPIC|BUNDLE``: what a person would put the cursor on."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Show:
+    """``view ring|map|focus``: how the hash space is drawn."""
+
+    view: ViewName
+
+
+Action = Say | Do | Select | Show | Expectation
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptLine:
+    """One action: its line (from 1) and its simulated time in seconds since the start, which never falls."""
+
+    line: int
+    at_seconds: float
+    action: Action
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A script that can be run. ``title`` is its first comment, ``folder`` where ``open`` looks from ("" unknown)."""
+
+    source: str
+    title: str
+    start: Start
+    lines: tuple[ScriptLine, ...]
+    folder: str = ""

@@ -1,0 +1,42 @@
+"""What a text points at on the screen: a consumer, a bundle, or a topic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from engine.bundles.boundaries import BundleRange, parse_range
+from engine.cluster.timeline import Timeline
+from engine.errors import Rejection
+from engine.views.dashboard import dashboard_view, topic_explanation
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """``kind`` says which fields count: a consumer's id, a partition's name, or a namespace with a canonical range."""
+
+    kind: Literal["consumer", "topic", "bundle"]
+    consumer_id: int = -1
+    topic: str = ""
+    namespace: str = ""
+    range_text: str = ""
+
+
+def resolve_selection(timeline: Timeline, text: str, subscription: int = 0) -> Selection | Rejection:
+    """Find a text at the cursor: first as ``NAMESPACE/RANGE``, then as a consumer's name, then as a topic.
+
+    Of several consumers of one name the first in the dispatcher's order counts.
+    """
+    namespace, slash, range_text = text.rpartition("/")
+    if slash and namespace in timeline.state.namespaces:
+        piece = parse_range(range_text)
+        if isinstance(piece, BundleRange):
+            return Selection("bundle", namespace=namespace, range_text=str(piece))
+    view = dashboard_view(timeline, subscription=subscription)
+    for row in view.consumers:
+        if row.name == text:
+            return Selection("consumer", consumer_id=row.consumer_id)
+    found = topic_explanation(timeline, subscription, text)
+    if isinstance(found, Rejection):
+        return Rejection("NotFound", f"{text!r} is no bundle and no consumer; as a topic: {found.message}", "select")
+    return Selection("topic", topic=found.topic)
