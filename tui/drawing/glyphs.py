@@ -21,7 +21,6 @@ class Glyphs:
     ticks: str
     """Eight strokes that point at the ring: top, then clockwise by an eighth of a turn."""
     quarters: tuple[str, str, str, str]
-    cursor: str
     fork: str
     more_left: str
     more_right: str
@@ -44,7 +43,6 @@ UNICODE: Final = Glyphs(
     ellipsis="…",
     ticks="╻╱╸╲╹╱╺╲",
     quarters=("0", "¼", "½", "¾"),
-    cursor="▼",
     fork="┬",
     more_left="‹",
     more_right="›",
@@ -64,7 +62,6 @@ ASCII: Final = Glyphs(
     ellipsis="~",
     ticks="|/-\\|/-\\",
     quarters=("0", "1/4", "1/2", "3/4"),
-    cursor="v",
     fork="+",
     more_left="<",
     more_right=">",

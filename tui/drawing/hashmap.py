@@ -12,8 +12,8 @@ from tui.drawing.frame import MapFrame
 from tui.drawing.glyphs import glyphs_of
 from tui.drawing.inks import InkBook, arc_inks, cached_dominant, cached_shares, touched_bins
 from tui.drawing.quadrants import LEVELS
-from tui.drawing.ring_letters import letter_of
 from tui.drawing.ring_picture import Flash, RingMode, RingPicture, changed_dots
+from tui.drawing.spelling import spelled
 
 LABEL_WIDTH = 11
 """``0x00000000`` and a blank."""
@@ -118,19 +118,19 @@ def _draw_letters(frame: MapFrame) -> None:
         if frame.flash.arcs is not None:
             changed |= touched_bins(frame.picture.arcs, frame.flash.arcs, edges)
     focus = frame.picture.focus if frame.picture.mode is RingMode.FOCUS else None
-    mine = cached_shares(frame.picture.arcs, key, focus) > 0 if focus is not None else changed
-    for number, owner in enumerate(owners.tolist()):
-        row, column = divmod(number, frame.columns)
-        if focus is None:
-            letter = letter_of(frame.picture, owner, column, frame.glyphs)
-            letter = letter.lower() if frame.picture.mode is RingMode.MUTED else letter
-        elif mine[number]:
-            letter = letter_of(frame.picture, focus, column, frame.glyphs)
-            letter = letter if owner == focus else letter.lower()
-        else:
-            letter = frame.glyphs.faded
-        frame.canvas.chars[row, frame.left + column] = ord(letter)
-        frame.canvas.attributes[row, frame.left + column] = REVERSE if changed[number] else 0
+    shown, small = owners, np.full(len(owners), frame.picture.mode is RingMode.MUTED)
+    if focus is not None:
+        shown = np.where(cached_shares(frame.picture.arcs, key, focus) > 0, focus, -1)
+        small = owners != focus
+
+    def tag_of(owner: int) -> str:
+        return frame.picture.tag(owner) if owner >= 0 else frame.glyphs.faded
+
+    for row, cells in enumerate(shown.reshape(frame.canvas.height, frame.columns).tolist()):
+        for column, letter in enumerate(spelled(cells, tag_of, frame.glyphs)):
+            number = row * frame.columns + column
+            frame.canvas.chars[row, frame.left + column] = ord(letter.lower() if small[number] else letter)
+            frame.canvas.attributes[row, frame.left + column] = REVERSE if changed[number] else 0
 
 
 def _draw_topics(frame: MapFrame) -> None:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from themes.palettes import Palette
 from tui.drawing.arcs import IntArray
-from tui.drawing.canvas import BOLD, REVERSE
+from tui.drawing.canvas import BOLD, DIM, REVERSE
 from tui.drawing.colour import NO_COLOUR, mix, pack
 from tui.drawing.frame import RingFrame
 from tui.drawing.glyphs import Glyphs
@@ -123,7 +123,8 @@ def draw_dots(frame: RingFrame) -> None:
         if (owner, lit) not in colours:
             colours[owner, lit] = _dot_colour(frame.picture, frame.palette, owner, intensity if lit else 0.0)
         if frame.palette.mono:
-            char, attributes = _dot_letter(frame.picture, owner, frame.glyphs), BOLD | (REVERSE if lit else 0)
+            char, attributes = _dot_letter(frame.picture, owner, frame.glyphs)
+            attributes |= REVERSE if lit else 0
         else:
             char, attributes = frame.glyphs.dots if placed.several[number] else frame.glyphs.dot, 0
         frame.canvas.put(
@@ -167,11 +168,12 @@ def _dot_colour(picture: RingPicture, palette: Palette, owner: int, intensity: f
     return pack(mix(colour, palette.text, intensity))
 
 
-def _dot_letter(picture: RingPicture, owner: int, glyphs: Glyphs) -> str:
+def _dot_letter(picture: RingPicture, owner: int, glyphs: Glyphs) -> tuple[str, int]:
+    """A topic without colours: its consumer's letter, and the attributes."""
     if owner < 0 or (picture.mode is RingMode.FOCUS and owner != picture.focus):
-        return glyphs.dot
+        return glyphs.faded, DIM
     tag = picture.tag(owner)
-    return tag if len(tag) == 1 else glyphs.unnamed
+    return (tag if len(tag) == 1 else glyphs.unnamed), BOLD
 
 
 def draw_ticks(frame: RingFrame) -> None:

@@ -11,10 +11,10 @@ import numpy.typing as npt
 from tui.drawing.arcs import Arcs, IntArray
 from tui.drawing.canvas import BOLD, DIM, REVERSE
 from tui.drawing.frame import RingFrame
-from tui.drawing.glyphs import Glyphs
 from tui.drawing.inks import cached_dominant, cached_shares, touched_bins
 from tui.drawing.quadrants import LEVELS, whole_cells
 from tui.drawing.ring_picture import Flash, RingMode, RingPicture
+from tui.drawing.spelling import spelled
 
 
 def draw_letter_ring(frame: RingFrame, band: Arcs) -> None:
@@ -37,34 +37,34 @@ def draw_letter_ring(frame: RingFrame, band: Arcs) -> None:
     middle_bin = frame.geometry.bins[:, 3]
     shown = np.flatnonzero(level * 2 >= LEVELS)
     flashing = _flashing(frame.picture, frame.flash, edges, ring)
+    letters = _letter_rows(frame, shown, owner, in_band)
     for number in shown.tolist():
         row, column = int(frame.geometry.rows[number]), int(frame.geometry.columns[number])
         of_band = bool(in_band[number])
         weak = bool(slight[middle_bin[number]]) and not of_band
-        char, attributes = _letter(frame, int(owner[number]), column, of_band, weak)
+        char, attributes = _letter(frame, letters[row][column], int(owner[number]), of_band, weak)
         if flashing[middle_bin[number]] and not of_band:
             attributes |= REVERSE
         frame.canvas.chars[row, column] = ord(char)
         frame.canvas.attributes[row, column] = attributes
 
 
-def letter_of(picture: RingPicture, owner: int, column: int, glyphs: Glyphs) -> str:
-    """The character of a consumer at a column: its tag, spelled out again and again if it has several letters.
+def _letter_rows(frame: RingFrame, shown: IntArray, owners: IntArray, in_band: npt.NDArray[np.bool_]) -> list[str]:
+    """The letters of each row of the picture; blanks where no ring is."""
+    blank = -2
+    keys = np.full((frame.geometry.height, frame.geometry.width), 2 * blank, dtype=np.int64)
+    # Why doubled: ring and band of one owner may touch, and are two runs all the same.
+    keys[frame.geometry.rows[shown], frame.geometry.columns[shown]] = 2 * owners[shown] + in_band[shown]
 
-    >>> from tui.drawing.arcs import arcs_of
-    >>> from tui.drawing.glyphs import ASCII
-    >>> picture = RingPicture(arcs_of([], [], 0))
-    >>> "".join(letter_of(picture, 27, column, ASCII) for column in range(6))
-    'AB.AB.'
-    """
-    if owner < 0:
-        return glyphs.faded
-    tag = picture.tag(owner)
-    return tag if len(tag) == 1 else (tag + glyphs.faded)[column % (len(tag) + 1)]
+    def tag_of(key: int) -> str:
+        owner = key // 2
+        return " " if owner == blank else frame.glyphs.faded if owner < 0 else frame.picture.tag(owner)
+
+    return [spelled(row, tag_of, frame.glyphs) for row in keys.tolist()]
 
 
-def _letter(frame: RingFrame, owner: int, column: int, of_band: bool, weak: bool) -> tuple[str, int]:
-    letter = letter_of(frame.picture, owner, column, frame.glyphs)
+def _letter(frame: RingFrame, letter: str, owner: int, of_band: bool, weak: bool) -> tuple[str, int]:
+    """A letter in the manner of the mode, and its attributes."""
     if frame.picture.mode is RingMode.LIT or owner < 0:
         return letter, BOLD if of_band else 0
     if frame.picture.mode is RingMode.FOCUS:

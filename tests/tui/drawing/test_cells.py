@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.tui.drawing.pictures import ground_at, texts
+from themes.palettes import consumer_tag
 from tui.drawing.canvas import BOLD, Canvas, style_of
+from tui.drawing.glyphs import ASCII
 from tui.drawing.quadrants import GLYPHS, LEVELS, one_colour, two_colours
 from tui.drawing.ring_dots import place_dots
+from tui.drawing.spelling import spelled
 
 SHADES = np.array([[index << 16 | level * 31 for level in range(LEVELS + 1)] for index in (10, 90, 170, 250)])
 
@@ -79,3 +84,19 @@ def test_dots_keep_their_slot_and_crowded_slots_show_their_largest_owners(
             assert sorted(map(here.count, shown), reverse=True) == [
                 here.count(owner) for owner in sorted(set(here), key=here.count, reverse=True)[:lanes]
             ]
+
+
+@settings(max_examples=100)
+@given(st.lists(st.integers(0, 60), max_size=40))
+def test_spelled_rows_never_show_a_part_of_a_tag(owners: list[int]) -> None:
+    """Each run reads as whole tags of its owner with dots between, or as pluses when the tag is too long."""
+    text = spelled(owners, consumer_tag, ASCII)
+    assert len(text) == len(owners)
+    at = 0
+    for owner, cells in groupby(owners):
+        length = len(list(cells))
+        run, at = text[at : at + length], at + length
+        tag = consumer_tag(owner)
+        pieces = {piece for piece in run.split(".") if piece}
+        expected = {"+" * length} if length < len(tag) else {tag * length} if len(tag) == 1 else {tag}
+        assert pieces == expected

@@ -101,6 +101,7 @@ def test_without_colours_long_tags_are_spelled_out() -> None:
     picture = RingPicture(arcs_of([5], [27], 28))
     lines = texts(draw_hash_map(picture, 9, 1, palette("dark", "mono"), ascii_only=True).strips())
     assert lines == ["AB.AB.AB."]
+    assert texts(draw_hash_map(picture, 1, 1, palette("dark", "mono"), ascii_only=True).strips()) == ["+"]
 
 
 def test_wide_arcs_carry_their_tag() -> None:
