@@ -132,8 +132,13 @@ class Walk:
         request = answer.request
         if request.method == "PUT" and request.what == "split":
             self._split(answer)
+        elif request.what == "topicHashPositions" and self._about_positions(answer):
+            return
+        elif request.setting in _NOT_DYNAMIC and answer.status is not None:
+            rule = "the setting is not dynamic"
+            self.ledger.compare(FactKind.REFUSAL_STATUS, request.setting, str(answer.status), "412", rule)
         elif answer.status is not None and answer.status >= 400:
-            self._refusal(answer)
+            self.ledger.skip(_NOT_MODELLED[AnswerKind.ERROR])
         elif answer.data:
             self._see_content(answer, connected)
 
@@ -229,25 +234,22 @@ class Walk:
         if answer.data:
             self.ledger.skip("wording of refusals")
 
-    def _refusal(self, answer: Answer) -> None:
-        request = answer.request
-        wanted: int | None = None
-        if request.what == "topicHashPositions" and answer.status == 412:
-            book = self._book(request.namespace)
-            place = parse_range(request.bundle)
-            refused = isinstance(place, Rejection) or (
-                book.bundles is not None and book.bundles.validate_bundle(place) is not None
-            )
-            wanted = 412 if refused else 200
-        elif request.what == "dynamic-configuration" and request.setting in _NOT_DYNAMIC:
-            wanted = 412
-        if wanted is None:
-            self.ledger.skip(_NOT_MODELLED[AnswerKind.ERROR])
-        else:
-            rule = "the setting is not dynamic" if request.setting else "only a current bundle has hash positions"
-            self.ledger.compare(
-                FactKind.REFUSAL_STATUS, request.bundle or request.setting, str(answer.status), str(wanted), rule
-            )
+    def _about_positions(self, answer: Answer) -> bool:
+        """Hold a request for hash positions against the model; True when it was, or should have been, refused."""
+        if answer.status not in (200, 412):
+            return False
+        book = self._book(answer.request.namespace)
+        place = parse_range(answer.request.bundle)
+        refused = isinstance(place, Rejection) or (
+            book.bundles is not None and not self._automatic and book.bundles.validate_bundle(place) is not None
+        )
+        if not refused and answer.status == 200:
+            return False
+        subject = f"{book.name}/{answer.request.bundle}"
+        rule = "only a current bundle has hash positions"
+        wanted = "412" if refused else "200"
+        self.ledger.compare(FactKind.REFUSAL_STATUS, subject, str(answer.status), wanted, rule)
+        return True
 
     def _see_configuration(self, answer: Answer) -> None:
         found = self._keep(decode_runtime_configuration(answer.data, answer.file))
