@@ -1,0 +1,303 @@
+"""The main screen's facts: table, ring, tree, events, timeline, status, at ordinary and at extreme states."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.cluster.commands import (
+    AddConsumer,
+    AddTopic,
+    KillConsumer,
+    RenameConsumer,
+    SetRelease,
+    SetSetting,
+    SplitBundle,
+)
+from engine.cluster.facts import topic_loads
+from engine.cluster.state import ClusterState
+from engine.cluster.timeline import Timeline
+from engine.failover.ring import failover_ring
+from engine.hashing import HASH_SPACE_SIZE, crc32_hash
+from engine.scenarios.synthetic import synthetic_state
+from engine.views.dashboard import dashboard_view, partitions_of, topics_of_bundle
+from engine.views.events import EVENTS_SHOWN
+from engine.views.model import BundleNode, DashboardView, RuleInForce
+from engine.views.ring import CENTRE_WIDTH
+from engine.views.table import letter_tag, max_over_mean
+from tests.engine.views.states import FLAG, NAMESPACE, QUARTERS, cluster, clusters, submitted, topic_name
+
+
+def leaves(nodes: tuple[BundleNode, ...]) -> list[BundleNode]:
+    return [leaf for node in nodes for leaf in (leaves(node.children) if node.children else [node])]
+
+
+def consistent(view: DashboardView) -> None:
+    """What holds on every screen, whatever is shown."""
+    count = len(view.consumers)
+    assert sum(row.active_partitions for row in view.consumers) == (view.foot.partitions if count else 0)
+    assert view.foot.consumers == count
+    owners = view.ring.topic_owners
+    assert len(owners) == len(view.ring.topic_names) == len(view.ring.topic_hashes) == len(view.ring.topic_moved)
+    assert all(-1 <= owner < count for owner in owners.tolist())
+    assert [row.active_partitions for row in view.consumers] == [int((owners == at).sum()) for at in range(count)]
+    assert len(view.ring.points) == len(view.ring.point_owners) == len(view.ring.changed_arcs)
+    assert np.all(np.diff(view.ring.points) > 0)
+    assert len(view.ring.centre) <= 4 and all(len(line) <= CENTRE_WIDTH for line in view.ring.centre)
+    if count:
+        assert sum(row.ring_share for row in view.consumers) == pytest.approx(1)
+        assert sum(row.ring_points for row in view.consumers) == len(view.ring.points)
+        assert sum(row.msgs_per_sec for row in view.consumers) == pytest.approx(view.foot.msgs_per_sec)
+    assert len({row.colour for row in view.consumers}) == len({row.tag for row in view.consumers}) == count
+    for namespace in view.namespaces:
+        parts = leaves(namespace.roots)
+        assert namespace.bundles == len(parts)
+        assert namespace.topics == sum(leaf.topics for leaf in parts)
+        assert all(left.upper == right.lower for left, right in pairwise(parts))
+        assert sum(leaf.msgs_per_sec for leaf in parts) == pytest.approx(namespace.msgs_per_sec)
+    if view.timeline.cursor:
+        last = view.events[-1]
+        assert last.step == view.status.step == view.timeline.cursor
+        assert last.moved == int(view.ring.topic_moved.sum()) and last.least <= last.moved <= last.partitions
+
+
+@settings(max_examples=60, deadline=None)
+@given(clusters)
+def test_every_screen_is_consistent_with_itself(state: ClusterState) -> None:
+    timeline = Timeline.start(state)
+    consistent(dashboard_view(timeline))
+    for command in (
+        AddConsumer("sub", "c-12"),
+        SetSetting(FLAG, "false" if state.settings.text_of(FLAG) == "true" else "true"),
+        AddTopic(topic_name("new"), 2),
+        KillConsumer("sub", state.next_consumer_id),
+        SplitBundle(NAMESPACE, "0x00000000_0x40000000", "range_equally_divide"),
+        SetRelease("2.11.0"),
+    ):
+        timeline, _ = timeline.submit(command)
+        consistent(dashboard_view(timeline))
+
+
+@pytest.mark.parametrize(
+    ("topics", "partitions", "consumers"),
+    [(0, 0, 0), (0, 1, 3), (3, 0, 0), (5, 0, 1), (1, 500, 3), (30, 1, 1000), (200, 3, 40)],
+)
+def test_empty_and_extreme_states_have_a_screen(topics: int, partitions: int, consumers: int) -> None:
+    for flag in (False, True):
+        state = synthetic_state(topics, partitions, consumers, consistent_hashing=flag).state
+        view = dashboard_view(Timeline.start(state))
+        consistent(view)
+        assert view.foot.consumers == consumers and view.foot.partitions == topics * max(partitions, 1)
+
+
+def test_a_state_of_nothing_has_a_screen() -> None:
+    view = dashboard_view(Timeline.start(ClusterState()))
+    consistent(view)
+    assert view.status.rule is RuleInForce.NOBODY and view.status.subscription == ""
+    assert view.namespaces == () and [line.kind for line in view.events] == ["open"]
+
+
+def test_tags_are_letters_in_the_order_of_the_alphabet() -> None:
+    tags = [letter_tag(number) for number in range(800)]
+    assert len(set(tags)) == 800
+    assert sorted(tags, key=lambda tag: (len(tag), tag)) == tags
+
+
+def test_tags_and_colours_stay_when_others_come_and_go() -> None:
+    timeline = submitted(Timeline.start(cluster(["b", "d", "a"], {"x": 4})), AddConsumer("sub", "c"))
+    tags = {row.name: (row.tag, row.colour) for row in dashboard_view(timeline).consumers}
+    assert tags == {"b": ("A", 0), "d": ("B", 1), "a": ("C", 2), "c": ("D", 3)}
+    timeline = submitted(timeline, KillConsumer("sub", 1), AddConsumer("sub", "d"))
+    later = {row.name: (row.tag, row.colour) for row in dashboard_view(timeline).consumers}
+    assert later == {"b": ("A", 0), "a": ("C", 2), "c": ("D", 3), "d": ("E", 4)}
+    assert {row.name: row.tag for row in dashboard_view(timeline.home()).consumers} == {"b": "A", "d": "B", "a": "C"}
+
+
+def test_nothing_is_marked_as_changed_at_the_opening_nor_after_going_back_to_it() -> None:
+    timeline = submitted(Timeline.start(cluster(["a", "b"], {"x": 8}, flag=True)), AddConsumer("sub", "c"))
+    assert dashboard_view(timeline).ring.changed_arcs.any()
+    view = dashboard_view(timeline.home())
+    assert not view.ring.changed_arcs.any() and not view.ring.topic_moved.any()
+    assert not any(row.gained or row.lost for row in view.consumers)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.sampled_from("abcdefg"), min_size=1, max_size=5, unique=True), st.sampled_from("abcdefgh"))
+def test_changed_arcs_are_those_whose_hashes_have_another_owner(names: list[str], newcomer: str) -> None:
+    timeline = submitted(Timeline.start(cluster(names, {"x": 2}, flag=True)), AddConsumer("sub", newcomer))
+    view = dashboard_view(timeline)
+    old, new = failover_ring(tuple(sorted(names))), failover_ring(tuple(sorted([*names, newcomer])))
+    if newcomer in names:
+        # The newcomer stands behind its namesake and takes over all its points: every arc of that name is another's.
+        own = [at for at, row in enumerate(view.consumers) if row.name == newcomer][-1]
+        assert np.array_equal(view.ring.changed_arcs, view.ring.point_owners == own)
+        return
+    edges = np.unique(np.concatenate([old.points, new.points]))
+    hashes = np.unique(np.concatenate([edges, (edges + 1) % HASH_SPACE_SIZE]))
+    was = np.array(old.names)[old.owner_indices(hashes)]
+    now = np.array(new.names)[new.owner_indices(hashes)]
+    at = np.searchsorted(new.points, hashes[was != now])
+    wanted = np.zeros(len(new), dtype=bool)
+    wanted[at % len(new)] = True
+    assert np.array_equal(view.ring.changed_arcs, wanted)
+
+
+def test_the_middle_of_the_ring_offers_the_flag_only_where_it_helps() -> None:
+    many = {f"topic-{at}": 1 for at in range(40)}
+    names = ["a", "b", "c"]
+    assert dashboard_view(Timeline.start(cluster(names, many))).ring.centre[-1] == "press c to spread them"
+    assert len(dashboard_view(Timeline.start(cluster(names, many, flag=True))).ring.centre) == 3
+    even = dashboard_view(Timeline.start(cluster(names, {"x": 300}))).ring.centre
+    assert "press c to spread them" not in even, "modulo spreads 300 partitions better than any ring"
+    old = dashboard_view(Timeline.start(cluster(names, many, release="4.0.0"))).ring.centre
+    assert "press c to spread them" not in old, "4.0.0 does not know the flag"
+
+
+def test_standbys_have_no_points_and_do_not_count_as_idle() -> None:
+    view = dashboard_view(Timeline.start(cluster(["a", "b", "c"], {"x": 4}, levels=[0, 1, 1])))
+    assert [(row.name, row.standby, row.ring_points) for row in view.consumers] == [
+        ("a", False, 100),
+        ("b", True, 0),
+        ("c", True, 0),
+    ]
+    assert view.foot.idle_consumers == 0 and view.foot.max_over_mean_partitions == 1
+    assert view.ring.centre[0] == "1 of 3 consumers"
+
+
+def test_unevenness_is_the_largest_over_the_mean() -> None:
+    assert max_over_mean([3, 1, 2]) == 1.5 and max_over_mean([0, 0]) == 0 == max_over_mean([])
+
+
+def test_opened_rows_of_all_consumers_are_all_partitions_with_their_bundles() -> None:
+    state = synthetic_state(60, 2, 7, consistent_hashing=True).state
+    timeline = submitted(Timeline.start(state), KillConsumer("billing", 3))
+    view = dashboard_view(timeline)
+    rows = [row for each in view.consumers for row in partitions_of(timeline, 0, each.consumer_id)]
+    assert sorted(row.name for row in rows) == sorted(view.ring.topic_names)
+    assert sum(row.moved for row in rows) == view.events[-1].moved
+    for row in rows:
+        inside = topics_of_bundle(timeline, "public/default", row.bundle)
+        assert row.name in [topic.name for topic in inside], "both ways agree"
+    assert partitions_of(timeline, 0, 3) == ()
+
+
+def test_B14_topics_of_a_bundle_and_bundle_of_a_topic_agree() -> None:
+    timeline = submitted(
+        Timeline.start(cluster(["a"], {f"topic-{at}": at % 3 for at in range(50)})),
+        SplitBundle(NAMESPACE, "0x00000000_0x40000000", "range_equally_divide"),
+    )
+    view = dashboard_view(timeline)
+    seen = {}
+    for leaf in leaves(view.namespaces[0].roots):
+        listed = topics_of_bundle(timeline, NAMESPACE, leaf.range_text)
+        assert len(listed) == leaf.topics
+        assert sum(topic.msgs_per_sec for topic in listed) == pytest.approx(leaf.msgs_per_sec)
+        assert [topic.topic_hash for topic in listed] == sorted(topic.topic_hash for topic in listed)
+        assert all(topic.topic_hash == crc32_hash(topic.name) for topic in listed)
+        assert all(leaf.lower <= topic.topic_hash < leaf.upper for topic in listed)
+        seen |= {topic.name: leaf.range_text for topic in listed}
+    assert seen == {row.name: row.bundle for row in partitions_of(timeline, 0, 0)}
+
+
+def test_a_split_bundle_keeps_its_node_and_its_children_are_fresh_for_one_step() -> None:
+    timeline = Timeline.start(cluster(["a"], {"x": 40}))
+    timeline = submitted(timeline, SplitBundle(NAMESPACE, "0x00000000_0x40000000", "range_equally_divide"))
+    (root, *others) = dashboard_view(timeline).namespaces[0].roots
+    assert root.algorithm == "range_equally_divide" and [child.depth for child in root.children] == [1, 1]
+    assert [child.fresh for child in root.children] == [True, True] and not any(each.fresh for each in others)
+    assert root.topics == sum(child.topics for child in root.children)
+    timeline = submitted(timeline, AddConsumer("sub", "b"))
+    assert not any(child.fresh for child in dashboard_view(timeline).namespaces[0].roots[0].children)
+
+
+def test_bundles_of_a_namespace_that_came_with_its_first_topic_are_fresh() -> None:
+    timeline = submitted(Timeline.start(cluster(["a"], {"x": 1})), AddTopic("persistent://other/ns/y"))
+    by_name = {node.name: node for node in dashboard_view(timeline).namespaces}
+    assert all(root.fresh for root in by_name["other/ns"].roots)
+    assert not any(root.fresh for root in by_name[NAMESPACE].roots)
+
+
+def test_the_tree_counts_what_a_split_would_count() -> None:
+    state = cluster(["a"], {f"topic-{at}": 3 for at in range(30)})
+    roots = dashboard_view(Timeline.start(state)).namespaces[0].roots
+    for root in roots:
+        inside = [load for load in topic_loads(state, NAMESPACE) if root.lower <= load.hash < root.upper]
+        assert root.topics == len(inside)
+        assert root.msgs_per_sec == pytest.approx(sum(load.msgs_per_sec for load in inside))
+    assert tuple(root.lower for root in roots) == QUARTERS[:-1]
+
+
+def test_a_range_that_is_none_and_an_unknown_namespace_have_no_topics() -> None:
+    timeline = Timeline.start(cluster(["a"], {"x": 4}))
+    assert topics_of_bundle(timeline, NAMESPACE, "half") == ()
+    assert topics_of_bundle(timeline, "no/where", "0x00000000_0xffffffff") == ()
+    assert len(topics_of_bundle(timeline, NAMESPACE, "0x00000000_0xffffffff")) == 4
+
+
+def test_event_lines_are_the_same_stepwise_and_after_a_jump() -> None:
+    def walk(timeline: Timeline) -> Timeline:
+        return submitted(
+            timeline,
+            AddConsumer("sub", "c"),
+            SetSetting(FLAG, "true"),
+            KillConsumer("sub", 0),
+            RenameConsumer("sub", 1, "bb"),
+            AddTopic(topic_name("y"), 3),
+            SplitBundle(NAMESPACE, "0x00000000_0x40000000", "range_equally_divide"),
+            SetRelease("2.11.0"),
+        )
+
+    start = Timeline.start(cluster(["a", "b"], {"x": 9}))
+    stepwise = walk(start)
+    watched = start
+    for step in stepwise.steps:
+        watched = submitted(watched, step.command)
+        dashboard_view(watched)
+    jumped = dashboard_view(stepwise)
+    assert dashboard_view(watched).events == jumped.events
+    assert [line.kind for line in jumped.events] == [
+        "open",
+        "add",
+        "setting",
+        "kill",
+        "add",
+        "topic",
+        "split",
+        "release",
+    ]
+    assert jumped.timeline.kinds == tuple(line.kind for line in jumped.events[1:])
+    assert [line.text for line in jumped.events[1:]] == [step.text for step in stepwise.steps]
+    assert dashboard_view(stepwise.go_to(2)).events == jumped.events[:3]
+
+
+def test_only_the_latest_events_are_listed() -> None:
+    timeline = Timeline.start(cluster(["a"], {"x": 1}))
+    for at in range(EVENTS_SHOWN + 5):
+        timeline = submitted(timeline, SetSetting("maxConsumersPerTopic", str(at + 1)))
+    events = dashboard_view(timeline).events
+    assert [line.step for line in events] == list(range(6, EVENTS_SHOWN + 6))
+
+
+def test_F05_messages_at_risk_are_the_unacknowledged_ones_of_moved_partitions() -> None:
+    timeline = Timeline.start(cluster(["a", "b"], {"x": 4}))
+    timeline = submitted(timeline, KillConsumer("sub", 0))
+    last = dashboard_view(timeline).events[-1]
+    # Partitions 0 and 2 were a's; the statistics give them 1 and 3 unacknowledged messages.
+    assert (last.moved, last.least, last.unacked_at_risk) == (2, 2, 4)
+
+
+def test_the_status_line_tells_the_rule_the_flag_and_the_place_in_time() -> None:
+    timeline = Timeline.start(cluster(["a", "b"], {"x": 4, "y": 0}), 7, "here")
+    timeline = submitted(timeline, SetRelease("4.0.0")).undo()
+    status = dashboard_view(timeline, problems=3).status
+    assert status.rule is RuleInForce.MIXED and "modulo 2" in status.rule_text and "hash ring" in status.rule_text
+    assert (status.step, status.steps, status.seed, status.source, status.problems) == (0, 1, 7, "here", 3)
+    assert status.flag_known and not dashboard_view(timeline.redo()).status.flag_known
+    plain = dashboard_view(Timeline.start(cluster(["a", "b"], {"x": 4}))).status
+    assert plain.rule_text == "modulo: partition index mod 2"
+    ring = dashboard_view(Timeline.start(cluster(["a", "b"], {"x": 4}, flag=True))).status
+    assert ring.rule_text == "hash ring: 100 points a consumer"
