@@ -1,0 +1,88 @@
+"""Where does it go, and why: names are understood as people type them, and the answer is the screen's own."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.cluster.state import ClusterState
+from engine.cluster.timeline import Timeline
+from engine.errors import Rejection
+from engine.failover.choose import Rule
+from engine.hashing import crc32_hash, murmur3_32
+from engine.scenarios.embedded import embedded_default
+from engine.views.dashboard import dashboard_view, partitions_of, topic_explanation
+from engine.views.details import TopicExplanation
+from tests.engine.views.states import cluster, topic_name
+
+
+def explained(timeline: Timeline, text: str) -> TopicExplanation:
+    found = topic_explanation(timeline, 0, text)
+    assert isinstance(found, TopicExplanation), found
+    return found
+
+
+def refused(timeline: Timeline, text: str) -> Rejection:
+    found = topic_explanation(timeline, 0, text)
+    assert isinstance(found, Rejection), found
+    return found
+
+
+SEVERAL = cluster(["a", "b"], {"orders": 3, "single": 1, "plain": 0, "plain-eu": 0})
+
+
+@pytest.mark.parametrize(
+    ("text", "topic", "matched"),
+    [
+        (topic_name("orders-partition-2"), topic_name("orders-partition-2"), "name"),
+        (topic_name("single"), topic_name("single-partition-0"), "topic"),
+        ("t/n/plain", topic_name("plain"), "name"),
+        ("t/n/single", topic_name("single-partition-0"), "topic"),
+        ("plain", topic_name("plain"), "local name"),
+        ("single", topic_name("single-partition-0"), "local name"),
+        ("orders-partition-1", topic_name("orders-partition-1"), "local name"),
+        ("ingle", topic_name("single-partition-0"), "part"),
+        ("  plain-eu ", topic_name("plain-eu"), "local name"),
+    ],
+)
+def test_a_name_is_understood_as_people_type_it(text: str, topic: str, matched: str) -> None:
+    found = explained(Timeline.start(SEVERAL), text)
+    assert (found.topic, found.matched) == (topic, matched)
+
+
+@pytest.mark.parametrize("text", ["orders", topic_name("orders"), "t/n/orders", "n/or", "lain"])
+def test_a_text_that_means_several_partitions_names_them(text: str) -> None:
+    found = refused(Timeline.start(SEVERAL), text)
+    assert found.error == "Ambiguous" and "persistent://t/n/" in found.message
+
+
+def test_a_name_with_a_slip_gets_the_nearest() -> None:
+    found = refused(Timeline.start(SEVERAL), "plan-eu")
+    assert found.error == "NotFound" and "did you mean" in found.message and "plain-eu" in found.message
+
+
+def test_nothing_and_nothing_to_find_are_refused() -> None:
+    assert refused(Timeline.start(SEVERAL), "  ").field == "topic"
+    assert "has no topics" in refused(Timeline.start(ClusterState()), "x").message
+
+
+def test_the_explanation_is_the_answer_on_screen_for_every_topic_of_the_scene() -> None:
+    timeline = Timeline.start(embedded_default().state)
+    for consumer in dashboard_view(timeline).consumers:
+        for row in partitions_of(timeline, 0, consumer.consumer_id):
+            found = explained(timeline, row.name)
+            assert found.active_consumer == consumer.name and found.bundle == row.bundle
+            assert found.bundle_hash == crc32_hash(row.name)
+            assert found.why is not None and found.why.rule is Rule.MODULO
+            assert found.other is not None and found.other.rule is Rule.RING
+            assert found.other.topic_hash.value == murmur3_32(row.name) == row.topic_hash
+
+
+def test_nobody_connected_is_no_reason_to_fail() -> None:
+    found = explained(Timeline.start(cluster([], {"x": 0})), "x")
+    assert found.why is None and found.active_consumer == "" and found.bundle
+
+
+def test_F03_a_topic_without_partitions_has_one_answer_for_both_values_of_the_flag() -> None:
+    found = explained(Timeline.start(SEVERAL), "plain")
+    assert found.why is not None and found.other is not None
+    assert found.why.rule is found.other.rule is Rule.RING and found.why.active == found.other.active
