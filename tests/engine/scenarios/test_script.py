@@ -1,0 +1,262 @@
+"""Demo scripts: the shipped ones hold, every promise in them can fail, and a bad script tells all that is wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.errors import InputError, Problem
+from engine.scenarios.expectations import Expectation
+from engine.scenarios.script import (
+    SHIPPED_SCRIPTS,
+    Script,
+    ScriptStep,
+    load_script,
+    parse_script,
+    run_script,
+    shipped_script,
+    start_of,
+)
+from engine.scenarios.script_model import Do, StartNew, StartScene
+from tests.engine.scenarios.recordings import RECORDINGS
+
+SMALL = "new topics 10 consumers 2\n"
+
+
+def script(text: str) -> Script:
+    found = parse_script(text, "demo.ringside")
+    assert isinstance(found, Script), found
+    return found
+
+
+def problems(text: str) -> list[tuple[int | None, str]]:
+    found = parse_script(text, "demo.ringside")
+    assert not isinstance(found, Script)
+    return [(problem.line, problem.reason) for problem in found]
+
+
+def ran(text: str) -> list[ScriptStep]:
+    return list(run_script(script(text)))
+
+
+def failures(text: str) -> list[Problem]:
+    return [failure for step in ran(text) for failure in step.failures]
+
+
+@pytest.mark.parametrize("name", SHIPPED_SCRIPTS)
+def test_a_shipped_script_holds_what_it_promises(name: str) -> None:
+    found = shipped_script(name)
+    steps = list(run_script(found))
+    assert [failure for step in steps for failure in step.failures] == []
+    assert len(steps) == len(found.lines)
+    assert sum(isinstance(line.action, Expectation) for line in found.lines) >= 15
+    assert found.title and 20 <= found.lines[-1].at_seconds <= 60
+    assert all(len(line.action.text) <= 110 for line in found.lines if hasattr(line.action, "text"))
+
+
+@pytest.mark.parametrize("name", SHIPPED_SCRIPTS)
+def test_each_number_in_a_shipped_script_can_fail(name: str) -> None:
+    """With the commands left out, the story falls apart: the expectations are about what the commands do."""
+    found = shipped_script(name)
+    silent = Script(
+        found.source, found.title, found.start, tuple(line for line in found.lines if not isinstance(line.action, Do))
+    )
+    assert sum(len(step.failures) for step in run_script(silent)) >= 5
+
+
+def test_a_run_tells_captions_times_commands_and_selections() -> None:
+    steps = ran(
+        SMALL + "say hello\nat 2.5\nadd billing-x priority 0\nselect billing-x\nview map\nselect topic-3\nsay\n"
+        "select public/default/0x0_0x40000000"
+    )
+    assert [(step.line, step.kind, step.at_seconds, step.caption) for step in steps] == [
+        (2, "say", 0.0, "hello"),
+        (4, "do", 2.5, "hello"),
+        (5, "select", 2.5, "hello"),
+        (6, "view", 2.5, "hello"),
+        (7, "select", 2.5, "hello"),
+        (8, "say", 2.5, ""),
+        (9, "select", 2.5, ""),
+    ]
+    consumer, topic, bundle = (step.selection for step in steps if step.kind == "select")
+    assert consumer is not None and (consumer.kind, consumer.consumer_id) == ("consumer", 2)
+    assert topic is not None and topic.topic == "persistent://public/default/topic-3-partition-0"
+    assert bundle is not None and (bundle.namespace, bundle.range_text) == ("public/default", "0x00000000_0x40000000")
+    assert steps[-1].timeline.cursor == 1 and steps[0].timeline.cursor == 0
+
+
+@pytest.mark.parametrize(
+    "expectation",
+    [
+        "active topic-3 billing-0",
+        "partitions billing-0 = 10",
+        "partitions billing-1 < 1",
+        "share billing-0 > 0.3",
+        "max/mean partitions = 2",
+        "max/mean ring < 1.5",
+        "max/mean rate > 1.9",
+        "moved = 0",
+        "least = 0",
+        "idle = 1",
+        "consumers != 3",
+        "bundles public/default = 4",
+        "bundle public/default/0x00000000_0x40000000",
+        "topics public/default/0x00000000_0x40000000 >= 0",
+        "rate public/default/0x00000000_0x40000000 >= 0",
+        "rule modulo",
+    ],
+)
+def test_an_expectation_that_holds_is_silent(expectation: str) -> None:
+    assert failures(f"{SMALL}expect {expectation}") == []
+
+
+@pytest.mark.parametrize(
+    ("expectation", "reason"),
+    [
+        ("active topic-3 billing-1", "billing-0 is active for persistent://public/default/topic-3-partition-0"),
+        ("active nowhere billing-1", "no topic 'nowhere'"),
+        ("active topic billing-1", "occurs in 10 names"),
+        ("partitions billing-0 = 9", "it is 10"),
+        ("partitions somebody = 9", "no consumer is named 'somebody'"),
+        ("share billing-0 > 0.9", "it is 0."),
+        ("max/mean partitions < 2", "it is 2"),
+        ("max/mean rate < 2", "it is 2"),
+        ("moved > 0", "it is 0"),
+        ("idle = 0", "it is 1"),
+        ("consumers <= 1", "it is 2"),
+        ("bundles public/default = 5", "it is 4"),
+        ("bundles no/where = 5", "no namespace 'no/where'"),
+        ("bundle public/default/0x00000000_0x20000000", "is no bundle in force"),
+        ("topics public/default/0x00000000_0x20000000 = 1", "there is no bundle"),
+        ("rule first connected", "the rule is modulo"),
+        ("notice names-collide", "the notices are none"),
+    ],
+)
+def test_an_expectation_that_does_not_hold_says_what_is_there(expectation: str, reason: str) -> None:
+    (failure,) = failures(f"{SMALL}\nexpect {expectation}")
+    assert failure.line == 3 and failure.source == "demo.ringside"
+    assert f"expected {expectation}, but" in failure.reason and reason in failure.reason
+
+
+def test_a_refusal_fails_the_run_unless_it_is_expected() -> None:
+    (failure,) = failures(SMALL + "kill nobody")
+    assert failure.line == 2 and "refused" in failure.reason
+    assert failures(SMALL + "kill nobody\nexpect refused") == []
+    assert failures(SMALL + "kill nobody\nexpect refused UnknownConsumer") == []
+    (failure,) = failures(SMALL + "kill nobody\nexpect refused ConsumerBusy")
+    assert "the refusal is UnknownConsumer" in failure.reason and failure.line == 3
+    (failure,) = failures(SMALL + "kill billing-0\nexpect refused")
+    assert "the command was carried out" in failure.reason
+    assert failures(SMALL + "undo\nexpect refused") == []
+
+
+def test_a_failure_does_not_stop_the_run() -> None:
+    steps = ran(SMALL + "expect consumers = 9\nadd another\nexpect consumers = 3")
+    assert [len(step.failures) for step in steps] == [1, 0, 0]
+
+
+def test_a_selection_that_is_not_there_fails_with_all_that_was_tried() -> None:
+    (failure,) = failures(SMALL + "select topik-33")
+    assert "no bundle and no consumer" in failure.reason and "topic" in failure.reason
+
+
+def test_every_problem_of_a_script_is_told_with_its_line() -> None:
+    text = "\n".join(
+        [
+            "# a title",
+            "scene pip39",
+            "adds x",
+            "at 5",
+            "at 4",
+            "at soon",
+            "view globe",
+            "expect moved",
+            "expect shape = 3",
+            "expect rule magic",
+            "expect moved ~ 3",
+            "expect moved = many",
+            "expect max/mean colours < 3",
+            "expect refused",
+            "select",
+            'expect active "topic',
+        ]
+    )
+    found = problems(text)
+    assert [line for line, _ in found] == [2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]
+    told = dict(found)
+    assert "scenes: pip392" in told[2] and "did you mean add?" in told[3] and "time goes back" in told[5]
+
+
+@pytest.mark.parametrize("text", ["", "# only a title", "say hello", "add x\nscene pip392"])
+def test_a_script_says_what_it_starts_from_first(text: str) -> None:
+    assert any("what to start from" in reason for _, reason in problems(text))
+
+
+def test_a_script_starts_once() -> None:
+    assert problems("scene pip392\nscene pip392") == [(2, "a script starts once")]
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("new topics", "'topics' has no value"),
+        ("new topics many", "is not understood"),
+        ("new flag maybe", "is not understood"),
+        ("new colours 3", "is not understood"),
+        ("scene", "write scene with one name"),
+        ("open a b", "write open with one path"),
+    ],
+)
+def test_a_start_that_cannot_be_read_says_how_it_is_written(line: str, reason: str) -> None:
+    ((number, told),) = problems(line)
+    assert number == 1 and reason in told
+
+
+def test_new_takes_its_numbers_in_any_order() -> None:
+    found = script("new consumers 3 flag on seed 9 topics 7 release 4.0.0 partitions 2 bundles 8")
+    assert found.start == StartNew(7, 2, 3, 9, 8, True, "4.0.0")
+    opened = start_of(found)
+    assert (len(opened.state.topics), opened.seed, opened.state.release) == (7, 9, "4.0.0")
+    assert opened.state.settings.activeConsumerFailoverConsistentHashing
+
+
+def test_a_start_that_cannot_be_made_is_an_input_error() -> None:
+    with pytest.raises(InputError, match="topics is 999999999"):
+        start_of(script("new topics 999999999"))
+    with pytest.raises(InputError, match="does not exist"):
+        start_of(script("open no/such/thing"))
+
+
+def test_open_looks_beside_the_script(tmp_path: Path) -> None:
+    (tmp_path / "stats.json.gz").write_bytes(
+        (RECORDINGS / "pip392-flag-on" / "01-partitioned-stats.json.gz").read_bytes()
+    )
+    path = tmp_path / "demo.ringside"
+    path.write_text("\ufeff# Beside\nopen stats.json.gz\nexpect rule ring\nexpect consumers = 10\n", encoding="utf-8")
+    found = load_script(path)
+    assert found.title == "Beside"
+    assert [step.failures for step in run_script(found)] == [(), ()]
+
+
+def test_files_that_cannot_be_run_are_input_errors_with_all_problems(tmp_path: Path) -> None:
+    path = tmp_path / "demo.ringside"
+    with pytest.raises(InputError, match="cannot be read"):
+        load_script(path)
+    path.write_bytes(b"scene pip392\nsay \xff")
+    with pytest.raises(InputError, match="no UTF-8"):
+        load_script(path)
+    path.write_text("scene pip392\nfly\nat x\n", encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        load_script(path)
+    assert [problem.line for problem in caught.value.problems] == [2, 3]
+
+
+def test_an_unknown_shipped_script_is_refused_with_the_names() -> None:
+    with pytest.raises(InputError, match="scripts: pip392"):
+        shipped_script("pip")
+
+
+def test_the_title_is_the_first_comment_or_the_files_name() -> None:
+    assert script("# One\n# Two\nscene pip392").title == "One"
+    assert script("scene pip392") == Script("demo.ringside", "demo", StartScene("pip392"), ())
