@@ -36,11 +36,8 @@ _CONSUMER = (
 
 
 def answer(recording: str, name: str) -> Any:
-    """One recorded answer, plain or packed."""
-    plain = RECORDINGS / recording / name
-    if plain.exists():
-        return json.loads(plain.read_bytes())
-    return json.loads(gzip.decompress(plain.with_name(f"{name}.gz").read_bytes()))
+    """One recorded answer."""
+    return json.loads(gzip.decompress((RECORDINGS / recording / f"{name}.gz").read_bytes()))
 
 
 def pip392() -> dict[str, Any]:

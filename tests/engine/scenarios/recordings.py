@@ -16,7 +16,7 @@ RECORDINGS = Path(__file__).parents[2] / "recordings"
 def opened(recording: str, step: int) -> Opened:
     """One step of a recording, with the scenario's own facts."""
     folder = RECORDINGS / recording
-    return open_snapshot(read_answers(*sorted(folder.glob(f"{step:02}-*")), folder / "scenario.json"))
+    return open_snapshot(read_answers(*sorted(folder.glob(f"{step:02}-*")), folder / "scenario.json.gz"))
 
 
 def recorded_actives(recording: str, step: int) -> dict[str, str]:
