@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Annotated, Final, Generic, TypeVar
+
+import msgspec
 
 from engine.config import BrokerSettings
 from engine.errors import Problem
@@ -21,23 +24,58 @@ class Decoded(Generic[T]):
     set_aside: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ConsumerFacts:
+Rate = Annotated[float, msgspec.Meta(ge=0)]
+_RANGE_TEXT: Final = re.compile(r"\[\s*(\d+)\s*,\s*(\d+)\s*\]")
+
+
+class ConsumerFacts(
+    msgspec.Struct,
+    frozen=True,
+    gc=False,
+    rename={
+        "name": "consumerName",
+        "connected_since": "connectedSince",
+        "client_version": "clientVersion",
+        "msg_rate_out_msgs_per_sec": "msgRateOut",
+        "msg_throughput_out_bytes_per_sec": "msgThroughputOut",
+        "unacked_messages": "unackedMessages",
+        "available_permits": "availablePermits",
+        "range_arrays": "keyHashRangeArrays",
+        "range_texts": "keyHashRanges",
+    },
+):
     """One consumer as statistics show it. Brokers expose neither its priority level nor its consumer id.
 
-    ``key_hash_ranges`` are inclusive slots (0..65535) from either spelling, empty for other types than Key_Shared.
-    ``connected_since`` is the broker's ISO text. ``available_permits`` may be negative.
+    ``connected_since`` is the broker's ISO text. ``available_permits`` may be negative. ``range_arrays`` and
+    ``range_texts`` are the two spellings of one thing, see ``key_hash_ranges``. A struct and no dataclass: there are
+    hundreds of thousands, and they are decoded straight from the answer.
     """
 
-    name: str
+    name: str = ""
     address: str = ""
     connected_since: str = ""
     client_version: str = ""
-    msg_rate_out_msgs_per_sec: float = 0.0
-    msg_throughput_out_bytes_per_sec: float = 0.0
+    msg_rate_out_msgs_per_sec: Rate = 0.0
+    msg_throughput_out_bytes_per_sec: Rate = 0.0
     unacked_messages: int = 0
     available_permits: int = 0
-    key_hash_ranges: tuple[tuple[int, int], ...] = ()
+    range_arrays: tuple[tuple[int, int], ...] = ()
+    range_texts: tuple[str, ...] = ()
+
+    @property
+    def key_hash_ranges(self) -> tuple[tuple[int, int], ...]:
+        """Inclusive slots (0..65535) from either spelling, empty for other types than Key_Shared.
+
+        >>> ConsumerFacts(range_texts=("[0, 16383]",)).key_hash_ranges
+        ((0, 16383),)
+        """
+        matches = (_RANGE_TEXT.fullmatch(text.strip()) for text in self.range_texts)
+        return self.range_arrays or tuple((int(match[1]), int(match[2])) for match in matches if match is not None)
+
+    @property
+    def unreadable_range(self) -> str | None:
+        """A text among ``range_texts`` that is no range like ``[0, 16383]``."""
+        return next((text for text in self.range_texts if not _RANGE_TEXT.fullmatch(text.strip())), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,10 +151,13 @@ _RAW_OBJECT: Final = msgspec.json.Decoder(RawObject)
 _RAW_LIST: Final = msgspec.json.Decoder(list[msgspec.Raw])
 
 
-def raw_object(data: bytes | msgspec.Raw, source: str, path: str = "$") -> tuple[RawObject, tuple[Problem, ...]]:
+def raw_object(
+    data: bytes | msgspec.Raw, source: str, path: str = "$", *, check_names: bool = True
+) -> tuple[RawObject, tuple[Problem, ...]]:
     """The members of one object, each still undecoded, and what is wrong with it as an object.
 
-    A name that stands there twice is a problem (the later one counts, as for Pulsar's own reader). O(length).
+    A name that stands there twice is a problem (the later one counts, as for Pulsar's own reader), unless
+    ``check_names`` is off. O(length).
     """
     try:
         members = _RAW_OBJECT.decode(data)
@@ -162,6 +165,8 @@ def raw_object(data: bytes | msgspec.Raw, source: str, path: str = "$") -> tuple
         return {}, (Problem(source, path, "an object { } is expected here", "look what this file really is"),)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
         return {}, (malformed(bytes(data), source, fault, path),)
+    if not check_names:
+        return members, ()
     return members, tuple(
         Problem(source, child(path, name), "stands here twice; the later one counts", "keep one of them")
         for name in duplicate_names(bytes(data), members)

@@ -1,51 +1,36 @@
 """Members of broker answers that are read, by Pulsar's exact names; all others are ignored, missing ones are tolerated.
 
-Null stands for "left out": older releases write it. A number given as text, a negative rate or a number no double can
-hold is refused here, by msgspec, with the place.
+A null stands for "left out": older releases write it, and ``without_nulls`` takes it out. A number given as text, a
+negative rate or a number no double can hold is refused here, by msgspec, with the place.
 """
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import msgspec
 
-Rate = Annotated[float, msgspec.Meta(ge=0)]
-
-
-class ConsumerWire(msgspec.Struct, gc=False):
-    consumerName: str | None = None
-    address: str | None = None
-    connectedSince: str | None = None
-    clientVersion: str | None = None
-    msgRateOut: Rate | None = None
-    msgThroughputOut: Rate | None = None
-    unackedMessages: int | None = None
-    availablePermits: int | None = None
-    keyHashRangeArrays: list[tuple[int, int]] | None = None
-    keyHashRanges: list[str] | None = None
+from engine.admin.facts import ConsumerFacts, Rate
 
 
 class SubscriptionWire(msgspec.Struct):
-    type: str | None = None
+    type: str = "None"
     activeConsumerName: str | None = None
-    consumers: list[ConsumerWire | None] | None = None
-    msgRateOut: Rate | None = None
-    msgThroughputOut: Rate | None = None
-    msgBacklog: int | None = None
-    unackedMessages: int | None = None
+    consumers: tuple[ConsumerFacts, ...] = ()
+    msgRateOut: Rate = 0.0
+    msgThroughputOut: Rate = 0.0
+    msgBacklog: int = 0
+    unackedMessages: int = 0
 
 
 class TopicWire(msgspec.Struct):
-    msgRateIn: Rate | None = None
-    msgRateOut: Rate | None = None
-    msgThroughputIn: Rate | None = None
-    msgThroughputOut: Rate | None = None
-    storageSize: int | None = None
-    backlogSize: int | None = None
+    msgRateIn: Rate = 0.0
+    msgRateOut: Rate = 0.0
+    msgThroughputIn: Rate = 0.0
+    msgThroughputOut: Rate = 0.0
+    storageSize: int = 0
+    backlogSize: int = 0
     producerCount: int | None = None
-    publishers: list[msgspec.Raw] | None = None
-    subscriptions: dict[str, SubscriptionWire | None] | None = None
+    publishers: tuple[msgspec.Raw, ...] = ()
+    subscriptions: dict[str, SubscriptionWire] = {}
 
 
 class BundlesWire(msgspec.Struct):
