@@ -18,7 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final
 
-DEADLINE_S: Final = 60.0  # for a marker to appear or the process to end; a machine under load is slow, not wrong
+DEADLINE_S: Final = 20.0  # for a marker to appear or the process to end; a machine under load is slow, not wrong
 ALTERNATE_SCREEN: Final = "\x1b[?1049h"
 MAIN_SCREEN: Final = "\x1b[?1049l"
 SHOW_CURSOR: Final = "\x1b[?25h"
@@ -35,8 +35,8 @@ class Terminal:
         *,
         env: Mapping[str, str],
         cwd: Path,
-        rows: int = 24,
-        columns: int = 80,
+        rows: int = 40,
+        columns: int = 200,
         program: Sequence[str] = (sys.executable, "-m", "tui"),
     ) -> None:
         self.drawn = ""

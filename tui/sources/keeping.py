@@ -29,7 +29,9 @@ class Keeping:
         if self._journal is None and not timeline.log:
             return ""
         self.trouble = self._open(timeline) if self._journal is None else str(self._journal.save(timeline) or "")
-        return f"not saved: {self.trouble}" if self.trouble else f"saved in {self._path}"
+        if self.trouble:
+            return f"not saved: {self.trouble}"
+        return f"saved in {self._path.name}" if self._path else "saved"
 
     def close(self) -> str:
         """Try once more to save what is missing, close the file, and return what is still wrong, "" for nothing."""

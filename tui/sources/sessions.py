@@ -12,8 +12,8 @@ from typing import Final
 from platformdirs import user_state_path
 
 KEPT: Final = 20
-SUFFIX: Final = ".ringside"
-_NAME: Final = re.compile(r"\d{8}T\d{6}-(?P<pid>\d+)\.ringside")
+SUFFIX: Final = ".journal"
+_NAME: Final = re.compile(r"\d{8}T\d{6}-(?P<pid>\d+)\.journal")
 
 
 def session_folder() -> Path:
@@ -25,7 +25,7 @@ def session_name(now: datetime, pid: int) -> str:
     """A file name that sorts by time and belongs to one process.
 
     >>> session_name(datetime(2026, 7, 1, 9, 30), 41)
-    '20260701T093000-41.ringside'
+    '20260701T093000-41.journal'
     """
     return f"{now:%Y%m%dT%H%M%S}-{pid}{SUFFIX}"
 

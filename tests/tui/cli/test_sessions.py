@@ -35,7 +35,7 @@ def test_a_journal_of_a_running_process_is_never_removed(tmp_path: Path) -> None
 
 
 def test_files_that_are_no_session_journals_are_left_alone(tmp_path: Path) -> None:
-    mine = tmp_path / "notes.ringside"
+    mine = tmp_path / "notes.journal"
     mine.touch()
     journals(tmp_path, 2)
     sessions.prune(tmp_path, 0)

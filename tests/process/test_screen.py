@@ -1,0 +1,133 @@
+"""The real dashboard in a pseudo terminal: how it opens, and every way it can end."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from engine.cluster.journal import recover
+from tests.process.terminal import ALTERNATE_SCREEN, MAIN_SCREEN, MOUSE_OFF, SHOW_CURSOR, Terminal
+
+pytestmark = pytest.mark.xdist_group("process")
+
+SHOWN = "billing-9"  # the last consumer of the embedded cluster: the table is drawn
+FAULTY = """
+import sys, tui.app
+def fail(self): raise RuntimeError("provoked")
+tui.app.RingsideApp.action_help = fail
+from tui.cli.main import main
+sys.exit(main())
+"""
+
+
+def restored(terminal: Terminal) -> bool:
+    """Whether the alternate screen was left last, with the cursor shown and the mouse free."""
+    left = terminal.drawn.rfind(MAIN_SCREEN)
+    return (
+        0 <= terminal.drawn.rfind(ALTERNATE_SCREEN) < left
+        and terminal.drawn.rfind(SHOW_CURSOR) > left
+        and terminal.drawn.rfind(MOUSE_OFF) > 0
+    )
+
+
+@pytest.mark.parametrize("keys", ["q", "\x03"], ids=["q", "ctrl+c"])
+def test_a_key_closes_the_screen_with_0(env: dict[str, str], tmp_path: Path, keys: str) -> None:
+    with Terminal(["--no-animation"], env=env, cwd=tmp_path) as terminal:
+        terminal.wait_for(SHOWN)
+        terminal.send(keys)
+        assert terminal.wait() == 0
+        assert restored(terminal)
+
+
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130)],
+    ids=["SIGTERM", "SIGHUP", "SIGINT"],
+)
+def test_a_signal_restores_the_terminal_and_gives_its_code(
+    env: dict[str, str], tmp_path: Path, sessions: Path, number: int, code: int
+) -> None:
+    with Terminal(["--no-animation"], env=env, cwd=tmp_path) as terminal:
+        seen = terminal.wait_for(SHOWN)
+        terminal.send("c")
+        terminal.wait_for("saved in", after=seen)
+        terminal.signal(number)
+        assert terminal.wait() == code
+        assert restored(terminal)
+    (journal,) = sessions.iterdir()
+    timeline, problems = recover(journal)
+    assert (timeline.length, problems) == (1, ())
+
+
+def test_a_window_that_is_closed_ends_the_process(env: dict[str, str], tmp_path: Path) -> None:
+    with Terminal(["--no-animation"], env=env, cwd=tmp_path) as terminal:
+        terminal.wait_for(SHOWN)
+        terminal.hang_up()
+        assert terminal.wait() == 129
+
+
+def test_a_killed_process_loses_nothing_that_was_shown_as_saved(
+    env: dict[str, str], tmp_path: Path, sessions: Path
+) -> None:
+    with Terminal(["--no-animation"], env=env, cwd=tmp_path) as terminal:
+        seen = terminal.wait_for(SHOWN)
+        terminal.send("c")
+        terminal.wait_for("saved in", after=seen)
+        terminal.signal(signal.SIGKILL)
+        assert terminal.wait() == -signal.SIGKILL
+    (journal,) = sessions.iterdir()
+    assert recover(journal)[0].state.settings.activeConsumerFailoverConsistentHashing is True
+
+
+def test_a_session_in_which_nothing_was_done_leaves_no_file(
+    env: dict[str, str], tmp_path: Path, sessions: Path
+) -> None:
+    with Terminal(["--no-animation"], env=env, cwd=tmp_path) as terminal:
+        terminal.wait_for(SHOWN)
+        terminal.send("q")
+        assert terminal.wait() == 0
+    assert not sessions.exists() or list(sessions.iterdir()) == []
+
+
+def test_a_journal_that_cannot_be_written_is_told_and_ends_nothing(env: dict[str, str], tmp_path: Path) -> None:
+    env["XDG_STATE_HOME"] = "/dev/null/nowhere"
+    with Terminal(["--no-animation"], env=env, cwd=tmp_path) as terminal:
+        seen = terminal.wait_for(SHOWN)
+        terminal.send("c")
+        terminal.wait_for("not saved", after=seen)
+        terminal.send("q")
+        assert terminal.wait() == 0
+        after = terminal.text[terminal.text.rfind("ringside: ") :]
+        assert "the steps of this session are not all saved: /dev/null" in after
+
+
+def test_a_terminal_resized_at_every_key_goes_on(env: dict[str, str], tmp_path: Path) -> None:
+    sizes = [(24, 80), (5, 20), (60, 200), (1, 1), (40, 120), (24, 80)]
+    with Terminal(["--no-animation"], env=env, cwd=tmp_path) as terminal:
+        seen = terminal.wait_for(SHOWN)
+        for (rows, columns), keys in zip(sizes, ["c", "\x1b[B", "v", "u", "c", "\x1b[A"], strict=True):
+            terminal.resize(rows, columns)
+            terminal.send(keys)
+        terminal.wait_for(SHOWN, after=seen)
+        terminal.send("q")
+        assert terminal.wait() == 0
+
+
+def test_a_fault_inside_the_screen_is_one_sentence_and_1(env: dict[str, str], tmp_path: Path) -> None:
+    with Terminal(["--no-animation"], env=env, cwd=tmp_path, program=(sys.executable, "-c", FAULTY)) as terminal:
+        terminal.wait_for(SHOWN)
+        terminal.send("?")
+        assert terminal.wait() == 1
+        assert restored(terminal)
+        assert "ringside: the screen stopped: RuntimeError: provoked" in terminal.text
+        assert "Traceback" not in terminal.text
+
+
+def test_a_dumb_terminal_is_refused_with_2_and_a_way_out(env: dict[str, str], tmp_path: Path) -> None:
+    with Terminal(["--no-animation"], env=env | {"TERM": "dumb"}, cwd=tmp_path) as terminal:
+        assert terminal.wait() == 2
+        assert "--once" in terminal.text
+        assert ALTERNATE_SCREEN not in terminal.drawn
