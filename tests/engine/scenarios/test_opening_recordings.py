@@ -1,0 +1,84 @@
+"""Every step of every recording of a broker, of ten releases, opens as a valid state that names the same consumers."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from engine.admin import read_answers
+from engine.cluster.facts import active_consumers
+from engine.cluster.invariants import faults
+from engine.cluster.timeline import Timeline
+from engine.errors import InputError
+from engine.scenarios.opening import Opened, open_snapshot
+from engine.views.dashboard import dashboard_view
+from tests.engine.scenarios.recordings import RECORDINGS
+
+RECORDED = sorted(path for path in RECORDINGS.iterdir() if (path / "scenario.json.gz").exists())
+PARTITIONED = [path for path in RECORDED if re.search(r"(^|-)a-(failover|namesakes|priority|textorder)-", path.name)]
+
+
+def steps(folder: Path) -> dict[str, list[Path]]:
+    found: dict[str, list[Path]] = {}
+    for path in sorted(folder.glob("*.json.gz")):
+        if step := re.match(r"\d+", path.name):
+            found.setdefault(step[0], []).append(path)
+    return found
+
+
+def opened(folder: Path, files: list[Path]) -> Opened | None:
+    """One step together with the scenario that names its answers; None where it tells no topic."""
+    named = {
+        path.name.removesuffix(".gz"): gzip.decompress(path.read_bytes())
+        for path in [*files, folder / "scenario.json.gz"]
+    }
+    whole = b",".join(json.dumps(name).encode() + b":" + text for name, text in named.items() if text.strip())
+    try:
+        return open_snapshot(read_answers(b"{" + whole + b"}"))
+    except InputError:
+        return None
+
+
+def recorded_actives(files: list[Path]) -> dict[tuple[str, str], str]:
+    """(Partition, subscription) -> active consumer, from partitioned-stats, read with nothing of this project."""
+    found = {}
+    for path in files:
+        if path.name.endswith("-partitioned-stats.json.gz"):
+            for name, partition in json.loads(gzip.decompress(path.read_bytes()))["partitions"].items():
+                for subscription, told in partition["subscriptions"].items():
+                    if told["type"] == "Failover" and "activeConsumerName" in told:
+                        found[name, subscription] = told["activeConsumerName"]
+    return found
+
+
+@pytest.mark.parametrize("folder", RECORDED, ids=lambda path: path.name)
+def test_every_step_opens_as_a_valid_state_and_has_a_screen(folder: Path) -> None:
+    for files in steps(folder).values():
+        found = opened(folder, files)
+        if found is None:
+            continue
+        assert not faults(found.state)
+        view = dashboard_view(Timeline.start(found.state), notes=found.notes)
+        assert view.foot.partitions == len(view.ring.topic_names)
+        told = [note.code for note in found.notes]
+        assert not {"differs-from-record", "record-unexplained"} & set(told), [note.text for note in found.notes]
+
+
+@pytest.mark.parametrize("folder", PARTITIONED, ids=lambda path: path.name)
+def test_recorded_active_consumers_are_found_again(folder: Path) -> None:
+    found_again = 0
+    for files in steps(folder).values():
+        recorded = recorded_actives(files)
+        found = opened(folder, files) if recorded else None
+        if found is None:
+            continue
+        for subscription in found.state.subscriptions:
+            for name, active in active_consumers(found.state, subscription).items():
+                if (name, subscription.name) in recorded:
+                    assert active is not None and active.name == recorded[name, subscription.name]
+                    found_again += 1
+    assert found_again > 0
