@@ -238,8 +238,13 @@ def active_ids(state: ClusterState, key: str) -> dict[str, int | None]:
 class ClusterMachine(RuleBasedStateMachine):
     """Commands, undo, redo and branches in any order; ``models`` holds the naive model after each step by number."""
 
-    @initialize(setup=st.lists(st.sampled_from(TOPICS[:2]), max_size=2, unique=True), flag=st.booleans())
-    def open(self, setup: list[str], flag: bool) -> None:
+    @initialize(
+        setup=st.lists(st.sampled_from(TOPICS[:2]), max_size=2, unique=True),
+        flag=st.booleans(),
+        limits=st.sampled_from([("0", "0"), ("0", "0"), ("3", "0"), ("0", "3"), ("0", "4")]),
+        stray=st.booleans(),
+    )
+    def open(self, setup: list[str], flag: bool, limits: tuple[str, str], stray: bool) -> None:
         self.timeline = Timeline.start(opening(), seed=11)
         self.models: dict[int, Model] = {0: new_model()}
         if flag:
@@ -248,6 +253,10 @@ class ClusterMachine(RuleBasedStateMachine):
             self.submit(AddTopic(topic, 5))
         for key, name in (("left", "c-1"), ("left", "c-11"), ("right", "c-1")):
             self.submit(AddConsumer(key, name))
+        for name, limit in zip(LIMITS, limits, strict=True):
+            self.submit(SetSetting(name, limit))
+        if stray:
+            self.submit(AddTopic(TOPICS[2]))
 
     def connected(self, key: str, place: int) -> int:
         """The id of a connected consumer, one that nobody has when there is none there."""
@@ -306,7 +315,7 @@ class ClusterMachine(RuleBasedStateMachine):
     def release(self, version: str) -> None:
         self.submit(SetRelease(version))
 
-    @rule(topic=st.sampled_from(TOPICS), partitions=st.integers(0, 6))
+    @rule(topic=st.sampled_from(TOPICS), partitions=st.sampled_from([0, 0, 2, 5]))
     def add_topic(self, topic: str, partitions: int) -> None:
         self.submit(AddTopic(topic, partitions))
 
