@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from engine.failover.ring import POINTS_PER_CONSUMER
-from engine.views.model import Notice, RuleInForce
+from engine.views.model import Notice
 from engine.views.slice import Slice
 
 NAMES_COLLIDE: Final = "names-collide"
@@ -44,7 +44,7 @@ def _duplicates(now: Slice) -> Notice | None:
     if not doubled:
         return None
     some = _listed([f"{name!r} ({names.count(name)} consumers)" for name in doubled])
-    if now.rule is RuleInForce.MODULO:
+    if not now.ring_decides:
         return Notice(DUPLICATE_NAMES, f"one name for several consumers: {some}; statistics cannot tell them apart")
     return Notice(
         DUPLICATE_NAMES,
@@ -68,7 +68,7 @@ def _collisions(now: Slice) -> Notice | None:
         f" and {shares[place[name]]:.1%} of the ring (points lost to {_listed(winners, 2)})"
         for name, winners in sorted(losers.items(), key=lambda pair: counts[place[pair[0]]])
     ]
-    effect = "" if now.rule in (RuleInForce.RING, RuleInForce.MIXED) else "; it counts once the ring decides"
+    effect = "" if now.ring_decides else "; it counts once the ring decides"
     return Notice(NAMES_COLLIDE, f"names collide on the ring, an even share is {even:.1%}: {_listed(told)}{effect}")
 
 
@@ -106,7 +106,7 @@ def _flag_ignored(now: Slice) -> Notice | None:
 
 def _standbys(now: Slice) -> Notice | None:
     waiting = now.order[now.cohort_size :]
-    if not waiting or now.rule is RuleInForce.FIRST_CONNECTED:
+    if not waiting or not now.levels_count:
         return None
     level = now.order[0].priority_level
     noun = "consumer stands" if len(waiting) == 1 else "consumers stand"

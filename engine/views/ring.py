@@ -22,7 +22,6 @@ def ring_view(before: Slice | None, now: Slice, changes: Changes, rows: Sequence
     """The ring of the cohort; without consumers it has no points and every topic has nobody. O(p log p + t)."""
     ring = now.ring
     none = np.zeros(0, dtype=np.int64)
-    lit = now.rule in (RuleInForce.RING, RuleInForce.MIXED)
     return RingView(
         space_size=HASH_SPACE_SIZE,
         points=ring.points if ring else none,
@@ -32,7 +31,7 @@ def ring_view(before: Slice | None, now: Slice, changes: Changes, rows: Sequence
         topic_hashes=now.topics.hashes,
         topic_owners=now.owners.active,
         topic_moved=changes.moved,
-        lit=lit,
+        lit=now.ring_decides,
         centre=centre_lines(now, rows),
     )
 

@@ -86,6 +86,16 @@ class Slice:
             return RuleInForce.MIXED
         return _RULES[next(iter(self.owners.rules))]
 
+    @property
+    def ring_decides(self) -> bool:
+        """Whether the ring names the active consumer of any partition shown."""
+        return bool(self.owners.order) and Rule.RING in self.owners.rules
+
+    @property
+    def levels_count(self) -> bool:
+        """Whether priority levels decide for all partitions; before 3.0 they do not for topics without partitions."""
+        return Rule.FIRST_CONNECTED not in self.owners.rules
+
     def active_ids(self) -> NDArray[np.int64]:
         """The active consumer's id of each partition, -1 for nobody."""
         ids = np.array([consumer.consumer_id for consumer in self.owners.order] + [-1], dtype=np.int64)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from engine.cluster.facts import NO_STATISTICS
 from engine.views.changes import Changes
-from engine.views.model import ConsumerRow, PartitionRow, RuleInForce, TableFoot
+from engine.views.model import ConsumerRow, PartitionRow, TableFoot
 from engine.views.slice import Slice
 
 NOBODY_COLOUR = 0
@@ -39,8 +39,6 @@ def consumer_rows(now: Slice, changes: Changes, colours: Mapping[int, int]) -> t
     ring = now.ring
     shares = ring.shares() if ring else ()
     points = ring.point_counts() if ring else ()
-    # Before 3.0 a topic without partitions knows no priority levels, so nobody stands by.
-    all_take_part = now.rule is RuleInForce.FIRST_CONNECTED
     rows = []
     for at, (consumer, active, rate) in enumerate(zip(order, counts.tolist(), rates.tolist(), strict=True)):
         leading = at < now.cohort_size
@@ -51,7 +49,7 @@ def consumer_rows(now: Slice, changes: Changes, colours: Mapping[int, int]) -> t
                 name=consumer.name,
                 tag=letter_tag(colour),
                 priority_level=consumer.priority_level,
-                standby=not leading and not all_take_part,
+                standby=not leading and now.levels_count,
                 active_partitions=active,
                 ring_share=shares[at] if leading else 0.0,
                 rate_share=rate / total if total > 0 else 0.0,

@@ -168,6 +168,17 @@ def test_standbys_have_no_points_and_do_not_count_as_idle() -> None:
     assert view.ring.centre[0] == "1 of 3 consumers"
 
 
+def test_before_3_0_nobody_stands_by_for_topics_without_partitions_and_the_ring_decides_nothing() -> None:
+    state = cluster(["late", "a"], {"x": 4, "y": 0}, levels=[3, 0], release="2.11.0")
+    view = dashboard_view(Timeline.start(state))
+    assert view.status.rule is RuleInForce.MIXED and not view.ring.lit
+    assert [(row.name, row.standby, row.active_partitions) for row in view.consumers] == [
+        ("a", False, 4),
+        ("late", False, 1),
+    ]
+    assert "standby" not in [notice.code for notice in view.notices]
+
+
 def test_unevenness_is_the_largest_over_the_mean() -> None:
     assert max_over_mean([3, 1, 2]) == 1.5 and max_over_mean([0, 0]) == 0 == max_over_mean([])
 
