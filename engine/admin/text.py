@@ -201,11 +201,10 @@ def duplicate_names(data: bytes, members: RawObject) -> tuple[str, ...]:
         assert colon is not None
         at = colon.end()
         kept = bytes(members[name])
+        end = at + len(kept)
         # A number can be the beginning of another number, so what follows has to end the value too.
-        if data.startswith(kept, at) and data[at + len(kept) : at + len(kept) + 1] in b",} \t\r\n":
-            at += len(kept)
-        else:
-            at = _skip_value(data, at)
+        same = data.startswith(kept, at) and data[end : end + 1] in b",} \t\r\n"
+        at = end if same else _skip_value(data, at)
 
 
 def _skip_value(data: bytes, at: int) -> int:

@@ -6,6 +6,7 @@ Each topic is decoded on its own from its raw bytes, so a bad one costs only its
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -48,8 +49,8 @@ def decode_partitioned_stats(
     """``GET …/{topic}/partitioned-stats``: the partitions by full name; the aggregate is not used.
 
     The aggregate attaches names to other consumers' numbers and loses the active consumer (``TopicStatsImpl.add``),
-    so an answer without partitions (``perPartition=false``) gives none, and says so. ``whole`` False spares the search for
-    members of the aggregate that stand there twice. O(length).
+    so an answer without partitions (``perPartition=false``) gives none, and says so. ``whole`` False spares the search
+    for members of the aggregate that stand there twice. O(length).
     """
     data, told = plain_json(data, source)
     members, problems = raw_object(data, source, path, check_names=whole)
@@ -73,7 +74,7 @@ def decode_named_stats(
     if problems and not members:
         salvaged = _decode_all(salvage_topics(data), source, path, kind)
         return Decoded(salvaged.good, problems + salvaged.problems, salvaged.set_aside)
-    decoded = _decode_all([(name, bytes(raw)) for name, raw in members.items()], source, path, kind)
+    decoded = _decode_all(list(members.items()), source, path, kind, whole=len(data) <= WHOLE_CHECK_BYTES)
     return Decoded(decoded.good, problems + decoded.problems, decoded.set_aside)
 
 
@@ -86,7 +87,7 @@ def decode_broker_stats_topics(data: bytes, source: str = "") -> Decoded[BrokerS
     data, told = plain_json(data, source)
     namespaces, problems = raw_object(data, source)
     out: list[Problem] = [*told, *problems]
-    found: list[tuple[str, bytes, Place, str]] = []
+    found: list[tuple[str, bytes | msgspec.Raw, Place, str]] = []
     if problems and not namespaces:
         salvaged, broken = salvage_broker_stats(data)
         found = [(name, raw, Place(namespace, bundle), "$") for namespace, bundle, name, raw in salvaged]
@@ -109,17 +110,22 @@ def decode_broker_stats_topics(data: bytes, source: str = "") -> Decoded[BrokerS
                     topics, more = raw_object(lists[domain], source, path)
                     out += more
                     place = Place(namespace, bundle)
-                    found += [(name, bytes(raw), place, path) for name, raw in topics.items()]
+                    found += [(name, raw, place, path) for name, raw in topics.items()]
     return _broker_stats(found, source, out, len(broken), whole=len(data) <= WHOLE_CHECK_BYTES)
 
 
 def _broker_stats(
-    found: list[tuple[str, bytes, Place, str]], source: str, problems: list[Problem], broken: int, *, whole: bool
+    found: list[tuple[str, bytes | msgspec.Raw, Place, str]],
+    source: str,
+    problems: list[Problem],
+    broken: int,
+    *,
+    whole: bool,
 ) -> Decoded[BrokerStats]:
     topics: dict[str, TopicFacts] = {}
     places: dict[str, Place] = {}
     for name, raw, place, path in found:
-        facts, more = _one_topic(raw, name, source, path, BROKER_STATS, whole=whole)
+        facts, more = _one_topic(bytes(raw), name, source, path, BROKER_STATS, whole=whole)
         problems += more
         if facts is None:
             broken += 1
@@ -131,12 +137,14 @@ def _broker_stats(
     return Decoded(BrokerStats(topics, places), tuple(problems), broken)
 
 
-def _decode_all(found: list[tuple[str, bytes]], source: str, path: str, kind: str) -> Decoded[dict[str, TopicFacts]]:
+def _decode_all(
+    found: Sequence[tuple[str, bytes | msgspec.Raw]], source: str, path: str, kind: str, *, whole: bool = True
+) -> Decoded[dict[str, TopicFacts]]:
     good: dict[str, TopicFacts] = {}
     problems: list[Problem] = []
     aside = 0
-    whole = sum(len(raw) for _, raw in found) <= WHOLE_CHECK_BYTES
-    for name, raw in found:
+    for name, undecoded in found:
+        raw = bytes(undecoded)  # copied one by one: all at once would double the memory
         if kind != PARTITIONED_STATS and _is_partitioned(raw):
             inner = decode_partitioned_stats(raw, source, child(path, name), whole=whole)
             good.update(inner.good)
