@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from importlib import import_module
+from typing import Any, Final
 
 import click
 from click.shell_completion import CompletionItem
@@ -12,6 +13,22 @@ from tui.sources.nearby import missing
 
 OPEN: Final = "open"
 _OWN_OPTIONS: Final = frozenset({"--help", "-h", "--version"})
+
+
+class DeferredCommand(click.Command):
+    """A command whose module is loaded when it is run or completed, not when help lists it."""
+
+    def __init__(self, name: str, module: str, attribute: str, *, short_help: str) -> None:
+        super().__init__(name, short_help=short_help)
+        self._module = module
+        self._attribute = attribute
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """The context of the real command, which is invoked from there on."""
+        real: click.Command = getattr(import_module(self._module), self._attribute)
+        return real.make_context(info_name, args, parent, **extra)
 
 
 class RingsideGroup(click.Group):

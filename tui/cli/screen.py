@@ -35,6 +35,7 @@ def open_screen(session: Session, output: Output, keeping: Keeping | None) -> in
             mono=output.mono or bool(os.environ.get("NO_COLOR")),
             ascii_only=output.ascii_only or not speaks_unicode(),
             journal=keeping,
+            script=session.script,
         )
         return run_screen(app)
     finally:

@@ -16,6 +16,7 @@ from engine.cluster.timeline_commands import TimelineCommand
 from engine.config import behaviour_of
 from engine.errors import InputError, Problem, Rejection
 from engine.scenarios.opening import FLAG_INFERRED, RELEASE_ASSUMED, Opened
+from engine.scenarios.script_model import Script
 from engine.views.dashboard import dashboard_view
 from engine.views.model import DashboardView, Notice
 from tui.cli.options import FLAG, WhatIf
@@ -25,7 +26,8 @@ from tui.cli.options import FLAG, WhatIf
 class Session:
     """What is shown: a timeline, the place of the shown subscription, and what opening the state brought to light.
 
-    ``journal`` is open where the session goes on with an earlier one, kept in ``journal_path``.
+    ``journal`` is open where the session goes on with an earlier one, kept in ``journal_path``;
+    ``script`` is what the screen plays.
     """
 
     timeline: Timeline
@@ -34,6 +36,7 @@ class Session:
     notes: tuple[Notice, ...] = ()
     journal: Journal | None = None
     journal_path: Path | None = None
+    script: Script | None = None
 
     @property
     def view(self) -> DashboardView:

@@ -11,17 +11,20 @@ STANDARD_INPUT: Final = "-"
 _CUTOFF: Final = 0.8
 
 
-def missing(path: str, commands: Iterable[str] = ()) -> str | None:
-    """Why ``path`` cannot be opened, as a sentence with the nearest names; None when something is there."""
+def missing(path: str, names: Iterable[str] = (), kind: str = "command") -> str | None:
+    """Why ``path`` cannot be opened, as a sentence with the nearest names; None when something is there.
+
+    ``names`` are those of another ``kind`` that could have been meant.
+    """
     try:
         if path == STANDARD_INPUT or Path(path).exists():
             return None
     except (OSError, ValueError):
         return None  # there is something wrong with it, and reading it will tell what
-    words = list(commands)
+    words = list(names)
     near = difflib.get_close_matches(path, list(dict.fromkeys([*words, *_neighbours(path)])), n=3, cutoff=_CUTOFF)
     meant = f"; did you mean {' or '.join(near)}?" if near else ""
-    return f"{path}: no such file{',' if words else ' or'} folder{' or command' if words else ''}{meant}"
+    return f"{path}: no such file{',' if words else ' or'} folder{f' or {kind}' if words else ''}{meant}"
 
 
 def _neighbours(path: str) -> Iterator[str]:

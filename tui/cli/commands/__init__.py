@@ -6,8 +6,9 @@ import click
 
 import engine
 from tui.cli.commands.ask import explain, split
+from tui.cli.commands.demo import demo
 from tui.cli.commands.show import new, open_command, replay
-from tui.cli.group import RingsideGroup
+from tui.cli.group import DeferredCommand, RingsideGroup
 
 _EPILOG = """\b
 With nothing, an embedded cluster is opened. A FILE or FOLDER holds answers of a broker (pulsar-admin topics
@@ -29,5 +30,8 @@ def ringside() -> None:
     """See, predict and explain who consumes what in Apache Pulsar."""
 
 
-for command in (open_command, new, replay, explain, split):
+_VERIFY = DeferredCommand(
+    "verify", "tui.cli.verify", "verify_command", short_help="Compare the model with answers of real brokers."
+)
+for command in (open_command, new, demo, replay, explain, split, _VERIFY):
     ringside.add_command(command)

@@ -1,0 +1,89 @@
+"""``demo``: play a script on the screen, or run it without one and check what it expects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import click
+
+from tui.cli.exits import FAILED, FINE
+from tui.cli.options import JournalChoice, Output, journal_options, output_options
+from tui.cli.output import say_problems, speaks_unicode, write_out
+from tui.cli.showing import print_session, show_session
+
+if TYPE_CHECKING:
+    from engine.scenarios.script import Script, ScriptStep
+    from tui.cli.session import Session
+
+
+@click.command(short_help="Play a demo script, or list those that are shipped.")
+@click.argument("script", required=False, metavar="[FILE | NAME]")
+@click.option("--headless", is_flag=True, help="Run it without a screen; a failed expectation gives exit code 1.")
+@output_options
+@journal_options
+def demo(script: str | None, headless: bool, output: Output, journal: JournalChoice) -> int:
+    """Play a demo script: one that is shipped, by its NAME, or a FILE. Without either, list those that are shipped.
+
+    With --once or --json the script is run, and what the screen would then tell is printed.
+    """
+    if script is None:
+        write_out("\n".join(_shipped()))
+        return FINE
+    if not headless and output.on_screen:
+        return show_session(lambda: _staged(_found(script)), output, journal)
+    return _run(_found(script), output)
+
+
+def _shipped() -> Iterable[str]:
+    from engine.scenarios.script import SHIPPED_SCRIPTS, shipped_script
+
+    width = max(len(name) for name in SHIPPED_SCRIPTS)
+    for name in SHIPPED_SCRIPTS:
+        yield f"{name:<{width}}  {shipped_script(name).title}"
+
+
+def _found(script: str) -> Script:
+    """The script of that name, or in that file. Raises ``InputError`` with what may have been meant."""
+    from engine.errors import InputError
+    from engine.scenarios.script import SHIPPED_SCRIPTS, load_script, shipped_script
+    from tui.sources.nearby import missing
+
+    if script in SHIPPED_SCRIPTS:
+        return shipped_script(script)
+    reason = missing(script, SHIPPED_SCRIPTS, "shipped script")
+    if reason is not None:
+        raise InputError(reason)
+    return load_script(script)
+
+
+def _staged(script: Script) -> Session:
+    """The session a script starts from, for the screen to play it in."""
+    from engine.cluster.timeline import Timeline
+    from engine.scenarios.script import start_of
+    from tui.cli.session import Session
+
+    opened = start_of(script)
+    timeline = Timeline.start(opened.state, opened.seed, opened.source)
+    return Session(timeline, 0, opened.problems, opened.notes, script=script)
+
+
+def _run(script: Script, output: Output) -> int:
+    """Run a script to its end, print what was asked for, and say what failed."""
+    from dataclasses import replace
+
+    from engine.scenarios.script import run_script
+
+    steps: list[ScriptStep] = list(run_script(script))
+    failures = tuple(problem for step in steps for problem in step.failures)
+    if output.on_screen:
+        from tui.cli.plain import plain
+        from tui.cli.printers.script import script_lines
+
+        page = "\n".join(script_lines(steps))
+        write_out(plain(page, ascii_only=output.ascii_only or not speaks_unicode()))
+    else:
+        session = _staged(script)
+        print_session(replace(session, timeline=steps[-1].timeline) if steps else session, output)
+    say_problems(failures)
+    return FAILED if failures else FINE
