@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -100,7 +101,8 @@ class Journal:
         failure = journal._append(header_line(timeline), sync=True) or journal.save(timeline)
         if failure is not None:
             journal.close()
-            where.unlink(missing_ok=True)
+            with suppress(OSError):
+                where.unlink()
             return JournalFailure(str(path), "create", failure.reason, failure.error_number)
         disk.sync_directory(where.parent)
         return journal
@@ -121,7 +123,7 @@ class Journal:
                 advice = "another process writes this journal; close that one, or replay the file without going on"
                 disk.close(descriptor)
                 return JournalFailure(str(path), "resume", advice, errno.EWOULDBLOCK)
-            data = _read(where)
+            data = _read(where, descriptor)
             found = read_lines(data, str(path))
         except InputError:
             disk.close(descriptor)
@@ -200,16 +202,21 @@ def _place_of(timeline: Timeline) -> tuple[int, int]:
     return (timeline.steps[-1].number if timeline.steps else 0, timeline.cursor)
 
 
-def _read(path: Path) -> bytes:
+def _read(path: Path, descriptor: int | None = None) -> bytes:
+    """The bytes of a file, by its open descriptor where there is one: that is the file the lock holds."""
     try:
-        about = path.stat()
+        # Looked at before it is opened, because opening a pipe would wait for a writer.
+        about = path.stat() if descriptor is None else os.fstat(descriptor)
         if not stat.S_ISREG(about.st_mode):
             raise InputError(f"{path} is no file")
         if about.st_size > JOURNAL_LIMIT_BYTES:
             raise InputError(
                 f"{path} has {about.st_size} bytes; a journal of more than {JOURNAL_LIMIT_BYTES} is not read"
             )
-        return path.read_bytes()
+        if descriptor is None:
+            return path.read_bytes()
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            return file.read()
     except OSError as error:
         raise InputError(f"{path} cannot be read: {_sentence(error)}") from error
 
@@ -237,7 +244,8 @@ def _new_torn_file(path: Path, rest: bytes, disk: Disk) -> Path:
             disk.write_all(descriptor, rest)
             disk.sync(descriptor)
         except OSError:
-            kept.unlink(missing_ok=True)
+            with suppress(OSError):
+                kept.unlink()
             raise
         finally:
             disk.close(descriptor)
