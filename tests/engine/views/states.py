@@ -59,7 +59,10 @@ def submitted(timeline: Timeline, *commands: Command) -> Timeline:
 
 
 names = st.lists(st.sampled_from(["a", "b", "c", "c-1", "c-11", "c-19", "", "ä", "z" * 40]), max_size=7)
-topics = st.dictionaries(st.sampled_from(["x", "y", "z", "x-partition-3", "é"]), st.integers(0, 5), max_size=4)
+# No cluster has a topic that is named like a partition of another one.
+topics = st.dictionaries(st.sampled_from(["x", "y", "z", "x-partition-3", "é"]), st.integers(0, 5), max_size=4).filter(
+    lambda found: "x-partition-3" not in found or found.get("x", 0) <= 3
+)
 releases = st.sampled_from(["2.11.0", "3.2.0", "4.0.0", "4.2.4"])
 clusters = st.builds(
     lambda names, topics, flag, release, levels: cluster(
