@@ -103,8 +103,11 @@ class _Collector:
             self.problems += more
             return [(recognise(name, bytes(raw)), name, bytes(raw)) for name, raw in members.items()]
         if kind is AnswerKind.NO_JSON and data.lstrip()[:1] not in (b"", b"0"):
+            faults = raw_object(data, file.name)[1] if data.lstrip()[:1] == b"{" else ()
             reason = "is no JSON that could be understood"
-            self.problems.append(Problem(file.name, "$", reason, "name a recorded answer of the admin interface"))
+            self.problems += faults or [
+                Problem(file.name, "$", reason, "name a recorded answer of the admin interface")
+            ]
         return [(kind, file.name, data)]
 
     def _take(self, kind: AnswerKind, name: str, data: bytes) -> None:
