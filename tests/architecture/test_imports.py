@@ -36,7 +36,7 @@ def loaded_by(words: list[str], cwd: Path) -> tuple[int, set[str]]:
         ["--version"],
         ["demo"],
         ["new", "--once"],
-        ["explain", "partition-0"],
+        ["explain", "topic-7"],
         ["split", "LARGEST"],
         ["split", "LARGEST", "--json"],
     ],

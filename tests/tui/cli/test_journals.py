@@ -1,0 +1,82 @@
+"""Journals at the command line: written when asked for, gone on with, and never lost."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from engine.cluster.journal import recover
+from engine.cluster.timeline import Timeline
+from tests.tui.cli.conftest import Run
+from tui.cli.session import applied
+from tui.sources.answers import opened
+from tui.sources.keeping import Keeping
+
+
+def test_steps_that_were_applied_are_in_the_journal_and_can_be_replayed(run: Run, tmp_path: Path) -> None:
+    assert run("--apply", "add c-new", "--journal", "mine", "--once").code == 0
+    again = run("replay", "mine", "--json")
+    assert again.code == 0
+    document = json.loads(again.out)
+    assert document["status"]["step"] == 1
+    assert "c-new" in [each["name"] for each in document["consumers"]]
+
+
+def test_replaying_headless_leaves_the_journal_as_it_is(run: Run, tmp_path: Path) -> None:
+    run("--apply", "add c-new", "--journal", "mine", "--once")
+    before = (tmp_path / "mine").read_bytes()
+    assert run("replay", "mine", "--apply", "add c-other", "--once").code == 0
+    assert (tmp_path / "mine").read_bytes() == before
+
+
+def test_a_journal_is_never_written_over(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("precious")
+    ran = run("--journal", "mine", "--once")
+    assert (ran.code, ran.out) == (2, "")
+    assert "mine" in ran.err
+    assert (tmp_path / "mine").read_text() == "precious"
+
+
+def test_a_torn_last_line_is_told_and_the_rest_is_shown(run: Run, tmp_path: Path) -> None:
+    run("--apply", "add c-new", "--journal", "mine", "--once")
+    with (tmp_path / "mine").open("ab") as journal:
+        journal.write(b'{"kind":"step","st')
+    ran = run("replay", "mine", "--json")
+    assert ran.code == 0
+    assert "mine" in ran.err
+    assert json.loads(ran.out)["status"]["step"] == 1
+
+
+def test_headless_runs_leave_no_session_file(run: Run, tmp_path: Path) -> None:
+    assert run("--apply", "add c-new", "--once").code == 0
+    assert not (tmp_path / "state").exists()
+
+
+def test_a_folder_that_cannot_be_made_is_trouble_and_not_an_error() -> None:
+    def place() -> Path:
+        raise OSError(28, "No space left on device", "/somewhere")
+
+    start = opened(None)
+    timeline = Timeline.start(start.state)
+    keeping = Keeping(place)
+    assert keeping.record(timeline) == ""
+    stepped = applied(timeline, "add c-new")
+    assert keeping.record(stepped) == "not saved: /somewhere: No space left on device"
+    assert keeping.close() == "/somewhere: No space left on device"
+
+
+def test_what_could_not_be_saved_is_saved_as_soon_as_it_can(tmp_path: Path) -> None:
+    places = iter([OSError(28, "No space left on device"), tmp_path / "kept"])
+
+    def place() -> Path:
+        where = next(places)
+        if isinstance(where, OSError):
+            raise where
+        return where
+
+    start = opened(None)
+    keeping = Keeping(place)
+    stepped = applied(Timeline.start(start.state), "add c-new")
+    assert keeping.record(stepped).startswith("not saved")
+    assert keeping.close() == ""
+    assert recover(tmp_path / "kept")[0].length == 1
