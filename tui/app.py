@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
+from textual.filter import LineFilter
 from textual.screen import Screen
 
 from engine.cluster.timeline import Timeline
+from engine.scenarios.script_model import Script
 from engine.views.model import Notice
 from themes import stylesheet
 from themes.palettes import Depth, Palette, ThemeName, palette
 from tui.look import depth_of, textual_theme, theme_name, variables_of
+from tui.plain_ascii import AsciiFilter
+from tui.player import Player
 from tui.screens.help import HelpScreen, key_groups
 from tui.screens.main import MainScreen
 from tui.screens.main_bindings import GROUPS
@@ -25,7 +29,7 @@ class RingsideApp(App[int]):
 
     ``subscription`` is the place of the one to show first, ``problems`` and ``notes`` are what opening the state had to
     tell. ``depth`` overrules what the terminal says about its colours; ``mono`` is ``depth="mono"``. With
-    ``animate=False`` nothing moves by itself.
+    ``animate=False`` nothing moves by itself, so ``space`` starts a ``script``; otherwise it plays from the beginning.
     """
 
     TITLE = "Ringside"
@@ -50,11 +54,13 @@ class RingsideApp(App[int]):
         depth: Depth | None = None,
         ascii_only: bool = False,
         journal: Journal | None = None,
+        script: Script | None = None,
     ) -> None:
         self._theme_name: ThemeName = theme
         self._depth: Depth | None = "mono" if mono else depth
         super().__init__()
         self.store = Store(timeline, subscription=subscription, problems=problems, notes=notes, journal=journal)
+        self._script = script
         self._animate_changes = animate
         self._ascii_only = ascii_only
         if not animate:
@@ -78,9 +84,14 @@ class RingsideApp(App[int]):
         """Our own variables for themes that do not define them, so that every built-in theme works."""
         return variables_of(palette("dark" if self.current_theme.dark else "light", self.depth))
 
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """The stock filters, and with ``ascii_only`` the one that leaves nothing but ASCII."""
+        return [*super().get_line_filters(), *([AsciiFilter()] if self._ascii_only else [])]
+
     def get_default_screen(self) -> Screen[None]:
         """The main screen, bound to the store."""
         screen = MainScreen(self.store, self.colours, animate=self._animate_changes, ascii_only=self._ascii_only)
+        screen.player = Player(self._script) if self._script is not None else None
         self.store.tell(screen.post_message)
         return screen
 
@@ -95,8 +106,9 @@ class RingsideApp(App[int]):
         self.theme = theme_name("light" if self._theme_name == "dark" else "dark")
 
     async def action_quit(self) -> None:
-        """Leave with exit code 0; the steps are on disk already where a journal keeps them."""
-        self.exit(0)
+        """Leave with exit code 0, or 1 after a script whose expectations failed. Steps are on disk already."""
+        failed = any(isinstance(screen, MainScreen) and screen.failed_expectations for screen in self.screen_stack)
+        self.exit(0, return_code=1 if failed else 0)
 
     def action_help(self) -> None:
         everywhere = [binding for binding in self.BINDINGS if isinstance(binding, Binding)]
@@ -116,7 +128,7 @@ class RingsideApp(App[int]):
                         )
         yield SystemCommand("Help", "All keys", self.action_help)
         yield SystemCommand("Theme", "Dark or light", self.action_switch_theme)
-        yield SystemCommand("Quit", "Leave Ringside", lambda: self.exit(0))
+        yield SystemCommand("Quit", "Leave Ringside", self.action_quit)
 
     def _run(self, screen: MainScreen, action: str) -> None:
         self.call_later(screen.run_action, action)

@@ -69,6 +69,11 @@ class Store:
         return self._timeline
 
     @property
+    def subscription(self) -> int:
+        """The place of the shown subscription."""
+        return self._subscription
+
+    @property
     def subscription_key(self) -> str:
         """The key of the shown subscription, "" where there is none."""
         return self.view.status.subscription

@@ -31,7 +31,7 @@ from tui.widgets.ring_panel import RingLook, RingPanel
 from tui.widgets.sentence_line import SentenceLine
 from tui.widgets.status_line import StatusLine
 from tui.widgets.timeline_line import TimelineLine
-from tui.wording import counted, foot_texts, too_small
+from tui.wording import foot_texts, too_small
 
 MANY = 2000
 """Above this many consumers the table is the virtual one."""
@@ -108,6 +108,10 @@ class MainScreen(MainActions):
         self.query_one(KeyFooter).keys = self._key_hints()
         self.set_class(self.colours.mono, "-mono")
         self.show(self.store.view)
+        if self.player is not None:
+            self.play_on(0.0)
+            if self._flashes:
+                self.action_play()
 
     def on_screen_resume(self) -> None:
         """Catch up with what changed below another screen."""
@@ -174,13 +178,13 @@ class MainScreen(MainActions):
         table = self.query_one("#events", LineTable)
         table.lines = Lines(len(lines), lambda index, width: event_line(lines[-1 - index], width, colours))
         table.cursor = 0
-        table.border_title = f"4 events ({counted(len(lines), 'step')})" if lines else "4 events"
+        table.border_title = f"4 events ({len(lines):,})"
 
     def _write_foot(self) -> None:
         if self._shown is not None:
             foot = self.query_one("#foot", Static)
             texts = foot_texts(self._shown.foot)
-            foot.update(next((text for text in texts if len(text) <= foot.content_size.width), texts[-1]))
+            foot.update(next((text for text in texts if len(text) <= foot.content_size.width), texts[-1]), layout=False)
 
     def _flash(self, ring: RingView) -> None:
         """Let what changed stand out and settle in a few frames; a next step starts it again."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 from textual import on
-from textual.timer import Timer
 from textual.widget import Widget
 
 from engine.cluster.commands import AddConsumer, KillConsumer, SetSetting
@@ -13,21 +12,18 @@ from engine.cluster.timeline_commands import End, Home, Redo, Undo
 from engine.errors import Rejection
 from tui.naming import next_name
 from tui.screens.add_consumer import AddConsumerScreen
-from tui.screens.main_questions import MainQuestions
+from tui.screens.main_playing import MainPlaying
 from tui.widgets.bundle_tree import TOPICS_AT_ONCE, BundleTree
 from tui.widgets.consumer_table import ConsumerTable
 from tui.widgets.line_table import LineTable
 from tui.widgets.ring_panel import RingLook, RingPanel
 from tui.wording import FLAG, flag_unknown
 
-PLAY_STEP_SECONDS: Final = 1.0
 ZOOMABLE: Final = ("ring", "consumers", "bundles", "explain", "events")
 
 
-class MainActions(MainQuestions):
+class MainActions(MainPlaying):
     """Keys that change the cluster, move in time or among panels, and what the panels report."""
-
-    _play_timer: Timer | None = None
 
     # change
 
@@ -79,29 +75,6 @@ class MainActions(MainQuestions):
     def action_step(self, count: int) -> None:
         self.store.step_by(count)
         self.complain(None)
-
-    def action_play(self) -> None:
-        """Let the steps that are ahead follow by themselves, or stop them."""
-        if self._play_timer is not None:
-            self._pause()
-        elif not self.store.view.timeline.can_redo:
-            self.complain("there is no step ahead to play; home goes back to the first one")
-        else:
-            self.complain(None)
-            self._main.playing = True
-            self._play_timer = self.set_interval(PLAY_STEP_SECONDS, self.play_on)
-
-    def play_on(self) -> None:
-        """One step of playing; the last one stops it."""
-        self.store.step_by(1)
-        if not self.store.view.timeline.can_redo:
-            self._pause()
-
-    def _pause(self) -> None:
-        if self._play_timer is not None:
-            self._play_timer.stop()
-            self._play_timer = None
-        self._main.playing = False
 
     # panels
 

@@ -13,7 +13,7 @@ CHANGE: Final = (
 )
 ASK: Final = (
     Binding("f", "explain", "Explain", tooltip="Explain a topic: where it goes, and why"),
-    Binding("v", "next_look", "View", tooltip="Next view: ring, hash map, selected one lit"),
+    Binding("v", "next_look", "View", tooltip="Next view of the ring"),
     Binding("s", "split", "Split", tooltip="Preview splits of the marked bundle"),
     Binding("i", "notices", "Notices", show=False, tooltip="Read all notices about what is shown"),
     Binding("slash", "filter", "Filter", key_display="/", show=False, tooltip="Filter the consumer table by name"),
@@ -43,7 +43,7 @@ PLACE: Final = (
 MOVING: Final = (
     Binding("tab", "app.focus_next", "Next panel", show=False, tooltip="Next panel (shift+tab: previous)"),
     Binding("h,j,k,l", "none", "Move", show=False, tooltip="Move as the arrow keys do"),
-    Binding("enter", "none", "Open", show=False, tooltip="Open: partitions, or topics of a bundle"),
+    Binding("enter", "none", "Open", show=False, tooltip="Open the marked row"),
 )
 """Keys that the panels have themselves; told here for the help only."""
 

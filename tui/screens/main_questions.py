@@ -16,7 +16,7 @@ from tui.screens.help import HelpScreen, KeyHelp
 from tui.screens.partitions import PartitionsScreen
 from tui.screens.split_preview import SplitPreviewScreen
 from tui.store import Store
-from tui.widgets.bundle_tree import BundleTree
+from tui.widgets.bundle_tree import BundleKey, BundleTree
 from tui.widgets.explain_panel import ExplainPanel
 from tui.widgets.prompt import Prompt
 from tui.wording import FLAG, hint
@@ -32,6 +32,7 @@ class MainQuestions(Screen[None]):
     """The part of the main screen that asks the store without changing anything; refusals are said above the panels."""
 
     store: Store
+    caption = ""
     _complaint = ""
     _before_prompt: Widget | None = None
 
@@ -42,9 +43,11 @@ class MainQuestions(Screen[None]):
     # what is said above the panels
 
     def sentence_for(self, view: DashboardView) -> tuple[str, str]:
-        """A refusal first, then notices once a person has begun to act, else the hint for newcomers."""
+        """A refusal first, then a script's caption, notices once a person has begun to act, else the hint."""
         if self._complaint:
             return "refusal", self._complaint
+        if self.caption:
+            return "caption", self.caption
         if view.notices and view.status.steps:
             more = f" (i: {len(view.notices) - 1} more)" if len(view.notices) > 1 else ""
             return "notice", view.notices[0].text + more
@@ -159,6 +162,10 @@ class MainQuestions(Screen[None]):
     @on(BundleTree.TopicChosen)
     def _topic_chosen(self, message: BundleTree.TopicChosen) -> None:
         self.complain(self.explain(message.topic))
+
+    def mark_bundle(self, namespace: str, range_text: str) -> None:
+        """Put the tree's cursor on a bundle."""
+        self.query_one(BundleTree).mark(BundleKey(namespace, range_text))
 
     def action_split(self) -> None:
         bundle = self.query_one(BundleTree).marked_bundle()

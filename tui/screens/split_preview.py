@@ -25,6 +25,10 @@ from tui.widgets.split_axis import SplitAxis
 from tui.wording import bytes_per_sec, counted, msgs_per_sec, percent, quantity
 
 WIDE_CELLS = 110
+ADVICE = (
+    "Where each algorithm cuts, and what comes to lie on either side; height is messages per second. "
+    "enter splits the model, y copies the request."
+)
 
 
 class Card(Vertical, can_focus=True):
@@ -83,7 +87,7 @@ class SplitPreviewScreen(Screen[None]):
         ]
         self.query_one(KeyFooter).keys = tuple(hints)
         problem = self._view.problem
-        self._say("refusal", str(problem)) if problem else self._say("hint", _advice(self._view))
+        self._say("refusal", str(problem)) if problem else self._say("hint", ADVICE)
 
     def on_resize(self) -> None:
         """Two columns where they fit."""
@@ -154,13 +158,6 @@ def _title(view: SplitPreviewView) -> Content:
     )
     return Content.assemble(
         (" split preview ", "$accent bold"), (f" {view.namespace} {view.range_text}", "bold"), (numbers, "$dim")
-    )
-
-
-def _advice(view: SplitPreviewView) -> str:
-    return (
-        "Each card shows where one algorithm cuts and what comes to lie on either side. "
-        "Height is messages per second by hash. Enter splits the model, y copies the request for a broker."
     )
 
 

@@ -105,8 +105,7 @@ class BundleTree(Tree[Entry], inherit_bindings=False):
             node.data = namespace
             node.set_label(self._namespace_label(namespace))
             self._fit_bundles(node, namespace.roots)
-        if line >= 0:
-            self.call_after_refresh(self._restore_cursor, line)
+        self.call_after_refresh(self._restore_cursor, max(line, 0))
 
     def on_resize(self) -> None:
         """Labels say less where there is little room."""
@@ -187,6 +186,16 @@ class BundleTree(Tree[Entry], inherit_bindings=False):
             node.add_leaf(f"… and {counted(total - listed, 'topic')} more (enter)", data=More(bundle, listed))
         elif total == 0:
             node.add_leaf(Text("no topics", self._part("number")), data=None)
+
+    def mark(self, bundle: BundleKey) -> None:
+        """Put the cursor on a bundle, opening what it lies in; nothing when it is not there."""
+        node = self._find(self.root, bundle)
+        if node is not None:
+            parent = node.parent
+            while parent is not None:
+                parent.expand()
+                parent = parent.parent
+            self.call_after_refresh(self.move_cursor, node)
 
     def _find(self, node: TreeNode[Entry], key: BundleKey) -> TreeNode[Entry] | None:
         for child in node.children:

@@ -16,8 +16,20 @@ from themes.palettes import Palette, palette
 from tui.columns import Cells, Column, consumer_columns
 
 
-class ConsumerTable(DataTable[Text], inherit_bindings=False):
-    """The stock table with rows keyed by consumer id: only cells that differ are written."""
+@dataclass(frozen=True, slots=True, eq=False)
+class LiveCell:
+    """A cell that reads its text when it is drawn, so that a step costs what is in sight, not what is in the table."""
+
+    table: ConsumerTable
+    consumer_id: int
+    column: Column
+
+    def __rich__(self) -> Text:
+        return self.table.cell_text(self.consumer_id, self.column)
+
+
+class ConsumerTable(DataTable[LiveCell], inherit_bindings=False):
+    """The stock table with rows keyed by consumer id: rows come and go one by one, the others stay."""
 
     DEFAULT_CSS = """
     ConsumerTable { height: 1fr; overflow-x: hidden; scrollbar-size-vertical: 1; }
@@ -70,21 +82,21 @@ class ConsumerTable(DataTable[Text], inherit_bindings=False):
             disabled=disabled,
         )
         self._ascii_only = ascii_only
-        self._columns_shown: tuple[Column, ...] = ()
-        self._written: dict[int, tuple[ConsumerRow, float]] = {}
+        self._shown: tuple[Column, ...] = ()
+        self._row_of: dict[int, ConsumerRow] = {}
         self._order: tuple[int, ...] = ()
+        self._write = Cells(self.colours, 0.0, ascii_only)
 
     def on_resize(self) -> None:
         """Other columns may fit."""
         self._refill_or_update()
 
     def watch_rows_shown(self) -> None:
-        """Other facts: write the cells that differ."""
+        """Other facts."""
         self._refill_or_update()
 
     def watch_colours(self) -> None:
-        """Other colours: every cell differs."""
-        self._written.clear()
+        """Other colours."""
         self._refill_or_update()
 
     def watch_selected(self, consumer_id: int) -> None:
@@ -96,9 +108,8 @@ class ConsumerTable(DataTable[Text], inherit_bindings=False):
         if width <= 0:
             return
         shown = consumer_columns(self.rows_shown, width)
-        if shown != self._columns_shown:
-            self._columns_shown = shown
-            self._written.clear()
+        if shown != self._shown:
+            self._shown = shown
             self._order = ()
             self.clear(columns=True)
             for column in shown:
@@ -108,40 +119,32 @@ class ConsumerTable(DataTable[Text], inherit_bindings=False):
         self._place_cursor(self.selected)
 
     def _update_rows(self) -> None:
-        longest = max((row.rate_share for row in self.rows_shown), default=0.0)
-        write = Cells(self.colours, longest, self._ascii_only)
-        present = {row.consumer_id for row in self.rows_shown}
-        for gone in [consumer_id for consumer_id in self._order if consumer_id not in present]:
+        """Take rows away, add new ones, bring them into order; the cells of the others read their new values."""
+        self._write = Cells(
+            self.colours, max((row.rate_share for row in self.rows_shown), default=0.0), self._ascii_only
+        )
+        self._row_of = {row.consumer_id: row for row in self.rows_shown}
+        wanted = tuple(self._row_of)
+        stands = [consumer_id for consumer_id in self._order if consumer_id in self._row_of]
+        for gone in [consumer_id for consumer_id in self._order if consumer_id not in self._row_of]:
             self.remove_row(str(gone))
-            self._written.pop(gone, None)
-        stands = [consumer_id for consumer_id in self._order if consumer_id in present]
-        for row in self.rows_shown:
-            known = self._written.get(row.consumer_id)
-            key = str(row.consumer_id)
-            if known is None and key in self.rows:
-                for column in self._columns_shown:
-                    self.update_cell(key, column.key, write.text(row, column))
-            elif known is None:
-                stands.append(row.consumer_id)
-                self.add_row(*(write.text(row, column) for column in self._columns_shown), key=key)
-            elif known != (row, longest):
-                self._update_row(key, row, write)
-            self._written[row.consumer_id] = (row, longest)
-        self._order = tuple(row.consumer_id for row in self.rows_shown)
-        if tuple(stands) != self._order:
-            self._sort(self._order)
+        known = set(stands)
+        for consumer_id in wanted:
+            if consumer_id not in known:
+                stands.append(consumer_id)
+                self.add_row(*(LiveCell(self, consumer_id, column) for column in self._shown), key=str(consumer_id))
+        self._order = wanted
+        if tuple(stands) != wanted:
+            ranks = {consumer_id: rank for rank, consumer_id in enumerate(wanted)}
+            self.sort("tag", key=lambda cell: ranks[cell.consumer_id])
+        elif wanted:
+            # One cell written anew tells the table that something changed; it then asks all cells in sight.
+            self.update_cell(str(wanted[0]), "tag", LiveCell(self, wanted[0], self._shown[0]))
 
-    def _update_row(self, key: str, row: ConsumerRow, write: Cells) -> None:
-        for column in self._columns_shown:
-            text = write.text(row, column)
-            before = self.get_cell(key, column.key)
-            if before != text or before.style != text.style:
-                self.update_cell(key, column.key, text)
-
-    def _sort(self, wanted: tuple[int, ...]) -> None:
-        """Bring the rows into the dispatcher's order; a row's tag cell says which consumer it is."""
-        ranks = {id(self.get_cell(str(consumer_id), "tag")): rank for rank, consumer_id in enumerate(wanted)}
-        self.sort("tag", key=lambda cell: ranks.get(id(cell), len(ranks)))
+    def cell_text(self, consumer_id: int, column: Column) -> Text:
+        """What stands in a cell now."""
+        row = self._row_of.get(consumer_id)
+        return Text() if row is None else self._write.text(row, column)
 
     def _place_cursor(self, consumer_id: int) -> None:
         key = str(consumer_id)

@@ -84,7 +84,9 @@ class LineTable(ScrollView, can_focus=True):
 
     def watch_lines(self) -> None:
         """Other rows: fit the scrolling range and keep the cursor inside."""
-        self.virtual_size = Size(0, self.lines.count + self._heading_height)
+        size = Size(0, self.lines.count + self._heading_height)
+        if size != self.virtual_size:
+            self.virtual_size = size
         self.cursor = self.validate_cursor(self.cursor)
         self.refresh()
 

@@ -100,8 +100,9 @@ class RingPanel(Widget, can_focus=True):
         self._forget()
 
     def watch_rows(self) -> None:
-        """Owners have other colours."""
+        """Owners have other colours; another number of them may suggest another view."""
         self._forget()
+        self._name_view()
 
     def watch_selected(self) -> None:
         """Another consumer may be lit."""
@@ -172,10 +173,6 @@ class RingPanel(Widget, can_focus=True):
             return ("nobody", "press a")
         return ("ring", f"of {count}") if ring.lit else ("index", f"mod {count}")
 
-    def on_resize(self) -> None:
-        """The words in the middle may have to be others."""
-        self._forget()
-
     def _flash(self, ring: RingView) -> Flash | None:
         if self.intensity <= 0.0:
             return None
@@ -184,16 +181,20 @@ class RingPanel(Widget, can_focus=True):
     def canvas(self) -> Canvas | None:
         """The drawn picture for the present size; made once and kept until something differs."""
         width, height = self.size
+        if self._canvas is not None and (self._canvas.width, self._canvas.height) != (width, height):
+            self._forget()  # the words in the middle depend on the size too
         picture = self.picture()
         if picture is None or self.ring is None or width <= 0 or height <= 0:
             return None
-        if self._canvas is None or (self._canvas.width, self._canvas.height) != (width, height):
+        if self._canvas is None:
             draw = draw_hash_map if self.look_in_use is RingLook.HASH_MAP else draw_ring
             flash = self._flash(self.ring)
             self._canvas = draw(picture, width, height, self.colours, ascii_only=self._ascii_only, flash=flash)
-            self._name_view()
         return self._canvas
 
     def render_line(self, y: int) -> Strip:
         canvas = self.canvas()
-        return Strip.blank(self.size.width, self.rich_style) if canvas is None else canvas.line(y)
+        if canvas is None:
+            return Strip.blank(self.size.width, self.rich_style)
+        # Without colours the drawing leaves the ground to the terminal, so it takes the panel's.
+        return canvas.line(y).apply_style(self.rich_style) if self.colours.mono else canvas.line(y)

@@ -19,13 +19,22 @@ class SentenceLine(Widget):
     SentenceLine { height: auto; max-height: 2; width: 1fr; padding: 0 1; }
     """
 
-    sentence: reactive[tuple[str, str]] = reactive(("hint", ""), layout=True)
+    sentence: reactive[tuple[str, str]] = reactive(("hint", ""))
     """The kind (a key of ``SIGNS``) and the text."""
 
     def watch_sentence(self, old: tuple[str, str], new: tuple[str, str]) -> None:
         """Let the stylesheet know the kind."""
-        self.remove_class(f"-{old[0]}").add_class(f"-{new[0]}")
+        if old[0] != new[0]:
+            self.remove_class(f"-{old[0]}")
+        self.add_class(f"-{new[0]}")
         self.display = bool(new[1])
+        if self._lines(old[1]) != self._lines(new[1]):
+            self.refresh(layout=True)
+
+    def _lines(self, text: str) -> int:
+        """How many lines a text takes, so that only another height moves the panels."""
+        width = max(1, self.content_size.width)
+        return len(Content(f"* {text}").wrap(width))
 
     def render(self) -> Content:
         kind, text = self.sentence

@@ -35,15 +35,17 @@ def status_parts(status: StatusView, saved: str, width: int) -> list[Part]:
     """Text and style of each part that fits ``width`` cells, in the order they stand."""
     rule_style = {RuleInForce.RING: "$good bold", RuleInForce.NOBODY: "$bad bold"}.get(status.rule, "$warn bold")
     flag_style = "$good" if status.consistent_hashing and status.flag_known else "$dim"
-    subscription = shorten_middle(safe_name(status.subscription), 30) or "no subscription"
+    subscription = shorten_middle(safe_name(status.subscription), 30) if status.subscription else "no subscription"
     kind = f" ({status.subscription_type})" if status.subscription_type else ""
-    several = f" [{status.subscriptions.index(status.subscription) + 1}/{len(status.subscriptions)} n p]"
+    several = ""
+    if len(status.subscriptions) > 1 and status.subscription in status.subscriptions:
+        several = f" [{status.subscriptions.index(status.subscription) + 1}/{len(status.subscriptions)} n p]"
     # (importance, text, style): 0 stays longest.
     parts: list[tuple[int, str, str]] = [
         (4, " ringside", "$accent bold"),
         (1, f" {subscription}", "bold"),
         (8, kind, "$dim"),
-        (3, several if len(status.subscriptions) > 1 and status.subscription in status.subscriptions else "", "$dim"),
+        (3, several, "$dim"),
         (0, f"{GAP}{status.rule_text}", rule_style),
         (2, f"{GAP}{flag_text(status)}", flag_style),
         (5, f"{GAP}Pulsar {status.release}", ""),

@@ -60,6 +60,8 @@ class TimelineLine(Widget):
         marks = tuple(MARKS.get(kind, OTHER) for kind in self.timeline.kinds)
         picture = TimelinePicture(marks, min(self.timeline.cursor, len(marks)))
         middle = draw_timeline(picture, room, self.colours, ascii_only=self._ascii_only)
+        if self.colours.mono:
+            middle = middle.apply_style(self.rich_style)
         return Strip.join([_words(before, self), middle, _words(after, self)]).adjust_cell_length(width)
 
     def _words(self, timeline: TimelineView) -> tuple[str, str]:

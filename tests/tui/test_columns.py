@@ -1,0 +1,79 @@
+"""Which columns fit which width, and what stands in them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from engine.views.model import ConsumerRow
+from tests.tui.screens_under_test import app_of, cluster
+from themes.palettes import palette
+from tui.columns import Cells, consumer_columns
+from tui.lines import consumer_heading, event_line, partition_heading, partition_line
+
+
+def rows(**how: object) -> tuple[ConsumerRow, ...]:
+    return app_of(cluster(**how)).store.view.consumers  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("width", [30, 38, 48, 58, 80, 120, 200])
+def test_columns_fit_and_the_heading_has_their_width(width: int) -> None:
+    columns = consumer_columns(rows(), width)
+    assert sum(column.width for column in columns) <= width
+    assert [column.key for column in columns][:2] == ["tag", "name"]
+    assert "active" in [column.key for column in columns]
+    assert all(column.heading().cell_len == column.width for column in columns)
+    assert consumer_heading(rows(), width).cell_len == sum(column.width for column in columns)
+
+
+def test_more_room_shows_more() -> None:
+    shown = [len(consumer_columns(rows(), width)) for width in (30, 38, 48, 58, 80, 120)]
+    assert shown == sorted(shown)
+    assert shown[-1] == 9
+
+
+def test_levels_that_differ_are_worth_a_column_sooner() -> None:
+    keys = [column.key for column in consumer_columns(rows(priorities=(0, 1, 1)), 50)]
+    assert "prio" in keys
+    assert "prio" not in [column.key for column in consumer_columns(rows(), 50)]
+
+
+@pytest.mark.parametrize("name", ["", "x" * 500, "日本語" * 30, "a\nb"])
+@pytest.mark.parametrize("width", [30, 38, 80, 200])
+def test_every_cell_is_as_wide_as_its_column(name: str, width: int) -> None:
+    for row in rows(names=(name, "b"), priorities=(0, -7)):
+        gained = replace(row, gained=100_000, lost=20)
+        columns = consumer_columns((gained,), width)
+        write = Cells(palette(), 1.0)
+        for column in columns:
+            if column.key != "change":
+                assert write.text(gained, column).cell_len == column.width, column
+
+
+def test_the_longest_bar_fills_its_column() -> None:
+    shown = rows()
+    columns = {column.key: column for column in consumer_columns(shown, 80)}
+    longest = max(row.rate_share for row in shown)
+    texts = [Cells(palette(), longest).text(row, columns["bar"]).plain for row in shown]
+    assert texts[0] == "█" * (columns["bar"].width - 1) + " "
+    assert texts[1].strip() == ""
+
+
+@pytest.mark.parametrize("width", [40, 60, 96, 150])
+def test_partition_lines_stand_below_their_heading(width: int) -> None:
+    partition = app_of().store.partitions_of(0)[0]
+    line = partition_line(partition, width, palette())
+    heading = partition_heading(width)
+    assert line.cell_len <= width
+    assert heading.plain.index("msg/s") + 5 == line.plain.index("12 ") + 2
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_an_event_line_keeps_its_effect(width: int) -> None:
+    app = app_of(cluster(unacked=3))
+    assert app.store.submit_line("toggle activeConsumerFailoverConsistentHashing") is None
+    event = app.store.view.events[-1]
+    text = event_line(event, width, palette()).plain
+    assert f"{event.moved}" in text
+    assert "moved" in text

@@ -1,0 +1,138 @@
+"""Demo scripts on the screen: captions, commands, selections, and expectations that count."""
+
+from __future__ import annotations
+
+import pytest
+from textual.pilot import Pilot
+
+from engine.cluster.timeline import Timeline
+from engine.scenarios.script import SHIPPED_SCRIPTS, parse_script, shipped_script, start_of
+from engine.scenarios.script_model import Do, Script
+from tests.tui.screens_under_test import main_screen, run, text_of
+from tui.app import RingsideApp
+from tui.player import Player
+from tui.widgets.ring_panel import RingLook
+
+STORY = """# A small story
+new topics 12 consumers 3
+say Three consumers
+at 2
+say One leaves
+kill billing-1
+view map
+select billing-2
+at 5
+expect consumers = 7
+say The end
+"""
+
+
+def script_of(text: str) -> Script:
+    script = parse_script(text, "story")
+    assert isinstance(script, Script), script
+    return script
+
+
+def app_for(script: Script) -> RingsideApp:
+    opened = start_of(script)
+    timeline = Timeline.start(opened.state, opened.seed, opened.source)
+    return RingsideApp(timeline, script=script, animate=False, depth="truecolor")
+
+
+def test_a_player_hands_out_each_action_once_when_its_time_has_come() -> None:
+    player = Player(script_of(STORY))
+    counts = [len(player.advance(seconds)) for seconds in (0.0, 1.9, 0.1, 0.0, 10.0)]
+    assert counts == [1, 0, 4, 0, 2]
+    assert player.finished
+
+
+def test_captions_commands_views_and_selections_reach_the_screen() -> None:
+    app = app_for(script_of(STORY))
+
+    async def story(pilot: Pilot[int]) -> None:
+        screen = main_screen(app)
+        assert "» Three consumers" in text_of(app)
+        await pilot.press("space")
+        assert screen.playing
+        screen.play_on(2.0)
+        await pilot.pause()
+        assert "» One leaves" in text_of(app)
+        assert [row.name for row in screen.consumers] == ["billing-0", "billing-2"]
+        assert screen.look is RingLook.HASH_MAP
+        assert screen.selected == 2
+        await pilot.press("space")
+        assert not screen.playing
+
+    run(app, story)
+
+
+def test_a_failed_expectation_is_told_and_the_exit_code() -> None:
+    app = app_for(script_of(STORY))
+
+    async def story(pilot: Pilot[int]) -> None:
+        main_screen(app).play_on(60.0)
+        await pilot.pause()
+        await pilot.press("q")
+
+    run(app, story)
+    assert app.return_code == 1
+
+
+@pytest.mark.parametrize("name", SHIPPED_SCRIPTS)
+def test_shipped_scripts_play_to_their_end_without_a_failure(name: str) -> None:
+    script = shipped_script(name)
+    app = app_for(script)
+
+    async def story(pilot: Pilot[int]) -> None:
+        screen = main_screen(app)
+        while screen.player is not None and not screen.player.finished:
+            screen.play_on(1.0)
+            await pilot.pause()
+        assert screen.failed_expectations == 0
+        assert app.store.view.status.steps > 0
+
+    run(app, story)
+    assert any(isinstance(line.action, Do) for line in script.lines)
+
+
+def test_an_animated_app_plays_by_itself() -> None:
+    script = script_of(STORY)
+    opened = start_of(script)
+    app = RingsideApp(Timeline.start(opened.state, opened.seed, opened.source), script=script, depth="truecolor")
+
+    async def story(pilot: Pilot[int]) -> None:
+        assert main_screen(app).playing
+        await pilot.press("space")
+        assert not main_screen(app).playing
+
+    run(app, story)
+
+
+def test_a_change_flashes_and_settles() -> None:
+    opened = start_of(script_of(STORY))
+    app = RingsideApp(Timeline.start(opened.state, opened.seed, opened.source), depth="truecolor")
+
+    async def story(pilot: Pilot[int]) -> None:
+        screen = main_screen(app)
+        assert app.store.submit_line("kill billing-0") is None
+        screen.show(app.store.view)
+        assert screen.intensity == 1.0
+        seen = []
+        for _ in range(20):
+            screen._settle()
+            seen.append(screen.intensity)
+        assert seen == sorted(seen, reverse=True)
+        assert seen[-1] == 0.0
+
+    run(app, story)
+
+
+def test_nothing_flashes_without_animation() -> None:
+    app = app_for(script_of(STORY))
+
+    async def story(pilot: Pilot[int]) -> None:
+        await pilot.press("c")
+        await pilot.pause()
+        assert main_screen(app).intensity == 0.0
+
+    run(app, story)

@@ -1,0 +1,28 @@
+"""A demo script's clock: which of its lines are due. Time is handed in, so a test plays an hour at once."""
+
+from __future__ import annotations
+
+from engine.scenarios.script_model import Action, Script
+
+
+class Player:
+    """Hands out the actions of a script, each once, in their order."""
+
+    def __init__(self, script: Script) -> None:
+        self.script = script
+        self.elapsed_seconds = 0.0
+        self._next = 0
+
+    @property
+    def finished(self) -> bool:
+        """Whether every action was handed out."""
+        return self._next >= len(self.script.lines)
+
+    def advance(self, seconds: float) -> tuple[Action, ...]:
+        """Let time pass; the actions whose time has come."""
+        self.elapsed_seconds += seconds
+        start = self._next
+        lines = self.script.lines
+        while self._next < len(lines) and lines[self._next].at_seconds <= self.elapsed_seconds:
+            self._next += 1
+        return tuple(line.action for line in lines[start : self._next])
