@@ -70,7 +70,9 @@ def decode_named_stats(
     data: bytes, source: str = "", path: str = "$", kind: str = STATS
 ) -> Decoded[dict[str, TopicFacts]]:
     """An object of full topic name -> answer, each either the statistics of a topic or of a partitioned topic."""
+    data, told = plain_json(data, source)
     members, problems = raw_object(data, source, path)
+    problems = told + problems
     if problems and not members:
         salvaged = _decode_all(salvage_topics(data), source, path, kind)
         return Decoded(salvaged.good, problems + salvaged.problems, salvaged.set_aside)
@@ -249,10 +251,9 @@ def _locate(raw: bytes, source: str, path: str, fault: msgspec.ValidationError) 
     """msgspec writes ``[...]`` for a key of a map; decode the subscriptions one by one to name the right one."""
     if "$.subscriptions[...]" in str(fault):
         subscriptions = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])["subscriptions"]
-        for name, sub in msgspec.json.decode(subscriptions, type=dict[str, msgspec.Raw | None]).items():
+        for name, sub in msgspec.json.decode(subscriptions, type=dict[str, msgspec.Raw]).items():
             try:
-                plain = msgspec.json.encode(without_nulls(msgspec.json.decode(sub))) if sub is not None else b"{}"
-                msgspec.json.decode(plain, type=SubscriptionWire)
+                msgspec.convert(without_nulls(msgspec.json.decode(sub)) or {}, type=SubscriptionWire)
             except msgspec.ValidationError as inner:
                 return value_problem(source, child(child(path, "subscriptions"), name), inner)
     return value_problem(source, path, fault)

@@ -1,0 +1,222 @@
+"""Answers of releases 2.5 to 5.0 in all their spellings give the same plain facts."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from engine.admin import (
+    AnswerKind,
+    decode_broker_stats_topics,
+    decode_bundles,
+    decode_hash_positions,
+    decode_load_report,
+    decode_named_stats,
+    decode_partitioned_stats,
+    decode_topic_list,
+    decode_topic_stats,
+    read_answers,
+    recognise,
+)
+
+RECORDINGS = Path(__file__).parents[2] / "recordings"
+NAME = "persistent://t/n/x"
+
+
+def _read(name: str) -> bytes:
+    return gzip.decompress((RECORDINGS / f"{name}.json.gz").read_bytes())
+
+
+def test_broker_stats_of_2_5() -> None:
+    decoded = decode_broker_stats_topics(_read("versions/broker-stats-topics-2.5"))
+    assert decoded.problems == ()
+    ((name, topic),) = decoded.good.topics.items()
+    assert name == "persistent://public/functions/metadata"
+    assert decoded.good.places[name].bundle == "0x40000000_0x80000000"
+    assert topic.kind == "broker-stats"
+    assert topic.publishers == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "rate_in", "subscription"),
+    [
+        ("versions/topic-stats-legacy-docs", 4641.528542257553, "my-topic_subscription"),
+        ("versions/topic-stats-2.9-docs", 0.0, "sub-demo"),
+        ("versions/topic-stats-4.1-failover", None, None),
+        ("versions-generated/topic-stats", None, None),
+        ("versions-generated/nonpersistent-topic-stats", None, None),
+    ],
+)
+def test_statistics_of_a_topic_of_every_release(name: str, rate_in: float | None, subscription: str | None) -> None:
+    decoded = decode_topic_stats(_read(name), NAME)
+    assert decoded.problems == ()
+    assert decoded.good is not None
+    raw = json.loads(_read(name))
+    assert decoded.good.msg_rate_in_msgs_per_sec == (raw["msgRateIn"] if rate_in is None else rate_in)
+    assert [each.name for each in decoded.good.subscriptions] == list(raw["subscriptions"])
+    if subscription is not None:
+        assert decoded.good.subscriptions[0].name == subscription
+    for facts, sub in zip(decoded.good.subscriptions, raw["subscriptions"].values(), strict=True):
+        assert facts.active_consumer_name == sub.get("activeConsumerName")
+        assert facts.type == (sub.get("type") or "None")
+        assert [consumer.name for consumer in facts.consumers] == [c["consumerName"] for c in sub["consumers"]]
+
+
+def test_null_members_of_old_releases_are_left_out() -> None:
+    subscriptions = b'{"s": null, "t": {"consumers": [null, {"address": null}]}}'
+    text = b'{"msgRateIn": null, "publishers": null, "subscriptions": ' + subscriptions + b"}"
+    decoded = decode_topic_stats(text, NAME)
+    assert decoded.problems == ()
+    assert decoded.good is not None
+    assert [(sub.name, len(sub.consumers)) for sub in decoded.good.subscriptions] == [("t", 1)]
+
+
+def test_members_that_are_missing_or_unknown_do_not_matter() -> None:
+    assert decode_topic_stats(b"{}", NAME).good is not None
+    assert decode_topic_stats(b'{"inventedIn6": {"deep": [1]}}', NAME).problems == ()
+
+
+def test_hash_ranges_in_both_spellings() -> None:
+    new = {"type": "Key_Shared", "consumers": [{"consumerName": "a", "keyHashRangeArrays": [[1, 2], [5, 9]]}]}
+    old = {"type": "Key_Shared", "consumers": [{"consumerName": "a", "keyHashRanges": ["[1, 2]", "[5, 9]"]}]}
+    decoded = decode_topic_stats(json.dumps({"subscriptions": {"new": new, "old": old}}).encode(), NAME)
+    assert decoded.good is not None
+    assert {sub.consumers[0].key_hash_ranges for sub in decoded.good.subscriptions} == {((1, 2), (5, 9))}
+
+
+def test_documented_key_shared_consumers_of_4_0() -> None:
+    consumers = json.loads(_read("versions/key-shared-consumers-4.0-docs"))["consumers"]
+    text = json.dumps({"subscriptions": {"s": {"type": "Key_Shared", "consumers": consumers}}})
+    decoded = decode_topic_stats(text.encode(), NAME)
+    assert decoded.good is not None
+    assert decoded.good.subscriptions[0].consumers[0].key_hash_ranges[0] == (2960, 5968)
+    assert decoded.good.unacked_messages == 0
+    assert decoded.good.subscriptions[0].consumers[0].unacked_messages == 30
+
+
+def test_partitions_are_preferred_to_the_aggregate() -> None:
+    decoded = decode_partitioned_stats(_read("versions-generated/partitioned-stats"))
+    raw = json.loads(_read("versions-generated/partitioned-stats"))
+    assert set(decoded.good) == set(raw["partitions"])
+    assert decoded.problems == ()
+
+
+def test_an_answer_without_partitions_says_what_to_ask_for() -> None:
+    decoded = decode_partitioned_stats(_read("versions/partitioned-stats-2.8-docs"))
+    assert decoded.good == {}
+    assert ["perPartition=true" in problem.advice for problem in decoded.problems] == [True]
+
+
+def test_partitions_that_nobody_could_read_stand_under_the_name_of_their_parent() -> None:
+    decoded = decode_partitioned_stats(_read("versions-generated/partitioned-stats-empty"))
+    assert [(name, topic.partition_index) for name, topic in decoded.good.items()] == [
+        ("persistent://public/default/t", -1)
+    ]
+
+
+def test_load_reports_tell_the_release() -> None:
+    assert decode_load_report(_read("versions/local-broker-data-2.10")).good is not None
+    report = decode_load_report(_read("versions/local-broker-data-2.10")).good
+    assert report is not None
+    assert report.broker_version == "2.10.1-SNAPSHOT"
+    assert decode_load_report(_read("versions/load-report-simple-legacy")).problems == ()
+
+
+def test_other_answers_of_the_serialiser() -> None:
+    assert len(decode_bundles(_read("versions-generated/namespace-bundles")).good.boundaries) == 5
+    positions = decode_hash_positions(_read("versions-generated/topic-hash-positions")).good
+    assert positions is not None
+    assert dict(positions.positions) == {"persistent://tn/ns1/a": 1}
+    assert decode_topic_list(b"[]").good == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("versions/broker-stats-topics-2.5", AnswerKind.BROKER_STATS_TOPICS),
+        ("versions/topic-stats-legacy-docs", AnswerKind.TOPIC_STATS),
+        ("versions/partitioned-stats-2.8-docs", AnswerKind.PARTITIONED_STATS),
+        ("versions/local-broker-data-2.10", AnswerKind.LOAD_REPORT),
+        ("versions/load-report-simple-legacy", AnswerKind.LOAD_REPORT),
+        ("versions/internal-stats-2.9-docs", AnswerKind.INTERNAL_STATS),
+        ("versions/broker-time-average-2.10", AnswerKind.OTHER),
+        ("versions-generated/partitioned-stats-empty", AnswerKind.PARTITIONED_STATS),
+        ("versions-generated/namespace-bundles", AnswerKind.BUNDLES),
+        ("versions-generated/topic-hash-positions", AnswerKind.HASH_POSITIONS),
+        ("f-inventory-2/01-audit-2026-policies", AnswerKind.POLICIES),
+        ("f-inventory-2/01-audit-2026-persistent", AnswerKind.TOPIC_LIST),
+        ("f-inventory-2/01-ownedNamespaces", AnswerKind.OWNED_NAMESPACES),
+        ("d-bundles-4x60/09-r1", AnswerKind.ERROR),
+        ("d-bundles-4x60/scenario", AnswerKind.SCENARIO),
+    ],
+)
+def test_answers_are_told_apart_by_content(name: str, kind: AnswerKind) -> None:
+    assert recognise("a.json", _read(name)) is kind
+
+
+def test_an_object_of_names_and_answers_is_told_apart() -> None:
+    bundles = json.loads(_read("versions-generated/namespace-bundles"))
+    assert recognise("a.json", json.dumps({"one": bundles, "two": bundles}).encode()) is AnswerKind.MANY
+    assert recognise("a.json", json.dumps({NAME: {"msgRateIn": 1}}).encode()) is AnswerKind.NAMED_STATS
+    assert recognise("broker-stats-topics.json", b"{}") is AnswerKind.BROKER_STATS_TOPICS
+    assert recognise("a.json", b"pulsar_topics_count 3") is AnswerKind.NO_JSON
+
+
+def test_named_statistics_may_mix_topics_and_partitioned_topics() -> None:
+    partitioned = {"metadata": {"partitions": 1}, "partitions": {f"{NAME}-partition-0": {"msgRateIn": 1.0}}}
+    decoded = decode_named_stats(json.dumps({NAME: partitioned, f"{NAME}2": {"msgRateIn": 2.0}}).encode())
+    assert {name: topic.msg_rate_in_msgs_per_sec for name, topic in decoded.good.items()} == {
+        f"{NAME}-partition-0": 1.0,
+        f"{NAME}2": 2.0,
+    }
+    assert decoded.good[f"{NAME}-partition-0"].partition_index == 0
+
+
+def test_a_snapshot_of_a_recording() -> None:
+    snapshot = read_answers(RECORDINGS / "pip392-flag-on")
+    assert snapshot.version == "4.2.4"
+    assert snapshot.settings is not None
+    assert snapshot.settings.activeConsumerFailoverConsistentHashing
+    topic = snapshot.topics["persistent://public/default/topic-7-partition-0"]
+    (subscription,) = topic.subscriptions
+    assert (subscription.name, subscription.type, len(subscription.consumers)) == ("billing", "Failover", 10)
+    assert topic.kind == "partitioned-stats"
+    assert snapshot.bundles["public/default"].ranges[1] == "0x40000000_0x80000000"
+    assert len(snapshot.bundle_of_topic) == 101
+    assert snapshot.problems == ()
+    assert (snapshot.counts.topics, snapshot.counts.topics_superseded) == (101, 200)
+
+
+def test_a_snapshot_of_several_namespaces_keeps_their_bundles_apart() -> None:
+    snapshot = read_answers(RECORDINGS / "f-inventory-2")
+    assert {name: len(found.ranges) for name, found in snapshot.bundles.items()}.keys() == {
+        "ring/audit-2026",
+        "ring/billing-2026",
+        "ring/shop-2026",
+        "ring/telemetry-2026",
+    }
+    assert snapshot.problems == ()
+
+
+def test_bytes_are_an_answer_too() -> None:
+    snapshot = read_answers(json.dumps({NAME: {"msgRateIn": 2.0}}).encode())
+    assert snapshot.source == "standard input"
+    assert list(snapshot.topics) == [NAME]
+
+
+def test_statistics_count_more_than_broker_stats(tmp_path: Path) -> None:
+    stats = {"t/n": {"0x00000000_0xffffffff": {"persistent": {NAME: {"msgRateIn": 0.999}}}}}
+    (tmp_path / "2-broker.json").write_text(json.dumps(stats))
+    (tmp_path / "1-topic.json").write_text(json.dumps({NAME: {"msgRateIn": 0.9995}}))
+    snapshot = read_answers(tmp_path)
+    assert snapshot.topics[NAME].msg_rate_in_msgs_per_sec == 0.9995
+    assert snapshot.bundle_of_topic == {NAME: "0x00000000_0xffffffff"}
+
+
+def test_the_later_file_counts_in_natural_order(tmp_path: Path) -> None:
+    for number in (9, 10):
+        (tmp_path / f"{number}-x.json").write_text(json.dumps({NAME: {"msgRateIn": number}}))
+    assert read_answers(tmp_path).topics[NAME].msg_rate_in_msgs_per_sec == 10
