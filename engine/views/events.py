@@ -26,7 +26,7 @@ from engine.views.model import EventLine, TimelineView
 
 EVENTS_SHOWN: Final = 200
 """The latest steps that are listed; older ones stay in the timeline."""
-LINES_KEPT: Final = 4096
+LINES_KEPT: Final = 1024
 
 _KINDS: Final[dict[type[Command], str]] = {
     AddConsumer: "add",

@@ -12,6 +12,8 @@ from engine.cluster.facts import active_consumers
 from engine.cluster.invariants import faults
 from engine.config import CURRENT
 from engine.errors import InputError
+from engine.failover.choose import choose
+from engine.failover.model import Consumer
 from engine.scenarios.opening import Opened, open_path, open_snapshot
 from tests.engine.scenarios.recordings import RECORDINGS, opened, recorded_actives
 
@@ -56,6 +58,19 @@ def test_without_a_configuration_the_flag_is_inferred_from_the_active_consumers(
     assert {"flag-inferred", "release-assumed", "bundles-assumed"} <= set(codes(found))
     assert found.state.release == CURRENT.label
     assert by_name(found) == recorded_actives(recording, 1)
+
+
+def test_as_many_voices_for_modulo_as_for_the_ring_leave_the_flag_at_its_default() -> None:
+    order = (Consumer(0, "a"), Consumer(1, "b"))
+    names = [f"persistent://t/n/{at}-partition-1" for at in range(40)]
+    # Index 1 is b's by modulo; where the ring says a, the two rules differ.
+    split = [name for name in names if choose(order, name, 1, consistent_hashing=True).active.name == "a"][:2]  # type: ignore[union-attr]
+    first, second = partition(["a", "b"], "b"), partition(["a", "b"], "a")
+    second["subscriptions"]["other"] = second["subscriptions"].pop("sub")
+    tie = answers(dict(zip(split, (first, second), strict=True)))
+    assert not tie.state.settings.activeConsumerFailoverConsistentHashing
+    ring_only = answers({split[1]: second})
+    assert ring_only.state.settings.activeConsumerFailoverConsistentHashing
 
 
 def test_consumers_stand_in_connect_order_not_in_the_dispatchers_order() -> None:

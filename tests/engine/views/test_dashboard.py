@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -29,6 +30,7 @@ from engine.views.events import EVENTS_SHOWN
 from engine.views.model import BundleNode, DashboardView, RuleInForce
 from engine.views.ring import CENTRE_WIDTH
 from engine.views.table import letter_tag, max_over_mean
+from engine.views.tree import HashedTopics
 from tests.engine.views.states import FLAG, NAMESPACE, QUARTERS, cluster, clusters, submitted, topic_name
 
 
@@ -312,3 +314,26 @@ def test_the_status_line_tells_the_rule_the_flag_and_the_place_in_time() -> None
     assert plain.rule_text == "modulo: partition index mod 2"
     ring = dashboard_view(Timeline.start(cluster(["a", "b"], {"x": 4}, flag=True))).status
     assert ring.rule_text == "hash ring: 100 points a consumer"
+
+
+def test_event_lines_that_are_half_known_are_completed_from_where_they_end() -> None:
+    def walked() -> Timeline:
+        start = Timeline.start(cluster(["a", "b"], {"x": 9}))
+        return submitted(start, *(AddConsumer("sub", name) for name in "cdefg"), SetSetting(FLAG, "true"))
+
+    timeline = walked()
+    dashboard_view(timeline.go_to(2))
+    assert dashboard_view(timeline).events == dashboard_view(walked()).events
+
+
+def test_colours_go_by_id_where_the_opened_consumers_stand_otherwise() -> None:
+    state = cluster(["a", "b", "c"], {"x": 1})
+    (subscription,) = state.subscriptions
+    turned = replace(state, subscriptions=(replace(subscription, consumers=subscription.consumers[::-1]),))
+    assert [row.tag for row in dashboard_view(Timeline.start(turned)).consumers] == ["A", "B", "C"]
+
+
+def test_the_topmost_hash_belongs_to_the_last_bundle_only() -> None:
+    topics = HashedTopics(("low", "high", "top"), (5, 0xFFFFFFFE, 0xFFFFFFFF))
+    assert topics.inside(0xC0000000, 0xFFFFFFFF) == (1, 3)
+    assert topics.inside(0, 5) == (0, 0) and topics.inside(5, 6) == (0, 1)

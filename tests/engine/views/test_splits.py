@@ -72,6 +72,9 @@ def test_flow_asked_for_by_name_is_refused_while_another_algorithm_is_the_defaul
     (option,) = [each for each in view.options if each.algorithm == FLOW_OR_QPS_EQUALLY_DIVIDE and not each.as_proposed]
     assert option.refusal is not None and option.refusal.error == "ClassCastException" and option.status == 500
     assert option.cuts and "specified_positions_divide" in option.admin_line, "the same cuts can be given as positions"
+    command = parse_command(option.command_text, state)
+    after, rejection = Timeline.start(state).submit(command)  # type: ignore[arg-type]
+    assert rejection is None and after.state.namespaces[NAMESPACE].splits[0].cuts == option.cuts
 
 
 def test_LARGEST_is_found_and_named_by_its_range() -> None:
