@@ -139,6 +139,13 @@ def test_an_expectation_that_does_not_hold_says_what_is_there(expectation: str, 
     assert f"expected {expectation}, but" in failure.reason and reason in failure.reason
 
 
+def test_a_bundle_that_was_split_is_no_bundle_in_force_any_more() -> None:
+    split = SMALL + "split public/default/0x00000000_0x40000000 range_equally_divide\nexpect bundle public/default/"
+    assert failures(split + "0x00000000_0x20000000") == []
+    (failure,) = failures(split + "0x00000000_0x40000000")
+    assert "is no bundle in force" in failure.reason
+
+
 def test_a_refusal_fails_the_run_unless_it_is_expected() -> None:
     (failure,) = failures(SMALL + "kill nobody")
     assert failure.line == 2 and "refused" in failure.reason

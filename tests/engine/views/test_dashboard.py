@@ -337,3 +337,22 @@ def test_the_topmost_hash_belongs_to_the_last_bundle_only() -> None:
     topics = HashedTopics(("low", "high", "top"), (5, 0xFFFFFFFE, 0xFFFFFFFF))
     assert topics.inside(0xC0000000, 0xFFFFFFFF) == (1, 3)
     assert topics.inside(0, 5) == (0, 0) and topics.inside(5, 6) == (0, 1)
+
+
+def test_a_row_tells_what_the_last_step_gave_and_took() -> None:
+    timeline = submitted(Timeline.start(cluster(["a", "b", "c"], {"x": 6})), KillConsumer("sub", 0))
+    rows = {row.name: row for row in dashboard_view(timeline).consumers}
+    # By modulo 3 b had 1 and 4, c had 2 and 5; by modulo 2 b has 0, 2, 4 and c has 1, 3, 5.
+    assert (rows["b"].gained, rows["b"].lost, rows["b"].active_partitions) == (2, 1, 3)
+    assert (rows["c"].gained, rows["c"].lost, rows["c"].active_partitions) == (2, 1, 3)
+    back = submitted(timeline, AddConsumer("sub", "a"))
+    rows = {row.name: row for row in dashboard_view(back).consumers}
+    assert (rows["a"].gained, rows["a"].lost) == (2, 0) and (rows["b"].gained, rows["b"].lost) == (1, 2)
+
+
+def test_the_busiest_partition_of_a_consumer_stands_first() -> None:
+    rows = partitions_of(Timeline.start(cluster(["a"], {"x": 12})), 0, 0)
+    assert [row.msgs_per_sec for row in rows] == [float(rate) for rate in range(12, 0, -1)]
+    assert [row.partition_index for row in rows] == list(range(11, -1, -1))
+    quiet = partitions_of(Timeline.start(cluster(["a"], {"x": 3}, rate=0.0)), 0, 0)
+    assert [row.partition_index for row in quiet] == [0, 1, 2]
