@@ -14,24 +14,20 @@ from engine.cluster.commands import (
     AddConsumer,
     AddTopic,
     KillConsumer,
-    RenameConsumer,
     SetRelease,
     SetSetting,
     SplitBundle,
 )
-from engine.cluster.facts import topic_loads
 from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Timeline
 from engine.failover.ring import failover_ring
-from engine.hashing import HASH_SPACE_SIZE, crc32_hash
+from engine.hashing import HASH_SPACE_SIZE
 from engine.scenarios.synthetic import synthetic_state
 from engine.views.dashboard import dashboard_view, partitions_of, topics_of_bundle
-from engine.views.events import EVENTS_SHOWN
 from engine.views.model import BundleNode, DashboardView, RuleInForce
 from engine.views.ring import CENTRE_WIDTH
 from engine.views.table import letter_tag, max_over_mean
-from engine.views.tree import HashedTopics
-from tests.engine.views.states import FLAG, NAMESPACE, QUARTERS, cluster, clusters, submitted, topic_name
+from tests.engine.views.states import FLAG, NAMESPACE, cluster, clusters, submitted, topic_name
 
 
 def leaves(nodes: tuple[BundleNode, ...]) -> list[BundleNode]:
@@ -198,111 +194,6 @@ def test_opened_rows_of_all_consumers_are_all_partitions_with_their_bundles() ->
     assert partitions_of(timeline, 0, 3) == ()
 
 
-def test_B14_topics_of_a_bundle_and_bundle_of_a_topic_agree() -> None:
-    timeline = submitted(
-        Timeline.start(cluster(["a"], {f"topic-{at}": at % 3 for at in range(50)})),
-        SplitBundle(NAMESPACE, "0x00000000_0x40000000", "range_equally_divide"),
-    )
-    view = dashboard_view(timeline)
-    seen = {}
-    for leaf in leaves(view.namespaces[0].roots):
-        listed = topics_of_bundle(timeline, NAMESPACE, leaf.range_text)
-        assert len(listed) == leaf.topics
-        assert sum(topic.msgs_per_sec for topic in listed) == pytest.approx(leaf.msgs_per_sec)
-        assert [topic.topic_hash for topic in listed] == sorted(topic.topic_hash for topic in listed)
-        assert all(topic.topic_hash == crc32_hash(topic.name) for topic in listed)
-        assert all(leaf.lower <= topic.topic_hash < leaf.upper for topic in listed)
-        seen |= {topic.name: leaf.range_text for topic in listed}
-    assert seen == {row.name: row.bundle for row in partitions_of(timeline, 0, 0)}
-
-
-def test_a_split_bundle_keeps_its_node_and_its_children_are_fresh_for_one_step() -> None:
-    timeline = Timeline.start(cluster(["a"], {"x": 40}))
-    timeline = submitted(timeline, SplitBundle(NAMESPACE, "0x00000000_0x40000000", "range_equally_divide"))
-    (root, *others) = dashboard_view(timeline).namespaces[0].roots
-    assert root.algorithm == "range_equally_divide" and [child.depth for child in root.children] == [1, 1]
-    assert [child.fresh for child in root.children] == [True, True] and not any(each.fresh for each in others)
-    assert root.topics == sum(child.topics for child in root.children)
-    timeline = submitted(timeline, AddConsumer("sub", "b"))
-    assert not any(child.fresh for child in dashboard_view(timeline).namespaces[0].roots[0].children)
-
-
-def test_bundles_of_a_namespace_that_came_with_its_first_topic_are_fresh() -> None:
-    timeline = submitted(Timeline.start(cluster(["a"], {"x": 1})), AddTopic("persistent://other/ns/y"))
-    by_name = {node.name: node for node in dashboard_view(timeline).namespaces}
-    assert all(root.fresh for root in by_name["other/ns"].roots)
-    assert not any(root.fresh for root in by_name[NAMESPACE].roots)
-
-
-def test_the_tree_counts_what_a_split_would_count() -> None:
-    state = cluster(["a"], {f"topic-{at}": 3 for at in range(30)})
-    roots = dashboard_view(Timeline.start(state)).namespaces[0].roots
-    for root in roots:
-        inside = [load for load in topic_loads(state, NAMESPACE) if root.lower <= load.hash < root.upper]
-        assert root.topics == len(inside)
-        assert root.msgs_per_sec == pytest.approx(sum(load.msgs_per_sec for load in inside))
-    assert tuple(root.lower for root in roots) == QUARTERS[:-1]
-
-
-def test_a_range_that_is_none_and_an_unknown_namespace_have_no_topics() -> None:
-    timeline = Timeline.start(cluster(["a"], {"x": 4}))
-    assert topics_of_bundle(timeline, NAMESPACE, "half") == ()
-    assert topics_of_bundle(timeline, "no/where", "0x00000000_0xffffffff") == ()
-    assert len(topics_of_bundle(timeline, NAMESPACE, "0x00000000_0xffffffff")) == 4
-
-
-def test_event_lines_are_the_same_stepwise_and_after_a_jump() -> None:
-    def walk(timeline: Timeline) -> Timeline:
-        return submitted(
-            timeline,
-            AddConsumer("sub", "c"),
-            SetSetting(FLAG, "true"),
-            KillConsumer("sub", 0),
-            RenameConsumer("sub", 1, "bb"),
-            AddTopic(topic_name("y"), 3),
-            SplitBundle(NAMESPACE, "0x00000000_0x40000000", "range_equally_divide"),
-            SetRelease("2.11.0"),
-        )
-
-    start = Timeline.start(cluster(["a", "b"], {"x": 9}))
-    stepwise = walk(start)
-    watched = start
-    for step in stepwise.steps:
-        watched = submitted(watched, step.command)
-        dashboard_view(watched)
-    jumped = dashboard_view(stepwise)
-    assert dashboard_view(watched).events == jumped.events
-    assert [line.kind for line in jumped.events] == [
-        "open",
-        "add",
-        "setting",
-        "kill",
-        "add",
-        "topic",
-        "split",
-        "release",
-    ]
-    assert jumped.timeline.kinds == tuple(line.kind for line in jumped.events[1:])
-    assert [line.text for line in jumped.events[1:]] == [step.text for step in stepwise.steps]
-    assert dashboard_view(stepwise.go_to(2)).events == jumped.events[:3]
-
-
-def test_only_the_latest_events_are_listed() -> None:
-    timeline = Timeline.start(cluster(["a"], {"x": 1}))
-    for at in range(EVENTS_SHOWN + 5):
-        timeline = submitted(timeline, SetSetting("maxConsumersPerTopic", str(at + 1)))
-    events = dashboard_view(timeline).events
-    assert [line.step for line in events] == list(range(6, EVENTS_SHOWN + 6))
-
-
-def test_F05_messages_at_risk_are_the_unacknowledged_ones_of_moved_partitions() -> None:
-    timeline = Timeline.start(cluster(["a", "b"], {"x": 4}))
-    timeline = submitted(timeline, KillConsumer("sub", 0))
-    last = dashboard_view(timeline).events[-1]
-    # Partitions 0 and 2 were a's; the statistics give them 1 and 3 unacknowledged messages.
-    assert (last.moved, last.least, last.unacked_at_risk) == (2, 2, 4)
-
-
 def test_the_status_line_tells_the_rule_the_flag_and_the_place_in_time() -> None:
     timeline = Timeline.start(cluster(["a", "b"], {"x": 4, "y": 0}), 7, "here")
     timeline = submitted(timeline, SetRelease("4.0.0")).undo()
@@ -316,27 +207,11 @@ def test_the_status_line_tells_the_rule_the_flag_and_the_place_in_time() -> None
     assert ring.rule_text == "hash ring: 100 points a consumer"
 
 
-def test_event_lines_that_are_half_known_are_completed_from_where_they_end() -> None:
-    def walked() -> Timeline:
-        start = Timeline.start(cluster(["a", "b"], {"x": 9}))
-        return submitted(start, *(AddConsumer("sub", name) for name in "cdefg"), SetSetting(FLAG, "true"))
-
-    timeline = walked()
-    dashboard_view(timeline.go_to(2))
-    assert dashboard_view(timeline).events == dashboard_view(walked()).events
-
-
 def test_colours_go_by_id_where_the_opened_consumers_stand_otherwise() -> None:
     state = cluster(["a", "b", "c"], {"x": 1})
     (subscription,) = state.subscriptions
     turned = replace(state, subscriptions=(replace(subscription, consumers=subscription.consumers[::-1]),))
     assert [row.tag for row in dashboard_view(Timeline.start(turned)).consumers] == ["A", "B", "C"]
-
-
-def test_the_topmost_hash_belongs_to_the_last_bundle_only() -> None:
-    topics = HashedTopics(("low", "high", "top"), (5, 0xFFFFFFFE, 0xFFFFFFFF))
-    assert topics.inside(0xC0000000, 0xFFFFFFFF) == (1, 3)
-    assert topics.inside(0, 5) == (0, 0) and topics.inside(5, 6) == (0, 1)
 
 
 def test_a_row_tells_what_the_last_step_gave_and_took() -> None:
