@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -94,24 +95,34 @@ def compare_notices(
     """
     if step.notices is None:
         return
+    labels = _labels(topics)
     recorded: dict[tuple[str, str], list[bool]] = {}
-    total = 0
     for who, told in step.notices.items():
         for place, is_active in told:
-            total += 1
-            recorded.setdefault((who, _topic(place, topics)), []).append(is_active)
+            recorded.setdefault((who, labels.get(_topic(place, topics), place)), []).append(is_active)
     if modelled.changes > 1:
-        ledger.skip("notices after several changes in one step", total)
+        ledger.skip("notices after several changes in one step", sum(map(len, recorded.values())))
         return
+    expected: dict[tuple[str, str], list[bool]] = {}
+    for (who, topic), notices in modelled.notices.items():
+        expected.setdefault((who, labels[topic]), []).extend(notices)
     people = {who: recording.roster[who].name if who in recording.roster else who for who in step.notices}
-    for who, topic in sorted(recorded.keys() | modelled.notices.keys()):
-        seen, wanted = recorded.get((who, topic), []), modelled.notices.get((who, topic), [])
+    for who, label in sorted(recorded.keys() | expected.keys()):
+        seen, wanted = recorded.get((who, label), []), expected.get((who, label), [])
+        if label not in topics:
+            seen, wanted = sorted(seen), sorted(wanted)
         for nth in range(max(len(seen), len(wanted))):
-            subject = f"{topic} to {who}:{people.get(who, who)}"
+            subject = f"{label} to {who}:{people.get(who, who)}"
             ledger.compare(FactKind.NOTICE, subject, _word(seen, nth), _word(wanted, nth), _RULE)
-    speaking = {who for who, _ in recorded.keys() | modelled.notices.keys()}
+    speaking = {who for who, _ in recorded.keys() | expected.keys()}
     for who in step.notices.keys() - speaking:
         ledger.compare(FactKind.NO_NOTICE, f"{who}:{people[who]}", "no notice", "no notice", _RULE)
+
+
+def _labels(topics: Sequence[str]) -> dict[str, str]:
+    """Full name -> itself, or the local name where several topics have it: notices are recorded by local name."""
+    counts = Counter(topic.rpartition("/")[2] for topic in topics)
+    return {topic: topic if counts[local] == 1 else local for topic in topics if (local := topic.rpartition("/")[2])}
 
 
 def _word(told: list[bool], nth: int) -> str:

@@ -17,6 +17,7 @@ from engine.admin.namespaces import (
     decode_topic_list,
 )
 from engine.admin.naming import Naming, naming_of
+from engine.admin.text import raw_object
 from engine.admin.topics import (
     decode_broker_stats_topics,
     decode_named_stats,
@@ -202,6 +203,8 @@ class Walk:
             self.ledger.compare(FactKind.TOPIC_BUNDLE, request.topic, text, inside, IN_RANGE_RULE)
         elif answer.kind in _NOT_MODELLED:
             self.ledger.skip(_NOT_MODELLED[answer.kind])
+            if answer.kind is AnswerKind.NO_JSON:
+                self.problems += raw_object(answer.data, answer.file)[1]
 
     def _split(self, answer: Answer) -> None:
         request = answer.request
