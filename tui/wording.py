@@ -194,10 +194,7 @@ def hint(view: DashboardView) -> str:
     if alone is not None and len(view.consumers) > 1:
         return _hint_alone(alone, view)
     if status.rule is RuleInForce.RING:
-        return (
-            "The hash ring decides: a topic belongs to the next point clockwise. "
-            "a adds, x drops a consumer, f says why."
-        )
+        return "The next point clockwise on the ring decides. a adds, x drops, f says why."
     if status.flag_known:
         return "Partitions are dealt out by index. Press c to use the hash ring, a to add a consumer, f to ask why."
     return "Press a to add a consumer, x to drop the selected one, f to ask where a topic goes and why."

@@ -528,3 +528,30 @@ def test_commands_of_the_prompt_are_commands_of_the_grammar() -> None:
     for line in COMMAND_LINES:
         outcome = parse_command(line, cluster())
         assert getattr(outcome, "error", "") != "UnknownCommand", line
+
+
+def test_a_click_on_a_footer_key_does_what_the_key_does() -> None:
+    app = app_of()
+
+    async def story(pilot: Pilot[int]) -> None:
+        footer = main_screen(app).query_one("#keys")
+        column = footer.render().plain.index("Ring on/off")
+        await pilot.click("#keys", offset=(column + 2, 0))
+        await pilot.pause()
+        assert app.store.view.status.consistent_hashing
+
+    run(app, story)
+
+
+def test_a_click_on_a_consumer_selects_it_and_a_second_one_opens_it() -> None:
+    app = app_of()
+
+    async def story(pilot: Pilot[int]) -> None:
+        await pilot.click("#table", offset=(5, 3))
+        await pilot.pause()
+        assert main_screen(app).selected == 2
+        await pilot.click("#table", offset=(5, 3))
+        await pilot.pause()
+        assert isinstance(app.screen, PartitionsScreen)
+
+    run(app, story)

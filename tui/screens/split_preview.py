@@ -139,7 +139,7 @@ def split_picture(view: SplitPreviewView, option: SplitOption) -> SplitPicture:
     """The axis of a bundle with an option's cuts; cuts on its ends divide nothing and are left out."""
     cuts = tuple(sorted({cut for cut in option.cuts if view.lower < cut < view.upper}))
     labels = tuple(
-        f"{counted(piece.topics, 'topic')} {quantity(piece.msgs_per_sec)} msg/s {percent(piece.rate_share)}"
+        f"{counted(piece.topics, 'topic')} {quantity(piece.msgs_per_sec)}/s {percent(piece.rate_share)}"
         for piece in option.pieces
     )
     return SplitPicture(
@@ -163,7 +163,7 @@ def _title(view: SplitPreviewView) -> Content:
 
 def _heading(option: SplitOption) -> Content:
     marks = "  (default)" if option.is_default else ""
-    marks += "  as first proposed in PIP-169; no release has it" if option.as_proposed else ""
+    marks += "  (first text of PIP-169; in no release)" if option.as_proposed else ""
     if option.positions_from and not option.as_proposed:
         marks += f"  positions: {option.positions_from}"
     return Content.assemble((option.algorithm, "bold"), (marks, "$dim"))

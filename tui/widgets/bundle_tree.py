@@ -252,9 +252,10 @@ class BundleTree(Tree[Entry], inherit_bindings=False):
         return Text.assemble((mark + bundle.range_text, style), (tail, self._part("number")))
 
     def _topic_label(self, topic: BundleTopic) -> Text:
-        room = self.size.width - 6 * self.guide_depth
-        name = shorten_middle(short_topic(topic.name).rpartition("/")[2], max(12, room - 14))
-        return Text.assemble(name, (f"  {msgs_per_sec(topic.msgs_per_sec)}", self._part("number")))
+        rate = f"{quantity(topic.msgs_per_sec)}/s" if self._is_narrow else msgs_per_sec(topic.msgs_per_sec)
+        room = self.size.width - 4 * self.guide_depth - len(rate) - 2
+        name = shorten_middle(short_topic(topic.name).rpartition("/")[2], max(12, room))
+        return Text.assemble(name, (f"  {rate}", self._part("number")))
 
 
 def _busiest(bundles: tuple[BundleNode, ...]) -> BundleNode | None:

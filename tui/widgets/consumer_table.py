@@ -14,6 +14,7 @@ from textual.widgets import DataTable
 from engine.views.model import ConsumerRow
 from themes.palettes import Palette, palette
 from tui.columns import Cells, Column, consumer_columns
+from tui.lines import consumer_line
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -22,10 +23,10 @@ class LiveCell:
 
     table: ConsumerTable
     consumer_id: int
-    column: Column
+    columns: tuple[Column, ...]
 
     def __rich__(self) -> Text:
-        return self.table.cell_text(self.consumer_id, self.column)
+        return self.table.cell_text(self.consumer_id, self.columns)
 
 
 class ConsumerTable(DataTable[LiveCell], inherit_bindings=False):
@@ -112,11 +113,16 @@ class ConsumerTable(DataTable[LiveCell], inherit_bindings=False):
             self._shown = shown
             self._order = ()
             self.clear(columns=True)
-            for column in shown:
-                self.add_column(column.heading(), key=column.key, width=column.width)
+            for columns in self._cells():
+                heading = Text("", no_wrap=True).join(column.heading() for column in columns)
+                self.add_column(heading, key=columns[0].key, width=sum(column.width for column in columns))
         with self.prevent(DataTable.RowHighlighted):
             self._update_rows()
         self._place_cursor(self.selected)
+
+    def _cells(self) -> tuple[tuple[Column, ...], ...]:
+        """The columns as cells of the stock table: it draws cell by cell at a price, so the numbers share one."""
+        return (self._shown[:2], self._shown[2:])
 
     def _update_rows(self) -> None:
         """Take rows away, add new ones, bring them into order; the cells of the others read their new values."""
@@ -132,19 +138,19 @@ class ConsumerTable(DataTable[LiveCell], inherit_bindings=False):
         for consumer_id in wanted:
             if consumer_id not in known:
                 stands.append(consumer_id)
-                self.add_row(*(LiveCell(self, consumer_id, column) for column in self._shown), key=str(consumer_id))
+                self.add_row(*(LiveCell(self, consumer_id, columns) for columns in self._cells()), key=str(consumer_id))
         self._order = wanted
         if tuple(stands) != wanted:
             ranks = {consumer_id: rank for rank, consumer_id in enumerate(wanted)}
             self.sort("tag", key=lambda cell: ranks[cell.consumer_id])
         elif wanted:
             # One cell written anew tells the table that something changed; it then asks all cells in sight.
-            self.update_cell(str(wanted[0]), "tag", LiveCell(self, wanted[0], self._shown[0]))
+            self.update_cell(str(wanted[0]), "tag", LiveCell(self, wanted[0], self._cells()[0]))
 
-    def cell_text(self, consumer_id: int, column: Column) -> Text:
+    def cell_text(self, consumer_id: int, columns: tuple[Column, ...]) -> Text:
         """What stands in a cell now."""
         row = self._row_of.get(consumer_id)
-        return Text() if row is None else self._write.text(row, column)
+        return Text() if row is None else consumer_line(row, columns, self._write)
 
     def _place_cursor(self, consumer_id: int) -> None:
         key = str(consumer_id)

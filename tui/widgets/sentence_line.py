@@ -17,6 +17,7 @@ class SentenceLine(Widget):
 
     DEFAULT_CSS = """
     SentenceLine { height: auto; max-height: 2; width: 1fr; padding: 0 1; }
+    SentenceLine.-empty { display: none; }
     """
 
     sentence: reactive[tuple[str, str]] = reactive(("hint", ""))
@@ -27,7 +28,7 @@ class SentenceLine(Widget):
         if old[0] != new[0]:
             self.remove_class(f"-{old[0]}")
         self.add_class(f"-{new[0]}")
-        self.display = bool(new[1])
+        self.set_class(not new[1], "-empty")
         if self._lines(old[1]) != self._lines(new[1]):
             self.refresh(layout=True)
 
