@@ -76,7 +76,9 @@ class BrokerSettings:
 
 
 _Value = bool | int | str | tuple[str, ...]
-DEFAULTS: Final[dict[str, _Value]] = {field.name: getattr(BrokerSettings(), field.name) for field in fields(BrokerSettings)}
+DEFAULTS: Final[dict[str, _Value]] = {
+    field.name: getattr(BrokerSettings(), field.name) for field in fields(BrokerSettings)
+}
 _INT_32: Final = range(-(2**31), 2**31)
 
 
@@ -148,5 +150,9 @@ def behaviour_of(version: str) -> ReleaseBehaviour | Rejection:
         return Rejection("UnknownVersion", f"{version!r} is no Pulsar version; write it like 4.0.7", field="pulsar")
     major, minor, patch = (999 if part in (None, "x") else int(part) for part in match.groups()[:3])
     if (major, minor, patch) < OLDEST_SUPPORTED:
-        return Rejection("UnknownVersion", f"Pulsar {version} is older than 2.10, the first modelled here", field="pulsar")
-    return replace(_behaviour(major, minor, patch, milestone=match[4] is not None), label=version.strip().removeprefix("v"))
+        return Rejection(
+            "UnknownVersion", f"Pulsar {version} is older than 2.10, the first modelled here", field="pulsar"
+        )
+    return replace(
+        _behaviour(major, minor, patch, milestone=match[4] is not None), label=version.strip().removeprefix("v")
+    )
