@@ -1,0 +1,96 @@
+"""Which release knows which rule, and settings as broker.conf writes them."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.config import DEFAULTS, SPLIT_ALGORITHMS, BrokerSettings, ReleaseBehaviour, behaviour_of
+from engine.errors import Rejection
+
+
+def known(version: str) -> ReleaseBehaviour:
+    behaviour = behaviour_of(version)
+    assert isinstance(behaviour, ReleaseBehaviour), behaviour
+    return behaviour
+
+
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [
+        ("2.11.0", False),
+        ("3.0.7", False),
+        ("3.0.8", True),
+        ("3.1.3", False),
+        ("3.2.3", False),
+        ("3.3.2", False),
+        ("3.3.3", True),
+        ("3.3.6", True),
+        ("4.0.0", False),
+        ("4.0.1", True),
+        ("4.0.7", True),
+        ("4.1.0", True),
+        ("4.2.4", True),
+        ("5.0.0-M1-SNAPSHOT", True),
+    ],
+)
+def test_the_flag_of_pip_392_exists_from_4_0_1_and_4_1_on_and_was_carried_back(version: str, expected: bool) -> None:
+    assert known(version).knows_failover_consistent_hashing is expected
+
+
+@pytest.mark.parametrize(
+    ("version", "expected"), [("2.10.6", "first-connected"), ("2.11", "first-connected"), ("3.0.0", "ring")]
+)
+def test_topics_without_partitions_use_the_ring_since_3_0(version: str, expected: str) -> None:
+    assert known(version).nonpartitioned_failover == expected
+
+
+def test_the_fourth_split_algorithm_came_with_3_0() -> None:
+    assert known("2.11.0").split_algorithms == SPLIT_ALGORITHMS[:3]
+    assert known("3.0.0").split_algorithms == SPLIT_ALGORITHMS
+
+
+def test_a_milestone_is_older_than_its_release() -> None:
+    """#26482 was merged after the milestones of 5.0 were cut."""
+    assert not known("5.0.0-M1-SNAPSHOT").notices_on_nonpersistent_change
+    assert known("5.0.0").notices_on_nonpersistent_change
+
+
+def test_a_missing_patch_number_means_the_newest_of_the_line() -> None:
+    assert known("4.0").knows_failover_consistent_hashing
+    assert known("v3.3.x").label == "3.3.x"
+
+
+@pytest.mark.parametrize("version", ["", "four", "4", "2.9.5", "2.x.y.z", "1.0.0", "4.0.0.0"])
+def test_what_is_no_version_or_too_old_is_refused(version: str) -> None:
+    assert isinstance(behaviour_of(version), Rejection)
+
+
+def test_settings_take_the_text_of_broker_conf_and_give_it_back() -> None:
+    settings = BrokerSettings()
+    for name, text in [
+        ("activeConsumerFailoverConsistentHashing", "true"),
+        ("activeConsumerFailoverDelayTimeMillis", "-1"),
+        ("defaultNamespaceBundleSplitAlgorithm", "flow_or_qps_equally_divide"),
+        ("supportedNamespaceBundleSplitAlgorithms", "range_equally_divide,topic_count_equally_divide"),
+    ]:
+        changed = settings.with_setting(name, f" {text} ")
+        assert isinstance(changed, BrokerSettings)
+        assert changed.text_of(name) == text
+        assert [other for other in DEFAULTS if changed.text_of(other) != settings.text_of(other)] == [name]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "word"),
+    [
+        ("activeConsumerFailoverConsistentHashing", "yes", "true or false"),
+        ("activeConsumerFailoverDelayTimeMillis", "1s", "whole number"),
+        ("loadBalancerNamespaceBundleMaxMsgRate", "2147483648", "whole number"),
+        ("activeconsumerfailoverconsistenthashing", "true", "did you mean activeConsumerFailoverConsistentHashing"),
+        ("nonsense", "1", "no broker setting"),
+    ],
+)
+def test_a_bad_setting_is_refused_by_name(name: str, text: str, word: str) -> None:
+    refusal = BrokerSettings().with_setting(name, text)
+    assert isinstance(refusal, Rejection)
+    assert refusal.field == name
+    assert word in refusal.message
