@@ -138,14 +138,15 @@ OLDEST_SUPPORTED: Final = (2, 10, 0)
 def behaviour_of(version: str) -> ReleaseBehaviour | Rejection:
     """The behaviour of a Pulsar version such as ``4.0.7``, ``3.3``, ``v2.11.0`` or ``5.0.0-M1-SNAPSHOT``.
 
-    A missing patch number means the newest of that line. Versions before 2.10 are refused.
+    A missing patch number means the newest of that line; a fourth number (a vendor's build) plays no part. Versions
+    before 2.10 are refused.
 
     >>> behaviour_of("2.11.0").nonpartitioned_failover
     'first-connected'
     >>> behaviour_of("4.0.0").knows_failover_consistent_hashing
     False
     """
-    match = re.fullmatch(r"v?(\d{1,3})\.(\d{1,3}|x)(?:\.(\d{1,3}|x))?([-+.].*)?", version.strip())
+    match = re.fullmatch(r"v?(\d{1,3})\.(\d{1,3}|x)(?:\.(\d{1,3}|x))?(?:\.\d+)?([-+].*)?", version.strip())
     if match is None:
         return Rejection("UnknownVersion", f"{version!r} is no Pulsar version; write it like 4.0.7", field="pulsar")
     major, minor, patch = (999 if part in (None, "x") else int(part) for part in match.groups()[:3])

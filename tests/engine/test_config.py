@@ -60,7 +60,12 @@ def test_a_missing_patch_number_means_the_newest_of_the_line() -> None:
     assert known("v3.3.x").label == "3.3.x"
 
 
-@pytest.mark.parametrize("version", ["", "four", "4", "2.9.5", "2.x.y.z", "1.0.0", "4.0.0.0"])
+def test_the_fourth_number_of_a_vendors_build_plays_no_part() -> None:
+    assert not known("4.0.0.9").knows_failover_consistent_hashing
+    assert known("4.0.1.1").knows_failover_consistent_hashing
+
+
+@pytest.mark.parametrize("version", ["", "four", "4", "2.9.5", "2.x.y.z", "1.0.0", "4.0.0.0.0"])
 def test_what_is_no_version_or_too_old_is_refused(version: str) -> None:
     assert isinstance(behaviour_of(version), Rejection)
 
