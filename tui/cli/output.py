@@ -33,8 +33,12 @@ def write_out(text: str) -> None:
     if sys.stdout is None:
         raise OSError("standard output is closed")
     try:
-        sys.stdout.write(text if text.endswith("\n") else text + "\n")
         sys.stdout.flush()
+        rest = memoryview((text.removesuffix("\n") + "\n").encode(sys.stdout.encoding, "backslashreplace"))
+        while rest:
+            # An unbuffered stream (PYTHONUNBUFFERED) may take a part only, and ``print`` would lose what is left.
+            rest = rest[sys.stdout.buffer.write(rest) :]
+        sys.stdout.buffer.flush()
     except BrokenPipeError as error:
         raise ClosedPipe from error
 

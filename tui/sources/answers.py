@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from engine.admin.snapshot import read_answers
@@ -19,7 +20,7 @@ def opened(path: str | None, *, release: str | None = None) -> Opened:
     if path is None:
         return embedded_default()
     if path == STANDARD_INPUT:
-        return open_snapshot(read_answers(sys.stdin.buffer.read()), release=release)
+        return open_snapshot(read_answers(_standard_input()), release=release)
     reason = missing(path)
     if reason is not None:
         raise InputError(reason)
@@ -28,3 +29,13 @@ def opened(path: str | None, *, release: str | None = None) -> Opened:
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL in it
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"{path}: {reason}") from error
+
+
+def _standard_input() -> bytes:
+    """All of standard input, in pieces: between two of them a signal is noticed, inside one long read it may not be."""
+    if sys.stdin is None:
+        raise InputError("standard input is closed")
+    pieces = []
+    while piece := os.read(sys.stdin.fileno(), 1 << 16):
+        pieces.append(piece)
+    return b"".join(pieces)

@@ -9,8 +9,8 @@ from engine.views.model import BundleNode, ConsumerRow, DashboardView, EventLine
 from tui.cli.plain import Align, table, wrapped
 from tui.wording import FLAG, counted, event_effect, foot_text, percent, quantity, safe_name, shorten_middle
 
-NAME_CELLS: Final = 26
-_CONSUMER_HEADING: Final = ("", "consumer", "prio", "active", "of ring", "of rate", "msg/s", "points", "moved")
+NAME_CELLS: Final = 22
+_CONSUMER_HEADING: Final = ("", "consumer", "prio", "active", "of ring", "of rate", "msg/s", "pts", "moved")
 _CONSUMER_ALIGNS: Final[tuple[Align, ...]] = ("<", "<", ">", ">", ">", ">", ">", ">", "<")
 _BUNDLE_HEADING: Final = ("  bundle", "topics", "msg/s", "B/s", "")
 _BUNDLE_ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", ">", "<")
@@ -74,7 +74,7 @@ def _consumers(view: DashboardView) -> list[str]:
         return ["consumers: none"]
     rows = [_CONSUMER_HEADING, *(_consumer(row) for row in view.consumers)]
     return [
-        f"consumers: {len(view.consumers)}, in the dispatcher's order; active = partitions it is active for",
+        f"consumers: {len(view.consumers)}, in the dispatcher's order (pts: points on the ring)",
         *table(rows, _CONSUMER_ALIGNS, indent="  "),
         *wrapped(foot_text(view.foot), first="  ", rest="  "),
     ]
