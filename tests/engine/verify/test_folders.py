@@ -237,3 +237,15 @@ def test_a_version_that_is_none_is_an_input_error() -> None:
 def test_a_folder_of_metrics_only_has_nothing_to_compare(tmp_path: Path) -> None:
     (tmp_path / "metrics.json").write_text('{"a": 1}')
     assert verify_folder(tmp_path).exit_code == 2
+
+
+def test_an_absurd_number_of_partitions_is_a_problem(tmp_path: Path) -> None:
+    folder = copy_of("a-priority-001-8p-hash", tmp_path)
+
+    def change(scenario: Any) -> None:
+        scenario["partitions"] = 10**30
+
+    edit(folder, "scenario.json", change)
+    report = verify_folder(folder)
+    assert [problem.path for problem in report.problems] == ["$.partitions"]
+    assert report.compared >= 160
