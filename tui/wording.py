@@ -186,6 +186,8 @@ def foot_texts(foot: TableFoot) -> tuple[str, ...]:
 def hint(view: DashboardView) -> str:
     """One sentence for a newcomer: what is to be seen, and the key that shows more."""
     status, foot = view.status, view.foot
+    if not status.subscription:
+        return "No Failover subscription here, but bundles: 3 goes to their tree, s previews splits of the marked one."
     if not view.consumers:
         return "Nobody consumes this subscription. Press a to connect a consumer."
     if foot.partitions == 0:

@@ -252,6 +252,21 @@ def test_explanation_follows_the_state() -> None:
     run(app, story)
 
 
+def test_typing_replaces_the_proposed_topic_and_tab_completes_it() -> None:
+    app = app_of()
+
+    async def story(pilot: Pilot[int]) -> None:
+        await pilot.press("f")
+        await pilot.pause()
+        await pilot.press(*"persistent://shop/orders/order-5")
+        await pilot.pause()
+        await pilot.press("tab", "enter")
+        await pilot.pause()
+        assert main_screen(app).topic == "persistent://shop/orders/order-5-partition-0"
+
+    run(app, story)
+
+
 def test_enter_on_a_consumer_lists_its_partitions_and_escape_closes() -> None:
     app = app_of()
 

@@ -28,6 +28,9 @@ class MainActions(MainPlaying):
     # change
 
     def action_add(self) -> None:
+        if not self.store.subscription_key:
+            self.complain("there is no subscription that a consumer could connect to")
+            return
         names = [row.name for row in self._main.consumers]
         self.app.push_screen(AddConsumerScreen(self.store.subscription_key, next_name(names), self._add))
 

@@ -70,7 +70,7 @@ class Prompt(Vertical):
     def compose(self) -> ComposeResult:
         with Horizontal():
             yield Label("", classes="prompt--mark")
-            yield Input(compact=True, select_on_focus=False)
+            yield Input(compact=True)
         yield Label("", classes="prompt--error", markup=False)
 
     @property

@@ -170,7 +170,7 @@ class RingPanel(Widget, can_focus=True):
         """What fits into the middle of a small ring: the rule."""
         count = sum(not row.standby for row in self.rows)
         if not self.rows:
-            return ("nobody", "press a")
+            return ("nobody",)
         return ("ring", f"of {count}") if ring.lit else ("index", f"mod {count}")
 
     def _flash(self, ring: RingView) -> Flash | None:

@@ -36,7 +36,7 @@ def status_parts(status: StatusView, saved: str, width: int) -> list[Part]:
     rule_style = {RuleInForce.RING: "$good bold", RuleInForce.NOBODY: "$bad bold"}.get(status.rule, "$warn bold")
     flag_style = "$good" if status.consistent_hashing and status.flag_known else "$dim"
     subscription = shorten_middle(safe_name(status.subscription), 30) if status.subscription else "no subscription"
-    kind = f" ({status.subscription_type})" if status.subscription_type else ""
+    kind = f" ({status.subscription_type})" if status.subscription and status.subscription_type else ""
     several = ""
     if len(status.subscriptions) > 1 and status.subscription in status.subscriptions:
         several = f" [{status.subscriptions.index(status.subscription) + 1}/{len(status.subscriptions)} n p]"

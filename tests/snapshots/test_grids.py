@@ -1,0 +1,78 @@
+"""Many screens as plain text, compared with committed grids: what stands where, at every size.
+
+``pytest tests/snapshots --snapshot-update`` writes the grids anew; read the difference before you commit it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from engine.cluster.timeline import Timeline
+from engine.scenarios.embedded import embedded
+from tests.tui.screens_under_test import after_keys, app_of, cluster
+from tui.app import RingsideApp
+
+FOLDER: Final = Path(__file__).parent / "grids"
+SMALL, MIDDLE, LARGE = (80, 24), (120, 40), (200, 60)
+
+
+def scene(name: str = "pip392", **how: Any) -> RingsideApp:
+    opened = embedded(name)
+    return RingsideApp(
+        Timeline.start(opened.state, opened.seed, opened.source), animate=False, depth="truecolor", **how
+    )
+
+
+GRIDS: Final[dict[str, tuple[Any, tuple[str, ...], tuple[int, int]]]] = {
+    "first-80x24": (scene, (), SMALL),
+    "first-60x18": (scene, (), (60, 18)),
+    "first-120x40": (scene, (), MIDDLE),
+    "first-200x60": (scene, (), LARGE),
+    "ring-on-80x24": (scene, ("c",), SMALL),
+    "ring-on-200x60": (scene, ("c",), LARGE),
+    "hash-map-80x24": (scene, ("c", "v"), SMALL),
+    "hash-map-mono-120x40": (lambda: scene(mono=True), ("c", "v"), MIDDLE),
+    "ring-ascii-120x40": (lambda: scene(ascii_only=True), ("c",), MIDDLE),
+    "after-a-kill-120x40": (scene, ("c", "x"), MIDDLE),
+    "after-undo-120x40": (scene, ("c", "x", "u"), MIDDLE),
+    "add-dialog-80x24": (scene, ("a",), SMALL),
+    "explanation-modulo-120x40": (scene, ("f", "enter"), MIDDLE),
+    "explanation-ring-80x24": (scene, ("c", "f", "enter"), SMALL),
+    "partitions-120x40": (scene, ("c", "enter"), MIDDLE),
+    "partitions-80x24": (scene, ("enter",), SMALL),
+    "split-preview-80x24": (lambda: scene("flow-split"), ("s",), SMALL),
+    "split-preview-120x40": (lambda: scene("flow-split"), ("s",), MIDDLE),
+    "split-preview-200x60": (lambda: scene("flow-split"), ("s",), LARGE),
+    "after-a-split-120x40": (lambda: scene("flow-split"), ("3", "s", "enter"), MIDDLE),
+    "bundle-opened-80x24": (scene, ("3", "down", "enter"), SMALL),
+    "bundle-opened-120x40": (scene, ("3", "down", "enter"), MIDDLE),
+    "help-80x24": (scene, ("question_mark",), SMALL),
+    "help-120x40": (scene, ("question_mark",), MIDDLE),
+    "command-refused-120x40": (scene, ("colon", *"kil x", "enter"), MIDDLE),
+    "zoomed-table-120x40": (scene, ("c", "2", "z"), MIDDLE),
+    "zoomed-ring-80x24": (scene, ("c", "1", "z"), SMALL),
+    "filter-80x24": (scene, ("slash", *"-7", "enter"), SMALL),
+    "nobody-80x24": (lambda: app_of(cluster(())), (), SMALL),
+    "priorities-80x24": (lambda: app_of(cluster(priorities=(0, 0, 1))), ("c",), SMALL),
+    "too-small-50x12": (scene, (), (50, 12)),
+}
+
+
+@pytest.mark.parametrize("name", GRIDS)
+def test_screen(name: str, request: pytest.FixtureRequest) -> None:
+    """The screen reads as the committed grid does."""
+    make, keys, size = GRIDS[name]
+    seen = after_keys(make(), *keys, size=size).rstrip("\n") + "\n"
+    path = FOLDER / f"{name}.txt"
+    if request.config.getoption("update_snapshots"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(seen, encoding="utf-8")
+    assert path.is_file(), f"{path} is missing; --snapshot-update writes it"
+    assert seen == path.read_text(encoding="utf-8")
+
+
+def test_every_committed_grid_is_checked() -> None:
+    assert {path.stem for path in FOLDER.glob("*.txt")} == set(GRIDS)

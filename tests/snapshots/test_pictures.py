@@ -1,0 +1,74 @@
+"""Pictures of the hero screens. Each docstring says what must be visible; look at a picture before you accept it.
+
+``pytest tests/snapshots --snapshot-update`` draws them anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from engine.cluster.timeline import Timeline
+from engine.scenarios.embedded import embedded
+from tui.app import RingsideApp
+
+SMALL, MIDDLE, LARGE = (80, 24), (120, 40), (200, 60)
+Compare = Callable[..., bool]
+
+
+def app_of(scene: str = "pip392", **how: Any) -> RingsideApp:
+    """A still app on an embedded scene."""
+    opened = embedded(scene)
+    timeline = Timeline.start(opened.state, opened.seed, opened.source)
+    return RingsideApp(timeline, notes=opened.notes, **({"animate": False, "depth": "truecolor"} | how))
+
+
+@pytest.mark.parametrize("size", [SMALL, MIDDLE, LARGE], ids=["80x24", "120x40", "200x60"])
+class TestTheStoryOfTheFlag:
+    """The first screen and the first key, at every size."""
+
+    def test_flag_off(self, snap_compare: Compare, size: tuple[int, int]) -> None:
+        """Muted arcs, all dots in the colour of billing-0, ``mod 10`` in the middle, the hint names ``c``."""
+        assert snap_compare(app_of(), terminal_size=size)
+
+    def test_flag_on(self, snap_compare: Compare, size: tuple[int, int]) -> None:
+        """Arcs and dots have their owners' colours, shares stand in the table, 89 of 100 moved."""
+        assert snap_compare(app_of(), press=["c"], terminal_size=size)
+
+
+class TestViews:
+    """The three views of one state."""
+
+    def test_hash_map(self, snap_compare: Compare) -> None:
+        """The hash space wrapped over rows, each row with its first hash, topics as marks."""
+        assert snap_compare(app_of(), press=["c", "v"], terminal_size=MIDDLE)
+
+    def test_one_consumer_lit(self, snap_compare: Compare) -> None:
+        """Only billing-1 has its colour, in the ring, the band and the dots; its row is marked."""
+        assert snap_compare(app_of(), press=["c", "j", "v", "v"], terminal_size=MIDDLE)
+
+
+class TestQuestions:
+    """Answers to why and where."""
+
+    def test_explanation(self, snap_compare: Compare) -> None:
+        """The topic stands out on the ring; beside it the answer, then rule, point, heirs, hash, bytes, bundle."""
+        assert snap_compare(app_of(), press=["c", "f", "enter"], terminal_size=MIDDLE)
+
+    def test_split_preview(self, snap_compare: Compare) -> None:
+        """Five cards with axis, cuts, both sides' topics and rates, refusals in words, and the admin lines."""
+        assert snap_compare(app_of("flow-split"), press=["s"], terminal_size=MIDDLE)
+
+
+class TestLooks:
+    """The same screen in other clothes."""
+
+    def test_light(self, snap_compare: Compare) -> None:
+        """Light ground, the same arrangement, readable words."""
+        assert snap_compare(app_of(theme="light"), press=["c"], terminal_size=MIDDLE)
+
+    def test_mono(self, snap_compare: Compare) -> None:
+        """No colour at all: letters on the ring, tags in the table, the marked row reversed."""
+        assert snap_compare(app_of(mono=True), press=["c"], terminal_size=MIDDLE)
