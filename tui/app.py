@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import ClassVar
 
 from textual.app import App, SystemCommand
@@ -22,6 +23,7 @@ from tui.screens.help import HelpScreen, key_groups
 from tui.screens.main import MainScreen
 from tui.screens.main_bindings import GROUPS
 from tui.store import Journal, Store
+from tui.wording import safe_name
 
 
 class RingsideApp(App[int]):
@@ -126,9 +128,17 @@ class RingsideApp(App[int]):
                             binding.tooltip,
                             lambda action=binding.action: self._run(screen, action),
                         )
+            status = self.store.view.status
+            for place, key in enumerate(status.subscriptions):
+                if key != status.subscription:
+                    by = place - self.store.subscription
+                    yield SystemCommand(f"Show {safe_name(key)}", "Show this subscription", partial(self._show, by))
         yield SystemCommand("Help", "All keys", self.action_help)
         yield SystemCommand("Theme", "Dark or light", self.action_switch_theme)
         yield SystemCommand("Quit", "Leave Ringside", self.action_quit)
+
+    def _show(self, by: int) -> None:
+        self.store.show_subscription(by)
 
     def _run(self, screen: MainScreen, action: str) -> None:
         self.call_later(screen.run_action, action)

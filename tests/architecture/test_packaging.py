@@ -94,7 +94,7 @@ def test_the_installed_command_opens_the_screen(installed: Path, tmp_path: Path)
     program = (sys.executable, str(installed / "bin" / "ringside"))
     env = environment(installed, tmp_path)
     with Terminal(["--no-animation"], env=env, cwd=tmp_path, program=program) as terminal:
-        terminal.wait_for("consumer-")
+        terminal.wait_for("billing-9")
         terminal.send("q")
         assert terminal.wait() == 0
 

@@ -220,6 +220,9 @@ def test_subscriptions_are_switched_with_n_and_p() -> None:
             shown.append(app.store.subscription_key)
             assert len(main_screen(app).consumers) == len(app.store.view.consumers)
         assert shown == ["billing", "audit", "billing", "audit"]
+        commands = {command.title: command for command in app.get_system_commands(app.screen)}
+        commands["Show billing"].callback()
+        assert app.store.subscription_key == "billing"
 
     run(app, story)
 

@@ -11,7 +11,7 @@ from engine.scenarios.script_model import Do, Script
 from tests.tui.screens_under_test import main_screen, run, text_of
 from tui.app import RingsideApp
 from tui.player import Player
-from tui.widgets.ring_panel import RingLook
+from tui.widgets.ring_panel import RingLook, RingPanel
 
 STORY = """# A small story
 new topics 12 consumers 3
@@ -123,6 +123,34 @@ def test_a_change_flashes_and_settles() -> None:
             seen.append(screen.intensity)
         assert seen == sorted(seen, reverse=True)
         assert seen[-1] == 0.0
+
+    run(app, story)
+
+
+def test_a_flash_goes_from_the_old_picture_to_the_new_one() -> None:
+    """Fresh, changed arcs look as before; settled, as if there had been no animation."""
+    opened = start_of(script_of(STORY))
+    app = RingsideApp(Timeline.start(opened.state, opened.seed, opened.source), animate=False, depth="truecolor")
+
+    async def story(pilot: Pilot[int]) -> None:
+        panel = main_screen(app).query_one(RingPanel)
+
+        def drawn() -> str:
+            return str([panel.render_line(y) for y in range(panel.size.height)])
+
+        await pilot.press("c")
+        await pilot.pause()
+        before = drawn()
+        await pilot.press("x")
+        await pilot.pause()
+        settled = drawn()
+        pictures = []
+        for intensity in (1.0, 0.5, 0.0):
+            main_screen(app).intensity = intensity
+            await pilot.pause()
+            pictures.append(drawn())
+        assert pictures[2] == settled
+        assert len({before, *pictures}) == 4
 
     run(app, story)
 

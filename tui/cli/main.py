@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -23,10 +24,15 @@ def main(args: Sequence[str] | None = None) -> int:
     """Run ``ringside`` with ``args`` (default: the process's own) and return its exit code. Never raises."""
     prepare_streams()
     unwind_on_signals()
-    code = _guarded(args)
-    if code != exits.FINE:
-        return code
-    return _flushed()
+    collects = gc.isenabled()
+    # Loading modules makes garbage that lives: collecting it over and over takes a tenth of the start.
+    gc.disable()
+    try:
+        code = _guarded(args)
+    finally:
+        if collects:
+            gc.enable()
+    return code if code != exits.FINE else _flushed()
 
 
 def _guarded(args: Sequence[str] | None) -> int:

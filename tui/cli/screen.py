@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -68,7 +69,14 @@ async def _until_closed(app: App[Any], terminal: TerminalState) -> int | None:
         # A signal handler may interrupt the loop anywhere, so it only leaves word.
         loop.call_soon_threadsafe(app.exit, None, code)
 
+    app.call_later(_collect_garbage_again)
     signals = ScreenSignals(close, terminal.restore)
     with signals.installed():
         await app.run_async()
     return signals.code
+
+
+def _collect_garbage_again() -> None:
+    """The start is over: what was loaded stays, and only what comes from now on is looked through."""
+    gc.freeze()
+    gc.enable()

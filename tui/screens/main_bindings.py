@@ -38,7 +38,7 @@ PLACE: Final = (
     Binding("z", "zoom", "Zoom", tooltip="Zoom the panel in use, and back"),
     Binding("n", "subscription(1)", "Next subscription", show=False, tooltip="Show the next subscription"),
     Binding("p", "subscription(-1)", "Previous", show=False, tooltip="Show the previous subscription"),
-    Binding("escape", "back", "Back", show=False, tooltip="Close what is open"),
+    Binding("escape", "back", "Close", show=False, tooltip="Close what is open"),
 )
 MOVING: Final = (
     Binding("tab", "app.focus_next", "Next panel", show=False, tooltip="Next panel (shift+tab: previous)"),

@@ -86,6 +86,7 @@ class RingPanel(Widget, can_focus=True):
         super().__init__(name=name, id=id, classes=classes, disabled=disabled)
         self._ascii_only = ascii_only
         self._picture: RingPicture | None = None
+        self._before: RingPicture | None = None
         self._canvas: Canvas | None = None
 
     @property
@@ -96,7 +97,8 @@ class RingPanel(Widget, can_focus=True):
         return RingLook.HASH_MAP if len(self.rows) > READABLE_CONSUMERS else RingLook.RING
 
     def watch_ring(self) -> None:
-        """Another state is another picture."""
+        """Another state is another picture; the one before is what it fades from."""
+        self._before = self._picture
         self._forget()
 
     def watch_rows(self) -> None:
@@ -176,7 +178,7 @@ class RingPanel(Widget, can_focus=True):
     def _flash(self, ring: RingView) -> Flash | None:
         if self.intensity <= 0.0:
             return None
-        return Flash(self.intensity, arcs=ring.changed_arcs if ring.lit else None, dots=ring.topic_moved)
+        return Flash(self.intensity, before=self._before, dots=ring.topic_moved)
 
     def canvas(self) -> Canvas | None:
         """The drawn picture for the present size; made once and kept until something differs."""
