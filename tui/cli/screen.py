@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from tui.cli import exits
 from tui.cli.options import Output
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
     from tui.cli.session import Session
     from tui.sources.keeping import Keeping
+
+
+START_S: Final = 1.0  # after which the garbage collector, off since the process began, works again
 
 
 def open_screen(session: Session, output: Output, keeping: Keeping | None) -> int:
@@ -69,7 +72,7 @@ async def _until_closed(app: App[Any], terminal: TerminalState) -> int | None:
         # A signal handler may interrupt the loop anywhere, so it only leaves word.
         loop.call_soon_threadsafe(app.exit, None, code)
 
-    app.call_later(_collect_garbage_again)
+    loop.call_later(START_S, _collect_garbage_again)
     signals = ScreenSignals(close, terminal.restore)
     with signals.installed():
         await app.run_async()
