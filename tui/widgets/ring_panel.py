@@ -86,6 +86,7 @@ class RingPanel(Widget, can_focus=True):
         super().__init__(name=name, id=id, classes=classes, disabled=disabled)
         self._ascii_only = ascii_only
         self._picture: RingPicture | None = None
+        self._latest: RingPicture | None = None
         self._before: RingPicture | None = None
         self._canvas: Canvas | None = None
 
@@ -98,7 +99,7 @@ class RingPanel(Widget, can_focus=True):
 
     def watch_ring(self) -> None:
         """Another state is another picture; the one before is what it fades from."""
-        self._before = self._picture
+        self._before = self._latest
         self._forget()
 
     def watch_rows(self) -> None:
@@ -144,7 +145,7 @@ class RingPanel(Widget, can_focus=True):
         if ring is None:
             return None
         if self._picture is None:
-            self._picture = self._make_picture(ring)
+            self._picture = self._latest = self._make_picture(ring)
         return self._picture
 
     def _make_picture(self, ring: RingView) -> RingPicture:
