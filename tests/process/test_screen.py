@@ -21,6 +21,15 @@ tui.app.RingsideApp.action_help = fail
 from tui.cli.main import main
 sys.exit(main())
 """
+STUCK = """
+import sys, tui.app
+def hang(self):
+    self.exit = lambda *_: None
+    while True: pass
+tui.app.RingsideApp.action_help = hang
+from tui.cli.main import main
+sys.exit(main())
+"""
 
 
 def restored(terminal: Terminal) -> bool:
@@ -124,6 +133,16 @@ def test_a_fault_inside_the_screen_is_one_sentence_and_1(env: dict[str, str], tm
         assert restored(terminal)
         assert "ringside: the screen stopped: RuntimeError: provoked" in terminal.text
         assert "Traceback" not in terminal.text
+
+
+def test_a_screen_that_hangs_is_ended_by_force_and_the_terminal_put_back(env: dict[str, str], tmp_path: Path) -> None:
+    with Terminal(["--no-animation"], env=env, cwd=tmp_path, program=(sys.executable, "-c", STUCK)) as terminal:
+        terminal.wait_for(SHOWN)
+        terminal.send("?")
+        terminal.signal(signal.SIGTERM)
+        terminal.signal(signal.SIGTERM)
+        assert terminal.wait() == 143
+        assert restored(terminal)
 
 
 def test_a_dumb_terminal_is_refused_with_2_and_a_way_out(env: dict[str, str], tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import sys
 from contextlib import suppress
 from typing import Any, Final
@@ -13,6 +14,7 @@ RESTORE: Final = (
     "\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l\x1b[?1016l\x1b[?1004l\x1b[?2004l\x1b[?2048l\x1b[?7h"
     "\x1b[<u\x1b[?1049l\x1b[?25h\x1b[0m"
 )
+PATIENCE_S: Final = 1.0  # for a terminal that is slow to take what was drawn before
 _DUMB: Final = ("dumb", "unknown")
 
 
@@ -46,14 +48,14 @@ class TerminalState:
             self._found = termios.tcgetattr(sys.__stdin__.fileno()) if sys.__stdin__ else None
 
     def restore(self) -> None:
-        """Put everything back without waiting: the terminal may be gone or stopped, so nothing here blocks or fails."""
+        """Put everything back; where the terminal is gone or stopped, nothing fails or waits beyond ``PATIENCE_S``."""
         import termios
 
         with suppress(OSError, ValueError, AttributeError):
             descriptor = sys.__stderr__.fileno()  # type: ignore[union-attr]
-            os.set_blocking(descriptor, False)
-            os.write(descriptor, RESTORE.encode("ascii"))
-            os.set_blocking(descriptor, True)
+            _, ready, _ = select.select([], [descriptor], [], PATIENCE_S)
+            if ready:
+                os.write(descriptor, RESTORE.encode("ascii"))
         if self._found is not None:
             with suppress(termios.error, OSError, ValueError, AttributeError):
                 termios.tcsetattr(sys.__stdin__.fileno(), termios.TCSANOW, self._found)  # type: ignore[union-attr]

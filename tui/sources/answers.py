@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
+from typing import Final
 
 from engine.admin.snapshot import read_answers
 from engine.errors import InputError
 from engine.scenarios.embedded import embedded_default
 from engine.scenarios.opening import Opened, open_snapshot
 from tui.sources.nearby import STANDARD_INPUT, missing
+
+HEAD_BYTES: Final = 4096
+SCRIPT_SUFFIX: Final = ".ringside"
 
 
 def opened(path: str | None, *, release: str | None = None) -> Opened:
@@ -26,6 +31,8 @@ def opened(path: str | None, *, release: str | None = None) -> Opened:
         raise InputError(reason)
     try:
         return open_snapshot(read_answers(path), release=release)
+    except InputError as error:
+        raise _with_advice(path, error) from error
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL in it
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"{path}: {reason}") from error
@@ -39,3 +46,17 @@ def _standard_input() -> bytes:
     while piece := os.read(sys.stdin.fileno(), 1 << 16):
         pieces.append(piece)
     return b"".join(pieces)
+
+
+def _with_advice(path: str, error: InputError) -> InputError:
+    """The error as it is, or for a journal or a script what opens it."""
+    try:
+        with Path(path).open("rb") as file:
+            head = file.read(HEAD_BYTES)
+    except OSError:
+        return error
+    if b'"kind":"header"' in head:
+        return InputError(f"{path}: this is a journal; ringside replay {path} opens it where it left off")
+    if path.endswith(SCRIPT_SUFFIX):
+        return InputError(f"{path}: this looks like a demo script; ringside demo {path} plays it")
+    return error

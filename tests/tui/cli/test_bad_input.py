@@ -160,6 +160,16 @@ def test_no_consumers_and_no_topics_are_states_like_others(run: Run) -> None:
     assert (nothing.code, nothing.err) == (0, "")
 
 
+def test_answers_without_a_failover_subscription_are_shown_for_their_bundles(run: Run, tmp_path: Path) -> None:
+    stats = {"msgRateIn": 1.0, "subscriptions": {}}
+    document = {"msgRateIn": 1.0, "metadata": {"partitions": 1}, "partitions": {f"{TOPIC}-partition-0": stats}}
+    (tmp_path / "stats.json").write_text(json.dumps(document))
+    ran = run("stats.json", "--once")
+    assert ran.code == 0
+    assert "no Failover subscription" in ran.out
+    assert "bundles of public/default: 4" in ran.out
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [

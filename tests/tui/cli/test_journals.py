@@ -29,6 +29,17 @@ def test_replaying_headless_leaves_the_journal_as_it_is(run: Run, tmp_path: Path
     assert (tmp_path / "mine").read_bytes() == before
 
 
+def test_a_journal_or_script_that_is_opened_as_answers_names_the_right_command(run: Run, tmp_path: Path) -> None:
+    run("--apply", "add c-new", "--journal", "mine", "--once")
+    ran = run("mine", "--once")
+    assert (ran.code, ran.out) == (2, "")
+    assert "ringside replay mine" in ran.err
+    (tmp_path / "story.ringside").write_text("scene pip392\n")
+    ran = run("story.ringside", "--once")
+    assert ran.code == 2
+    assert "ringside demo story.ringside" in ran.err
+
+
 def test_a_journal_is_never_written_over(run: Run, tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("precious")
     ran = run("--journal", "mine", "--once")

@@ -57,6 +57,10 @@ def _remarks(view: DashboardView) -> Iterator[str]:
 
 def _hint(view: DashboardView) -> str:
     """The next thing worth trying from a command line; the screen's own hints name keys instead."""
+    if not view.status.subscription:
+        return (
+            "there is no Failover subscription here, so nobody is active for anything; the bundles can still be split"
+        )
     if not view.consumers:
         return 'nobody consumes this subscription; --apply "add NAME" connects a consumer'
     alone = next((row for row in view.consumers if row.active_partitions == view.foot.partitions > 1), None)

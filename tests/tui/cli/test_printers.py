@@ -1,0 +1,90 @@
+"""What is printed: complete, agreeing with the schema, and with examples that hold."""
+
+from __future__ import annotations
+
+import doctest
+import json
+from importlib import import_module
+from importlib.resources import files
+
+import jsonschema
+import pytest
+
+from tests.tui.cli.conftest import Run
+from tui.cli.printers.split_warnings import SENTENCES
+
+MODULES = ("tui.cli.exits", "tui.cli.plain", "tui.cli.printers.documents", "tui.sources.sessions")
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_the_examples_in_docstrings_hold(name: str) -> None:
+    results = doctest.testmod(import_module(name))
+    assert (results.failed, results.attempted > 0) == (0, True)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [[], ["--flag", "on", "--apply", "kill billing-3"], ["new", "--consumers", "0"], ["new", "--topics", "0"]],
+    ids=["embedded", "after a step", "nobody", "nothing"],
+)
+def test_json_is_what_the_committed_schema_says(run: Run, words: list[str]) -> None:
+    schema = json.loads(files("engine.views").joinpath("schema", "dashboard.schema.json").read_text("utf-8"))
+    jsonschema.validate(json.loads(run(*words, "--json").out), schema)
+
+
+def test_text_and_json_tell_the_same_facts(run: Run) -> None:
+    words = ["--flag", "on", "--apply", "kill billing-3", "--apply", "add newcomer priority 1"]
+    text = run(*words, "--once").out
+    document = json.loads(run(*words, "--json").out)
+    table = {line.split()[1]: line.split() for line in text.splitlines() if line.startswith("  ") and "%" in line}
+    for row in document["consumers"]:
+        cells = table[row["name"]]
+        assert cells[0] == row["tag"]
+        assert cells[2] == str(row["priority_level"])
+        assert cells[3] == ("standby" if row["standby"] else str(row["active_partitions"]))
+    for event in document["events"]:
+        assert event["text"] in text
+    assert document["status"]["rule_text"] in text
+    assert document["status"]["source"] in text
+    assert all(bundle in text for bundle in ("0x00000000_0x40000000", "0xc0000000_0xffffffff"))
+
+
+def test_a_split_that_was_applied_stands_in_the_bundle_tree(run: Run) -> None:
+    text = run("--apply", "split public/default/0x00000000_0x40000000", "--once").out
+    assert "split by range_equally_divide" in text
+    assert "    0x00000000_0x20000000" in text
+
+
+def test_split_prints_every_algorithm_with_its_request_or_its_refusal(run: Run) -> None:
+    text = run("split", "0x00000000_0x40000000").out
+    for name in ("range_equally_divide", "topic_count_equally_divide", "specified_positions_divide"):
+        assert f"-san {name}" in text
+    assert "flow_or_qps_equally_divide" in text
+    assert "a broker refuses the request by name" in text
+
+
+def test_positions_are_taken_in_decimal_and_hexadecimal(run: Run) -> None:
+    words = ["split", "0x00000000_0x40000000", "--algorithm", "specified_positions_divide", "--positions"]
+    text = run(*words, "0x10000000,805306368").out
+    assert "cut at 0x10000000, 0x30000000" in text
+    assert "range_equally_divide" not in text
+
+
+def test_explain_gives_the_numbers_to_check_by_hand(run: Run) -> None:
+    """Partition 0 of ten consumers by modulo, and the topic's bytes for the hash."""
+    text = run("explain", "topic-7").out
+    assert "partition index 0 mod 10 consumers = 0" in text
+    assert b"persistent:/".hex(" ") in text
+    assert "0  billing-0     0  active" in text
+
+
+def test_every_split_warning_has_a_sentence_without_holes() -> None:
+    from typing import get_args
+
+    from engine.bundles.plan import SplitWarning, WarningCode
+    from tui.cli.printers.split_warnings import warning_text
+
+    assert set(SENTENCES) == set(get_args(WarningCode))
+    for code in SENTENCES:
+        told = warning_text(SplitWarning(code, "0x0_0x1", ("persistent://t/n/x",), (1,), "a_name", 1.0, 1.0))
+        assert "{" not in told
