@@ -114,7 +114,8 @@ class RingsideApp(App[int]):
 
     def action_help(self) -> None:
         everywhere = [binding for binding in self.BINDINGS if isinstance(binding, Binding)]
-        groups = [*GROUPS, ("everywhere", everywhere)]
+        palette_key = Binding(self.COMMAND_PALETTE_BINDING, "command_palette", tooltip="All commands by name")
+        groups = [*GROUPS, ("everywhere", [*everywhere, palette_key])]
         self.push_screen(HelpScreen(key_groups(groups)))
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:

@@ -19,7 +19,7 @@ from tui.wording import fit, percent, quantity, safe_name
 _MIN_NAME: Final = 9
 _MAX_NAME: Final = 40
 _MIN_BAR: Final = 4
-_MAX_BAR: Final = 24
+_MAX_BAR: Final = 40
 
 
 @dataclass(frozen=True, slots=True)

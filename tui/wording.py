@@ -119,6 +119,19 @@ def short_topic(topic: str) -> str:
     return safe_name(topic.removeprefix("persistent://"))
 
 
+NOT_SAVED: Final = "not saved"
+
+
+def saved_text(saved: str, steps: int) -> str:
+    """Where the steps are kept, in one or two words more; nothing while there is nothing to keep."""
+    return saved or (NOT_SAVED if steps else "")
+
+
+def not_saved(saved: str) -> bool:
+    """Whether the keeper of the steps tells of trouble (and not merely that nobody keeps them)."""
+    return saved.startswith(f"{NOT_SAVED}: ")
+
+
 def flag_text(status: StatusView) -> str:
     """The consistent-hashing flag in few words."""
     if not status.flag_known:

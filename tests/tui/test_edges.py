@@ -9,6 +9,7 @@ from rich.cells import cell_len
 from textual.pilot import Pilot
 
 from engine.cluster.state import ClusterState
+from engine.cluster.timeline import Timeline
 from tests.tui.screens_under_test import after_keys, app_of, cluster, main_screen, run, text_of
 from tui.screens.partitions import PartitionsScreen
 from tui.widgets.line_table import LineTable
@@ -246,6 +247,19 @@ def test_ascii_only_leaves_no_other_character_on_any_screen() -> None:
             assert text_of(app).isascii(), keys
 
     run(app, story)
+
+
+def test_a_full_disk_is_told_at_every_size_and_the_session_goes_on() -> None:
+    class FullDisk:
+        def record(self, timeline: Timeline) -> str:
+            return "not saved: /x: No space left on device" if timeline.log else ""
+
+    for size in ((60, 18), (120, 40)):
+        app = app_of(journal=FullDisk())
+        screen = after_keys(app, "c", size=size)
+        assert "not saved" in screen.split("\n")[0]
+        assert "No space left on device" in screen
+        assert app.store.view.status.consistent_hashing
 
 
 def test_without_colours_every_consumer_keeps_its_letter() -> None:

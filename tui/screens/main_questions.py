@@ -19,7 +19,7 @@ from tui.store import Store
 from tui.widgets.bundle_tree import BundleKey, BundleTree
 from tui.widgets.explain_panel import ExplainPanel
 from tui.widgets.prompt import Prompt
-from tui.wording import FLAG, hint
+from tui.wording import FLAG, counted, hint, not_saved
 
 if TYPE_CHECKING:
     from tui.screens.main import MainScreen
@@ -46,12 +46,15 @@ class MainQuestions(Screen[None]):
         """A refusal first, then a script's caption, notices once a person has begun to act, else the hint."""
         if self._complaint:
             return "refusal", self._complaint
+        if not_saved(self.store.saved):
+            return "refusal", self.store.saved
         if self.caption:
             return "caption", self.caption
         if view.notices and view.status.steps:
             more = f" (i: {len(view.notices) - 1} more)" if len(view.notices) > 1 else ""
             return "notice", view.notices[0].text + more
-        return "hint", hint(view)
+        noted = f" (i: {counted(len(view.notices), 'notice')})" if view.notices else ""
+        return "hint", hint(view) + noted
 
     def complain(self, rejection: Rejection | str | None) -> None:
         """Show a refusal; None takes the last one back."""

@@ -7,7 +7,7 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from engine.views.model import RuleInForce, StatusView
-from tui.wording import flag_text, safe_name, shorten_middle
+from tui.wording import NOT_SAVED, flag_text, not_saved, safe_name, saved_text, shorten_middle
 
 Part = tuple[str, str]
 GAP = "  "
@@ -40,6 +40,7 @@ def status_parts(status: StatusView, saved: str, width: int) -> list[Part]:
     several = ""
     if len(status.subscriptions) > 1 and status.subscription in status.subscriptions:
         several = f" [{status.subscriptions.index(status.subscription) + 1}/{len(status.subscriptions)} n p]"
+    kept = f"{GAP}{words}" if (words := saved_text(saved, status.steps)) else ""
     # (importance, text, style): 0 stays longest.
     parts: list[tuple[int, str, str]] = [
         (4, " ringside", "$accent bold"),
@@ -52,7 +53,7 @@ def status_parts(status: StatusView, saved: str, width: int) -> list[Part]:
         (2, f"{GAP}step {status.step}/{status.steps}", ""),
         (9, f"{GAP}seed {status.seed}", "$dim"),
         (6, f"{GAP}{safe_name(status.source)}", "$dim"),
-        (7, f"{GAP}{saved or 'not saved'}", "$dim"),
+        (1, f"{GAP}{NOT_SAVED}", "$bad bold") if not_saved(saved) else (7, kept, "$dim"),
         (3, f"{GAP}{status.problems} set aside" if status.problems else "", "$bad"),
     ]
     shown = list(parts)
