@@ -220,9 +220,10 @@ class MainScreen(MainActions):
         self.watch_consumers_listed(self.consumers_listed)
 
     def _key_hints(self) -> tuple[KeyHint, ...]:
+        # Those not meant for a small footer come last: a wide one has room for them.
+        ordered = sorted(BINDINGS, key=lambda binding: not binding.show)
         own = [
             KeyHint(binding.key_display or binding.key, binding.description, f"screen.{binding.action}")
-            for binding in BINDINGS
-            if binding.show
+            for binding in ordered
         ]
         return (*own, KeyHint("?", "Help", "app.help", always=True), KeyHint("q", "Quit", "app.quit", always=True))
