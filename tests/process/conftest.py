@@ -20,7 +20,6 @@ def env(tmp_path: Path) -> dict[str, str]:
         "XDG_STATE_HOME": str(tmp_path / "state"),
         "TERM": "xterm-256color",
         "LANG": "C.UTF-8",
-        "PYTHONDONTWRITEBYTECODE": "1",
     }
 
 
