@@ -98,3 +98,26 @@ def test_fewer_rows_keep_the_cursor_inside() -> None:
             assert app.opened == []
 
     asyncio.run(story())
+
+
+def test_a_growing_list_gets_its_scrollbar_and_keeps_scrolling() -> None:
+    """Rows are added one by one, as steps are to the events: the range follows them."""
+    app = Listing()
+
+    async def story() -> None:
+        async with app.run_test(size=(40, 6)) as pilot:
+            table = app.query_one(LineTable)
+            for count in range(1, 30):
+                table.lines = Lines(count, app.line)
+                await pilot.press("G")
+                await pilot.pause()
+                assert table.show_vertical_scrollbar is (count > 6)
+                assert f"row {count - 1}" in shown(app)
+                assert table.max_scroll_y == max(0, count - 6)
+            for count in range(29, 0, -1):
+                table.lines = Lines(count, app.line)
+                await pilot.pause()
+                assert f"row {count - 1}" in shown(app)
+                assert table.show_vertical_scrollbar is (count > 6)
+
+    asyncio.run(story())

@@ -84,11 +84,19 @@ class LineTable(ScrollView, can_focus=True):
 
     def watch_lines(self) -> None:
         """Other rows: fit the scrolling range and keep the cursor inside."""
-        size = Size(0, self.lines.count + self._heading_height)
-        if size != self.virtual_size:
-            self.virtual_size = size
+        self._set_range(Size(0, self.lines.count + self._heading_height))
         self.cursor = self.validate_cursor(self.cursor)
         self.refresh()
+
+    def _set_range(self, size: Size) -> None:
+        """Set the scrolling range; only when the scrollbar comes or goes must the screen be arranged anew."""
+        height = self.size.height
+        if (size.height > height) is not (self.virtual_size.height > height):
+            self.virtual_size = size
+            return
+        self.set_reactive(LineTable.virtual_size, size)
+        if size.height > height:
+            self.vertical_scrollbar.window_virtual_size = size.height
 
     def watch_cursor(self, old: int, new: int) -> None:
         """Keep the marked row in sight and tell the parent."""
