@@ -28,7 +28,7 @@ check: $(STAMP)
 	@$(BIN)/lint-imports
 
 pictures: $(STAMP)
-	@$(BIN)/python -m tests.pictures docs
+	@$(BIN)/python -m tests.pictures docs/pictures
 
 bench: $(STAMP)
 	@$(BIN)/python -m tests.bench

@@ -111,11 +111,11 @@ def centre_lines(now: Slice, rows: Sequence[ConsumerRow]) -> tuple[str, ...]:
     lines = [first, *_rule_lines(now)]
     if len(now.topics):
         busiest = max(rows, key=lambda row: row.active_partitions)
-        lines.append(_fitted(busiest.name, f" has {busiest.active_partitions} of {len(now.topics)}"))
+        lines.append(_fitted(busiest.name, f": {busiest.active_partitions} of {len(now.topics)}"))
     else:
         lines.append("no topics")
     if flag_would_help(now) and len(lines) < 4:
-        lines.append("press c to spread them")
+        lines.append("press c to spread")
     return tuple(line[:CENTRE_WIDTH] for line in lines)
 
 

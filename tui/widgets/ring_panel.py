@@ -160,12 +160,17 @@ class RingPanel(Widget, can_focus=True):
             mode = RingMode.FOCUS
         owners = numbers[ring.topic_owners]
         highlighted = ring.topic_names.index(self.topic) if self.topic in ring.topic_names else None
+        partitions = np.zeros(len(tags), dtype=np.float64)
+        for row in self.rows:
+            partitions[row.colour] = row.active_partitions
         return RingPicture(
             arcs=arcs_of(ring.points, numbers[ring.point_owners], len(tags), ring.space_size),
             dots=Dots(ring.topic_hashes.astype(np.uint32), owners.astype(np.int32), highlighted),
             mode=mode,
             focus=focus if mode is RingMode.FOCUS else None,
             centre=ring.centre if self.size.width >= ROOM_FOR_WORDS else self._few_words(ring),
+            # While the arcs decide nothing the inner band tells who really has what.
+            shares=partitions if not ring.lit and partitions.any() else None,
             tags=tuple(tags),
         )
 
