@@ -22,11 +22,15 @@ _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 def safe_name(name: str) -> str:
     """A name on one line with everything visible: control, format and unassigned characters as Python escapes.
 
-    >>> safe_name("a\\nb"), safe_name("")
-    ('a\\\\nb', '(no name)')
+    A name of blanks alone stands in quotes.
+
+    >>> safe_name("a\\nb"), safe_name(""), safe_name(" ")
+    ('a\\\\nb', '(no name)', '" "')
     """
     if not name:
         return NO_NAME
+    if name.isspace() and not name.strip(" \u3000"):
+        return f'"{name}"'
     if name.isascii() and name.isprintable():
         return name
     return "".join(
