@@ -1,7 +1,7 @@
 """The broker settings that decide who gets what, and which Pulsar release knows which rule.
 
-Settings keep Pulsar's exact names (``conf/broker.conf``, class ``ServiceConfiguration``), so that what is typed here can
-be pasted there. A rule takes a ``ReleaseBehaviour`` value, never a version number.
+Settings keep Pulsar's exact names (``conf/broker.conf``, class ``ServiceConfiguration``), so that what is typed here
+can be pasted there. A rule takes a ``ReleaseBehaviour`` value, never a version number.
 """
 
 from __future__ import annotations
@@ -101,8 +101,8 @@ class ReleaseBehaviour:
     """Which form of each rule one Pulsar release has.
 
     ``knows_failover_consistent_hashing``: the setting of PIP-392 exists; a release without it ignores the line.
-    ``nonpartitioned_failover``: "ring" since 3.0 (#19502); before, the first connected consumer stays active and neither
-    names nor priority levels play a part (#4604). ``notices_on_nonpersistent_change``: #26482.
+    ``nonpartitioned_failover``: "ring" since 3.0 (#19502); before, the first connected consumer stays active and
+    neither names nor priority levels play a part (#4604). ``notices_on_nonpersistent_change``: #26482.
     ``split_algorithms``: the names the release accepts (PIP-169 added the fourth in 3.0).
     ``exclusive_attempts``: tries of a second Exclusive consumer (#24934).
     """

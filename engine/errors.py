@@ -27,8 +27,8 @@ class Problem:
     """One thing that is wrong with an input; the good rest is kept.
 
     ``source`` is the file (or a word such as "standard input"), ``path`` the place inside it, JSON-path like
-    (``$.partitions["persistent://t/n/x-partition-3"].msgRateIn``), ``line`` and ``column`` count from 1 and are None where
-    unknown.
+    (``$.partitions["persistent://t/n/x-partition-3"].msgRateIn``), ``line`` and ``column`` count from 1 and are None
+    where unknown.
     """
 
     source: str
