@@ -8,7 +8,7 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container, Vertical
-from textual.reactive import reactive
+from textual.reactive import var
 from textual.timer import Timer
 from textual.widgets import Static
 
@@ -46,24 +46,25 @@ class MainScreen(MainActions):
     BINDINGS: ClassVar[list[BindingType]] = [*BINDINGS]
     AUTO_FOCUS = "#table"
 
-    status: reactive[StatusView | None] = reactive(None)
-    saved: reactive[str] = reactive("")
-    consumers: reactive[tuple[ConsumerRow, ...]] = reactive(())
-    consumers_listed: reactive[tuple[ConsumerRow, ...]] = reactive((), init=False)
-    ring: reactive[RingView | None] = reactive(None)
-    namespaces: reactive[tuple[NamespaceNode, ...]] = reactive(())
-    event_lines: reactive[tuple[EventLine, ...]] = reactive((), init=False)
-    timeline: reactive[TimelineView | None] = reactive(None)
-    sentence: reactive[tuple[str, str]] = reactive(("hint", ""))
-    selected: reactive[int] = reactive(-1)
-    look: reactive[RingLook | None] = reactive(None)
-    topic: reactive[str] = reactive("")
-    remarks: reactive[tuple[Remark, ...]] = reactive(())
-    intensity: reactive[float] = reactive(0.0)
-    playing: reactive[bool] = reactive(False)
-    filter_text: reactive[str] = reactive("", init=False)
-    zoomed: reactive[str] = reactive("")
-    colours: reactive[Palette] = reactive(palette, init=False)
+    # Not ``reactive``: that would paint the whole screen anew for each of them. The panels paint themselves.
+    status: var[StatusView | None] = var(None)
+    saved: var[str] = var("")
+    consumers: var[tuple[ConsumerRow, ...]] = var(())
+    consumers_listed: var[tuple[ConsumerRow, ...]] = var((), init=False)
+    ring: var[RingView | None] = var(None)
+    namespaces: var[tuple[NamespaceNode, ...]] = var(())
+    event_lines: var[tuple[EventLine, ...]] = var((), init=False)
+    timeline: var[TimelineView | None] = var(None)
+    sentence: var[tuple[str, str]] = var(("hint", ""))
+    selected: var[int] = var(-1)
+    look: var[RingLook | None] = var(None)
+    topic: var[str] = var("")
+    remarks: var[tuple[Remark, ...]] = var(())
+    intensity: var[float] = var(0.0)
+    playing: var[bool] = var(False)
+    filter_text: var[str] = var("", init=False)
+    zoomed: var[str] = var("")
+    colours: var[Palette] = var(palette, init=False)
 
     def __init__(self, store: Store, colours: Palette, *, animate: bool, ascii_only: bool) -> None:
         super().__init__()
