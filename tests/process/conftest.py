@@ -13,7 +13,11 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture
 def env(tmp_path: Path) -> dict[str, str]:
     """The environment of a user who has a home of his own, a good terminal and no colour wishes."""
-    kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "RINGSIDE_DEBUG", "COLUMNS")}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("NO_COLOR", "RINGSIDE_DEBUG", "COLUMNS", "LINES")
+    }
     return {
         **kept,
         "PYTHONPATH": str(ROOT),
