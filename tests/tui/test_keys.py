@@ -336,6 +336,21 @@ def test_every_algorithm_that_cuts_can_be_applied(card: int) -> None:
     run(app, story)
 
 
+def test_a_refused_algorithm_tells_the_refusal_and_no_answer_it_never_gets() -> None:
+    """flow_or_qps_equally_divide is refused by name, so what a broker would answer otherwise is not told."""
+    app = app_of()
+
+    async def story(pilot: Pilot[int]) -> None:
+        await pilot.press("s")
+        await pilot.pause()
+        screen = text_of(app)
+        assert "ClassCastException" in screen
+        assert "204" not in screen
+        assert screen.count("no Pulsar has this rule") == 1
+
+    run(app, story)
+
+
 def test_y_copies_the_exact_admin_line() -> None:
     app = app_of()
 

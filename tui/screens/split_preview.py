@@ -17,18 +17,15 @@ from engine.errors import Rejection
 from engine.views.details import SplitOption, SplitPreviewView
 from themes import stylesheet
 from themes.palettes import Palette
-from tui.cli.printers.split_warnings import warning_text
 from tui.drawing.split_bar import SplitPicture
+from tui.split_words import AS_PROPOSED, CUTS_NOTHING, warnings_told
 from tui.widgets.key_footer import KeyFooter, KeyHint
 from tui.widgets.sentence_line import SentenceLine
 from tui.widgets.split_axis import SplitAxis
 from tui.wording import bytes_per_sec, counted, msgs_per_sec, percent, quantity
 
 WIDE_CELLS = 110
-ADVICE = (
-    "Where each algorithm cuts, and what comes to lie on either side; height is messages per second. "
-    "enter splits the model, y copies the request."
-)
+ADVICE = "Each algorithm's cuts; bars are messages per second. enter splits the model, y copies the broker's request."
 
 
 class Card(Vertical, can_focus=True):
@@ -41,8 +38,8 @@ class SplitPreviewScreen(Screen[None]):
     CSS_PATH = stylesheet("split")
     AUTO_FOCUS = "Card"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "apply", "Apply in the model"),
-        Binding("y", "copy", "Copy pulsar-admin line"),
+        Binding("enter", "apply", "Split in the model"),
+        Binding("y", "copy", "Copy request"),
         Binding("down,right,j,l", "next", "Next", show=False),
         Binding("up,left,k,h", "previous", "Previous", show=False),
         Binding("escape", "close", "Back"),
@@ -74,14 +71,15 @@ class SplitPreviewScreen(Screen[None]):
                     axis.colours = self._colours
                     axis.picture = split_picture(view, option)
                     yield axis
-                    yield Static(_details(option, view))
+                    yield Static(_details(option))
         yield KeyFooter(id="keys")
 
     def on_mount(self) -> None:
+        self.set_class(self._colours.mono, "-mono")
         hints = [
-            KeyHint("enter", "Apply in the model", "screen.apply"),
-            KeyHint("y", "Copy pulsar-admin line", "screen.copy"),
             KeyHint("arrows", "Choose", "screen.next"),
+            KeyHint("enter", "Split in the model", "screen.apply"),
+            KeyHint("y", "Copy request", "screen.copy"),
             KeyHint("esc", "Back", "screen.close", always=True),
             KeyHint("q", "Quit", "app.quit", always=True),
         ]
@@ -129,7 +127,7 @@ class SplitPreviewScreen(Screen[None]):
             self._say("refusal", "this algorithm cuts nothing here, so there is no request to copy")
             return
         self.app.copy_to_clipboard(option.admin_line)
-        self._say("done", f"copied: {option.admin_line}")
+        self._say("done", f"handed to the terminal's clipboard: {option.admin_line}")
 
     def action_close(self) -> None:
         self.dismiss()
@@ -163,17 +161,19 @@ def _title(view: SplitPreviewView) -> Content:
 
 def _heading(option: SplitOption) -> Content:
     marks = "  (default)" if option.is_default else ""
-    marks += "  (first text of PIP-169; in no release)" if option.as_proposed else ""
+    marks += "  (proposed)" if option.as_proposed else ""
     if option.positions_from and not option.as_proposed:
         marks += f"  positions: {option.positions_from}"
     return Content.assemble((option.algorithm, "bold"), (marks, "$dim"))
 
 
-def _details(option: SplitOption, view: SplitPreviewView) -> Content:
+def _details(option: SplitOption) -> Content:
     lines = [Content.styled(f"! {option.refusal.error}: {option.refusal.message}", "$bad")] if option.refusal else []
-    lines += [Content.styled(f"i {warning_text(warning)}", "$warn") for warning in option.warnings]
+    if option.as_proposed:
+        lines.append(Content.styled(AS_PROPOSED, "$dim"))
+    lines += [Content.styled(f"i {warning}", "$warn") for warning in warnings_told(option)]
     if option.admin_line:
         lines.append(Content.styled(f"$ {option.admin_line}", "$accent"))
-    elif not lines:
-        lines.append(Content.styled("cuts nothing", "$dim"))
+    elif not option.refusal and not option.pieces:
+        lines.append(Content.styled(CUTS_NOTHING, "$dim"))
     return Content("\n").join(lines)

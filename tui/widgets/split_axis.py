@@ -43,4 +43,7 @@ class SplitAxis(Widget):
         if self._drawn is None or self._drawn[0] != key:
             self._drawn = key, draw_split(self.picture, width, self.colours, ascii_only=self._ascii_only)
         lines = self._drawn[1]
-        return lines[y] if y < len(lines) else Strip.blank(width, self.rich_style)
+        if y >= len(lines):
+            return Strip.blank(width, self.rich_style)
+        # Without colours the drawing leaves the ground to the terminal, so it takes the card's.
+        return lines[y].apply_style(self.rich_style) if self.colours.mono else lines[y]

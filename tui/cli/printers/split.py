@@ -7,7 +7,7 @@ from typing import Final
 
 from engine.views.details import SplitOption, SplitPreviewView
 from tui.cli.plain import Align, table, wrapped
-from tui.cli.printers.split_warnings import warning_text
+from tui.split_words import AS_PROPOSED, CUTS_NOTHING, warnings_told
 from tui.wording import bytes_per_sec, counted, msgs_per_sec, percent, quantity, safe_name
 
 _ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", ">", ">")
@@ -29,7 +29,7 @@ def _option(option: SplitOption) -> Iterator[str]:
     if option.is_default:
         remarks.append("the default")
     if option.as_proposed:
-        remarks.append("as first proposed in PIP-169; no Pulsar has this rule")
+        remarks.append(AS_PROPOSED)
     if option.positions_from:
         remarks.append(f"positions: {option.positions_from}")
     yield ""
@@ -39,7 +39,7 @@ def _option(option: SplitOption) -> Iterator[str]:
         reason = f"{option.refusal.error}: {safe_name(option.refusal.message)}"
         yield from _indented(f"a broker refuses the request by name{status}: {reason}")
     elif not option.pieces:
-        yield "  nothing would be split"
+        yield f"  {CUTS_NOTHING}"
     if option.pieces:
         yield f"  cut at {', '.join(option.cut_texts)}"
         rows = [_HEADING] + [
@@ -53,10 +53,8 @@ def _option(option: SplitOption) -> Iterator[str]:
             for piece in option.pieces
         ]
         yield from table(rows, _ALIGNS, indent="  ")
-    for warning in option.warnings:
-        if warning.code == "nothing-to-split" and option.refusal is not None:
-            continue  # it speaks of the algorithm as the default, which the refusal says it is not
-        yield from _indented(f"warning: {warning_text(warning)}")
+    for warning in warnings_told(option):
+        yield from _indented(f"warning: {warning}")
     if option.admin_line:
         yield f"  $ {safe_name(option.admin_line)}"
 

@@ -1,4 +1,4 @@
-"""What to know before a split, one sentence for each code of ``SplitWarning``."""
+"""What screen and printer say of a split: one sentence for each code of ``SplitWarning``, and which of them hold."""
 
 from __future__ import annotations
 
@@ -6,9 +6,14 @@ from collections.abc import Mapping
 from typing import Final
 
 from engine.bundles.plan import SplitWarning, WarningCode
+from engine.views.details import SplitOption
 from tui.wording import bytes_per_sec, counted, msgs_per_sec, safe_name
 
 TOPICS_SHOWN: Final = 3
+AS_PROPOSED: Final = "as first proposed in PIP-169; no Pulsar has this rule"
+CUTS_NOTHING: Final = "it finds nothing to cut here"
+_ANSWERS: Final[frozenset[WarningCode]] = frozenset({"nothing-to-split", "never-answered"})
+"""Codes that tell how a broker answers the request by name."""
 SENTENCES: Final[Mapping[WarningCode, str]] = {
     "nothing-to-split": "the broker answers 204 (done), and nothing changes",
     "never-answered": "the boundaries coincide; the broker fails where nobody listens: no answer, no change",
@@ -27,6 +32,15 @@ SENTENCES: Final[Mapping[WarningCode, str]] = {
         "the namespace then has more bundles than loadBalancerNamespaceMaximumBundles: no automatic splits any more"
     ),
 }
+
+
+def warnings_told(option: SplitOption) -> tuple[str, ...]:
+    """The warnings that are true of an option, as sentences.
+
+    A plan that no broker makes by that name (it refuses, or no release has the rule) gets no answer to tell of.
+    """
+    unanswered = option.refusal is not None or option.as_proposed
+    return tuple(warning_text(warning) for warning in option.warnings if not (unanswered and warning.code in _ANSWERS))
 
 
 def warning_text(warning: SplitWarning) -> str:
