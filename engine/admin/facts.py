@@ -134,9 +134,13 @@ class TopicFacts:
 
 @dataclass(frozen=True, slots=True)
 class BundleList:
-    """The boundaries of one namespace, as numbers 0..0xffffffff; ``n`` bundles have ``n + 1`` boundaries."""
+    """The boundaries of one namespace, as numbers 0..0xffffffff; ``n`` bundles have ``n + 1`` boundaries.
+
+    ``told_count`` is the number of bundles the answer itself tells, None without one.
+    """
 
     boundaries: tuple[int, ...]
+    told_count: int | None = field(default=None, compare=False)
 
     @property
     def ranges(self) -> tuple[str, ...]:

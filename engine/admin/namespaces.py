@@ -52,7 +52,7 @@ def decode_bundles(data: bytes, source: str = "", path: str = "$") -> Decoded[Bu
     if wire.numBundles is not None and wire.numBundles != len(numbers) - 1:
         reason = f"says {wire.numBundles} bundles, but {len(numbers)} boundaries make {len(numbers) - 1}"
         problems.append(Problem(source, child(path, "numBundles"), reason, "record the answer again"))
-    return Decoded(BundleList(tuple(numbers)), tuple(problems))
+    return Decoded(BundleList(tuple(numbers), wire.numBundles), tuple(problems))
 
 
 def decode_policies(data: bytes, source: str = "") -> Decoded[BundleList]:

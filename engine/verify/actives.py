@@ -10,8 +10,8 @@ from engine.admin.facts import ConsumerFacts, SubscriptionFacts, TopicFacts
 from engine.admin.priorities import InferredLevels, infer_priority_levels
 from engine.failover.choose import Choice, Rule, choose, rule_in_force, sort_consumers
 from engine.failover.model import Consumer
-from engine.names import NON_PERSISTENT
-from engine.verify.judge import Judge, is_told_by_steps, of_scenario, of_statistics
+from engine.names import NON_PERSISTENT, partition_index
+from engine.verify.judge import Judge, is_told_by_steps, is_topic_of_scenario, of_scenario, of_statistics
 from engine.verify.recording import Recording, Step
 from engine.verify.report import FactKind, Ledger
 
@@ -29,6 +29,8 @@ class Court:
     judge: Judge
     ledger: Ledger
     guesses: Guesses
+    subscribed: frozenset[str] = frozenset()
+    """Topics on which some statistics show the scenario's subscription; one that is durable does not go away."""
 
     @property
     def levels_known(self) -> bool:
@@ -74,6 +76,24 @@ def compare_consumers(
         elif subscription.type in ("Failover", "Exclusive") and subscription.consumers:
             told = connected is not None and is_told_by_steps(court.recording, topic, subscription)
             _compare_one(court, topic, subscription, connected if told else None, name_known=name_known)
+    if connected:
+        _compare_presence(court, topic, connected)
+
+
+def _compare_presence(court: Court, topic: TopicFacts, connected: Sequence[str]) -> None:
+    """Consumers are connected, so the scenario's subscription is there, has its type, and lists somebody."""
+    recording = court.recording
+    if recording.subscription_type != "Failover" or not recording.subscription:
+        return
+    if topic.name not in court.subscribed and not is_topic_of_scenario(recording, topic):
+        return
+    found = next((each for each in topic.subscriptions if each.name == recording.subscription), None)
+    if found is not None and found.type == "Failover" and found.consumers:
+        return
+    recorded = "no such subscription" if found is None else f"type {found.type}, {len(found.consumers)} connected"
+    names = tuple(sorted(consumer.name for consumer in of_scenario(recording, connected)))
+    subject = f"{topic.name} / {recording.subscription}"
+    court.ledger.compare(FactKind.CONNECTED, subject, recorded, names, "the scenario's steps")
 
 
 def _compare_one(
@@ -215,11 +235,11 @@ def compare_delivery(court: Court, step: Step, connected: Sequence[str], topics:
     by_id = dict(zip(connected, consumers, strict=True))
     for partition, counts in (step.delivered or {}).items():
         topic = next((name for name in topics if name.endswith(f"-partition-{partition}")), None)
-        topic = topic or (topics[0] if len(topics) == 1 and "-partition-" not in topics[0] else None)
+        topic = topic or (topics[0] if len(topics) == 1 and partition_index(topics[0]) < 0 else None)
         if topic is None or not consumers:
             court.ledger.skip("deliveries on topics that the scenario does not name")
             continue
-        index = int(partition) if "-partition-" in topic and partition.isdecimal() else -1
+        index = partition_index(topic)
         choice = choose(
             consumers,
             topic,

@@ -20,6 +20,7 @@ from engine.verify.report import FactKind, Ledger
 from engine.verify.splits import Awaited, judge_split_result
 
 CRC_RULE = "CRC-32 of the complete topic name"
+_VALID_RULE = "NamespaceBundles: ascending from the first to 0xffffffff, one bundle fewer than boundaries"
 IN_RANGE_RULE = "CRC-32 of the topic name lies in the bundle's range"
 
 
@@ -39,6 +40,14 @@ class NamespaceBook:
     in_bundle: dict[str, tuple[str, ...]] = field(default_factory=dict)
     rates: dict[str, TopicLoad] = field(default_factory=dict)
 
+    def knows_topics_of(self, bundle: str) -> bool:
+        """Whether the topics of a bundle were listed, if only to say that there are none."""
+        return bundle in self.in_bundle or "" in self.in_bundle
+
+    def forget_list(self) -> None:
+        """Something happened whose outcome cannot be told: the next list is neither the last one nor the first."""
+        self.bundles = self.awaited = self.made_with = None
+
 
 def texts(boundaries: tuple[int, ...]) -> tuple[str, ...]:
     """Boundaries as brokers write them."""
@@ -53,10 +62,7 @@ def see_list(book: NamespaceBook, ledger: Ledger, found: BundleList, *, automati
     """
     recorded = namespace_bundles(book.name, found.boundaries)
     subject = book.name or "the namespace"
-    valid = "no valid list" if isinstance(recorded, Rejection) else "valid"
-    ledger.compare(
-        FactKind.VALID_LIST, subject, valid, "valid", "NamespaceBundles: ascending from the first to 0xffffffff"
-    )
+    ledger.compare(FactKind.VALID_LIST, subject, _validity(found, recorded), "valid", _VALID_RULE)
     if isinstance(recorded, Rejection):
         return
     if book.bundles is None:
@@ -77,6 +83,14 @@ def see_list(book: NamespaceBook, ledger: Ledger, found: BundleList, *, automati
     book.awaited = None
 
 
+def _validity(found: BundleList, recorded: NamespaceBundles | Rejection) -> str:
+    if isinstance(recorded, Rejection):
+        return "no valid list"
+    count = len(recorded.boundaries) - 1
+    told = found.told_count
+    return "valid" if told in (None, count) else f"numBundles {told}, but boundaries of {count}"
+
+
 def _finer(one: NamespaceBundles, other: NamespaceBundles) -> bool:
     a, b = set(one.boundaries), set(other.boundaries)
     return a < b or b < a
@@ -94,9 +108,12 @@ def _see_first(book: NamespaceBook, ledger: Ledger, recorded: NamespaceBundles) 
 def see_policies(book: NamespaceBook, ledger: Ledger, found: BundleList, *, automatic: bool) -> None:
     """The policies carry the same list; without one so far it becomes the known one."""
     recorded = namespace_bundles(book.name, found.boundaries)
+    validity = _validity(found, recorded)
+    if validity != "valid":
+        ledger.compare(FactKind.VALID_LIST, book.name, validity, "valid", _VALID_RULE)
     if isinstance(recorded, Rejection):
-        ledger.compare(FactKind.VALID_LIST, book.name, "no valid list", "valid", "NamespaceBundles")
-    elif book.bundles is None:
+        return
+    if book.bundles is None:
         _see_first(book, ledger, recorded)
         book.bundles = recorded
     elif automatic:
@@ -127,7 +144,9 @@ def see_positions(book: NamespaceBook, ledger: Ledger, found: HashPositions, bun
 def see_topic_list(book: NamespaceBook, ledger: Ledger, names: tuple[str, ...], bundle: str) -> None:
     """A list of topics, of one bundle if it was asked for so."""
     place = parse_range(bundle) if bundle else None
-    positions = set(book.in_bundle.get(bundle, ()))
+    positions = set(book.in_bundle.get(bundle, ())) if bundle else set()
+    if not bundle:
+        book.in_bundle[""] = names
     for name in names:
         if isinstance(place, BundleRange):
             _in_bundle(ledger, FactKind.LISTED_IN_BUNDLE, name, place)

@@ -72,11 +72,16 @@ def is_told_by_steps(recording: Recording, topic: TopicFacts, subscription: Subs
     """Whether the steps' ``connected`` lists are about this subscription."""
     if subscription.type != "Failover":
         return False
-    if recording.topic and not topic.name.startswith(recording.topic):
+    if recording.topic and not is_topic_of_scenario(recording, topic):
         return False
     if recording.subscription:
         return subscription.name == recording.subscription
     return [each.type for each in topic.subscriptions].count("Failover") == 1
+
+
+def is_topic_of_scenario(recording: Recording, topic: TopicFacts) -> bool:
+    """Whether this is the topic that the scenario names, or a partition of it."""
+    return topic.name == recording.topic or topic.name.startswith(f"{recording.topic}-partition-")
 
 
 def topics_by_local_name(names: Mapping[str, object]) -> dict[str, str]:

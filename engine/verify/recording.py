@@ -103,6 +103,7 @@ class Recording:
     roster: Mapping[str, Person]
     topic: str
     subscription: str
+    subscription_type: str
     partitions: int
     namespace: str
     bundle_count: int | None
@@ -168,6 +169,7 @@ def _without_scenario(path: Path, read: FilesRead, plain: dict[str, AnswerFile],
         roster={},
         topic="",
         subscription="",
+        subscription_type="",
         partitions=0,
         namespace="",
         bundle_count=None,
@@ -238,6 +240,7 @@ def _with_scenario(path: Path, passed_over: tuple[str, ...], files: Files, scena
         roster=_roster(scenario),
         topic=_text(scenario.get("topic")),
         subscription=_text(scenario.get("subscription")),
+        subscription_type=_text(scenario.get("type")),
         partitions=_partitions(scenario, files),
         namespace=_text(scenario.get("namespace")),
         bundle_count=_whole(count),
