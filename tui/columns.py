@@ -41,7 +41,7 @@ def consumer_columns(rows: Sequence[ConsumerRow], width: int) -> tuple[Column, .
     """The columns for a table ``width`` cells wide, most important first to stay.
 
     Tag, name and active partitions always stand; ring and rate share come next, then the bar, the priority level where
-    levels differ, messages per second, and what the last step gave and took.
+    levels differ, messages per second, and how many partitions moved to and from it at this step.
     """
     tag_width = max((len(row.tag) for row in rows), default=1) + 2
     longest = max((cell_len(safe_name(row.name)) for row in rows), default=0) + 1
@@ -55,11 +55,11 @@ def consumer_columns(rows: Sequence[ConsumerRow], width: int) -> tuple[Column, .
         *([Column("prio", "prio", 5)] if levels else []),
         Column("bar", "", _MIN_BAR),
         Column("msgs", "msg/s", 8),
-        Column("change", "step", 8),
+        Column("change", "moved", 8),
         *([] if levels else [Column("prio", "prio", 5)]),
     ]
     for column in wanted:
-        if column.width > room and (column.key != "bar" or room < _MIN_BAR - 1):
+        if column.width > room:
             continue
         kept.append(column)
         room -= column.width

@@ -74,7 +74,8 @@ def synthetic_state(
         next_consumer_id=consumers,
     )
     parts = f" of {partitions} partitions" if partitions > 1 else ""
-    return Opened(state, f"made up: {topics} topics{parts}, {consumers} consumers, seed {seed}", seed=seed)
+    made_up = f"{topics} topic{'' if topics == 1 else 's'}{parts}, {consumers} consumer{'' if consumers == 1 else 's'}"
+    return Opened(state, f"made up: {made_up}, seed {seed}", seed=seed)
 
 
 def load_of(seed: int, partition: str) -> Load:

@@ -314,6 +314,23 @@ def test_s_previews_all_algorithms_and_enter_splits_the_model() -> None:
     run(app, story)
 
 
+def test_an_undone_split_closes_its_bundle_and_a_redone_one_opens_it() -> None:
+    """What is no parent any more has no open mark; the children come back with the step."""
+    app = app_of()
+
+    async def story(pilot: Pilot[int]) -> None:
+        await pilot.press("3", "down", "s", "enter", "u")
+        await pilot.pause()
+        assert "▶ 0x00000000_0x80000000" in text_of(app)
+        await pilot.press("ctrl+r")
+        await pilot.pause()
+        screen = text_of(app)
+        assert "▼ 0x00000000_0x80000000" in screen
+        assert "▶ * 0x00000000_0x40000000" in screen
+
+    run(app, story)
+
+
 @pytest.mark.parametrize("card", range(5))
 def test_every_algorithm_that_cuts_can_be_applied(card: int) -> None:
     """What the preview shows is what the model then has."""

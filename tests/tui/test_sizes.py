@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from textual.pilot import Pilot
 
@@ -148,11 +150,35 @@ def test_the_ring_stays_a_circle_of_useful_size_at_80x24() -> None:
     run(app, story, (80, 24))
 
 
+def test_names_that_fit_are_whole_beside_a_scrollbar() -> None:
+    """A bar never takes a cell from a name, and a scrollbar that comes makes the columns narrower."""
+    app = app_of(cluster([f"billing-{at}" for at in range(100)]))
+
+    async def story(pilot: Pilot[int]) -> None:
+        await pilot.pause()
+        await pilot.pause()
+        assert "billing-10 " in text_of(app)
+        table = main_screen(app).query_one("#table")
+        assert table.virtual_size.width <= table.scrollable_content_region.width
+
+    run(app, story, (80, 24))
+
+
 def test_footer_keeps_help_and_quit_and_leaves_no_gaps() -> None:
     hints = [KeyHint(key, "word", "x") for key in "abcdef"]
     hints += [KeyHint("?", "Help", "x", always=True), KeyHint("q", "Quit", "x", always=True)]
     shown = {width: [hint.key for hint in fitting(hints, width)] for width in (200, 40, 16, 0)}
     assert shown == {200: [*"abcdef", "?", "q"], 40: ["a", "b", "c", "?", "q"], 16: ["?", "q"], 0: ["?", "q"]}
+
+
+@pytest.mark.parametrize(("width", "saved"), [(60, "not saved: disk full"), (80, ""), (80, "not saved: disk full")])
+def test_status_line_keeps_rule_flag_and_that_nothing_is_saved(width: int, saved: str) -> None:
+    """Also beside a long subscription, which is shortened for it."""
+    status = replace(app_of().store.view.status, subscription="orders-of-the-whole-shop", step=1, steps=2)
+    text = "".join(part for part, _ in status_parts(status, saved, width))
+    assert len(text) <= width
+    assert all(words in text for words in ("modulo: partition index mod 3", "flag off", "not saved"))
+    assert ("step 1/2" in text and "shop" in text) == (width >= 80)
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 120, 200])

@@ -44,7 +44,7 @@ class MainActions(MainPlaying):
 
     def action_kill(self) -> None:
         if self._main.selected < 0:
-            self.complain("there is no consumer to kill; a adds one")
+            self.complain("there is no consumer to kill" + ("; a adds one" if self.store.subscription_key else ""))
             return
         rows = self._main.consumers
         at = next((i for i, row in enumerate(rows) if row.consumer_id == self._main.selected), 0)

@@ -139,6 +139,9 @@ class BundleTree(Tree[Entry], inherit_bindings=False):
                 node.expand()
             else:
                 node.remove_children()
+                # After an undone split; nobody closed it on purpose, so it opens again with the next one.
+                with self.prevent(Tree.NodeCollapsed):
+                    node.collapse()
 
     def on_tree_node_expanded(self, event: Tree.NodeExpanded[Entry]) -> None:
         """Make the children of a bundle when it is opened."""

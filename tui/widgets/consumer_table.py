@@ -92,6 +92,10 @@ class ConsumerTable(DataTable[LiveCell], inherit_bindings=False):
         """Other columns may fit."""
         self._refill_or_update()
 
+    def watch_show_vertical_scrollbar(self) -> None:
+        """A scrollbar takes a cell of the width."""
+        self.call_after_refresh(self._refill_or_update)
+
     def watch_rows_shown(self) -> None:
         """Other facts."""
         self._refill_or_update()

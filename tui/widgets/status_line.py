@@ -10,7 +10,12 @@ from engine.views.model import RuleInForce, StatusView
 from tui.wording import NOT_SAVED, flag_text, not_saved, safe_name, saved_text, shorten_middle
 
 Part = tuple[str, str]
+Ranked = tuple[int, str, str]
 GAP = "  "
+KEPT = 3
+"""What may go later than the length of the subscription's name."""
+NAME_CELLS = (30, 20, 12, 8)
+"""How long that name may be, tried in this order."""
 
 
 class StatusLine(Widget):
@@ -32,31 +37,54 @@ class StatusLine(Widget):
 
 
 def status_parts(status: StatusView, saved: str, width: int) -> list[Part]:
-    """Text and style of each part that fits ``width`` cells, in the order they stand."""
+    """Text and style of each part that fits ``width`` cells, in the order they stand.
+
+    Rule, flag, step and that steps are not saved stay longest; a long subscription is shortened before they go.
+    """
+    shown = _parts(status, saved, NAME_CELLS[0])
+    for cells in NAME_CELLS:
+        shown = _parts(status, saved, cells)
+        while any(importance > KEPT for importance, _, _ in shown) and _cells(shown) > width:
+            shown.remove(max(shown, key=lambda part: part[0]))
+        if _cells(shown) <= width:
+            break
+    while len(shown) > 1 and _cells(shown) > width:
+        shown.remove(max(shown, key=lambda part: part[0]))
+    return [(text, style) for _, text, style in shown]
+
+
+def _cells(parts: list[Ranked]) -> int:
+    return Content("".join(text for _, text, _ in parts)).cell_length
+
+
+def _parts(status: StatusView, saved: str, name_cells: int) -> list[Ranked]:
+    """All parts with how soon they may go: the highest number goes first."""
     rule_style = {RuleInForce.RING: "$good bold", RuleInForce.NOBODY: "$bad bold"}.get(status.rule, "$warn bold")
     flag_style = "$good" if status.consistent_hashing and status.flag_known else "$dim"
-    subscription = shorten_middle(safe_name(status.subscription), 30) if status.subscription else "no subscription"
+    subscription = "no Failover subscription"
+    if status.subscription:
+        subscription = shorten_middle(safe_name(status.subscription), name_cells)
     kind = f" ({status.subscription_type})" if status.subscription and status.subscription_type else ""
     several = ""
     if len(status.subscriptions) > 1 and status.subscription in status.subscriptions:
         several = f" [{status.subscriptions.index(status.subscription) + 1}/{len(status.subscriptions)} n p]"
-    kept = f"{GAP}{words}" if (words := saved_text(saved, status.steps)) else ""
-    # (importance, text, style): 0 stays longest.
-    parts: list[tuple[int, str, str]] = [
-        (4, " ringside", "$accent bold"),
-        (1, f" {subscription}", "bold"),
-        (8, kind, "$dim"),
-        (3, several, "$dim"),
-        (0, f"{GAP}{status.rule_text}", rule_style),
-        (2, f"{GAP}{flag_text(status)}", flag_style),
-        (5, f"{GAP}Pulsar {status.release}", ""),
+    kept = saved_text(saved, status.steps)
+    # Without a subscription nothing is decided, so there is no rule to tell.
+    rule = f"{GAP}{status.rule_text}" if status.subscription else ""
+    parts: list[Ranked] = [
+        (5, " ringside", "$accent bold"),
+        (KEPT, f" {subscription}", "bold"),
+        (9, kind, "$dim"),
+        (4, several, "$dim"),
+        (0, rule, rule_style),
+        (1, f"{GAP}{flag_text(status)}", flag_style),
+        (6, f"{GAP}Pulsar {status.release}", ""),
         (2, f"{GAP}step {status.step}/{status.steps}", ""),
-        (9, f"{GAP}seed {status.seed}", "$dim"),
-        (6, f"{GAP}{safe_name(status.source)}", "$dim"),
-        (1, f"{GAP}{NOT_SAVED}", "$bad bold") if not_saved(saved) else (7, kept, "$dim"),
-        (3, f"{GAP}{status.problems} set aside" if status.problems else "", "$bad"),
+        (10, f"{GAP}seed {status.seed}", "$dim"),
+        (7, f"{GAP}{safe_name(status.source)}", "$dim"),
+        (1, f"{GAP}{NOT_SAVED}", "$bad bold")
+        if not_saved(saved)
+        else (KEPT if kept == NOT_SAVED else 8, f"{GAP}{kept}" if kept else "", "$dim"),
+        (KEPT, f"{GAP}{status.problems} set aside" if status.problems else "", "$bad"),
     ]
-    shown = list(parts)
-    while len(shown) > 1 and Content("".join(text for _, text, _ in shown)).cell_length > width:
-        shown.remove(max(shown, key=lambda part: part[0]))
-    return [(text, style) for _, text, style in shown if text]
+    return [part for part in parts if part[1]]
