@@ -27,7 +27,7 @@ from engine.admin.topics import (
 from engine.bundles import BundleRange, TopicLoad, parse_range
 from engine.errors import Problem, Rejection
 from engine.hashing import crc32_hash
-from engine.names import partition_name
+from engine.names import NON_PERSISTENT, PERSISTENT, partition_name
 from engine.verify.actives import Court, compare_consumers, compare_delivery, compare_loaded_order, guess_levels
 from engine.verify.bundles import (
     IN_RANGE_RULE,
@@ -119,7 +119,7 @@ class Walk:
     def _decode(self, answer: Answer) -> Statistics | None:
         if answer.kind is AnswerKind.TOPIC_STATS:
             topic = answer.request.topic or self._naming.topic(answer.file)
-            one = decode_topic_stats(answer.data, topic or _invented(answer.file), answer.file)
+            one = decode_topic_stats(answer.data, topic or _invented(answer), answer.file)
             self.problems += one.problems
             return Statistics({one.good.name: one.good} if one.good else {}, topic is not None)
         decoders: dict[AnswerKind, Callable[[bytes, str], Decoded[dict[str, TopicFacts]]]] = {
@@ -339,11 +339,15 @@ def _has_unique_ids(recording: Recording) -> bool:
     return all(len(set(connected)) == len(connected) for connected in lists)
 
 
-def _invented(file: str) -> str:
-    """A name for a topic that nothing names; its partition, if the file name has one, is kept for the modulo."""
-    found = re.search(r"partition-(\d+)", file)
-    stem = re.sub(r"[/\s]", "_", file)
-    return f"persistent://{_UNKNOWN_NAMESPACE}/{stem}" + (f"-partition-{found[1]}" if found else "")
+def _invented(answer: Answer) -> str:
+    """A name for a topic that nothing names; its partition, if the file name has one, is kept for the modulo.
+
+    Only statistics of non-persistent topics have a rate of dropped messages.
+    """
+    found = re.search(r"partition-(\d+)", answer.file)
+    stem = re.sub(r"[/\s]", "_", answer.file)
+    domain = NON_PERSISTENT if "msgDropRate" in raw_object(answer.data)[0] else PERSISTENT
+    return f"{domain}://{_UNKNOWN_NAMESPACE}/{stem}" + (f"-partition-{found[1]}" if found else "")
 
 
 def _topics_for(book: NamespaceBook, bundle: str) -> list[TopicLoad]:

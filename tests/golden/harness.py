@@ -78,9 +78,9 @@ class Outcome:
         return "\n".join(shown + ([f"... and {rest} more"] if rest else []))
 
 
-def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines of a file that hold anything, counted from 1."""
-    with path.open(encoding="utf-8") as stream:
+def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """The lines of a file that hold anything, counted from 1; as bytes, so that one bad line leaves the others."""
+    with path.open("rb") as stream:
         for number, text in enumerate(stream, start=1):
             if text.strip():
                 yield number, text
@@ -94,7 +94,7 @@ def run_family(path: Path) -> Outcome:
         place = f"{path.name}:{number}"
         try:
             line = json.loads(text)
-        except ValueError as error:
+        except ValueError as error:  # no UTF-8 is one as well
             outcome.failures.append(f"{place}: not JSON: {error}")
             continue
         if not isinstance(line, dict):

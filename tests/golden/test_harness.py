@@ -75,6 +75,14 @@ def test_a_line_that_cannot_be_read_fails(tmp_path: Path, text: str, reason: str
     assert failure.startswith(f"split_range.jsonl:3: {reason}")
 
 
+def test_a_line_that_is_no_utf8_fails_and_the_others_are_checked(tmp_path: Path) -> None:
+    path = write(tmp_path, "split_range", some_lines("split_range"))
+    path.write_bytes(b'{"kind": "\xff"}\n' + path.read_bytes())
+    outcome = run_family(path)
+    assert outcome.checked == 3
+    assert [failure.split(" ")[:3] for failure in outcome.failures] == [["split_range.jsonl:1:", "not", "JSON:"]]
+
+
 def test_an_empty_file_is_no_success(tmp_path: Path) -> None:
     assert run_family(write(tmp_path, "split_range", [])).failures == ["split_range.jsonl: no line was checked"]
 

@@ -94,6 +94,17 @@ def test_statistics_of_topics_that_nothing_names_are_compared_as_far_as_their_or
     assert dict(report.not_compared)["active consumers of topics whose full name was not recorded"] == 36
 
 
+def test_statistics_with_a_drop_rate_are_those_of_a_non_persistent_topic(tmp_path: Path) -> None:
+    """They name no active consumer, and that is right; nothing else tells the domain of a file without a name."""
+    consumers = [{"consumerName": "c-a"}]
+    stats: dict[str, Any] = {"msgRateIn": 0.0, "msgDropRate": 0.0, "publishers": []}
+    stats["subscriptions"] = {"sub": {"type": "Failover", "consumers": consumers}}
+    (tmp_path / "01-stats.json").write_text(json.dumps(stats))
+    report = verify_folder(tmp_path)
+    assert report.exit_code == 0
+    assert FactKind.NO_ACTIVE_NAME in {tally.kind for tally in report.tallies}
+
+
 def test_file_names_can_tell_the_topic(tmp_path: Path) -> None:
     source = json.loads(
         gzip.decompress((RECORDINGS / "b-failover-nonpartitioned-hash/03-stats-t-4.json.gz").read_bytes())
