@@ -1,33 +1,46 @@
-"""The application: themes, the keys that work everywhere, and the main screen. State belongs to the store."""
+"""The application: themes, the keys that work everywhere, and the main screen. State belongs to the store.
+
+Light on purpose: engine, numpy and the main screen are imported when there is something to show, not before.
+"""
 
 from __future__ import annotations
 
+import asyncio
+from collections import deque
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
+from textual import events
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
+from textual.dom import DOMNode
 from textual.filter import LineFilter
 from textual.screen import Screen
+from textual.widget import Widget
 
-from engine.cluster.timeline import Timeline
-from engine.scenarios.script_model import Script
-from engine.views.model import Notice
 from themes import stylesheet
 from themes.palettes import Depth, Palette, ThemeName, palette
 from tui.look import depth_of, textual_theme, theme_name, variables_of
 from tui.plain_ascii import AsciiFilter
-from tui.player import Player
-from tui.screens.help import HelpScreen, key_groups
-from tui.screens.main import MainScreen
+from tui.scene import Opening, Scene
 from tui.screens.main_bindings import GROUPS
-from tui.store import Journal, Store
-from tui.wording import safe_name
+
+if TYPE_CHECKING:
+    from engine.cluster.timeline import Timeline
+    from engine.scenarios.script_model import Script
+    from engine.views.model import Notice
+    from tui.screens.main import MainScreen
+    from tui.store import Journal, Store
+
+LEAVING = ("q", "ctrl+c")
+"""Keys that work before there is anything to show; all others are kept until then."""
+TYPING_S = 0.03
+"""Between two of the kept keys: what the first one opens takes a few messages until it has the focus."""
 
 
 class RingsideApp(App[int]):
-    """A view of one timeline.
+    """A view of one timeline, which is there already or (``Opening``) is loaded once the empty frame is painted.
 
     ``subscription`` is the place of the one to show first, ``problems`` and ``notes`` are what opening the state had to
     tell. ``depth`` overrules what the terminal says about its colours; ``mono`` is ``depth="mono"``. With
@@ -43,9 +56,11 @@ class RingsideApp(App[int]):
         Binding("f2", "switch_theme", "Theme", show=False, tooltip="Dark or light"),
     ]
 
+    store: Store
+
     def __init__(
         self,
-        timeline: Timeline,
+        shown: Timeline | Scene | Opening,
         *,
         subscription: int = 0,
         problems: int = 0,
@@ -61,8 +76,8 @@ class RingsideApp(App[int]):
         self._theme_name: ThemeName = theme
         self._depth: Depth | None = "mono" if mono else depth
         super().__init__()
-        self.store = Store(timeline, subscription=subscription, problems=problems, notes=notes, journal=journal)
-        self._script = script
+        self.failure: Exception | None = None
+        self._main: MainScreen | None = None
         self._animate_changes = animate
         self._ascii_only = ascii_only
         if not animate:
@@ -71,6 +86,13 @@ class RingsideApp(App[int]):
         for name in ("dark", "light"):
             self.register_theme(textual_theme(name, depth_used))
         self.theme = theme_name(theme)
+        if isinstance(shown, Opening):
+            self._opening: Opening | None = shown
+            self._early: deque[events.Key] | None = deque()
+        else:
+            self._opening = self._early = None
+            scene = shown if isinstance(shown, Scene) else Scene(shown, subscription, problems, notes, journal, script)
+            self.store, self._script = _store_of(scene), scene.script
 
     @property
     def depth(self) -> Depth:
@@ -91,28 +113,86 @@ class RingsideApp(App[int]):
         return [*super().get_line_filters(), *([AsciiFilter()] if self._ascii_only else [])]
 
     def get_default_screen(self) -> Screen[None]:
-        """The main screen, bound to the store."""
+        """The main screen, bound to the store; while there is no store the bare frame."""
+        if self._opening is None:
+            return self._main_screen()
+        from tui.screens.opening import OpeningScreen
+
+        screen = OpeningScreen(self._opening.name, mono=self.depth == "mono")
+        screen.call_after_refresh(self._open_later, self._opening)
+        return screen
+
+    def _main_screen(self) -> MainScreen:
+        from tui.player import Player
+        from tui.screens.main import MainScreen
+
         screen = MainScreen(self.store, self.colours, animate=self._animate_changes, ascii_only=self._ascii_only)
         screen.player = Player(self._script) if self._script is not None else None
         self.store.tell(screen.post_message)
+        self._main = screen
         return screen
+
+    def _open_later(self, opening: Opening) -> None:
+        """Called after the first paint. A worker, so that keys and signals are heard meanwhile."""
+        self.run_worker(self._open(opening))
+
+    async def _open(self, opening: Opening) -> None:
+        try:
+            self.store, self._script = await asyncio.to_thread(_loaded, opening)
+        except Exception as error:
+            self.failure = error
+            self.exit(return_code=1)
+            return
+        screen = self._main_screen()
+        with self.batch_update():
+            await self.push_screen(screen)
+        screen.call_after_refresh(self.call_later, self._type_early_keys)
+
+    async def on_event(self, event: events.Event) -> None:
+        """Keep keys that come before there is anything to show."""
+        if self._early is not None and isinstance(event, events.Key) and self._waits(event):
+            self._early.append(event)
+        else:
+            await super().on_event(event)
+
+    @staticmethod
+    def _waits(key: events.Key) -> bool:
+        # A forwarded one has been to the focus already and comes up from there.
+        return not key.is_forwarded and key.key not in LEAVING
+
+    async def _type_early_keys(self) -> None:
+        """Carry out one key after the other: what the first one opens gets the second one."""
+        if not self._early:
+            self._early = None
+            return
+        receiver = self.focused or self.screen
+        await super().on_event(self._early.popleft())
+        self._follow_key(receiver)
+
+    def _follow_key(self, node: DOMNode | None) -> None:
+        """Go the way that a key goes, from the focus up to the app, behind it; then type the next one."""
+        if isinstance(node, Widget):
+            node.call_later(self._follow_key, node.parent)
+        else:
+            self.screen.call_after_refresh(self.set_timer, TYPING_S, self._type_early_keys)
 
     def watch_theme(self) -> None:
         """Drawings take the palette that suits the theme, also a built-in one."""
         self._theme_name = "dark" if self.current_theme.dark else "light"
-        for screen in self.screen_stack if self._screen_stacks else ():
-            if isinstance(screen, MainScreen):
-                screen.colours = self.colours
+        if self._main is not None and self._main.is_attached:
+            self._main.colours = self.colours
 
     def action_switch_theme(self) -> None:
         self.theme = theme_name("light" if self._theme_name == "dark" else "dark")
 
     async def action_quit(self) -> None:
         """Leave with exit code 0, or 1 after a script whose expectations failed. Steps are on disk already."""
-        failed = any(isinstance(screen, MainScreen) and screen.failed_expectations for screen in self.screen_stack)
+        failed = self._main is not None and self._main.failed_expectations
         self.exit(0, return_code=1 if failed else 0)
 
     def action_help(self) -> None:
+        from tui.screens.help import HelpScreen, key_groups
+
         everywhere = [binding for binding in self.BINDINGS if isinstance(binding, Binding)]
         palette_key = Binding(self.COMMAND_PALETTE_BINDING, "command_palette", tooltip="All commands by name")
         groups = [*GROUPS, ("everywhere", [*everywhere, palette_key])]
@@ -120,14 +200,17 @@ class RingsideApp(App[int]):
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """The command palette: every key of the main screen by its words, then what works everywhere."""
-        if isinstance(screen, MainScreen):
+        from tui.wording import safe_name
+
+        main = self._main
+        if main is not None and screen is main:
             for _, bindings in GROUPS:
                 for binding in bindings:
                     if binding.action != "none" and binding.tooltip:
                         yield SystemCommand(
                             binding.description,
                             binding.tooltip,
-                            lambda action=binding.action: self._run(screen, action),
+                            lambda action=binding.action: self._run(main, action),
                         )
             status = self.store.view.status
             for place, key in enumerate(status.subscriptions):
@@ -143,3 +226,23 @@ class RingsideApp(App[int]):
 
     def _run(self, screen: MainScreen, action: str) -> None:
         self.call_later(screen.run_action, action)
+
+
+def _loaded(opening: Opening) -> tuple[Store, Script | None]:
+    """What takes long between the first paint and the first state; runs in a thread."""
+    import tui.screens.main  # noqa: F401 - so that making the screen finds it loaded
+
+    scene = opening.load()
+    return _store_of(scene), scene.script
+
+
+def _store_of(scene: Scene) -> Store:
+    from tui.store import Store
+
+    return Store(
+        scene.timeline,
+        subscription=scene.subscription,
+        problems=scene.problems,
+        notes=scene.notes,
+        journal=scene.journal,
+    )

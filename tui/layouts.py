@@ -31,3 +31,11 @@ def layout_for(width: int, height: int) -> Layout:
     if width < 170 or height < 48:
         return Layout.MEDIUM
     return Layout.LARGE
+
+
+def too_small(width: int, height: int) -> str:
+    """What to do about a terminal that is too small."""
+    return (
+        f"Ringside needs {MIN_WIDTH}x{MIN_HEIGHT} characters; this terminal has {width}x{height}. "
+        "Enlarge it, or press q to quit. ringside --once prints the same facts as text."
+    )

@@ -232,11 +232,3 @@ def _hint_alone(row: ConsumerRow, view: DashboardView) -> str:
         )
         return f"{sentence}. Press c to use the hash ring." if view.status.flag_known else f"{sentence}."
     return f"{sentence}. Press f to ask why."
-
-
-def too_small(width: int, height: int, needed_width: int, needed_height: int) -> str:
-    """What to do about a terminal that is too small."""
-    return (
-        f"Ringside needs {needed_width}x{needed_height} characters; this terminal has {width}x{height}. "
-        "Enlarge it, or press q to quit. ringside --once prints the same facts as text."
-    )

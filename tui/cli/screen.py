@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from tui.cli import exits
 from tui.cli.options import Output
-from tui.cli.output import say, speaks_unicode
+from tui.cli.output import say, say_problems, speaks_unicode
 from tui.cli.showing import say_not_saved
 from tui.cli.signals import ScreenSignals
 from tui.cli.terminal import TerminalState
@@ -18,33 +19,70 @@ if TYPE_CHECKING:
     from textual.app import App
 
     from tui.cli.session import Session
+    from tui.scene import Scene
     from tui.sources.keeping import Keeping
-
 
 START_S: Final = 1.0  # after which the garbage collector, off since the process began, works again
 
 
-def open_screen(session: Session, output: Output, keeping: Keeping | None) -> int:
-    """Show the session on the screen and return the exit code; what could not be saved is said when it is closed."""
-    from tui.app import RingsideApp
+Begin = Callable[[], "tuple[Session, Keeping | None]"]
 
+
+def open_screen(begin: Begin, output: Output, name: str = "") -> int:
+    """Show what ``begin`` makes on the screen and return the exit code.
+
+    With a ``name`` the screen is opened first and says that this is being opened. What could not be saved is said when
+    the screen is closed. Raises what ``begin`` raises, after the terminal is back.
+    """
+    from tui.app import RingsideApp
+    from tui.scene import Opening
+
+    begun = Begun(begin)
     try:
+        scene = Opening(name, begun.scene) if name else begun.scene()
+        if not name:
+            begun.say_problems()
         app = RingsideApp(
-            session.timeline,
-            subscription=session.subscription,
-            problems=len(session.problems),
-            notes=session.notes,
+            scene,
             animate=output.animate,
             theme=output.theme,
             mono=output.mono or bool(os.environ.get("NO_COLOR")),
             ascii_only=output.ascii_only or not speaks_unicode(),
-            journal=keeping,
-            script=session.script,
         )
-        return run_screen(app)
+        code = run_screen(app)
+        if app.failure is not None:
+            raise app.failure
+        return code
     finally:
-        if keeping is not None:
-            say_not_saved(keeping.close())
+        begun.close()
+        if name:
+            begun.say_problems()
+
+
+class Begun:
+    """A session once it is made, maybe in a thread, and what keeps its steps."""
+
+    def __init__(self, begin: Begin) -> None:
+        self._begin = begin
+        self._session: Session | None = None
+        self._keeping: Keeping | None = None
+
+    def scene(self) -> Scene:
+        """Make the session; it can be shown from then on."""
+        from tui.scene import Scene
+
+        self._session, self._keeping = session, keeping = self._begin()
+        problems = len(session.problems)
+        return Scene(session.timeline, session.subscription, problems, session.notes, keeping, session.script)
+
+    def say_problems(self) -> None:
+        """Say what opening brought to light."""
+        say_problems(self._session.problems if self._session is not None else ())
+
+    def close(self) -> None:
+        """Save what is missing, and say what cannot be saved."""
+        if self._keeping is not None:
+            say_not_saved(self._keeping.close())
 
 
 def run_screen(app: App[Any]) -> int:

@@ -18,21 +18,22 @@ if TYPE_CHECKING:
     from tui.sources.keeping import Keeping
 
 
-def show(make: Callable[[], Opened], what_if: WhatIf, output: Output, journal: JournalChoice) -> int:
-    """Show the opened state in the wanted form and return the exit code."""
+def show(make: Callable[[], Opened], what_if: WhatIf, output: Output, journal: JournalChoice, *, name: str = "") -> int:
+    """Show the opened state in the wanted form and return the exit code (``name``: see ``show_session``)."""
 
     def begun() -> Session:
         from tui.cli.session import begin
 
         return begin(make(), what_if)
 
-    return show_session(begun, output, journal)
+    return show_session(begun, output, journal, name=name)
 
 
-def show_session(make: Callable[[], Session], output: Output, journal: JournalChoice) -> int:
+def show_session(make: Callable[[], Session], output: Output, journal: JournalChoice, *, name: str = "") -> int:
     """Show a session in the wanted form and return the exit code.
 
-    Where the screen cannot be opened nothing is read, so that the reason is told at once.
+    Where the screen cannot be opened nothing is read, so that the reason is told at once. A session with a ``name``
+    is made when the screen's frame stands already; without one first, so that what is wrong with files is said before.
     """
     if output.on_screen:
         from tui.cli.terminal import why_no_screen
@@ -41,13 +42,11 @@ def show_session(make: Callable[[], Session], output: Output, journal: JournalCh
         if reason is not None:
             say(reason)
             return USAGE
-    session = make()
-    say_problems(session.problems)
-    keeping = _keeping(session, output, journal)
-    if output.on_screen:
         from tui.cli.screen import open_screen
 
-        return open_screen(session, output, keeping)
+        return open_screen(lambda: _kept(make(), output, journal), output, name)
+    session, keeping = _kept(make(), output, journal)
+    say_problems(session.problems)
     if keeping is not None:
         keeping.record(session.timeline)
         say_not_saved(keeping.close())
@@ -65,7 +64,6 @@ def print_session(session: Session, output: Output) -> None:
     """The session's present view on standard output."""
     if output.json:
         from engine.views.document import dashboard_document
-
         from tui.cli.printers.documents import json_text
 
         write_out(json_text(dashboard_document(session.view)))
@@ -75,6 +73,10 @@ def print_session(session: Session, output: Output) -> None:
 
     page = "\n".join(dashboard_lines(session.view))
     write_out(plain(page, ascii_only=output.ascii_only or not speaks_unicode()))
+
+
+def _kept(session: Session, output: Output, journal: JournalChoice) -> tuple[Session, Keeping | None]:
+    return session, _keeping(session, output, journal)
 
 
 def _keeping(session: Session, output: Output, choice: JournalChoice) -> Keeping | None:

@@ -16,22 +16,22 @@ from engine.views.model import ConsumerRow, DashboardView, EventLine, NamespaceN
 from themes.palettes import Palette, palette
 from tui.columns import Cells, consumer_columns
 from tui.explaining import Remark
-from tui.layouts import MIN_HEIGHT, MIN_WIDTH, Layout, layout_for
 from tui.lines import consumer_heading, consumer_line, event_line
+from tui.screens.framed import key_hints
 from tui.screens.main_actions import MainActions
 from tui.screens.main_bindings import BINDINGS
 from tui.store import Store
 from tui.widgets.bundle_tree import BundleTree
 from tui.widgets.consumer_table import ConsumerTable
 from tui.widgets.explain_panel import ExplainPanel
-from tui.widgets.key_footer import KeyFooter, KeyHint
+from tui.widgets.key_footer import KeyFooter
 from tui.widgets.line_table import Lines, LineTable
 from tui.widgets.prompt import Prompt
 from tui.widgets.ring_panel import RingLook, RingPanel
 from tui.widgets.sentence_line import SentenceLine
 from tui.widgets.status_line import StatusLine
 from tui.widgets.timeline_line import TimelineLine
-from tui.wording import foot_texts, too_small
+from tui.wording import foot_texts
 
 MANY = 2000
 """Above this many consumers the table is the virtual one."""
@@ -100,13 +100,10 @@ class MainScreen(MainActions):
 
     def on_mount(self) -> None:
         """Name the panels and show the first view."""
-        for number, (panel, title) in enumerate(
-            (("ring", "hash ring"), ("consumers", "consumers"), ("bundles", "bundles"), ("events", "events")), start=1
-        ):
-            self.query_one(f"#{panel}").border_title = f"{number} {title}"
+        self.name_panels()
         self.query_one("#explain").border_title = "where does it go, and why"
         self.query_one("#explain").border_subtitle = "escape closes"
-        self.query_one(KeyFooter).keys = self._key_hints()
+        self.query_one(KeyFooter).keys = key_hints()
         self.set_class(self.colours.mono, "-mono")
         self.show(self.store.view)
         if self.player is not None:
@@ -200,12 +197,8 @@ class MainScreen(MainActions):
         self.intensity = max(0.0, self.intensity - 1.0 / FLASH_FRAMES)
 
     def on_resize(self, event: events.Resize) -> None:
-        """Choose the arrangement for this size; too small is told in words."""
-        width, height = event.size
-        chosen = layout_for(width, height)
-        for layout in Layout:
-            self.set_class(layout is chosen, layout.value)
-        self.query_one("#too-small", Static).update(too_small(width, height, MIN_WIDTH, MIN_HEIGHT))
+        """Choose the arrangement for this size, and the words that fit."""
+        self.arrange_panels(event)
         self.call_after_refresh(self._write_foot)
 
     def watch_zoomed(self, panel: str) -> None:
@@ -219,12 +212,3 @@ class MainScreen(MainActions):
         self.set_class(self.colours.mono, "-mono")
         self.watch_event_lines(self.event_lines)
         self.watch_consumers_listed(self.consumers_listed)
-
-    def _key_hints(self) -> tuple[KeyHint, ...]:
-        # Those not meant for a small footer come last: a wide one has room for them.
-        ordered = sorted(BINDINGS, key=lambda binding: not binding.show)
-        own = [
-            KeyHint(binding.key_display or binding.key, binding.description, f"screen.{binding.action}")
-            for binding in ordered
-        ]
-        return (*own, KeyHint("?", "Help", "app.help", always=True), KeyHint("q", "Quit", "app.quit", always=True))

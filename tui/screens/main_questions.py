@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from textual import on
-from textual.screen import Screen
 from textual.widget import Widget
 
 from engine.cluster.grammar import COMMAND_FORMS
 from engine.errors import Rejection
 from engine.views.model import DashboardView
 from tui.explaining import remarks_of
+from tui.screens.framed import FramedScreen
 from tui.screens.help import HelpScreen, KeyHelp
 from tui.screens.partitions import PartitionsScreen
 from tui.screens.split_preview import SplitPreviewScreen
@@ -28,7 +28,7 @@ COMMAND_LINES: Final = (*(f"{word} " for word in COMMAND_FORMS), f"toggle {FLAG}
 """What the command line completes."""
 
 
-class MainQuestions(Screen[None]):
+class MainQuestions(FramedScreen):
     """The part of the main screen that asks the store without changing anything; refusals are said above the panels."""
 
     store: Store

@@ -30,9 +30,14 @@ def _number(name: str, default: int, help_text: str) -> Callable[[Command], Comm
 @journal_options
 def open_command(path: str | None, what_if: WhatIf, output: Output, journal: JournalChoice) -> int:
     """Open a FILE or FOLDER of broker answers, - for standard input, or the embedded cluster."""
-    from tui.sources.answers import opened
 
-    return show(lambda: opened(path, release=what_if.pulsar), what_if, output, journal)
+    def made() -> Opened:
+        from tui.sources.answers import opened
+
+        return opened(path, release=what_if.pulsar)
+
+    name = "the embedded cluster" if path is None else ""
+    return show(made, what_if, output, journal, name=name)
 
 
 @click.command(short_help="Open an invented cluster.")
@@ -62,7 +67,7 @@ def new(
 
         return synthetic_state(topics, partitions, consumers, seed, bundles)
 
-    return show(made, what_if, output, journal)
+    return show(made, what_if, output, journal, name=f"an invented cluster of {topics} topics")
 
 
 @click.command(short_help="Open a journal where it left off.")

@@ -1,0 +1,43 @@
+"""What the main screen and the picture before it have in common: the frame, its titles, its keys, its arrangement."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from textual import events
+from textual.screen import Screen
+from textual.widgets import Static
+
+from tui.layouts import Layout, layout_for, too_small
+from tui.screens.main_bindings import BINDINGS
+from tui.widgets.key_footer import KeyHint
+
+PANEL_TITLES: Final = {"ring": "1 hash ring", "consumers": "2 consumers", "bundles": "3 bundles", "events": "4 events"}
+
+
+class FramedScreen(Screen[None]):
+    """Knows how its panels are arranged at a size; the stylesheet does the rest. Light: no engine, no numpy."""
+
+    def arrange_panels(self, event: events.Resize) -> None:
+        """Choose the arrangement for this size; too small is told in words."""
+        width, height = event.size
+        chosen = layout_for(width, height)
+        for layout in Layout:
+            self.set_class(layout is chosen, layout.value)
+        self.query_one("#too-small", Static).update(too_small(width, height))
+
+    def name_panels(self) -> None:
+        """Write the titles into the frames."""
+        for panel, title in PANEL_TITLES.items():
+            self.query_one(f"#{panel}").border_title = title
+
+
+def key_hints() -> tuple[KeyHint, ...]:
+    """The keys for the footer."""
+    # Those not meant for a small footer come last: a wide one has room for them.
+    ordered = sorted(BINDINGS, key=lambda binding: not binding.show)
+    own = [
+        KeyHint(binding.key_display or binding.key, binding.description, f"screen.{binding.action}")
+        for binding in ordered
+    ]
+    return (*own, KeyHint("?", "Help", "app.help", always=True), KeyHint("q", "Quit", "app.quit", always=True))
