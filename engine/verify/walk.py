@@ -346,7 +346,7 @@ def _invented(answer: Answer) -> str:
     """
     found = re.search(r"partition-(\d+)", answer.file)
     stem = re.sub(r"[/\s]", "_", answer.file)
-    domain = NON_PERSISTENT if "msgDropRate" in raw_object(answer.data)[0] else PERSISTENT
+    domain = NON_PERSISTENT if "msgDropRate" in raw_object(answer.data, answer.file)[0] else PERSISTENT
     return f"{domain}://{_UNKNOWN_NAMESPACE}/{stem}" + (f"-partition-{found[1]}" if found else "")
 
 
