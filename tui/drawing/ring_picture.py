@@ -57,6 +57,8 @@ class RingPicture:
     """Index of the consumer lit in ``FOCUS``."""
     centre: tuple[str, ...] = ()
     """Up to five lines for the middle; the first is the headline."""
+    few: tuple[str, ...] = ()
+    """Fewer and shorter words for a middle that those do not fit."""
     shares: npt.NDArray[np.float64] | None = None
     """Weights of the inner band per consumer; None sums up the arcs. With modulo: topics per consumer."""
     tags: tuple[str, ...] | None = None

@@ -130,7 +130,7 @@ def draw_words(frame: RingFrame) -> None:
     dots = len(frame.picture.dots.hashes)
     free = frame.geometry.inside - dots_depth(frame.geometry, dots)
     side = frame.geometry.inside - dots_breadth(frame.geometry, dots)
-    lines = frame.picture.centre[: max(1, int(free) - 1)]
+    lines = _lines_that_fit(frame, max(1, int(free) - 1), side)
     top = (frame.geometry.height - len(lines)) // 2
     widest = 0
     for number, line in enumerate(lines):
@@ -143,6 +143,26 @@ def draw_words(frame: RingFrame) -> None:
         )
     words = Words(widest, len(lines), frame.dim, DIM if frame.palette.mono else 0)
     _draw_quarters(frame, (free, side), words)
+
+
+def _lines_that_fit(frame: RingFrame, most: int, side: float) -> tuple[str, ...]:
+    """At most ``most`` lines for the middle, each of them whole: what is too long is left out.
+
+    Where that leaves less than two, the few words stand there. A headline is cut only where there are no few words.
+    """
+    picture, height = frame.picture, frame.geometry.height
+    for words, least in ((picture.centre, 2), (picture.few, 1)):
+        lines = words[:most]
+        while lines:
+            top = (height - len(lines)) // 2
+            over = [len(line) - _room(frame.geometry, top + at, side) for at, line in enumerate(lines)]
+            if max(over) <= 0:
+                break
+            worst = over.index(max(over))
+            lines = lines[:worst] + lines[worst + 1 :]
+        if len(lines) >= min(least, len(words)) > 0:
+            return lines
+    return () if picture.few else picture.centre[:1]
 
 
 @dataclass(frozen=True, slots=True)

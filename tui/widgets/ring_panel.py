@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from textual.binding import Binding, BindingType
 from textual.message import Message
-from textual.reactive import reactive
+from textual.reactive import var
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -23,10 +23,6 @@ from tui.drawing.ring_picture import Dots, Flash, RingMode, RingPicture
 
 READABLE_CONSUMERS = 24
 """Above this many consumers arcs of one pixel say nothing, so the density picks the hash map."""
-
-
-ROOM_FOR_WORDS = 52
-"""Below this width only a few words fit into the middle."""
 
 
 class RingLook(Enum):
@@ -53,19 +49,20 @@ class RingPanel(Widget, can_focus=True):
         Binding("up,k,left,h", "select(-1)", "Previous consumer", show=False),
     ]
 
-    ring: reactive[RingView | None] = reactive(None)
+    # Not ``reactive``: the panel paints itself anew only when the picture differs.
+    ring: var[RingView | None] = var(None)
     """What is drawn; None before the first state."""
-    rows: reactive[tuple[ConsumerRow, ...]] = reactive(())
+    rows: var[tuple[ConsumerRow, ...]] = var(())
     """The consumers, for their colours and letter tags; owners in ``ring`` are positions in here."""
-    selected: reactive[int] = reactive(-1)
+    selected: var[int] = var(-1)
     """Id of the selected consumer, lit in the focus view."""
-    look: reactive[RingLook | None] = reactive(None)
+    look: var[RingLook | None] = var(None)
     """The chosen view; None lets the density pick."""
-    topic: reactive[str] = reactive("")
+    topic: var[str] = var("")
     """The topic that stands out, "" for none."""
-    intensity: reactive[float] = reactive(0.0)
+    intensity: var[float] = var(0.0)
     """How fresh the last change is, 1 to 0: what changed flashes and settles."""
-    colours: reactive[Palette] = reactive(palette)
+    colours: var[Palette] = var(palette)
     """The palette in use."""
 
     @dataclass
@@ -108,8 +105,9 @@ class RingPanel(Widget, can_focus=True):
         self._name_view()
 
     def watch_selected(self) -> None:
-        """Another consumer may be lit."""
-        self._forget()
+        """Another consumer is lit, in the view that lights one."""
+        if self.look_in_use is RingLook.FOCUS:
+            self._forget()
 
     def watch_look(self) -> None:
         """Another view of the same state."""
@@ -127,10 +125,12 @@ class RingPanel(Widget, can_focus=True):
     def watch_intensity(self) -> None:
         """The same picture, a little more settled."""
         self._canvas = None
+        self.refresh()
 
     def _forget(self) -> None:
         self._picture = None
         self._canvas = None
+        self.refresh()
 
     def _name_view(self) -> None:
         auto = " (auto)" if self.look is None else ""
@@ -168,14 +168,15 @@ class RingPanel(Widget, can_focus=True):
             dots=Dots(ring.topic_hashes.astype(np.uint32), owners.astype(np.int32), highlighted),
             mode=mode,
             focus=focus if mode is RingMode.FOCUS else None,
-            centre=ring.centre if self.size.width >= ROOM_FOR_WORDS else self._few_words(ring),
+            centre=ring.centre,
+            few=self._few_words(ring),
             # While the arcs decide nothing the inner band tells who really has what.
             shares=partitions if not ring.lit and partitions.any() else None,
             tags=tuple(tags),
         )
 
     def _few_words(self, ring: RingView) -> tuple[str, ...]:
-        """What fits into the middle of a small ring: the rule."""
+        """The rule in two words, for the middle of a small ring."""
         count = sum(not row.standby for row in self.rows)
         if not self.rows:
             return ("nobody",)
@@ -190,7 +191,7 @@ class RingPanel(Widget, can_focus=True):
         """The drawn picture for the present size; made once and kept until something differs."""
         width, height = self.size
         if self._canvas is not None and (self._canvas.width, self._canvas.height) != (width, height):
-            self._forget()  # the words in the middle depend on the size too
+            self._canvas = None
         picture = self.picture()
         if picture is None or self.ring is None or width <= 0 or height <= 0:
             return None

@@ -211,6 +211,19 @@ def test_words_that_do_not_fit_are_cut_and_say_so() -> None:
     assert "a headline" in lines
 
 
+@pytest.mark.parametrize(("width", "height"), [(30, 14), (38, 17), (44, 20), (58, 27), (100, 54)])
+@pytest.mark.parametrize("mono", [False, True])
+def test_the_lines_of_the_middle_stand_whole_or_not_at_all(width: int, height: int, mono: bool) -> None:
+    """No name or number is cut: few words stand where the lines do not fit, all of them where they do."""
+    long = ("10 consumers", "ring: 100 points each", "billing-4: 16 of 100")
+    picture = replace(random_picture(10, 100, 100), centre=long, few=("ring", "of 10"))
+    rows = texts(draw_ring(picture, width, height, palette("dark", "mono") if mono else DARK).strips())
+    middle = "\n".join(rows[height // 2 - 3 : height // 2 + 3])
+    assert "…" not in middle
+    assert width < 38 or "ring" in middle
+    assert width < 100 or all(line in middle for line in long)
+
+
 def test_a_flash_fades_from_the_old_colour_to_the_new_one() -> None:
     """Where the owner changed the ground is the blend of both; elsewhere it is as before; at 0 all is new."""
     before = RingPicture(arcs_of([2**30, 2**31 - 1], [0, 1], 3))
