@@ -32,6 +32,12 @@ FAMILIES = (
     "split_specified",
     "split_flow_qps",
     "split_bundles",
+    "keyshared_autosplit",
+    "keyshared_consistent",
+    "keyshared_consistent_legacy",
+    "keyshared_sticky",
+    "keyshared_sticky_legacy",
+    "keyshared_sticky_client",
     "unit_tests",
 )
 """Families that must be checked wherever their file is."""

@@ -1,0 +1,122 @@
+"""The words every Key_Shared selector shares: consumer, slot space, ranges by consumer, selector.
+
+Source: ``StickyKeyConsumerSelector`` and ``ConsumerHashAssignmentsSnapshot`` of Pulsar's broker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Protocol, Self
+
+from engine.errors import Rejection
+from engine.hashing import HASH_SPACE_SIZE, murmur3_32
+from engine.ranges import HashRange
+
+RangesById = Mapping[int, tuple[HashRange, ...]]
+"""Consumer id → the ranges that a broker's statistics show for it; who owns nothing is absent."""
+
+DeclaredRanges = tuple[tuple[int, int], ...]
+"""Ranges (start, end) as a client sent them: not yet checked, so an end may lie before its start."""
+
+
+@dataclass(frozen=True, slots=True)
+class Consumer:
+    """One connected consumer of a Key_Shared subscription.
+
+    ``consumer_id`` stands for the identity Pulsar compares: two consumers may have one name, never one id. ``name`` is
+    "" when the client sent none. ``declared`` are the ranges of its STICKY policy; None when it sent no key-shared
+    data. Priority levels play no part in Key_Shared.
+    """
+
+    consumer_id: int
+    name: str
+    declared: DeclaredRanges | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SlotSpace:
+    """The slots a selector looks up, ``low`` .. ``high``; ``folds_zero``: slot 0 means "no hash" and becomes 1.
+
+    Slot of a hash: ``hash mod size + low``. Sources: ``StickyKeyConsumerSelectorUtils``; before 4.0 nothing is folded.
+
+    >>> SlotSpace(0, 65_535).slot(65_536), SlotSpace(0, 65_535, folds_zero=False).slot(65_536)
+    (1, 0)
+    """
+
+    low: int
+    high: int
+    folds_zero: bool = True
+
+    @property
+    def size(self) -> int:
+        return self.high - self.low + 1
+
+    @property
+    def range(self) -> HashRange:
+        return HashRange(self.low, self.high)
+
+    def slot(self, hash_value: int) -> int:
+        """The slot of a hash in 0 .. 2^31 - 1."""
+        slot = hash_value % self.size + self.low
+        return 1 if slot == 0 and self.folds_zero else slot
+
+    def slot_of_key(self, key: bytes) -> int:
+        """The slot of a sticky key, given as bytes."""
+        return self.slot(murmur3_32(key))
+
+
+RING_SLOTS: Final = SlotSpace(1, 65_535)
+"""The current ring (PIP-379): **65535** slots from 1 on, one fewer than the other selectors have."""
+
+CLASSIC_RING_SLOTS: Final = SlotSpace(1, 2_147_483_646)
+"""The current ring inside the classic dispatcher (``subscriptionKeySharedUseClassicPersistentImplementation``)."""
+
+LEGACY_RING_SLOTS: Final = SlotSpace(0, HASH_SPACE_SIZE - 1, folds_zero=False)
+"""The rings before 4.0 look up the hash itself."""
+
+RANGE_SIZE: Final = 65_536
+"""``DEFAULT_RANGE_SIZE``: slots 0 .. 65535 of auto-split and sticky; slot 0 is folded into 1 since 4.0."""
+
+
+class Selector(Protocol):
+    """Who gets which slot: an immutable value; a join or leave makes another one.
+
+    ``consumers`` are those connected, in the order they joined.
+    """
+
+    @property
+    def slots(self) -> SlotSpace: ...
+
+    @property
+    def consumers(self) -> tuple[Consumer, ...]: ...
+
+    def owner(self, slot: int) -> int | None:
+        """The id of the consumer a slot goes to; None when nobody has it. Never raises."""
+        ...
+
+    def ranges(self) -> RangesById:
+        """What a broker's statistics show, oddities included."""
+        ...
+
+    def join(self, consumer: Consumer) -> Self | Rejection:
+        """The selector after a join; the consumer's id must not be connected."""
+        ...
+
+    def leave(self, consumer_id: int) -> Self:
+        """The selector after a leave; itself when the id is not connected."""
+        ...
+
+
+def owner_of_key(selector: Selector, key: bytes) -> int | None:
+    """The id of the consumer that gets a sticky key; None when nobody has its slot."""
+    return selector.owner(selector.slots.slot_of_key(key))
+
+
+def without(consumers: tuple[Consumer, ...], consumer_id: int) -> tuple[Consumer, ...]:
+    """The consumers that are left when one goes, in their order."""
+    return tuple(consumer for consumer in consumers if consumer.consumer_id != consumer_id)
+
+
+def is_connected(consumers: tuple[Consumer, ...], consumer_id: int) -> bool:
+    return any(consumer.consumer_id == consumer_id for consumer in consumers)

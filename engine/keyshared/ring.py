@@ -1,0 +1,183 @@
+"""Consistent auto-split: the ring with points, in its current form and the three before it.
+
+Source: ``ConsistentHashingStickyKeyConsumerSelector`` (PIP-379, #23441, #23447; earlier #6791, #22053, #23327).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from engine.errors import Rejection
+from engine.hashing import utf16_order
+from engine.keyshared.model import (
+    CLASSIC_RING_SLOTS,
+    LEGACY_RING_SLOTS,
+    RING_SLOTS,
+    Consumer,
+    RangesById,
+    SlotSpace,
+)
+from engine.keyshared.ring_forms import RingForm, next_name_index, point_slots
+from engine.keyshared.ring_layout import RingLayout
+from engine.ranges import HashRange
+
+DEFAULT_POINTS = 100
+"""``subscriptionKeySharedConsistentHashingReplicaPoints``."""
+
+
+@dataclass(frozen=True, slots=True)
+class RingMember:
+    """A consumer on the ring. ``name_index`` tells namesakes apart; it is free again when its owner leaves.
+
+    ``lost`` are points that newcomers took away for good (only in the form ``INDEXED_REPLACE``).
+    """
+
+    consumer: Consumer
+    name_index: int
+    lost: frozenset[int] = frozenset()
+
+
+# Not slotted: the layout is made when first asked for and kept beside the fields, which decide it wholly.
+@dataclass(frozen=True)
+class RingSelector:
+    """The ring as a value: its members in the order they joined, and nothing else, decide every answer.
+
+    ``points`` per consumer. A slot goes to the smallest point >= it, past the last to the first one. In the current
+    form **the first claimant of a point keeps it**, the others wait in order of arrival.
+
+    >>> ring = ring_selector(points=3)
+    >>> for number in (1, 2, 3): ring = ring.join(Consumer(number, f"consumer{number}"))
+    >>> [str(piece) for piece in ring.ranges()[1]]
+    ['[14359,18366]', '[29991,39817]', '[52980,60442]']
+    """
+
+    form: RingForm
+    points: int
+    slots: SlotSpace
+    members: tuple[RingMember, ...] = ()
+
+    @property
+    def consumers(self) -> tuple[Consumer, ...]:
+        return tuple(member.consumer for member in self.members)
+
+    def join(self, consumer: Consumer) -> RingSelector:
+        """Claim a newcomer's points. It succeeds even when every point belongs to others and it owns nothing."""
+        known = {member.consumer.consumer_id for member in self.members}
+        assert consumer.consumer_id not in known, f"consumer {consumer.consumer_id} is on the ring already"
+        newcomer = RingMember(consumer, self._free_name_index(consumer.name))
+        members = self.members
+        if self.form is RingForm.INDEXED_REPLACE:
+            taken = frozenset(self._points_of(newcomer))
+            members = tuple(self._without_points(member, taken) for member in members)
+        return replace(self, members=(*members, newcomer))
+
+    def leave(self, consumer_id: int) -> RingSelector:
+        """Give a consumer's points back to those that wait for them; itself when it is not there."""
+        left = tuple(member for member in self.members if member.consumer.consumer_id != consumer_id)
+        return self if len(left) == len(self.members) else replace(self, members=left)
+
+    def owner(self, slot: int) -> int | None:
+        """O(log n). In the two oldest forms the claimants of a point share it by ``slot mod how many``."""
+        if not len(self.layout):
+            return None
+        claimants = self.layout.claimants(self.layout.index_of(slot))
+        chosen = claimants[slot % len(claimants)] if self.form.shares_points else claimants[0]
+        return self.members[chosen].consumer.consumer_id
+
+    def ranges(self) -> RangesById:
+        """Ranges as the release reports them.
+
+        Current: they tile the slots, neighbours of one consumer joined, but not across the end. Before: from 0, never
+        joined. The two oldest forms give every claimant of a point its whole range and nothing past the last point.
+        """
+        if self.form.shares_points:
+            return self._ranges_of_all_claimants()
+        ids = [member.consumer.consumer_id for member in self.members]
+        found: dict[int, list[HashRange]] = {}
+        # The forms before the current one count from 0 and end where the current classic ring ends.
+        start, last = (self.slots.low, self.slots.high) if self.form is RingForm.CURRENT else (0, self.slots.high - 1)
+        ends = self.layout.points.tolist()
+        owners = self.layout.first_claimants()
+        if ends and ends[-1] < last:
+            ends.append(last)
+            owners.append(owners[0])
+        for end, owner in zip(ends, owners, strict=True):
+            pieces = found.setdefault(ids[owner], [])
+            if self.form is RingForm.CURRENT and pieces and pieces[-1].end == start - 1:
+                pieces[-1] = HashRange(pieces[-1].start, end)
+            else:
+                pieces.append(HashRange(start, end))
+            start = end + 1
+        return {owner: tuple(pieces) for owner, pieces in found.items()}
+
+    def claimants(self, point: int) -> tuple[RingMember, ...]:
+        """Everybody who claims a point, in the order that counts; empty when it is no point."""
+        if not len(self.layout):
+            return ()
+        at = self.layout.index_of(point)
+        return self._members_at(at) if int(self.layout.points[at]) == point else ()
+
+    def point_of(self, slot: int) -> int | None:
+        """The point a slot falls on; smaller than the slot when the search went past the end. None: empty ring."""
+        return int(self.layout.points[self.layout.index_of(slot)]) if len(self.layout) else None
+
+    @cached_property
+    def layout(self) -> RingLayout:
+        """All points with their claimants, made on first use in O(n log n)."""
+        ranked = list(enumerate(self.members))
+        if self.form.shares_points:
+            ranked.sort(key=lambda each: utf16_order(each[1].consumer.name))
+        return RingLayout([(at, self.points_of(member)) for at, member in ranked])
+
+    def points_of(self, member: RingMember) -> tuple[int, ...]:
+        """The distinct points a member claims and has not lost."""
+        return tuple(point for point in dict.fromkeys(self._points_of(member)) if point not in member.lost)
+
+    def _points_of(self, member: RingMember) -> tuple[int, ...]:
+        index = member.name_index if self.form.tracks_names else 0
+        return point_slots(self.form, member.consumer.name, index, self.points, self.slots)
+
+    def _free_name_index(self, name: str) -> int:
+        # Pulsar counts the points a consumer holds: one that has lost all of them gives its name index back.
+        return next_name_index(
+            member.name_index
+            for member in self.members
+            if member.consumer.name == name and (not member.lost or self.points_of(member))
+        )
+
+    def _without_points(self, member: RingMember, taken: frozenset[int]) -> RingMember:
+        lost = taken.intersection(self._points_of(member))
+        return replace(member, lost=member.lost | lost) if lost else member
+
+    def _members_at(self, index: int) -> tuple[RingMember, ...]:
+        return tuple(self.members[at] for at in self.layout.claimants(index))
+
+    def _ranges_of_all_claimants(self) -> RangesById:
+        found: dict[int, list[HashRange]] = {}
+        start = 0
+        for index, end in enumerate(self.layout.points.tolist()):
+            for member in self._members_at(index):
+                found.setdefault(member.consumer.consumer_id, []).append(HashRange(start, end))
+            start = end + 1
+        return {owner: tuple(pieces) for owner, pieces in found.items()}
+
+
+def ring_selector(
+    form: RingForm = RingForm.CURRENT,
+    *,
+    points: int = DEFAULT_POINTS,
+    classic: bool = False,
+    slots: SlotSpace | None = None,
+) -> RingSelector | Rejection:
+    """An empty ring. ``classic``: the current form inside the classic dispatcher, over 31-bit slots.
+
+    ``slots`` narrows the space, so that points meet; it replaces what the form has. ``points`` below 1 is refused.
+    """
+    if points < 1:
+        message = f"subscriptionKeySharedConsistentHashingReplicaPoints is {points}; a ring needs 1 point or more"
+        return Rejection("InvalidPoints", message, field="points")
+    if slots is None:
+        current = CLASSIC_RING_SLOTS if classic else RING_SLOTS
+        slots = current if form is RingForm.CURRENT else LEGACY_RING_SLOTS
+    return RingSelector(form, points, slots)

@@ -1,0 +1,144 @@
+"""Sticky: every consumer brings its own ranges; the current form, in which a gap is served to nobody (#24730).
+
+Source: ``HashRangeExclusiveStickyKeyConsumerSelector``.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from engine.errors import Rejection
+from engine.keyshared.model import (
+    RANGE_SIZE,
+    Consumer,
+    DeclaredRanges,
+    RangesById,
+    SlotSpace,
+    is_connected,
+    without,
+)
+from engine.ranges import HashRange, join_neighbours
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RangeConflict(Rejection):
+    """A range that another consumer has already, in whole or in part; ``other`` is that consumer."""
+
+    other: Consumer
+
+
+@dataclass(frozen=True, slots=True)
+class StickySelector:
+    """Disjoint ranges, ascending by start, with the consumer each belongs to; make one with ``sticky_selector``.
+
+    Ranges are not clipped: an end above the last slot is accepted and never matched. Slot 0 does not occur while zero
+    is folded, so a consumer that has only [0,0] gets nothing.
+    """
+
+    slots: SlotSpace
+    consumers: tuple[Consumer, ...] = ()
+    pieces: tuple[HashRange, ...] = ()
+    owners: tuple[int, ...] = ()
+
+    def owner(self, slot: int) -> int | None:
+        """The owner of the range with the greatest start <= slot, if it reaches that far; O(log n)."""
+        at = bisect_right(self.pieces, slot, key=_start) - 1
+        return self.owners[at] if at >= 0 and self.pieces[at].contains(slot) else None
+
+    def ranges(self) -> RangesById:
+        """Each consumer's ranges by start, neighbouring ones joined."""
+        by_id: dict[int, list[HashRange]] = {}
+        for piece, owner in zip(self.pieces, self.owners, strict=True):
+            by_id.setdefault(owner, []).append(piece)
+        return {owner: join_neighbours(pieces) for owner, pieces in by_id.items()}
+
+    def join(self, consumer: Consumer) -> StickySelector | Rejection:
+        """Take the ranges a consumer declares, all or none; O((n + r) log(n + r)) for r of them.
+
+        Refusals, as ``ConsumerAssign`` in Pulsar's order and words: no key-shared data, no range, a start behind its
+        end, two of its own that overlap, one that overlaps another consumer's (a ``RangeConflict``, which names it).
+        Before the last one Pulsar pings that consumer's connection: if it is dead, let it leave first and join again.
+        """
+        assert not is_connected(self.consumers, consumer.consumer_id), f"{consumer} has joined already"
+        declared = consumer.declared
+        refusal = declared_problem(declared)
+        if refusal is not None:
+            return refusal
+        assert declared is not None
+        refusal = _own_problem(declared)
+        if refusal is not None:
+            return refusal
+        for start, end in declared:
+            # Stored ranges are disjoint, so the nearest on each side by start are enough.
+            at = bisect_left(self.pieces, start, key=_start)
+            same_start = at < len(self.pieces) and self.pieces[at].start == start
+            for near in (at if same_start else at - 1, at):
+                if 0 <= near < len(self.pieces) and self.pieces[near].overlaps(HashRange(start, end)):
+                    return conflict_with(self.consumers, self.owners[near])
+        added = [(HashRange(start, end), consumer.consumer_id) for start, end in declared]
+        merged = sorted([*zip(self.pieces, self.owners, strict=True), *added])
+        return StickySelector(
+            self.slots,
+            (*self.consumers, consumer),
+            tuple(piece for piece, _ in merged),
+            tuple(owner for _, owner in merged),
+        )
+
+    def leave(self, consumer_id: int) -> StickySelector:
+        """Drop all ranges of a consumer; nobody inherits them."""
+        if not is_connected(self.consumers, consumer_id):
+            return self
+        left = [each for each in zip(self.pieces, self.owners, strict=True) if each[1] != consumer_id]
+        return StickySelector(
+            self.slots,
+            without(self.consumers, consumer_id),
+            tuple(piece for piece, _ in left),
+            tuple(owner for _, owner in left),
+        )
+
+
+def sticky_selector(range_size: int = RANGE_SIZE) -> StickySelector | Rejection:
+    """An empty sticky selector over slots 0 .. ``range_size`` - 1; a size below 1 is an illegal argument."""
+    return range_size_problem(range_size) or StickySelector(SlotSpace(0, range_size - 1))
+
+
+def range_size_problem(range_size: int) -> Rejection | None:
+    """What Pulsar says of a size below 1."""
+    if range_size >= 1:
+        return None
+    return Rejection("IllegalArgumentException", "range size must greater than 0", field="range_size")
+
+
+def declared_problem(declared: DeclaredRanges | None) -> Rejection | None:
+    """The refusal of a consumer that brings no ranges at all."""
+    if declared is None:
+        return Rejection("ConsumerAssign", "Must specify key shared meta for consumer.", field="ranges")
+    if not declared:
+        return Rejection("ConsumerAssign", "Ranges for KeyShared policy must not be empty.", field="ranges")
+    return None
+
+
+def conflict_with(consumers: tuple[Consumer, ...], consumer_id: int) -> RangeConflict:
+    """The refusal that names the consumer in the way; of Pulsar's text form of it, what is known here."""
+    other = next(consumer for consumer in consumers if consumer.consumer_id == consumer_id)
+    text = f"Consumer{{consumerId={other.consumer_id}, consumerName={other.name}}}"
+    return RangeConflict("ConsumerAssign", f"Range conflict with consumer {text}", field="ranges", other=other)
+
+
+def _own_problem(declared: DeclaredRanges) -> Rejection | None:
+    ordered = sorted(declared, key=lambda each: each[0])
+    for (start, end), following in zip_longest(ordered, ordered[1:]):
+        if start > end:
+            message = f"Fixed hash range start > end for range: [{start},{end}]"
+            return Rejection("ConsumerAssign", message, field="ranges")
+        # An inverted neighbour overlaps nothing; it is refused in its own turn.
+        if following is not None and following[0] <= min(end, following[1]):
+            message = f"Consumer's own ranges conflict: [{start},{end}] overlaps with [{following[0]},{following[1]}]"
+            return Rejection("ConsumerAssign", message, field="ranges")
+    return None
+
+
+def _start(piece: HashRange) -> int:
+    return piece.start
