@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from engine.admin.reading import MAX_STREAM_BYTES, read_path
 from engine.admin.text import MAX_TEXT_BYTES
 from engine.errors import InputError, Problem
 
@@ -75,10 +77,15 @@ def read_file(path: Path, name: str, *, limit: int = MAX_TEXT_BYTES) -> tuple[An
         if before.st_size > limit:
             reason = f"is {before.st_size} bytes long; more than {limit} is no broker answer"
             return None, (Problem(name, "$", reason, "name the right file, or split it"),)
-        data = path.read_bytes()
+        regular = stat.S_ISREG(before.st_mode)
+        data = read_path(path, limit=limit if before.st_size else min(limit, MAX_STREAM_BYTES))
         after = path.stat()
+    except InputError as fault:
+        return None, (Problem(name, "$", str(fault), "name a file with a recorded answer"),)
     except OSError as fault:
         return None, (Problem(name, "$", f"cannot be read: {fault.strerror or fault}", "look at its permissions"),)
+    if not regular:
+        return AnswerFile(name, data), ()
     changed = (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns) or len(data) != after.st_size
     problems = (Problem(name, "$", "changed while it was being read", "read it again when nobody writes to it"),)
     return AnswerFile(name, data), problems if changed else ()

@@ -11,6 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final, Literal
 
+from engine.admin.reading import read_path
 from engine.cluster.commands import Command
 from engine.cluster.grammar import parse_command
 from engine.cluster.navigation import navigate
@@ -77,11 +78,14 @@ def load_script(path: str | Path) -> Script:
     """Read a script file. Raises ``InputError`` with all problems, each with its line."""
     path = Path(path)
     try:
-        data = path.read_bytes()
+        size = path.stat().st_size
+        data = b"" if size > MAX_BYTES else read_path(path, limit=MAX_BYTES)
+    except InputError as fault:
+        raise InputError(f"{path} {fault}") from fault
     except OSError as fault:
         raise InputError(f"{path} cannot be read: {fault.strerror or fault}") from fault
-    if len(data) > MAX_BYTES:
-        raise InputError(f"{path} has {len(data)} bytes; a script has at most {MAX_BYTES}")
+    if size > MAX_BYTES:
+        raise InputError(f"{path} has {size} bytes; a script has at most {MAX_BYTES}")
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as fault:

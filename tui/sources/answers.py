@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from engine.admin.reading import MAX_STREAM_BYTES
 from engine.admin.snapshot import read_answers
 from engine.errors import InputError
 from engine.scenarios.embedded import embedded_default
@@ -42,17 +43,23 @@ def _standard_input() -> bytes:
     """All of standard input, in pieces: between two of them a signal is noticed, inside one long read it may not be."""
     if sys.stdin is None:
         raise InputError("standard input is closed")
-    pieces = []
+    pieces, size = [], 0
     while piece := os.read(sys.stdin.fileno(), 1 << 16):
         pieces.append(piece)
+        size += len(piece)
+        if size > MAX_STREAM_BYTES:
+            raise InputError(f"standard input has more than {MAX_STREAM_BYTES} bytes; that much is no broker answer")
     return b"".join(pieces)
 
 
 def _with_advice(path: str, error: InputError) -> InputError:
     """The error as it is, or for a journal or a script what opens it."""
     try:
-        with Path(path).open("rb") as file:
-            head = file.read(HEAD_BYTES)
+        # A pipe was read already, and would be waited for.
+        head = b""
+        if Path(path).is_file():
+            with Path(path).open("rb") as file:
+                head = file.read(HEAD_BYTES)
     except OSError:
         return error
     if b'"kind":"header"' in head:

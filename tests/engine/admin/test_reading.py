@@ -1,0 +1,58 @@
+"""A path can be a pipe or a device: never waited for without a writer, never read without an end."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from engine.admin.files import read_file, read_files
+from engine.admin.reading import read_path
+from engine.errors import InputError
+from engine.scenarios.script import load_script
+
+
+def _pipe(folder: Path) -> Path:
+    path = folder / "pipe.json"
+    os.mkfifo(path)
+    return path
+
+
+def test_a_pipe_that_nobody_writes_to_is_not_waited_for(tmp_path: Path) -> None:
+    pipe = _pipe(tmp_path)
+    with pytest.raises(InputError, match="nobody writes to"):
+        read_files(pipe)
+    with pytest.raises(InputError, match="nobody writes to"):
+        load_script(pipe)
+
+
+def test_a_pipe_is_read_to_its_end_and_has_not_changed_meanwhile(tmp_path: Path) -> None:
+    pipe, text = _pipe(tmp_path), b'{"boundaries": []}' * 20_000
+    writer = threading.Thread(target=pipe.write_bytes, args=(text,))
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    writer.start()
+    os.set_blocking(reader, True)
+    first = os.read(reader, 1)
+    file, problems = read_file(pipe, pipe.name)
+    writer.join()
+    os.close(reader)
+    assert file is not None
+    assert (first + file.data, problems) == (text, ())
+
+
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/null"])
+def test_a_device_is_no_file(device: str) -> None:
+    with pytest.raises(InputError, match="is a device"):
+        read_files(Path(device))
+    with pytest.raises(InputError, match="is a device"):
+        load_script(device)
+
+
+def test_what_has_more_than_the_limit_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "long.json"
+    path.write_bytes(b"x" * 100)
+    assert len(read_path(path, limit=100)) == 100
+    with pytest.raises(InputError, match="more than 99 bytes"):
+        read_path(path, limit=99)
