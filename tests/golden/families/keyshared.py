@@ -11,8 +11,9 @@ from engine.keyshared.impact import impact_of
 from engine.keyshared.model import Consumer, DeclaredRanges, RangesById, Selector, SlotSpace
 from engine.keyshared.ring import ring_selector
 from engine.keyshared.ring_forms import RingForm
-from engine.keyshared.sticky import RangeConflict, policy_problem, sticky_selector
+from engine.keyshared.sticky import RangeConflict, sticky_selector
 from engine.keyshared.sticky_legacy import legacy_sticky_selector
+from engine.keyshared.sticky_policy import policy_problem
 from tests.golden.harness import checks
 
 Line = dict[str, Any]
