@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
+import numpy.typing as npt
 
 from themes.palettes import Palette
 from tui.drawing.arcs import IntArray
@@ -144,9 +147,12 @@ def _draw_topics(frame: MapFrame) -> None:
     in_focus = dots.owners == (-2 if frame.picture.focus is None else frame.picture.focus)
     weakest_last = np.argsort(flashing * 2 + in_focus, kind="stable")[::-1]
     shown = weakest_last[np.unique(cells[weakest_last], return_index=True)[1]]
-    for number in shown.tolist():
-        row, column = divmod(int(cells[number]), frame.columns)
-        _draw_topic(frame, int(dots.owners[number]), row, frame.left + column, flashing=bool(flashing[number]))
+    rows, columns = np.divmod(cells[shown], frame.columns)
+    markers = Markers(rows, frame.left + columns, dots.owners[shown].astype(np.int64), flashing[shown])
+    if frame.palette.mono:
+        _draw_letter_markers(frame, markers)
+    else:
+        _draw_markers(frame, markers)
     if dots.highlighted is not None:
         row, column = divmod(int(cells[dots.highlighted]), frame.columns)
         mono, palette = frame.palette.mono, frame.palette
@@ -155,22 +161,49 @@ def _draw_topics(frame: MapFrame) -> None:
         frame.canvas.put(row, frame.left + column, frame.glyphs.highlight, fore, background=back, attributes=attributes)
 
 
-def _draw_topic(frame: MapFrame, owner: int, row: int, column: int, *, flashing: bool) -> None:
-    mode, focus, palette = frame.picture.mode, frame.picture.focus, frame.palette
-    if palette.mono:
+@dataclass(frozen=True, slots=True, eq=False)
+class Markers:
+    """Topics of which each has a cell of its own; arrays of one length."""
+
+    rows: IntArray
+    columns: IntArray
+    owners: IntArray
+    flashing: npt.NDArray[np.bool_]
+
+
+def _draw_letter_markers(frame: MapFrame, markers: Markers) -> None:
+    for row, column, owner in zip(
+        markers.rows.tolist(), markers.columns.tolist(), markers.owners.tolist(), strict=True
+    ):
         tag = frame.picture.tag(owner) if owner >= 0 else frame.glyphs.marker
         char = tag if len(tag) == 1 else frame.glyphs.unnamed
         frame.canvas.put(row, column, char, NO_COLOUR, attributes=BOLD | REVERSE)
-        return
-    ground = unpack(int(frame.canvas.background[row, column]))
-    colour = contrasting(ground)
-    if mode is RingMode.MUTED:
-        colour = palette.consumer_colour(owner) if owner >= 0 else palette.dim
-    elif mode is RingMode.FOCUS:
-        colour = palette.consumer_colour(owner) if owner == focus else palette.dim
-    if colour == ground:
-        colour = contrasting(ground)
-    if flashing and frame.flash is not None:
-        ground = mix(ground, palette.text, frame.flash.intensity)
-        colour = mix(colour, contrasting(ground), frame.flash.intensity)
-    frame.canvas.put(row, column, frame.glyphs.marker, pack(colour), background=pack(ground), attributes=BOLD)
+
+
+def _draw_markers(frame: MapFrame, markers: Markers) -> None:
+    mode, palette = frame.picture.mode, frame.palette
+    where = (markers.rows, markers.columns)
+    ground = frame.canvas.background[where].astype(np.int64)
+    colour = readable = _readable_on(ground)
+    if mode is not RingMode.LIT:
+        cycle = np.asarray([pack(each) for each in palette.consumers], dtype=np.int64)
+        own = markers.owners >= 0 if mode is RingMode.MUTED else markers.owners == frame.picture.focus
+        colour = np.where(own, cycle[markers.owners % len(cycle)], pack(palette.dim))
+        colour = np.where(colour == ground, readable, colour)
+    if frame.flash is not None:
+        ground, colour = ground.copy(), colour.copy()
+        for number in np.flatnonzero(markers.flashing).tolist():
+            lit = mix(unpack(int(ground[number])), palette.text, frame.flash.intensity)
+            ground[number] = pack(lit)
+            colour[number] = pack(mix(unpack(int(colour[number])), contrasting(lit), frame.flash.intensity))
+    frame.canvas.chars[where] = ord(frame.glyphs.marker)
+    frame.canvas.foreground[where] = colour
+    frame.canvas.background[where] = ground
+    frame.canvas.attributes[where] = BOLD
+
+
+def _readable_on(grounds: IntArray) -> IntArray:
+    """Black or white for each packed ground."""
+    different, where = np.unique(grounds, return_inverse=True)
+    readable = [pack(contrasting(unpack(ground))) for ground in different.tolist()]
+    return np.asarray(readable, dtype=np.int64)[where.ravel()]

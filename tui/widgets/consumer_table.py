@@ -7,8 +7,9 @@ from typing import ClassVar
 
 from rich.text import Text
 from textual.binding import Binding, BindingType
+from textual.geometry import Size
 from textual.message import Message
-from textual.reactive import reactive
+from textual.reactive import Reactive, reactive, var
 from textual.widgets import DataTable
 
 from engine.views.model import ConsumerRow
@@ -45,9 +46,11 @@ class ConsumerTable(DataTable[LiveCell], inherit_bindings=False):
         Binding("G", "scroll_bottom", "Last row", show=False),
     ]
 
+    virtual_size: Reactive[Size] = Reactive(Size(0, 0))
+    """The stock one arranges the whole screen anew for every row that comes or goes; see the watcher."""
     rows_shown: reactive[tuple[ConsumerRow, ...]] = reactive(())
     """The consumers in the dispatcher's order."""
-    selected: reactive[int] = reactive(-1)
+    selected: var[int] = var(-1)  # not ``reactive``: moving the cursor paints two rows, and no more is needed
     """Id of the consumer the cursor should stand on; -1 for none."""
     colours: reactive[Palette] = reactive(palette)
     """Colours of tags and bars."""
@@ -95,6 +98,15 @@ class ConsumerTable(DataTable[LiveCell], inherit_bindings=False):
     def watch_show_vertical_scrollbar(self) -> None:
         """A scrollbar takes a cell of the width."""
         self.call_after_refresh(self._refill_or_update)
+
+    def watch_virtual_size(self, old: Size, new: Size) -> None:
+        """Only when the scrollbar comes or goes must the screen be arranged anew."""
+        height = self.size.height
+        if (new.height > height) is not (old.height > height):
+            self.refresh(layout=True)
+        elif new.height > height:
+            self.vertical_scrollbar.window_virtual_size = new.height
+            self.scroll_y = self.validate_scroll_y(self.scroll_y)
 
     def watch_rows_shown(self) -> None:
         """Other facts."""
