@@ -10,7 +10,7 @@ from typing import Final
 
 from rich.cells import cell_len, chop_cells
 
-from engine.views.model import ConsumerRow, DashboardView, EventLine, RuleInForce, StatusView, TableFoot
+from engine.views.model import EventLine, StatusView, TableFoot
 
 FLAG: Final = "activeConsumerFailoverConsistentHashing"
 NO_NAME: Final = "(no name)"
@@ -147,7 +147,7 @@ def flag_unknown(status: StatusView) -> str:
     """Why the flag has no effect on this release."""
     return (
         f"Pulsar {status.release} does not know {FLAG} and ignores it; "
-        "4.0.1, 3.3.3 and 3.0.8 were the first to. Try :pulsar 4.2.4"
+        "4.0.1, 3.3.3 and 3.0.8 were the first to. Try :release 4.2.4"
     )
 
 
@@ -198,37 +198,3 @@ def foot_texts(foot: TableFoot) -> tuple[str, ...]:
     named = ", ".join(f"{name} {ratio:.2f}" for name, ratio in zip(("active", "ring", "rate"), ratios, strict=True))
     bare = " ".join(f"{ratio:.2f}" for ratio in ratios)
     return foot_text(foot), f"max/mean: {named}{idle}", f"max/mean {bare}{idle}"
-
-
-def hint(view: DashboardView) -> str:
-    """One sentence for a newcomer: what is to be seen, and the key that shows more."""
-    status, foot = view.status, view.foot
-    if not status.subscription:
-        return "No Failover subscription here, but bundles: 3 goes to their tree, s previews splits of the marked one."
-    if not view.consumers:
-        return "Nobody consumes this subscription. Press a to connect a consumer."
-    if foot.partitions == 0:
-        return "This subscription has no topics. Type :topic to add one, or ? for help."
-    alone = next((row for row in view.consumers if row.active_partitions == foot.partitions), None)
-    if alone is not None and len(view.consumers) > 1:
-        return _hint_alone(alone, view)
-    if status.rule is RuleInForce.RING:
-        return "The next point clockwise on the ring decides. a adds, x drops, f says why."
-    if status.flag_known:
-        return "Partitions are dealt out by index. Press c to use the hash ring, a to add a consumer, f to ask why."
-    return "Press a to add a consumer, x to drop the selected one, f to ask where a topic goes and why."
-
-
-def _hint_alone(row: ConsumerRow, view: DashboardView) -> str:
-    name = shorten_middle(safe_name(row.name), 30)
-    sentence = f"{name} is active for all {counted(view.foot.partitions, 'partition')}"
-    if view.status.rule is RuleInForce.MODULO:
-        cohort = sum(not other.standby for other in view.consumers)
-        if cohort == 1:
-            return f"{sentence}: it alone has the highest priority level. Press f to ask why."
-        first = all(name.endswith("-partition-0") for name in view.ring.topic_names)
-        sentence += (
-            f": partition index 0 mod {cohort} = 0" if first else f": every partition index mod {cohort} is the same"
-        )
-        return f"{sentence}. Press c to use the hash ring." if view.status.flag_known else f"{sentence}."
-    return f"{sentence}. Press f to ask why."

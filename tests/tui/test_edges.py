@@ -266,3 +266,26 @@ def test_without_colours_every_consumer_keeps_its_letter() -> None:
     screen = after_keys(app_of(mono=True), "c")
     for tag in "ABC":
         assert f" {tag} billing-" in screen
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+def test_without_a_subscription_the_bundles_have_the_screen(size: tuple[int, int]) -> None:
+    """No empty ring and no empty table; keys that would go there say why they do not."""
+    app = app_of(replace(cluster(), subscriptions=()))
+
+    async def story(pilot: Pilot[int]) -> None:
+        await pilot.pause()
+        screen = main_screen(app)
+        tree = screen.query_one("#bundles")
+        assert screen.focused is tree
+        assert tree.size.width >= size[0] - 4
+        await pilot.press("1", "v", "2")
+        await pilot.pause()
+        assert screen.focused is tree
+        assert "no Failover subscription" in screen.sentence[1]
+        await pilot.press("s", "enter")
+        await pilot.pause()
+        assert "split: range_equally_divide" in text_of(app)
+        assert "! " not in text_of(app)
+
+    run(app, story, size)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -16,14 +17,15 @@ import tui.plain_ascii
 import tui.wording
 from engine.views.model import EventLine
 from tests.tui.screens_under_test import app_of, cluster
+from tui.hints import hint
 from tui.naming import next_name
 from tui.plain_ascii import ascii_text
 from tui.wording import (
     event_effect,
     event_effect_short,
     fit,
+    flag_unknown,
     foot_texts,
-    hint,
     percent,
     quantity,
     safe_name,
@@ -119,6 +121,47 @@ def test_the_hint_never_says_index_0_of_other_partitions() -> None:
     text = hint(app_of(replace(state, topics={topic.name: replace(topic, partitions=1)})).store.view)
     assert "partition index 0 mod 3 = 0" in text
     assert "index 0" not in hint(app_of(cluster(("a", "b"), topics=1, partitions=3)).store.view)
+
+
+def after(line: str, *earlier: str, **how: Any) -> str:
+    """The hint after commands on a small cluster."""
+    app = app_of(cluster(**how))
+    for each in (*earlier, line):
+        assert app.store.submit_line(each) is None
+    return hint(app.store.view)
+
+
+FLAG_ON = "toggle activeConsumerFailoverConsistentHashing"
+
+
+def test_the_hint_tells_what_the_last_step_did_and_what_to_try() -> None:
+    """What moved stands beside the least that would do, in words; the key named next does something here."""
+    assert after(FLAG_ON).startswith("The flag is on: ")
+    assert after(FLAG_ON).endswith("Try x: only a killed consumer's partitions move.")
+    assert "no more than had to. Try a" in after("kill billing-0", FLAG_ON)
+    assert "though" in after("kill billing-2", topics=4, partitions=6)
+    assert "Press c to use the hash ring" in after("add c-9", topics=4, partitions=6)
+    assert "marked *" in after("split shop/orders/0x00000000_0x80000000")
+    assert "Press a to connect" in after("kill billing-0", names=("billing-0",))
+
+
+def test_a_flag_that_moves_nothing_says_why() -> None:
+    """With one consumer of the highest level flag on and off are the same, and the notice about the others tells so."""
+    assert "nothing moved. 1 consumer stands by" in after(FLAG_ON, names=("a", "b"), priorities=(0, 1))
+
+
+def test_the_hint_after_an_undo_is_that_of_the_state() -> None:
+    assert after("undo", FLAG_ON) == after("home", FLAG_ON)
+    assert "Press c" in after("undo", FLAG_ON)
+
+
+def test_a_release_without_the_flag_names_a_command_that_works() -> None:
+    """The command in the sentence is taken by the command line."""
+    status = app_of(cluster(release="3.0.0")).store.view.status
+    command = flag_unknown(status).rpartition("Try :")[2]
+    app = app_of(cluster(release="3.0.0"))
+    assert app.store.submit_line(command) is None
+    assert app.store.view.status.flag_known
 
 
 def test_the_foot_has_a_form_for_every_width() -> None:

@@ -106,6 +106,8 @@ class MainScreen(MainActions):
         self.query_one(KeyFooter).keys = key_hints()
         self.set_class(self.colours.mono, "-mono")
         self.show(self.store.view)
+        if self.has_class("-bundles-only"):
+            self.query_one("#bundles").focus()
         if self.player is not None:
             self.play_on(0.0)
             if self._flashes:
@@ -124,10 +126,13 @@ class MainScreen(MainActions):
     def show(self, view: DashboardView) -> None:
         """Take the slices of a view; a slice that is equal to the one before stays quiet."""
         stepped = self._shown is not None and self._shown.status.step != view.status.step
+        known = self._shown.notices if self._shown is not None else view.notices
+        self.fresh_notice = next((notice.text for notice in view.notices if stepped and notice not in known), "")
         self._shown = view
         ids = [row.consumer_id for row in view.consumers]
         if self.selected not in ids:
             self.selected = ids[0] if ids else -1
+        self.set_class(not view.status.subscription, "-bundles-only")
         self.status = view.status
         self.saved = self.store.saved
         self.consumers = view.consumers

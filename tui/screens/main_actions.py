@@ -82,12 +82,18 @@ class MainActions(MainPlaying):
     # panels
 
     def action_next_look(self) -> None:
+        if self.has_class("-bundles-only"):
+            self.action_panel("ring")
+            return
         self._main.look = self.query_one(RingPanel).look_in_use.following()
         if self._main.look is RingLook.FOCUS and self._main.selected < 0:
             self._main.look = RingLook.RING
 
     def action_panel(self, panel: str) -> None:
         """Focus a panel; when one is zoomed, that one takes its place."""
+        if panel in ("ring", "consumers") and self.has_class("-bundles-only"):
+            self.complain("there is no Failover subscription here, so there is no ring and no consumer")
+            return
         if self._main.zoomed and self._main.zoomed != panel:
             self._main.zoomed = panel
         if panel in ("consumers", "bundles") and self.has_class("-explaining"):

@@ -11,6 +11,7 @@ from engine.cluster.grammar import COMMAND_FORMS
 from engine.errors import Rejection
 from engine.views.model import DashboardView
 from tui.explaining import remarks_of
+from tui.hints import hint, state_hint
 from tui.screens.framed import FramedScreen
 from tui.screens.help import HelpScreen, KeyHelp
 from tui.screens.partitions import PartitionsScreen
@@ -19,7 +20,7 @@ from tui.store import Store
 from tui.widgets.bundle_tree import BundleKey, BundleTree
 from tui.widgets.explain_panel import ExplainPanel
 from tui.widgets.prompt import Prompt
-from tui.wording import FLAG, counted, hint, not_saved
+from tui.wording import FLAG, counted, not_saved
 
 if TYPE_CHECKING:
     from tui.screens.main import MainScreen
@@ -33,6 +34,8 @@ class MainQuestions(FramedScreen):
 
     store: Store
     caption = ""
+    fresh_notice = ""
+    """A notice that the last step brought up."""
     _complaint = ""
     _before_prompt: Widget | None = None
 
@@ -43,16 +46,16 @@ class MainQuestions(FramedScreen):
     # what is said above the panels
 
     def sentence_for(self, view: DashboardView) -> tuple[str, str]:
-        """A refusal first, then a script's caption, notices once a person has begun to act, else the hint."""
+        """A refusal first, then a script's caption, a notice that just came up, else what happened and what to try."""
         if self._complaint:
             return "refusal", self._complaint
         if not_saved(self.store.saved):
             return "refusal", self.store.saved
         if self.caption:
             return "caption", self.caption
-        if view.notices and view.status.steps:
+        if self.fresh_notice:
             more = f" (i: {len(view.notices) - 1} more)" if len(view.notices) > 1 else ""
-            return "notice", view.notices[0].text + more
+            return "notice", self.fresh_notice + more
         noted = f" (i: {counted(len(view.notices), 'notice')})" if view.notices else ""
         return "hint", hint(view) + noted
 
@@ -150,7 +153,9 @@ class MainQuestions(FramedScreen):
         view = self.store.view
         lines = [KeyHelp(f"{number}", notice.text) for number, notice in enumerate(view.notices, start=1)]
         groups = [("notices", lines or [KeyHelp("", "nothing to note about what is shown")])]
-        self.app.push_screen(HelpScreen([("what is to be seen", [KeyHelp("", hint(view))]), *groups], title="notices"))
+        self.app.push_screen(
+            HelpScreen([("what is to be seen", [KeyHelp("", state_hint(view))]), *groups], title="notices")
+        )
 
     def _open_partitions(self, consumer_id: int) -> None:
         row = next(row for row in self._main.consumers if row.consumer_id == consumer_id)
@@ -177,5 +182,11 @@ class MainQuestions(FramedScreen):
             return
         view = self.store.previews(bundle.namespace, bundle.range_text)
         self.app.push_screen(
-            SplitPreviewScreen(view, self.store.submit_line, self._main.colours, ascii_only=self._main.ascii_only)
+            SplitPreviewScreen(view, self._split, self._main.colours, ascii_only=self._main.ascii_only)
         )
+
+    def _split(self, line: str) -> Rejection | None:
+        refused = self.store.submit_line(line)
+        if refused is None:
+            self.complain(None)
+        return refused
