@@ -78,7 +78,8 @@ def read_file(path: Path, name: str, *, limit: int = MAX_TEXT_BYTES) -> tuple[An
             reason = f"is {before.st_size} bytes long; more than {limit} is no broker answer"
             return None, (Problem(name, "$", reason, "name the right file, or split it"),)
         regular = stat.S_ISREG(before.st_mode)
-        data = read_path(path, limit=limit if before.st_size else min(limit, MAX_STREAM_BYTES))
+        sized = regular and before.st_size > 0
+        data = path.read_bytes() if sized else read_path(path, limit=min(limit, MAX_STREAM_BYTES))
         after = path.stat()
     except InputError as fault:
         return None, (Problem(name, "$", str(fault), "name a file with a recorded answer"),)
