@@ -86,6 +86,7 @@ class RingPanel(Widget, can_focus=True):
         self._latest: RingPicture | None = None
         self._before: RingPicture | None = None
         self._canvas: Canvas | None = None
+        self._strips: list[Strip] | None = None
 
     @property
     def look_in_use(self) -> RingLook:
@@ -196,6 +197,7 @@ class RingPanel(Widget, can_focus=True):
         if picture is None or self.ring is None or width <= 0 or height <= 0:
             return None
         if self._canvas is None:
+            self._strips = None
             draw = draw_hash_map if self.look_in_use is RingLook.HASH_MAP else draw_ring
             flash = self._flash(self.ring)
             self._canvas = draw(picture, width, height, self.colours, ascii_only=self._ascii_only, flash=flash)
@@ -203,7 +205,9 @@ class RingPanel(Widget, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         canvas = self.canvas()
-        if canvas is None:
+        if canvas is None or y >= canvas.height:
             return Strip.blank(self.size.width, self.rich_style)
+        if self._strips is None:
+            self._strips = canvas.strips()
         # Without colours the drawing leaves the ground to the terminal, so it takes the panel's.
-        return canvas.line(y).apply_style(self.rich_style) if self.colours.mono else canvas.line(y)
+        return self._strips[y].apply_style(self.rich_style) if self.colours.mono else self._strips[y]
