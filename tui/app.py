@@ -191,12 +191,12 @@ class RingsideApp(App[int]):
         self.exit(0, return_code=1 if failed else 0)
 
     def action_help(self) -> None:
-        from tui.screens.help import HelpScreen, key_groups
+        from tui.screens.help import RING_LEGEND, HelpScreen, key_groups
 
         everywhere = [binding for binding in self.BINDINGS if isinstance(binding, Binding)]
         palette_key = Binding(self.COMMAND_PALETTE_BINDING, "command_palette", tooltip="All commands by name")
         groups = [*GROUPS, ("everywhere", [*everywhere, palette_key])]
-        self.push_screen(HelpScreen(key_groups(groups)))
+        self.push_screen(HelpScreen([*key_groups(groups), RING_LEGEND]))
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """The command palette: every key of the main screen by its words, then what works everywhere."""

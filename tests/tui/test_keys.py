@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from rich.cells import cell_len
 from textual.pilot import Pilot
 from textual.widgets import Input
 
@@ -11,7 +12,7 @@ from engine.views.model import RuleInForce
 from tests.tui.screens_under_test import after_keys, app_of, cluster, main_screen, run, text_of
 from tui.app import RingsideApp
 from tui.screens.add_consumer import AddConsumerScreen
-from tui.screens.help import HelpScreen
+from tui.screens.help import HelpScreen, KeyLines, key_text
 from tui.screens.main_bindings import BINDINGS
 from tui.screens.partitions import PartitionsScreen
 from tui.screens.split_preview import SplitPreviewScreen
@@ -550,6 +551,27 @@ def test_f2_switches_between_dark_and_light() -> None:
         assert app.theme == "ringside-light"
 
     run(app, story)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+def test_help_tells_every_key_and_what_the_ring_shows(size: tuple[int, int]) -> None:
+    """Scrolled to where it is not in sight at once; a long line goes on below itself."""
+    app = app_of()
+
+    async def story(pilot: Pilot[int]) -> None:
+        await pilot.press("question_mark")
+        await pilot.pause()
+        lines = app.screen.query(KeyLines)
+        told = "\n".join(line.render().plain for line in lines)
+        for binding in BINDINGS:
+            assert f" {key_text(binding.key, binding)}  {binding.tooltip}" in told
+        for keys in ("arrows", "pgup pgdn", "g G", "enter", "tab", "q ctrl+c", "f2", "ctrl+p", "outside"):
+            assert f" {keys}  " in told
+        for line in lines:
+            assert all(cell_len(row) <= line.size.width for row in line.render().plain.split("\n"))
+            assert line.size.height >= line.render().plain.count("\n") + 1
+
+    run(app, story, size)
 
 
 def test_footer_keys_and_help_keys_are_bindings() -> None:

@@ -10,6 +10,7 @@ from textual.pilot import Pilot
 from tests.tui.screens_under_test import after_keys, app_of, cluster, main_screen, run, text_of
 from tui.layouts import Layout, layout_for
 from tui.widgets.key_footer import KeyHint, fitting
+from tui.widgets.sentence_line import SentenceLine
 from tui.widgets.status_line import status_parts
 
 KEYS = [
@@ -162,6 +163,25 @@ def test_names_that_fit_are_whole_beside_a_scrollbar() -> None:
         assert table.virtual_size.width <= table.scrollable_content_region.width
 
     run(app, story, (80, 24))
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_a_sentence_too_long_for_two_lines_says_that_there_is_more(width: int) -> None:
+    app = app_of()
+
+    async def story(pilot: Pilot[int]) -> None:
+        screen = main_screen(app)
+        screen.complain("word " * 200 + "last")
+        await pilot.pause()
+        line = screen.query_one(SentenceLine)
+        shown = line.render()
+        assert shown.plain.endswith("word …")
+        assert len(shown.wrap(line.content_size.width)) == 2
+        screen.complain("a few words")
+        await pilot.pause()
+        assert line.render().plain == "! a few words"
+
+    run(app, story, (width, 30))
 
 
 def test_footer_keeps_help_and_quit_and_leaves_no_gaps() -> None:

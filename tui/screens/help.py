@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import ItemGrid, Vertical, VerticalScroll
 from textual.content import Content
+from textual.geometry import Size
 from textual.screen import ModalScreen
-from textual.widgets import Static
+from textual.widget import Widget
 
 from themes import stylesheet
 
@@ -24,6 +25,17 @@ class KeyHelp:
     text: str
 
 
+Group = tuple[str, Sequence[KeyHelp]]
+RING_LEGEND: Final[Group] = (
+    "on the ring",
+    (
+        KeyHelp("outside", "whose each hash is: the consumer of the next point clockwise"),
+        KeyHelp("inside", "how much each consumer has: of the ring, or with modulo of the partitions"),
+        KeyHelp("dots", "partitions at their hashes, in the colour of the active consumer"),
+    ),
+)
+
+
 class HelpScreen(ModalScreen[None]):
     """Groups of keys in columns; any of escape, q and ? closes it."""
 
@@ -34,7 +46,7 @@ class HelpScreen(ModalScreen[None]):
         Binding("k", "scroll(-1)", "Up", show=False),
     ]
 
-    def __init__(self, groups: Sequence[tuple[str, Sequence[KeyHelp]]], title: str = "keys") -> None:
+    def __init__(self, groups: Sequence[Group], title: str = "keys") -> None:
         super().__init__()
         self._groups = groups
         self._title = title
@@ -43,12 +55,12 @@ class HelpScreen(ModalScreen[None]):
         half = (len(self._groups) + 1) // 2
         with Vertical(classes="dialog -wide"), VerticalScroll(), ItemGrid(min_column_width=46):
             for groups in (self._groups[:half], self._groups[half:]):
-                yield Static(_content(groups), markup=False)
+                yield KeyLines(groups)
 
     def on_mount(self) -> None:
         box = self.query_one(Vertical)
         box.border_title = self._title
-        box.border_subtitle = "escape closes"
+        box.border_subtitle = "arrows scroll, escape closes"
         self.query_one(VerticalScroll).focus()
 
     def action_close(self) -> None:
@@ -58,12 +70,33 @@ class HelpScreen(ModalScreen[None]):
         self.query_one(VerticalScroll).scroll_relative(y=by, animate=False)
 
 
-def _content(groups: Sequence[tuple[str, Sequence[KeyHelp]]]) -> Content:
-    width = max((len(line.keys) for _, lines in groups for line in lines), default=0)
+class KeyLines(Widget):
+    """Groups of lines one below the other; a long text goes on below itself, not below its keys."""
+
+    DEFAULT_CSS = """
+    KeyLines { width: 1fr; height: auto; }
+    """
+
+    def __init__(self, groups: Sequence[Group]) -> None:
+        super().__init__()
+        self._groups = groups
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        return _content(self._groups, width).plain.count("\n") + 1
+
+    def render(self) -> Content:
+        return _content(self._groups, self.content_size.width)
+
+
+def _content(groups: Sequence[Group], cells: int) -> Content:
+    width = max((Content(line.keys).cell_length for _, lines in groups for line in lines), default=0)
     blocks = []
     for title, lines in groups:
         rows: list[Content] = [Content.styled(title, "$accent bold")]
-        rows += [Content.assemble((f" {line.keys:>{width}}  ", "bold"), line.text) for line in lines]
+        for line in lines:
+            first, *others = Content(line.text).wrap(max(1, cells - width - 3)) or [Content("")]
+            rows.append(Content.assemble((f" {line.keys:>{width}}  ", "bold"), first))
+            rows += [Content.assemble(" " * (width + 3), other) for other in others]
         blocks.append(Content("\n").join(rows))
     return Content("\n\n").join(blocks)
 

@@ -41,8 +41,10 @@ PLACE: Final = (
     Binding("escape", "back", "Close", show=False, tooltip="Close what is open"),
 )
 MOVING: Final = (
-    Binding("tab", "app.focus_next", "Next panel", show=False, tooltip="Next panel (shift+tab: previous)"),
-    Binding("h,j,k,l", "none", "Move", show=False, tooltip="Move as the arrow keys do"),
+    Binding("tab", "app.focus_next", "Next panel", show=False, tooltip="Next panel (shift+tab: back)"),
+    Binding("arrows", "none", "Move", show=False, tooltip="Move in the panel, as h j k l do"),
+    Binding("pageup,pagedown", "none", "Page", show=False, tooltip="A page up or down"),
+    Binding("g,G", "none", "Ends", show=False, tooltip="First row, last row"),
     Binding("enter", "none", "Open", show=False, tooltip="Open the marked row"),
 )
 """Keys that the panels have themselves; told here for the help only."""

@@ -11,6 +11,10 @@ from textual.widget import Widget
 SIGNS: Final = {"hint": "?", "caption": "»", "refusal": "!", "notice": "i", "done": "+"}
 """A sign for each kind, so that colour is not its only carrier."""
 
+LINES: Final = 2
+"""As many as the sheet below allows."""
+MORE: Final = " …"
+
 
 class SentenceLine(Widget):
     """Wraps over as many lines as the stylesheet allows; the kind is a class of the widget."""
@@ -20,6 +24,7 @@ class SentenceLine(Widget):
     SentenceLine.-empty { display: none; }
     """
 
+    _room = 0
     sentence: reactive[tuple[str, str]] = reactive(("hint", ""))
     """The kind (a key of ``SIGNS``) and the text."""
 
@@ -29,14 +34,28 @@ class SentenceLine(Widget):
             self.remove_class(f"-{old[0]}")
         self.add_class(f"-{new[0]}")
         self.set_class(not new[1], "-empty")
-        if self._lines(old[1]) != self._lines(new[1]):
+        if self._lines(new[1]) > self._room:
+            self._room = self._lines(new[1])
             self.refresh(layout=True)
 
+    def on_resize(self) -> None:
+        """Remember for how many lines there is room now."""
+        self._room = self._lines(self.sentence[1])
+
     def _lines(self, text: str) -> int:
-        """How many lines a text takes, so that only another height moves the panels."""
+        """How many lines a text takes. Only one that needs more room moves the panels; a shorter one leaves a blank."""
         width = max(1, self.content_size.width)
         return len(Content(f"* {text}").wrap(width))
 
     def render(self) -> Content:
         kind, text = self.sentence
-        return Content.assemble((f"{SIGNS.get(kind, '*')} ", "bold"), text)
+        return Content.assemble((f"{SIGNS.get(kind, '*')} ", "bold"), self._cut(text))
+
+    def _cut(self, text: str) -> str:
+        """What fits two lines; an ellipsis says that there is more."""
+        if self._lines(text) <= LINES:
+            return text
+        words = text.split(" ")
+        while len(words) > 1 and self._lines(" ".join(words) + MORE) > LINES:
+            words.pop()
+        return " ".join(words) + MORE
