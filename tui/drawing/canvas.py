@@ -20,6 +20,7 @@ from tui.drawing.colour import NO_COLOUR, unpack
 BOLD = 1
 DIM = 2
 REVERSE = 4
+UNDERLINE = 8
 
 SPACE = ord(" ")
 
@@ -33,6 +34,7 @@ def style_of(foreground: int, background: int, attributes: int = 0) -> Style:
         bold=True if attributes & BOLD else None,
         dim=True if attributes & DIM else None,
         reverse=True if attributes & REVERSE else None,
+        underline=True if attributes & UNDERLINE else None,
     )
 
 

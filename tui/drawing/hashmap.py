@@ -16,7 +16,7 @@ from tui.drawing.glyphs import glyphs_of
 from tui.drawing.inks import InkBook, arc_inks, cached_dominant, cached_shares, touched_bins
 from tui.drawing.quadrants import LEVELS
 from tui.drawing.ring_picture import Flash, RingMode, RingPicture, changed_dots
-from tui.drawing.spelling import spelled
+from tui.drawing.spelling import joined, spelled
 
 LABEL_WIDTH = 11
 """``0x00000000`` and a blank."""
@@ -133,7 +133,8 @@ def _draw_letters(frame: MapFrame) -> None:
         for column, letter in enumerate(spelled(cells, tag_of, frame.glyphs)):
             number = row * frame.columns + column
             frame.canvas.chars[row, frame.left + column] = ord(letter.lower() if small[number] else letter)
-            frame.canvas.attributes[row, frame.left + column] = REVERSE if changed[number] else 0
+            attributes = joined(tag_of(cells[column]), letter) | (REVERSE if changed[number] else 0)
+            frame.canvas.attributes[row, frame.left + column] = attributes
 
 
 def _draw_topics(frame: MapFrame) -> None:

@@ -14,7 +14,7 @@ from tui.drawing.frame import RingFrame
 from tui.drawing.inks import cached_dominant, cached_shares, touched_bins
 from tui.drawing.quadrants import LEVELS, whole_cells
 from tui.drawing.ring_picture import Flash, RingMode, RingPicture
-from tui.drawing.spelling import spelled
+from tui.drawing.spelling import joined, spelled
 
 
 def draw_letter_ring(frame: RingFrame, band: Arcs) -> None:
@@ -43,6 +43,8 @@ def draw_letter_ring(frame: RingFrame, band: Arcs) -> None:
         of_band = bool(in_band[number])
         weak = bool(slight[middle_bin[number]]) and not of_band
         char, attributes = _letter(frame, letters[row][column], int(owner[number]), of_band, weak)
+        if owner[number] >= 0:
+            attributes |= joined(frame.picture.tag(int(owner[number])), char)
         if flashing[middle_bin[number]] and not of_band:
             attributes |= REVERSE
         frame.canvas.chars[row, column] = ord(char)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import groupby
 
+from tui.drawing.canvas import UNDERLINE
 from tui.drawing.glyphs import Glyphs
 
 
@@ -29,3 +30,12 @@ def spelled(owners: Sequence[int], tag_of: Callable[[int], str], glyphs: Glyphs)
             times = (length + 1) // (len(tag) + 1)
             parts.append(glyphs.faded.join([tag] * times).ljust(length, glyphs.faded))
     return "".join(parts)
+
+
+def joined(tag: str, char: str) -> int:
+    """The attribute of a character of a tag: several letters are underlined, lest ``AB`` be read as ``A`` beside ``B``.
+
+    >>> joined("AB", "A") == UNDERLINE, joined("A", "A"), joined("AB", ".")
+    (True, 0, 0)
+    """
+    return UNDERLINE if len(tag) > 1 and char.isalpha() else 0

@@ -13,7 +13,7 @@ import pytest
 from tests.tui.drawing.pictures import SIZES, colours_in, random_arcs, random_picture, texts
 from themes.palettes import DEPTHS, Depth, palette
 from tui.drawing.arcs import HASH_SPACE, arcs_of
-from tui.drawing.canvas import REVERSE
+from tui.drawing.canvas import REVERSE, UNDERLINE
 from tui.drawing.colour import mix, pack
 from tui.drawing.hashmap import LABEL_WIDTH, draw_hash_map
 from tui.drawing.ring_picture import Dots, Flash, RingMode, RingPicture
@@ -95,6 +95,19 @@ def test_without_colours_letters_follow_the_shares_and_modes_differ() -> None:
     assert lit == Counter({"A": 121, "B": 119}) or lit == Counter({"A": 120, "B": 120})
     assert set("".join(texts(draw_hash_map(muted, 40, 6, mono, labels=False).strips()))) == {"a", "b"}
     assert "A" not in "".join(texts(draw_hash_map(focus, 40, 6, mono, labels=False).strips()))
+
+
+def test_without_colours_a_tag_of_two_letters_is_underlined_and_two_tags_of_one_are_not() -> None:
+    """AB is one consumer, A beside B are two."""
+    neighbours = np.array([HASH_SPACE // 2 - 1, HASH_SPACE - 1])
+    two = RingPicture(arcs_of(neighbours, np.array([0, 1]), 2, HASH_SPACE))
+    one = RingPicture(arcs_of(neighbours[1:], np.array([27]), 28, HASH_SPACE))
+    mono = palette("dark", "mono")
+    drawn = [draw_hash_map(picture, 2, 1, mono, labels=False) for picture in (two, one)]
+    assert [texts(canvas.strips()) for canvas in drawn] == [["AB"], ["AB"]]
+    assert [(canvas.attributes & UNDERLINE).tolist() for canvas in drawn] == [[[0, 0]], [[UNDERLINE, UNDERLINE]]]
+    styles = [segment.style for strip in drawn[1].strips() for segment in strip]
+    assert all(style is not None and style.underline for style in styles)
 
 
 def test_without_colours_long_tags_are_spelled_out() -> None:
