@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from engine.bundles import FlowLimits, TopicLoad
 
 CUT_OFF = 0.001
-"""Values in broker-stats are cut, not rounded, after the third decimal; a topic's two rates are cut one by one."""
+"""Values in broker-stats are cut after the third decimal, a topic's two rates one by one; readers may have rounded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,10 @@ class Window:
 
 
 def windows(before: Mapping[str, TopicLoad], after: Mapping[str, TopicLoad]) -> tuple[Window, ...]:
-    """The interval of each topic with statistics: from the smaller to the larger recording, plus what was cut off."""
+    """The interval of each topic with statistics: from the smaller to the larger recording, and what was cut off.
+
+    Two rates that were cut were up to twice ``CUT_OFF`` more together; two that were rounded up, up to once less.
+    """
     found: list[Window] = []
     for name in before.keys() | after.keys():
         loads = [load for load in (before.get(name), after.get(name)) if load is not None and load.has_stats]
@@ -41,7 +44,14 @@ def windows(before: Mapping[str, TopicLoad], after: Mapping[str, TopicLoad]) -> 
             # Written as 0.0 both times: idle. Less than a thousandth of a message a second moves no cut here.
             continue
         found.append(
-            Window(name, loads[0].hash, min(msgs), max(msgs) + 2 * CUT_OFF, min(octets), max(octets) + 2 * CUT_OFF)
+            Window(
+                name,
+                loads[0].hash,
+                max(min(msgs) - CUT_OFF, 0.0),
+                max(msgs) + 2 * CUT_OFF,
+                max(min(octets) - CUT_OFF, 0.0),
+                max(octets) + 2 * CUT_OFF,
+            )
         )
     return tuple(sorted(found, key=lambda window: window.hash))
 

@@ -65,6 +65,23 @@ def test_two_thousandths_decide_when_a_limit_is_met_exactly() -> None:
     assert found[0].high_msgs == 5.0 + 2 * CUT_OFF
 
 
+@settings(max_examples=100, deadline=None)
+@given(st.lists(_RATE, min_size=2, max_size=7))
+def test_rates_that_were_rounded_up_are_covered_too(rates: list[float]) -> None:
+    """Whether a reader cut or rounded the third decimal, the split that the exact rates give is reachable."""
+    true = [_load(f"t{place}", 100 * place, rate, rate * 90) for place, rate in enumerate(rates)]
+    told = [_load(t.name, t.hash, round(t.msgs_per_sec, 3), round(t.bytes_per_sec, 3)) for t in true]
+    cuts = flow_or_qps_equally_divide(true, LIMITS) or ()
+    assert reachable(windows({load.name: load for load in told}, {}), LIMITS, cuts)
+
+
+def test_a_limit_that_only_rounding_passed_is_not_taken_for_passed() -> None:
+    """4.9996 and 5.0 are 9.9996, but written as 5.0 and 5.0 they would be ten: a limit of 9.9997 cuts or not."""
+    loads = {name: _load(name, at, rate, 0.0) for name, at, rate in (("a", 10, 5.0), ("b", 20, 5.0), ("c", 30, 9.0))}
+    limits = FlowLimits(9.9997, 1000, 0)  # type: ignore[arg-type]
+    assert reachable(windows(loads, {}), limits, [26])
+
+
 def test_idle_topics_take_no_part() -> None:
     loads = {name: _load(name, at, rate, 0.0) for name, at, rate in (("a", 10, 9.0), ("idle", 15, 0.0), ("b", 20, 9.0))}
     assert [window.name for window in windows(loads, loads)] == ["a", "b"]
