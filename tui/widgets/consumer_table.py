@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from rich.text import Text
 from textual.binding import Binding, BindingType
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.message import Message
 from textual.reactive import Reactive, reactive, var
 from textual.widgets import DataTable
@@ -46,6 +46,8 @@ class ConsumerTable(DataTable[LiveCell], inherit_bindings=False):
         Binding("G", "scroll_bottom", "Last row", show=False),
     ]
 
+    _keeps_place = False
+    _width = 0
     virtual_size: Reactive[Size] = Reactive(Size(0, 0))
     """The stock one arranges the whole screen anew for every row that comes or goes; see the watcher."""
     rows_shown: reactive[tuple[ConsumerRow, ...]] = reactive(())
@@ -124,6 +126,7 @@ class ConsumerTable(DataTable[LiveCell], inherit_bindings=False):
         width = self.scrollable_content_region.width
         if width <= 0:
             return
+        self._width = width
         shown = consumer_columns(self.rows_shown, width)
         if shown != self._shown:
             self._shown = shown
@@ -132,9 +135,15 @@ class ConsumerTable(DataTable[LiveCell], inherit_bindings=False):
             for columns in self._cells():
                 heading = Text("", no_wrap=True).join(column.heading() for column in columns)
                 self.add_column(heading, key=columns[0].key, width=sum(column.width for column in columns))
+        self._keeps_place = True
         with self.prevent(DataTable.RowHighlighted):
             self._update_rows()
+        self._keeps_place = False
         self._place_cursor(self.selected)
+
+    def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
+        """As always, but rows that come and go arrange nothing anew: the stock table asks for it with each of them."""
+        return super().refresh(*regions, repaint=repaint, layout=layout and not self._keeps_place, recompose=recompose)
 
     def _cells(self) -> tuple[tuple[Column, ...], ...]:
         """The columns as cells of the stock table: it draws cell by cell at a price, so the numbers share one."""
@@ -156,6 +165,8 @@ class ConsumerTable(DataTable[LiveCell], inherit_bindings=False):
                 stands.append(consumer_id)
                 self.add_row(*(LiveCell(self, consumer_id, columns) for columns in self._cells()), key=str(consumer_id))
         self._order = wanted
+        if self.show_vertical_scrollbar:  # now, not when the stock table is idle: that would be a paint of its own
+            self.vertical_scrollbar.window_virtual_size = len(wanted) + self.header_height
         if tuple(stands) != wanted:
             ranks = {consumer_id: rank for rank, consumer_id in enumerate(wanted)}
             self.sort("tag", key=lambda cell: ranks[cell.consumer_id])
