@@ -14,6 +14,11 @@ def hint(view: DashboardView) -> str:
     return f"{_happened(event, view)} {_next(event, view)}"
 
 
+def with_notice(view: DashboardView, notice: str) -> str:
+    """What the last step did, and a notice that it brought up."""
+    return f"{_happened(view.events[-1], view)} New (i): {notice}"
+
+
 def state_hint(view: DashboardView) -> str:
     """One sentence about the state as it is, and the key that shows more."""
     status, foot = view.status, view.foot

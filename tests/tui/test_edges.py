@@ -13,6 +13,7 @@ from engine.cluster.timeline import Timeline
 from tests.tui.screens_under_test import after_keys, app_of, cluster, main_screen, run, text_of
 from tui.screens.partitions import PartitionsScreen
 from tui.widgets.line_table import LineTable
+from tui.widgets.ring_panel import RingPanel
 
 EVERY_KEY = [
     "c",
@@ -289,3 +290,41 @@ def test_without_a_subscription_the_bundles_have_the_screen(size: tuple[int, int
         assert "! " not in text_of(app)
 
     run(app, story, size)
+
+
+@pytest.mark.parametrize(
+    ("release", "partitions", "words"),
+    [("4.2.4", 1, "index"), ("2.10.0", 0, "first")],
+)
+def test_few_words_in_a_small_ring_name_the_rule_in_force(release: str, partitions: int, words: str) -> None:
+    """Before 3.0 a topic without partitions goes to the consumer that connected first, which is no modulo."""
+    app = app_of(cluster(release=release, partitions=partitions))
+
+    async def story(pilot: Pilot[int]) -> None:
+        await pilot.pause()
+        picture = main_screen(app).query_one(RingPanel).picture()
+        assert picture is not None
+        assert picture.few[0] == words
+
+    run(app, story, (80, 24))
+
+
+def test_a_notice_that_comes_with_a_step_stands_behind_what_the_step_did() -> None:
+    """It is told once; later steps tell of themselves, and i still has it."""
+    app = app_of(cluster(("c-1", "c-2")))
+
+    async def story(pilot: Pilot[int]) -> None:
+        screen = main_screen(app)
+        await pilot.press("c")
+        assert app.store.submit_line("add c-11") is None
+        await pilot.pause()
+        kind, text = screen.sentence
+        assert kind == "notice"
+        assert text.startswith("add c-11")
+        assert "New (i): names collide" in text
+        await pilot.press("u")
+        await pilot.pause()
+        assert screen.sentence[0] == "hint"
+        assert screen.sentence[1].startswith("The flag is on: ")
+
+    run(app, story)

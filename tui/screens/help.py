@@ -32,6 +32,7 @@ RING_LEGEND: Final[Group] = (
         KeyHelp("outside", "whose each hash is: the consumer of the next point clockwise"),
         KeyHelp("inside", "how much each consumer has: of the ring, or with modulo of the partitions"),
         KeyHelp("dots", "partitions at their hashes, in the colour of the active consumer"),
+        KeyHelp("hash map", "the same hashes row by row, from 0x00000000 on"),
     ),
 )
 

@@ -81,7 +81,7 @@ class MainScreen(MainActions):
         yield SentenceLine(id="sentence").data_bind(cls.sentence)
         with Container(id="body"):
             yield RingPanel(id="ring", classes="panel", ascii_only=ascii_only).data_bind(
-                cls.ring, cls.selected, cls.look, cls.topic, cls.intensity, cls.colours, rows=cls.consumers
+                cls.status, cls.ring, cls.selected, cls.look, cls.topic, cls.intensity, cls.colours, rows=cls.consumers
             )
             with Vertical(id="side"):
                 with Vertical(id="consumers", classes="panel"):

@@ -11,7 +11,7 @@ from engine.cluster.grammar import COMMAND_FORMS
 from engine.errors import Rejection
 from engine.views.model import DashboardView
 from tui.explaining import remarks_of
-from tui.hints import hint, state_hint
+from tui.hints import hint, state_hint, with_notice
 from tui.screens.framed import FramedScreen
 from tui.screens.help import HelpScreen, KeyHelp
 from tui.screens.partitions import PartitionsScreen
@@ -54,8 +54,7 @@ class MainQuestions(FramedScreen):
         if self.caption:
             return "caption", self.caption
         if self.fresh_notice:
-            more = f" (i: {len(view.notices) - 1} more)" if len(view.notices) > 1 else ""
-            return "notice", self.fresh_notice + more
+            return "notice", with_notice(view, self.fresh_notice)
         noted = f" (i: {counted(len(view.notices), 'notice')})" if view.notices else ""
         return "hint", hint(view) + noted
 

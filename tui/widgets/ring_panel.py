@@ -13,10 +13,11 @@ from textual.reactive import var
 from textual.strip import Strip
 from textual.widget import Widget
 
-from engine.views.model import ConsumerRow, RingView
+from engine.views.model import ConsumerRow, RingView, RuleInForce, StatusView
 from themes.palettes import Palette, palette
 from tui.drawing.arcs import arcs_of
 from tui.drawing.canvas import Canvas
+from tui.drawing.glyphs import glyphs_of
 from tui.drawing.hashmap import draw_hash_map
 from tui.drawing.ring import draw_ring
 from tui.drawing.ring_picture import Dots, Flash, RingMode, RingPicture
@@ -50,6 +51,8 @@ class RingPanel(Widget, can_focus=True):
     ]
 
     # Not ``reactive``: the panel paints itself anew only when the picture differs.
+    status: var[StatusView | None] = var(None)
+    """The rule in force, for the middle of a small ring."""
     ring: var[RingView | None] = var(None)
     """What is drawn; None before the first state."""
     rows: var[tuple[ConsumerRow, ...]] = var(())
@@ -122,6 +125,7 @@ class RingPanel(Widget, can_focus=True):
     def watch_colours(self) -> None:
         """Other colours."""
         self._forget()
+        self._name_view()
 
     def watch_intensity(self) -> None:
         """The same picture, a little more settled."""
@@ -135,7 +139,11 @@ class RingPanel(Widget, can_focus=True):
 
     def _name_view(self) -> None:
         auto = " (auto)" if self.look is None else ""
-        self.border_subtitle = f"v: {self.look_in_use.value}{auto}"
+        glyphs = glyphs_of(self._ascii_only)
+        dot = glyphs.marker if self.look_in_use is RingLook.HASH_MAP else glyphs.dot
+        # Without colours partitions are letters like everything else.
+        legend = "" if self.colours.mono else f"{dot} partitions, "
+        self.border_subtitle = f"{legend}v: {self.look_in_use.value}{auto}"
 
     def action_select(self, by: int) -> None:
         self.post_message(self.Step(by))
@@ -179,9 +187,14 @@ class RingPanel(Widget, can_focus=True):
     def _few_words(self, ring: RingView) -> tuple[str, ...]:
         """The rule in two words, for the middle of a small ring."""
         count = sum(not row.standby for row in self.rows)
-        if not self.rows:
-            return ("nobody",)
-        return ("ring", f"of {count}") if ring.lit else ("index", f"mod {count}")
+        rule = self.status.rule if self.status is not None else RuleInForce.RING if ring.lit else RuleInForce.MODULO
+        return {
+            RuleInForce.RING: ("ring", f"of {count}"),
+            RuleInForce.MODULO: ("index", f"mod {count}"),
+            RuleInForce.FIRST_CONNECTED: ("first", "connected"),
+            RuleInForce.MIXED: ("two", "rules"),
+            RuleInForce.NOBODY: ("nobody",),
+        }[rule]
 
     def _flash(self, ring: RingView) -> Flash | None:
         if self.intensity <= 0.0:
