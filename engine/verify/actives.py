@@ -229,13 +229,20 @@ def compare_loaded_order(court: Court, topic: TopicFacts) -> None:
             _compare_order(court, subject, subscription, consumers, ORDER_RULE)
 
 
+def _delivered_topic(place: str, topics: Sequence[str]) -> str | None:
+    """The topic that a delivery was recorded for: by its name, its local name or its partition number."""
+    for name in topics:
+        if place in (name, name.rpartition("/")[2]) or name.endswith(f"-partition-{place}"):
+            return name
+    return topics[0] if len(topics) == 1 and partition_index(topics[0]) < 0 else None
+
+
 def compare_delivery(court: Court, step: Step, connected: Sequence[str], topics: Sequence[str]) -> None:
     """Where statistics name nobody, the consumer that got the messages is the active one."""
     consumers = of_scenario(court.recording, connected)
     by_id = dict(zip(connected, consumers, strict=True))
     for partition, counts in (step.delivered or {}).items():
-        topic = next((name for name in topics if name.endswith(f"-partition-{partition}")), None)
-        topic = topic or (topics[0] if len(topics) == 1 and partition_index(topics[0]) < 0 else None)
+        topic = _delivered_topic(partition, topics)
         if topic is None or not consumers:
             court.ledger.skip("deliveries on topics that the scenario does not name")
             continue

@@ -187,3 +187,21 @@ def test_deliveries_on_a_topic_that_only_looks_like_a_partition_are_compared(tmp
     (tmp_path / "scenario.json").write_text(json.dumps(scenario))
     report = verify_folder(tmp_path)
     assert [(tally.kind, tally.agree) for tally in report.tallies] == [(FactKind.ACTIVE_BY_DELIVERY, 1)]
+
+
+@pytest.mark.parametrize(
+    "label", ["{number}", "ticks-partition-{number}", "non-persistent://{rest}-partition-{number}"]
+)
+def test_deliveries_may_be_told_by_partition_or_by_name(tmp_path: Path, label: str) -> None:
+    folder = copy_of("a-nonpersistent-delivery-hash", tmp_path)
+    rest = "ring/nanonpersistentdeliveryhash/ticks"
+
+    def relabel(scenario: Any) -> None:
+        for step in scenario["steps"]:
+            told = step.get("delivered", {})
+            step["delivered"] = {label.format(number=each, rest=rest): counts for each, counts in told.items()}
+
+    edit(folder, "scenario.json", relabel)
+    report = verify_folder(folder)
+    counted = {tally.kind: tally.agree for tally in report.tallies}
+    assert (report.exit_code, counted[FactKind.ACTIVE_BY_DELIVERY]) == (0, 20)
