@@ -105,6 +105,14 @@ class ReleaseBehaviour:
     neither names nor priority levels play a part (#4604). ``notices_on_nonpersistent_change``: #26482.
     ``split_algorithms``: the names the release accepts (PIP-169 added the fourth in 3.0).
     ``exclusive_attempts``: tries of a second Exclusive consumer (#24934).
+
+    Key_Shared: ``key_shared_ring`` is the form of the ring's points (#22053, #23327, #23441). ``sticky_gaps``: whether
+    a gap between two sticky ranges of one consumer is served by it (#24730). ``keyless_messages``: since #23219 they
+    are spread by producer name and sequence id, before all have one key. ``key_shared_order``: what keeps a key in
+    order while consumers come and go, draining hashes (PIP-379) or the rule for consumers that joined recently.
+    ``draining_takes_back``: a hash that returns to its consumer stops draining (#24736).
+    ``key_shared_folds_slot_zero``: slot 0 becomes 1 (PIP-379). ``ownerless_key``: what waits while a sticky slot has no
+    owner: that key, consumers that joined after its message too, or the whole subscription.
     """
 
     label: str
@@ -113,12 +121,40 @@ class ReleaseBehaviour:
     notices_on_nonpersistent_change: bool = False
     split_algorithms: tuple[str, ...] = SPLIT_ALGORITHMS
     exclusive_attempts: int = 5
+    key_shared_ring: Literal["name_i", "name_nul_i", "indexed_replace", "current"] = "current"
+    sticky_gaps: Literal["served", "unserved"] = "unserved"
+    keyless_messages: Literal["spread", "one-key"] = "spread"
+    key_shared_order: Literal["draining-hashes", "recently-joined"] = "draining-hashes"
+    draining_takes_back: bool = True
+    key_shared_folds_slot_zero: bool = True
+    ownerless_key: Literal["waits", "delays-newcomers", "stops-subscription"] = "waits"
+
+
+def _key_shared_ring(version: tuple[int, int, int]) -> Literal["name_i", "name_nul_i", "indexed_replace", "current"]:
+    if version >= (4, 0, 0):
+        return "current"
+    # Both changes went to the maintained branches only; 3.1 had ended before the first of them was carried back.
+    if version >= (3, 3, 2) or (3, 0, 7) <= version < (3, 1, 0):
+        return "indexed_replace"
+    if version >= (3, 2, 1) or (3, 0, 3) <= version < (3, 1, 0):
+        return "name_nul_i"
+    return "name_i"
+
+
+def _has_fixes_of_september_2025(version: tuple[int, int, int]) -> bool:
+    # #24736 and #24730; that 4.1.1 has them and 4.1.0 has not is inferred from their dates.
+    return version >= (4, 1, 1) or (4, 0, 7) <= version < (4, 1, 0)
 
 
 def _behaviour(major: int, minor: int, patch: int, *, milestone: bool = False) -> ReleaseBehaviour:
     version = (major, minor, patch)
     # PIP-392 went into 4.1 and was carried back; a branch older than its first release there never has it.
     knows_flag = version >= (4, 0, 1) or (3, 3, 3) <= version < (4, 0, 0) or (3, 0, 8) <= version < (3, 1, 0)
+    pip_379 = version >= (4, 0, 0)
+    fixes_of_september_2025 = _has_fixes_of_september_2025(version)
+    gaps_unserved = fixes_of_september_2025 or (3, 3, 9) <= version < (4, 0, 0) or (3, 0, 14) <= version < (3, 1, 0)
+    ownerless_before_4_0: Literal["delays-newcomers", "stops-subscription"]
+    ownerless_before_4_0 = "delays-newcomers" if version >= (3, 0, 0) else "stops-subscription"
     return ReleaseBehaviour(
         label=f"{major}.{minor}.{patch}",
         nonpartitioned_failover="ring" if version >= (3, 0, 0) else "first-connected",
@@ -127,6 +163,13 @@ def _behaviour(major: int, minor: int, patch: int, *, milestone: bool = False) -
         notices_on_nonpersistent_change=version >= (5, 0, 0) and not milestone,
         split_algorithms=SPLIT_ALGORITHMS if version >= (3, 0, 0) else SPLIT_ALGORITHMS[:3],
         exclusive_attempts=5 if version >= (4, 0, 8) else 1,
+        key_shared_ring=_key_shared_ring(version),
+        sticky_gaps="unserved" if gaps_unserved else "served",
+        keyless_messages="spread" if pip_379 else "one-key",
+        key_shared_order="draining-hashes" if pip_379 else "recently-joined",
+        draining_takes_back=fixes_of_september_2025,
+        key_shared_folds_slot_zero=pip_379,
+        ownerless_key="waits" if pip_379 else ownerless_before_4_0,
     )
 
 

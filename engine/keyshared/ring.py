@@ -20,7 +20,7 @@ from engine.keyshared.model import (
 )
 from engine.keyshared.ring_forms import RingForm, next_name_index, point_slots
 from engine.keyshared.ring_layout import RingLayout
-from engine.ranges import HashRange
+from engine.ranges import HashRange, join_neighbours
 
 DEFAULT_POINTS = 100
 """``subscriptionKeySharedConsistentHashingReplicaPoints``."""
@@ -93,23 +93,18 @@ class RingSelector:
         """
         if self.form.shares_points:
             return self._ranges_of_all_claimants()
-        ids = [member.consumer.consumer_id for member in self.members]
-        found: dict[int, list[HashRange]] = {}
-        # The forms before the current one count from 0 and end where the current classic ring ends.
-        start, last = (self.slots.low, self.slots.high) if self.form is RingForm.CURRENT else (0, self.slots.high - 1)
-        ends = self.layout.points.tolist()
-        owners = self.layout.first_claimants()
-        if ends and ends[-1] < last:
-            ends.append(last)
-            owners.append(owners[0])
-        for end, owner in zip(ends, owners, strict=True):
-            pieces = found.setdefault(ids[owner], [])
-            if self.form is RingForm.CURRENT and pieces and pieces[-1].end == start - 1:
-                pieces[-1] = HashRange(pieces[-1].start, end)
-            else:
-                pieces.append(HashRange(start, end))
-            start = end + 1
-        return {owner: tuple(pieces) for owner, pieces in found.items()}
+        if self.form is RingForm.CURRENT:
+            return self.owned_ranges()
+        # The last hash of all is not shown: the form counts to the end of today's classic ring.
+        return self._tiles(self.slots.high - 1)
+
+    def owned_ranges(self) -> RangesById:
+        """The ranges a look-up gives each consumer, neighbours joined; they tile the slots.
+
+        Only where a slot's owner depends on its point alone: not in the two oldest forms, which share points.
+        """
+        assert not self.form.shares_points, "consumers that share a point have no range of their own"
+        return {owner: join_neighbours(pieces) for owner, pieces in self._tiles(self.slots.high).items()}
 
     def claimants(self, point: int) -> tuple[RingMember, ...]:
         """Everybody who claims a point, in the order that counts; empty when it is no point."""
@@ -152,6 +147,20 @@ class RingSelector:
 
     def _members_at(self, index: int) -> tuple[RingMember, ...]:
         return tuple(self.members[at] for at in self.layout.claimants(index))
+
+    def _tiles(self, last: int) -> dict[int, tuple[HashRange, ...]]:
+        """One range per point from the lowest slot on, and what is left up to ``last`` for the first point's owner."""
+        ids = [member.consumer.consumer_id for member in self.members]
+        ends, owners = self.layout.points.tolist(), self.layout.first_claimants()
+        if ends and ends[-1] < last:
+            ends.append(last)
+            owners.append(owners[0])
+        found: dict[int, list[HashRange]] = {}
+        start = self.slots.low
+        for end, owner in zip(ends, owners, strict=True):
+            found.setdefault(ids[owner], []).append(HashRange(start, end))
+            start = end + 1
+        return {owner: tuple(pieces) for owner, pieces in found.items()}
 
     def _ranges_of_all_claimants(self) -> RangesById:
         found: dict[int, list[HashRange]] = {}

@@ -70,6 +70,67 @@ def test_what_is_no_version_or_too_old_is_refused(version: str) -> None:
     assert isinstance(behaviour_of(version), Rejection)
 
 
+@pytest.mark.parametrize(
+    ("version", "ring", "gaps"),
+    [
+        ("2.10.6", "name_i", "served"),
+        ("2.11.0", "name_i", "served"),
+        ("3.0.2", "name_i", "served"),
+        ("3.0.3", "name_nul_i", "served"),
+        ("3.0.6", "name_nul_i", "served"),
+        ("3.0.7", "indexed_replace", "served"),
+        ("3.0.13", "indexed_replace", "served"),
+        ("3.0.14", "indexed_replace", "unserved"),
+        ("3.1.3", "name_i", "served"),
+        ("3.2.0", "name_i", "served"),
+        ("3.2.1", "name_nul_i", "served"),
+        ("3.2.3", "name_nul_i", "served"),
+        ("3.3.1", "name_nul_i", "served"),
+        ("3.3.2", "indexed_replace", "served"),
+        ("3.3.6", "indexed_replace", "served"),
+        ("3.3.9", "indexed_replace", "unserved"),
+        ("4.0.0", "current", "served"),
+        ("4.0.1", "current", "served"),
+        ("4.0.6", "current", "served"),
+        ("4.0.7", "current", "unserved"),
+        ("4.1.0", "current", "served"),
+        ("4.2.4", "current", "unserved"),
+        ("5.0.0-M1-SNAPSHOT", "current", "unserved"),
+    ],
+)
+def test_each_release_has_its_form_of_the_key_shared_ring_and_of_sticky_gaps(
+    version: str, ring: str, gaps: str
+) -> None:
+    assert (known(version).key_shared_ring, known(version).sticky_gaps) == (ring, gaps)
+
+
+@pytest.mark.parametrize(
+    ("version", "keyless", "order", "folds", "ownerless"),
+    [
+        ("2.11.0", "one-key", "recently-joined", False, "stops-subscription"),
+        ("3.0.2", "one-key", "recently-joined", False, "delays-newcomers"),
+        ("3.3.6", "one-key", "recently-joined", False, "delays-newcomers"),
+        ("4.0.0", "spread", "draining-hashes", True, "waits"),
+        ("4.2.4", "spread", "draining-hashes", True, "waits"),
+    ],
+)
+def test_4_0_changed_keyless_messages_the_order_rule_slot_zero_and_ownerless_keys(
+    version: str, keyless: str, order: str, folds: bool, ownerless: str
+) -> None:
+    behaviour = known(version)
+    assert behaviour.keyless_messages == keyless
+    assert behaviour.key_shared_order == order
+    assert behaviour.key_shared_folds_slot_zero is folds
+    assert behaviour.ownerless_key == ownerless
+
+
+@pytest.mark.parametrize(
+    ("version", "expected"), [("4.0.6", False), ("4.0.7", True), ("4.1.0", False), ("4.2.0", True)]
+)
+def test_a_draining_hash_can_return_since_24736(version: str, expected: bool) -> None:
+    assert known(version).draining_takes_back is expected
+
+
 def test_settings_take_the_text_of_broker_conf_and_give_it_back() -> None:
     settings = BrokerSettings()
     for name, text in [

@@ -1,0 +1,128 @@
+"""Who may join a subscription, and which selector the first consumer of it brings about.
+
+Source: ``AbstractSubscription.checkForConsumerCompatibilityErrors``, the constructors of
+``PersistentStickyKeyDispatcherMultipleConsumers`` and of its classic form.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour
+from engine.errors import Rejection
+from engine.keyshared.autosplit import auto_split_selector
+from engine.keyshared.delivery_state import DeliveryTerms, OrderRule
+from engine.keyshared.model import Selector
+from engine.keyshared.ring import ring_selector
+from engine.keyshared.ring_forms import RingForm
+from engine.keyshared.sticky import sticky_selector
+from engine.keyshared.sticky_legacy import legacy_sticky_selector
+
+
+class SubscriptionType(Enum):
+    """``CommandSubscribe.SubType``, as Pulsar writes it."""
+
+    EXCLUSIVE = "Exclusive"
+    SHARED = "Shared"
+    FAILOVER = "Failover"
+    KEY_SHARED = "Key_Shared"
+
+
+class KeySharedMode(Enum):
+    """``KeySharedMode`` of the subscribe command; AUTO_SPLIT also when the client sent no key-shared data."""
+
+    AUTO_SPLIT = "AUTO_SPLIT"
+    STICKY = "STICKY"
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionTerms:
+    """What a consumer asks for when it subscribes; the last two count only for Key_Shared."""
+
+    subscription_type: SubscriptionType = SubscriptionType.KEY_SHARED
+    mode: KeySharedMode = KeySharedMode.AUTO_SPLIT
+    allow_out_of_order_delivery: bool = False
+
+
+def join_refusal(active: SubscriptionTerms | None, newcomer: SubscriptionTerms) -> Rejection | None:
+    """Why a newcomer may not join consumers that are connected on the terms ``active``; None when it may.
+
+    ``active`` is None when nobody is connected: then a newcomer of any kind replaces the idle dispatcher. Pulsar's
+    SubscriptionBusy arrives at the client as ``ConsumerBusy``. The first difference counts: type, mode, ordering.
+
+    >>> refusal = join_refusal(SubscriptionTerms(), SubscriptionTerms(subscription_type=SubscriptionType.SHARED))
+    >>> refusal.error, refusal.message[-58:]
+    ('ConsumerBusy', "is different than the connecting consumer's type 'Shared'.")
+    """
+    if active is None:
+        return None
+    if active.subscription_type is not newcomer.subscription_type:
+        return _busy(
+            f"Active subscription type of '{active.subscription_type.value}' is different than the connecting "
+            f"consumer's type '{newcomer.subscription_type.value}'.",
+            "subscription_type",
+        )
+    if active.subscription_type is not SubscriptionType.KEY_SHARED:
+        return None
+    if active.mode is not newcomer.mode:
+        return _busy(
+            f"Active subscription key_shared mode of '{active.mode.value}' is different than the connecting "
+            f"consumer's key_shared mode '{newcomer.mode.value}'.",
+            "mode",
+        )
+    if active.allow_out_of_order_delivery is not newcomer.allow_out_of_order_delivery:
+        return _busy(
+            "Active subscription allows out of order delivery while the connecting consumer does not allow it."
+            if active.allow_out_of_order_delivery
+            else "Active subscription does not allow out of order delivery while the connecting consumer allows it.",
+            "allow_out_of_order_delivery",
+        )
+    return None
+
+
+def selector_for(
+    mode: KeySharedMode, settings: BrokerSettings, behaviour: ReleaseBehaviour = CURRENT
+) -> Selector | Rejection:
+    """The empty selector that the first consumer of a subscription brings about.
+
+    Refused only for a number of replica points below 1. A release before 4.0 ignores
+    ``subscriptionKeySharedUseClassicPersistentImplementation``: what it has is the classic dispatcher.
+    """
+    folds_zero = behaviour.key_shared_folds_slot_zero
+    if mode is KeySharedMode.STICKY:
+        if behaviour.sticky_gaps == "unserved":
+            return sticky_selector()
+        return legacy_sticky_selector(folds_zero=folds_zero)
+    if not settings.subscriptionKeySharedUseConsistentHashing:
+        return auto_split_selector(folds_zero=folds_zero)
+    return ring_selector(
+        RingForm(behaviour.key_shared_ring),
+        points=settings.subscriptionKeySharedConsistentHashingReplicaPoints,
+        classic=settings.subscriptionKeySharedUseClassicPersistentImplementation,
+    )
+
+
+def delivery_terms(
+    terms: SubscriptionTerms, settings: BrokerSettings, behaviour: ReleaseBehaviour = CURRENT
+) -> DeliveryTerms:
+    """Which rule keeps keys in order on a persistent topic.
+
+    Draining hashes only for AUTO_SPLIT in strict order outside the classic dispatcher; STICKY never drains, but before
+    4.0 it had the rule for recently joined consumers too. Out of order: no rule.
+    """
+    strict = not terms.allow_out_of_order_delivery
+    classic = (
+        behaviour.key_shared_order == "recently-joined"
+        or settings.subscriptionKeySharedUseClassicPersistentImplementation
+    )
+    order = OrderRule.NONE
+    if strict and classic:
+        order = OrderRule.RECENTLY_JOINED
+    elif strict and terms.mode is KeySharedMode.AUTO_SPLIT:
+        order = OrderRule.DRAINING_HASHES
+    return DeliveryTerms(order=order, takes_back=behaviour.draining_takes_back, keeps_slot_order=strict)
+
+
+def _busy(difference: str, field: str) -> Rejection:
+    return Rejection("ConsumerBusy", f"Subscription is of different type. {difference}", field=field)

@@ -1,0 +1,147 @@
+"""Is it luck? The spread that n keys over consumers show by chance alone.
+
+Each key falls on a consumer independently, with that consumer's share of the slots as its probability.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+EXACT_WORK_LIMIT: Final = 30_000_000
+"""Keys squared times different consumers up to which the distribution is computed rather than sampled."""
+
+SAMPLES: Final = 2_000
+_NEGLIGIBLE: Final = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """What chance does with ``keys`` keys on consumers of the given ``shares``.
+
+    ``busiest`` is the distribution of the number of keys of the busiest consumer: ``busiest[m]`` is the probability
+    that nobody has more than m keys. ``exact`` is false where it was estimated from ``SAMPLES`` seeded throws.
+    """
+
+    keys: int
+    shares: tuple[float, ...]
+    exact: bool
+    busiest: tuple[float, ...]
+
+    @property
+    def mean(self) -> float:
+        """Keys per consumer."""
+        return self.keys / len(self.shares)
+
+    @property
+    def expected_max(self) -> float:
+        """The keys the busiest consumer has on average."""
+        return math.fsum(1 - below for below in self.busiest)
+
+    @property
+    def expected_max_over_mean(self) -> float:
+        """How many times the mean the busiest consumer has on average; 1 where there is no key."""
+        return self.expected_max / self.mean if self.keys else 1.0
+
+    @property
+    def expected_idle(self) -> float:
+        """How many consumers have no key on average; always exact."""
+        return math.fsum((1 - share) ** self.keys for share in self.shares)
+
+    def chance_of_max(self, observed: int) -> float:
+        """The probability that the busiest consumer has ``observed`` keys or more: small means that it is not luck."""
+        if observed <= 0:
+            return 1.0
+        return 1 - self.busiest[observed - 1] if observed <= len(self.busiest) else 0.0
+
+
+def expected_spread(keys: int, shares: Sequence[float], *, seed: int = 0, exact: bool | None = None) -> Spread:
+    """The spread of ``keys`` keys over consumers with these ``shares`` (their sum is 1).
+
+    Exact by generating functions while ``keys``² x consumers stays below ``EXACT_WORK_LIMIT`` (equal shares count as
+    few), else estimated from throws that ``seed`` decides; ``exact`` forces one of the two.
+
+    >>> spread = expected_spread(2, (0.5, 0.5))
+    >>> round(spread.expected_max, 9), round(spread.expected_idle, 9), spread.exact
+    (1.5, 0.5, True)
+    """
+    assert keys >= 0 and shares and all(share >= 0 for share in shares), "shares are not negative, and there is one"
+    assert math.isclose(math.fsum(shares), 1.0, abs_tol=1e-9), f"shares add up to 1, not to {math.fsum(shares)}"
+    return _spread(keys, tuple(shares), seed, exact)
+
+
+def equal_shares(consumers: int) -> tuple[float, ...]:
+    """The shares of a fair selector."""
+    return (1 / consumers,) * consumers
+
+
+@lru_cache(maxsize=64)
+def _spread(keys: int, shares: tuple[float, ...], seed: int, exact: bool | None) -> Spread:
+    if exact is None:
+        # Equal shares are multiplied by squaring, so they cost what their logarithm costs.
+        factors = math.log2(len(shares)) + 1 if len(set(shares)) == 1 else len(shares)
+        exact = keys * keys * factors <= EXACT_WORK_LIMIT
+    busiest = _exact_busiest(keys, shares) if exact else _sampled_busiest(keys, shares, seed)
+    return Spread(keys, shares, exact, busiest)
+
+
+def _exact_busiest(keys: int, shares: tuple[float, ...]) -> tuple[float, ...]:
+    """P(nobody has more than m keys) for m = 0, 1, ... until it is 1.
+
+    The counts of a multinomial throw are Poisson counts given their sum, so P is the coefficient of x^keys in the
+    product of the Poisson series cut after x^m, over that of the uncut product.
+    """
+    found: list[float] = []
+    log_whole = _log_poisson(keys, float(keys))
+    for most in range(keys + 1):
+        if most * len(shares) < keys:
+            found.append(0.0)
+            continue
+        coefficient = _product_coefficient(keys, shares, most)
+        found.append(min(1.0, coefficient / math.exp(log_whole)))
+        if 1 - found[-1] < _NEGLIGIBLE:
+            break
+    return tuple(found)
+
+
+def _product_coefficient(keys: int, shares: tuple[float, ...], most: int) -> float:
+    if len(set(shares)) == 1:
+        product = _power(_poisson(keys * shares[0], min(most, keys)), len(shares), keys)
+    else:
+        product = np.ones(1)
+        for share in shares:
+            product = np.convolve(product, _poisson(keys * share, min(most, keys)))[: keys + 1]
+    return float(product[keys]) if len(product) > keys else 0.0
+
+
+def _power(series: NDArray[np.float64], exponent: int, degree: int) -> NDArray[np.float64]:
+    product = np.ones(1)
+    while exponent:
+        if exponent & 1:
+            product = np.convolve(product, series)[: degree + 1]
+        series = np.convolve(series, series)[: degree + 1]
+        exponent >>= 1
+    return product
+
+
+def _poisson(mean: float, most: int) -> NDArray[np.float64]:
+    return np.array([math.exp(_log_poisson(count, mean)) for count in range(most + 1)])
+
+
+def _log_poisson(count: int, mean: float) -> float:
+    if mean == 0:
+        return 0.0 if count == 0 else -math.inf
+    return count * math.log(mean) - mean - math.lgamma(count + 1)
+
+
+def _sampled_busiest(keys: int, shares: tuple[float, ...], seed: int) -> tuple[float, ...]:
+    weights = np.array(shares) / math.fsum(shares)
+    throws = np.random.Generator(np.random.PCG64(seed)).multinomial(keys, weights, size=SAMPLES)
+    counts = np.bincount(throws.max(axis=1), minlength=1)
+    return tuple((np.cumsum(counts) / SAMPLES).tolist())

@@ -1,0 +1,216 @@
+"""Why a key goes to a consumer, as data; and the other way round, which slots and keys a consumer has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from engine.explain import Division
+from engine.hashing import murmur3_32, murmur3_32_raw
+from engine.keyshared.draining import DrainingHash, DrainingHashes
+from engine.keyshared.model import Consumer, Selector, SlotSpace, owner_of_key
+from engine.keyshared.ring import RingSelector
+from engine.keyshared.ring_forms import point_key, point_slots
+from engine.keyshared.sticky_legacy import LegacyStickySelector
+from engine.ranges import HashRange
+
+HEIRS_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class SlotStep:
+    """From key to slot: bytes, the signed 32-bit hash, the hash with its top bit cleared, the division, the slot.
+
+    The slot is ``division.remainder + low``, and 1 instead of 0 where ``folded``.
+    """
+
+    key: bytes
+    raw_hash: int
+    hash_value: int
+    division: Division
+    low: int
+    folded: bool
+    slot: int
+
+
+@dataclass(frozen=True, slots=True)
+class Claimant:
+    """A consumer that claims a point; ``replicas`` are the numbers of its points that stand there, with their keys."""
+
+    consumer: Consumer
+    name_index: int
+    replicas: tuple[int, ...]
+    point_keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PointStep:
+    """The point a slot falls on. ``distance`` counts slots forward to it, round the end when ``wrapped``.
+
+    ``claimants`` stand in the order that counts. The first owns the point; where ``shared``, the one at
+    ``slot mod how many`` gets the slot.
+    """
+
+    point: int
+    wrapped: bool
+    distance: int
+    claimants: tuple[Claimant, ...]
+    shared: Division | None
+
+
+@dataclass(frozen=True, slots=True)
+class KeyExplanation:
+    """Where a key goes and why.
+
+    ``owner`` is None when nobody has the slot: the messages wait. ``range`` is the owner's range round the slot, None
+    where the owner is not decided by ranges. ``point`` is set for a ring. ``heirs``: who gets the slot if the owner
+    leaves, then if that one leaves too. ``draining`` is set while the slot waits for another consumer.
+    """
+
+    slot: SlotStep
+    owner: Consumer | None
+    range: HashRange | None
+    point: PointStep | None
+    heirs: tuple[Consumer, ...]
+    draining: DrainingHash | None
+
+
+def explain_key(
+    selector: Selector, key: bytes, *, draining: DrainingHashes | None = None, heirs: int = HEIRS_SHOWN
+) -> KeyExplanation:
+    """Look a sticky key up with every step on the table; the owner is the one that ``owner_of_key`` names.
+
+    >>> from engine.keyshared.autosplit import auto_split_selector
+    >>> why = explain_key(auto_split_selector(64).join_all([Consumer(1, "a"), Consumer(2, "b")]), b"NONE_KEY")
+    >>> why.slot.slot, why.owner.name, str(why.range), [heir.name for heir in why.heirs]
+    (35, 'a', '[33,64]', ['b'])
+    """
+    step = slot_step(selector.slots, key)
+    owner_id = owner_of_key(selector, key)
+    entry = draining.entries.get(step.slot) if draining is not None else None
+    return KeyExplanation(
+        slot=step,
+        owner=_consumer(selector, owner_id),
+        range=next((piece for piece in owned_ranges(selector, owner_id) if piece.contains(step.slot)), None),
+        point=_point_step(selector, step.slot) if isinstance(selector, RingSelector) else None,
+        heirs=heirs_of(selector, step.slot, heirs),
+        draining=entry if entry is not None and entry.consumer_id != owner_id else None,
+    )
+
+
+def slot_step(slots: SlotSpace, key: bytes) -> SlotStep:
+    """The steps from a key to its slot.
+
+    >>> step = slot_step(SlotSpace(0, 65_535), b"")
+    >>> step.hash_value, step.division, step.folded, step.slot
+    (0, Division(dividend=0, divisor=65536, remainder=0), True, 1)
+    """
+    value = murmur3_32(key)
+    remainder = value % slots.size
+    slot = slots.slot(value)
+    folded = slot != remainder + slots.low
+    return SlotStep(key, murmur3_32_raw(key), value, Division(value, slots.size, remainder), slots.low, folded, slot)
+
+
+def heirs_of(selector: Selector, slot: int, count: int) -> tuple[Consumer, ...]:
+    """Who gets a slot if its owner leaves, then if that one leaves too: found by letting them leave."""
+    found: list[Consumer] = []
+    owner = selector.owner(slot)
+    while owner is not None and len(found) < count:
+        selector = selector.leave(owner)
+        owner = selector.owner(slot)
+        heir = _consumer(selector, owner)
+        if heir is not None:
+            found.append(heir)
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnedSlots:
+    """The slots of ``range`` that a consumer has: all, or those with ``slot mod divisor == remainder``.
+
+    The second occurs where consumers share a point, in the two oldest forms of the ring.
+    """
+
+    range: HashRange
+    divisor: int = 1
+    remainder: int = 0
+
+    @property
+    def count(self) -> int:
+        first = self.range.start + (self.remainder - self.range.start) % self.divisor
+        return max(0, (self.range.end - first) // self.divisor + 1)
+
+    def contains(self, slot: int) -> bool:
+        return self.range.contains(slot) and slot % self.divisor == self.remainder
+
+
+def slots_of(selector: Selector, consumer_id: int) -> tuple[OwnedSlots, ...]:
+    """Exactly the slots that a consumer gets, ascending, only such as occur; empty for one that owns none. O(n log n).
+
+    It differs from the statistics (``ranges``) where Pulsar's differ from its look-up: the end of auto-split beyond the
+    last slot, points shared or past the last one in the oldest rings, gaps in the earlier sticky form.
+    """
+    if isinstance(selector, RingSelector) and selector.form.shares_points:
+        return _shared_slots(selector, consumer_id)
+    first = 1 if selector.slots.folds_zero else 0
+    space = HashRange(max(first, selector.slots.low), max(first, selector.slots.high))
+    return tuple(
+        OwnedSlots(HashRange(max(piece.start, space.start), min(piece.end, space.end)))
+        for piece in owned_ranges(selector, consumer_id)
+        if piece.overlaps(space)
+    )
+
+
+def owned_ranges(selector: Selector, consumer_id: int | None) -> tuple[HashRange, ...]:
+    """The ranges a look-up gives to a consumer; empty where points are shared, since no range is one consumer's."""
+    if consumer_id is None or (isinstance(selector, RingSelector) and selector.form.shares_points):
+        return ()
+    if isinstance(selector, LegacyStickySelector):
+        return selector.served_ranges().get(consumer_id, ())
+    if isinstance(selector, RingSelector):
+        return selector.owned_ranges().get(consumer_id, ())
+    return selector.ranges().get(consumer_id, ())
+
+
+def keys_of(selector: Selector, consumer_id: int, keys: Iterable[bytes]) -> tuple[bytes, ...]:
+    """Those of the known keys that a consumer gets, in their order."""
+    return tuple(key for key in keys if owner_of_key(selector, key) == consumer_id)
+
+
+def _consumer(selector: Selector, consumer_id: int | None) -> Consumer | None:
+    return next((each for each in selector.consumers if each.consumer_id == consumer_id), None)
+
+
+def _point_step(selector: RingSelector, slot: int) -> PointStep | None:
+    point = selector.point_of(slot)
+    if point is None:
+        return None
+    claimants: list[Claimant] = []
+    for member in selector.claimants(point):
+        name = member.consumer.name
+        standing = point_slots(selector.form, name, member.name_index, selector.points, selector.slots)
+        replicas = tuple(replica for replica, each in enumerate(standing) if each == point)
+        keys = tuple(point_key(selector.form, name, member.name_index, replica) for replica in replicas)
+        claimants.append(Claimant(member.consumer, member.name_index, replicas, keys))
+    count = len(claimants)
+    return PointStep(
+        point=point,
+        wrapped=point < slot,
+        distance=(point - slot) % selector.slots.size,
+        claimants=tuple(claimants),
+        shared=Division(slot, count, slot % count) if selector.form.shares_points else None,
+    )
+
+
+def _shared_slots(selector: RingSelector, consumer_id: int) -> tuple[OwnedSlots, ...]:
+    found: list[OwnedSlots] = []
+    ends = selector.layout.points.tolist()
+    pieces = [(start + 1, end, end) for start, end in zip([selector.slots.low - 1, *ends], ends, strict=False)]
+    if ends and ends[-1] < selector.slots.high:
+        pieces.append((ends[-1] + 1, selector.slots.high, ends[0]))
+    for start, end, point in pieces:
+        claimants = [member.consumer.consumer_id for member in selector.claimants(point)]
+        if consumer_id in claimants:
+            found.append(OwnedSlots(HashRange(start, end), len(claimants), claimants.index(consumer_id)))
+    return tuple(piece for piece in found if piece.count)
