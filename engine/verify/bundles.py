@@ -17,7 +17,7 @@ from engine.bundles import (
 from engine.errors import Rejection
 from engine.hashing import crc32_hash
 from engine.verify.report import FactKind, Ledger
-from engine.verify.splits import Awaited, judge_split_result
+from engine.verify.splits import Awaited, is_by_rates, judge_split_result
 
 CRC_RULE = "CRC-32 of the complete topic name"
 _VALID_RULE = "NamespaceBundles: ascending from the first to 0xffffffff, one bundle fewer than boundaries"
@@ -28,13 +28,15 @@ IN_RANGE_RULE = "CRC-32 of the topic name lies in the bundle's range"
 class NamespaceBook:
     """What is known of one namespace while its recording is gone through.
 
-    ``made_with``: how many bundles it was made with, where the scenario tells it.
+    ``made_with``: how many bundles it was made with, where the scenario tells it. ``listed``: every range of a list so
+    far, ``all_listed`` False when one of them may be unknown.
     """
 
     name: str
     bundles: NamespaceBundles | None = None
     awaited: Awaited | None = None
-    was_split: bool = False
+    listed: set[str] = field(default_factory=set)
+    all_listed: bool = True
     made_with: int | None = None
     topics: dict[str, TopicLoad] = field(default_factory=dict)
     in_bundle: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -47,6 +49,23 @@ class NamespaceBook:
     def forget_list(self) -> None:
         """Something happened whose outcome cannot be told: the next list is neither the last one nor the first."""
         self.bundles = self.awaited = self.made_with = None
+        self.all_listed = False
+
+    def met(self, bundles: NamespaceBundles) -> None:
+        """Keep the ranges of a list that was recorded, or that a request met."""
+        self.listed.update(str(bundle) for bundle in bundles)
+
+    def can_have(self, bundle: str) -> bool:
+        """Whether topics can be loaded in this bundle: statistics show bundles of earlier lists for a while."""
+        after = self.awaited.list_after if self.awaited is not None else None
+        return bundle in self.listed or (after is not None and bundle in {str(each) for each in after})
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether all lists up to now are known: one that waits for the rates of its moment is not."""
+        plan = self.awaited.plan if self.awaited is not None else None
+        settled = self.awaited is None or (plan is not None and not is_by_rates(plan))
+        return self.bundles is not None and self.all_listed and settled
 
 
 def texts(boundaries: tuple[int, ...]) -> tuple[str, ...]:
@@ -81,6 +100,7 @@ def see_list(book: NamespaceBook, ledger: Ledger, found: BundleList, *, automati
         )
     book.bundles = recorded
     book.awaited = None
+    book.met(recorded)
 
 
 def _validity(found: BundleList, recorded: NamespaceBundles | Rejection) -> str:
@@ -116,6 +136,7 @@ def see_policies(book: NamespaceBook, ledger: Ledger, found: BundleList, *, auto
     if book.bundles is None:
         _see_first(book, ledger, recorded)
         book.bundles = recorded
+        book.met(recorded)
     elif automatic:
         ledger.skip("policies while brokers split on their own")
     elif book.awaited is None:
@@ -179,10 +200,8 @@ def see_broker_stats(
         book.topics[name] = book.rates[name] = load
         if (place.namespace, place.bundle) not in seen:
             seen.add((place.namespace, place.bundle))
-            # After a split the buffer of statistics shows old bundles for a while.
-            if book.bundles is not None and not book.was_split and not automatic:
-                listed = place.bundle in {str(each) for each in book.bundles}
-                found = "listed" if listed else "not listed"
+            if book.is_certain and not automatic:
+                found = "listed" if book.can_have(place.bundle) else "not listed"
                 ledger.compare(
                     FactKind.BUNDLE_IN_LIST, f"{book.name}/{place.bundle}", "listed", found, "it has loaded topics"
                 )

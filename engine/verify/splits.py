@@ -129,6 +129,11 @@ def needs_topics(asked: Asked, judge: Judge) -> bool:
     return used != RANGE_EQUALLY_DIVIDE or asked.bundle in ("LARGEST", "HOT")
 
 
+def is_by_rates(plan: SplitPlan | Rejection) -> bool:
+    """Whether the outcome hangs on rates that were recorded a little before or after."""
+    return isinstance(plan, SplitPlan) and plan.algorithm == FLOW_OR_QPS_EQUALLY_DIVIDE
+
+
 def _tied(bundles: NamespaceBundles, topics: Sequence[TopicLoad]) -> bool:
     counts = Counter(bundles.index_of(topic.hash) for topic in topics if topic.name.startswith(f"{PERSISTENT}://"))
     top = counts.most_common(2)

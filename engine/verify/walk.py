@@ -238,8 +238,9 @@ class Walk:
             return
         awaited = ask(asked, self.judge, self.ledger, before, topics)
         if awaited is not None and (book.awaited is None or asked.status is None or asked.status < 400):
+            book.all_listed = book.all_listed and (book.awaited is None or book.is_certain)
             book.awaited = awaited
-            book.was_split = book.was_split or awaited.list_after != before
+            book.met(before)
         if awaited is not None:
             self._asked.append(awaited)
         if answer.data:

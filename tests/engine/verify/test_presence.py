@@ -205,3 +205,18 @@ def test_deliveries_may_be_told_by_partition_or_by_name(tmp_path: Path, label: s
     report = verify_folder(folder)
     counted = {tally.kind: tally.agree for tally in report.tallies}
     assert (report.exit_code, counted[FactKind.ACTIVE_BY_DELIVERY]) == (0, 20)
+
+
+def test_a_bundle_with_topics_that_no_list_ever_had_is_found_after_splits_too(tmp_path: Path) -> None:
+    """Statistics may show the list before the last split, but not one that never was."""
+    folder = copy_of("d-bundles-4x60", tmp_path)
+
+    def change(document: Any) -> None:
+        bundles = document["ring/ddbundles4x60"]
+        bundles["0xa0000000_0xbffffffe"] = bundles.pop("0xa0000000_0xc0000000")
+
+    edit(folder, "06-broker-stats-topics.json", change)
+    found = [each for each in verify_folder(folder).differences if each.kind is FactKind.BUNDLE_IN_LIST]
+    assert [(each.subject, each.modelled) for each in found] == [
+        ("ring/ddbundles4x60/0xa0000000_0xbffffffe", "not listed")
+    ]
