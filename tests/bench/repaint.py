@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import statistics
+import sys
 import time
 from collections.abc import Sequence
-from typing import ClassVar
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 from rich.console import RenderableType
+from textual._compositor import CompositorUpdate
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
@@ -16,21 +19,25 @@ from textual.widgets import Static
 
 from engine.cluster.timeline import Timeline
 from engine.scenarios.synthetic import synthetic_state
-from tests.bench.table import Row
+from tests.bench.table import Row, lines
 from tui.app import RingsideApp
 
 TOPICS, CONSUMERS, SIZE = 1_000, 100, (120, 40)
-KEYS = ("c", "c", "u", "[", "]", "v", "v", "v", "down", "up") * 2
+KEYS = ("c", "c", "u", "[", "]", "v", "v", "v", "down", "up", "x") * 4
 
 
 class Painted:
-    """Mixed into an app: notes when it last painted."""
+    """Mixed into an app: notes when it painted. Headless apps make no bytes, so that is done here."""
 
-    painted_at = 0.0
+    def __init__(self, *args: Any, **how: Any) -> None:
+        super().__init__(*args, **how)
+        self.paints: list[float] = []
 
     def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
+        if isinstance(renderable, CompositorUpdate):
+            renderable.render_segments(self.console)  # type: ignore[attr-defined]
+            self.paints.append(time.perf_counter())
         super()._display(screen, renderable)  # type: ignore[misc]
-        self.painted_at = time.perf_counter()
 
 
 class Dashboard(Painted, RingsideApp):
@@ -49,28 +56,45 @@ class Bare(Painted, App[None]):
         self.query_one(Static).update(str(time.perf_counter()) * 200)
 
 
-async def _press(app: Dashboard | Bare, keys: Sequence[str]) -> dict[str, list[float]]:
-    """Milliseconds from a key's event to the last paint that it caused, by key. The pilot's own waiting is left out."""
-    taken: dict[str, list[float]] = {}
+@dataclass
+class Taken:
+    """Milliseconds from a key to the first paint after it and to the last one that it caused, one entry a press."""
+
+    first: list[float] = field(default_factory=list)
+    last: list[float] = field(default_factory=list)
+
+
+async def _press(app: Dashboard | Bare, keys: Sequence[str]) -> dict[str, Taken]:
+    """What the presses took, by key. The pilot's own waiting is left out."""
+    taken: dict[str, Taken] = {}
     async with app.run_test(size=SIZE) as pilot:
         await pilot.pause()
         for key in keys:
+            app.paints.clear()
             begin = time.perf_counter()
             await pilot.press(key)
             await pilot.pause()
-            taken.setdefault(key, []).append((app.painted_at - begin) * 1000)
+            if app.paints:
+                entry = taken.setdefault(key, Taken())
+                entry.first.append((app.paints[0] - begin) * 1000)
+                entry.last.append((app.paints[-1] - begin) * 1000)
     return taken
 
 
 def rows() -> list[Row]:
-    """A row for each key, and one for the slowest single press."""
+    """Two rows for each key (its first and its last paint), and one for the slowest single press."""
     opened = synthetic_state(topics=TOPICS, partitions=1, consumers=CONSUMERS)
     ours = asyncio.run(_press(Dashboard(Timeline.start(opened.state, source="bench"), animate=False), KEYS))
-    peer = statistics.median(asyncio.run(_press(Bare(), ["c"] * len(KEYS)))["c"])
+    bare = asyncio.run(_press(Bare(), ["c"] * len(KEYS)))["c"]
+    peer = statistics.median(bare.last)
     name = "Textual with one Static that changes"
-    found = [
-        Row(f"key {key!r}: {TOPICS} topics x {CONSUMERS} consumers", statistics.median(taken), name, peer, "< 50 ms")
-        for key, taken in ours.items()
-    ]
-    slowest = max(max(taken) for taken in ours.values())
+    found = []
+    for key, taken in ours.items():
+        found.append(Row(f"key {key!r} to its first paint", statistics.median(taken.first), name, peer))
+        found.append(Row(f"key {key!r} to its last paint", statistics.median(taken.last), name, peer, "< 50 ms"))
+    slowest = max(max(taken.last) for taken in ours.values())
     return [*found, Row("the slowest single press of these", slowest, name, peer)]
+
+
+if __name__ == "__main__":
+    sys.stdout.write("\n".join(lines(rows())) + "\n")

@@ -6,17 +6,16 @@ Run: python tests/bench/ring_frame.py [consumers] [points per consumer] [width] 
 from __future__ import annotations
 
 import io
-import statistics
 import sys
-import time
-from collections.abc import Callable
 from dataclasses import replace
+from itertools import count
 
 import mmh3
 import numpy as np
 from rich.console import Console
 from rich.text import Text
 
+from tests.bench.table import Row, lines, median_ms
 from themes.palettes import palette
 from tui.drawing.arcs import arcs_of
 from tui.drawing.canvas import Canvas, style_of
@@ -51,35 +50,34 @@ def as_text(canvas: Canvas, console: Console) -> None:
     console.render_lines(text, console.options.update(width=canvas.width))
 
 
-def median_ms(work: Callable[[int], object]) -> float:
-    """Median of ``ROUNDS`` runs, after one to warm up."""
-    work(0)
-    taken = []
-    for number in range(ROUNDS):
-        begin = time.perf_counter()
-        work(number)
-        taken.append((time.perf_counter() - begin) * 1000)
-    return statistics.median(taken)
-
-
-def main() -> None:
-    """Print the two medians and their ratio."""
-    given = [int(text) for text in sys.argv[1:5]]
-    consumers, replicas, width, height = given + [100, 100, 66, 38][len(given) :]
+def timed(consumers: int, replicas: int, width: int, height: int) -> Row:
+    """The median of a warm frame, in which every topic has another owner than in the one before."""
     picture, colours = example(consumers, replicas), palette("dark")
     console = Console(file=io.StringIO(), width=width, color_system="truecolor", force_terminal=True)
+    numbers = count()
 
-    def frame(number: int) -> Canvas:
+    def frame() -> Canvas:
+        number = next(numbers)
         owners = ((picture.dots.owners + number) % consumers).astype(np.int32)
         moved = replace(picture, dots=Dots(picture.dots.hashes, owners, number % TOPICS))
         return draw_ring(moved, width, height, colours)
 
-    strips = median_ms(lambda number: frame(number).strips())
-    text = median_ms(lambda number: as_text(frame(number), console))
-    sys.stdout.write(
-        f"{consumers} x {replicas} on {width}x{height}: strips {strips:.2f} ms a warm frame, "
-        f"the same cells as Rich Text {text:.2f} ms, ratio {text / strips:.1f}\n"
-    )
+    ours = median_ms(lambda: frame().strips(), ROUNDS)
+    peer = median_ms(lambda: as_text(frame(), console), ROUNDS)
+    what = f"ring frame: {consumers} consumers x {replicas} points on {width}x{height}"
+    return Row(what, ours, "the same cells as Rich Text", peer, "<= 4 ms")
+
+
+def rows() -> list[Row]:
+    """The ring of a 120x40 terminal, at its most crowded."""
+    return [timed(100, 100, 66, 38)]
+
+
+def main() -> None:
+    """Print one row for the numbers on the command line."""
+    given = [int(text) for text in sys.argv[1:5]]
+    consumers, replicas, width, height = given + [100, 100, 66, 38][len(given) :]
+    sys.stdout.write("\n".join(lines([timed(consumers, replicas, width, height)])) + "\n")
 
 
 if __name__ == "__main__":
