@@ -78,6 +78,21 @@ def test_a_failed_expectation_is_told_and_the_exit_code() -> None:
     assert app.return_code == 1
 
 
+def test_a_caption_after_a_failed_expectation_still_tells_of_it() -> None:
+    """The next caption takes the place of the reason, not of the failure."""
+    text = "scene pip392\nsay before\nexpect idle = 3\nat 1\nsay afterwards\n"
+    app = app_for(script_of(text))
+
+    async def story(pilot: Pilot[int]) -> None:
+        screen = main_screen(app)
+        assert "expects idle = 3" in screen.sentence[1]
+        screen.play_on(2.0)
+        await pilot.pause()
+        assert screen.sentence == ("caption", "afterwards (1 expectation failed)")
+
+    run(app, story)
+
+
 @pytest.mark.parametrize("name", SHIPPED_SCRIPTS)
 def test_shipped_scripts_play_to_their_end_without_a_failure(name: str) -> None:
     script = shipped_script(name)

@@ -146,7 +146,7 @@ def draw_words(frame: RingFrame) -> None:
 
 
 def _lines_that_fit(frame: RingFrame, most: int, side: float) -> tuple[str, ...]:
-    """At most ``most`` lines for the middle, each of them whole: what is too long is left out.
+    """At most ``most`` lines for the middle, each whole and with a cell of air beside it: what is too long is left out.
 
     Where that leaves less than two, the few words stand there. A headline is cut only where there are no few words.
     """
@@ -155,7 +155,7 @@ def _lines_that_fit(frame: RingFrame, most: int, side: float) -> tuple[str, ...]
         lines = words[:most]
         while lines:
             top = (height - len(lines)) // 2
-            over = [len(line) - _room(frame.geometry, top + at, side) for at, line in enumerate(lines)]
+            over = [len(line) + 2 - _room(frame.geometry, top + at, side) for at, line in enumerate(lines)]
             if max(over) <= 0:
                 break
             worst = over.index(max(over))

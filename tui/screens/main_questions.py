@@ -52,7 +52,8 @@ class MainQuestions(FramedScreen):
         if not_saved(self.store.saved):
             return "refusal", self.store.saved
         if self.caption:
-            return "caption", self.caption
+            failed = self._main.failed_expectations
+            return "caption", self.caption + (f" ({counted(failed, 'expectation')} failed)" if failed else "")
         if self.fresh_notice:
             return "notice", with_notice(view, self.fresh_notice)
         noted = f" (i: {counted(len(view.notices), 'notice')})" if view.notices else ""
