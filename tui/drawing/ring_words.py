@@ -146,16 +146,18 @@ def draw_words(frame: RingFrame) -> None:
 
 
 def _lines_that_fit(frame: RingFrame, most: int, side: float) -> tuple[str, ...]:
-    """At most ``most`` lines for the middle, each whole and with a cell of air beside it: what is too long is left out.
+    """At most ``most`` lines for the middle, each of them whole: what is too long is left out.
 
     Where that leaves less than two, the few words stand there. A headline is cut only where there are no few words.
     """
     picture, height = frame.picture, frame.geometry.height
+    # Without colours partitions are letters, so words keep away from them.
+    air = 2 if frame.palette.mono else 0
     for words, least in ((picture.centre, 2), (picture.few, 1)):
         lines = words[:most]
         while lines:
             top = (height - len(lines)) // 2
-            over = [len(line) + 2 - _room(frame.geometry, top + at, side) for at, line in enumerate(lines)]
+            over = [len(line) + air - _room(frame.geometry, top + at, side) for at, line in enumerate(lines)]
             if max(over) <= 0:
                 break
             worst = over.index(max(over))
