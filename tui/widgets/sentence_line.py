@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import Final
 
 from textual.content import Content
@@ -56,6 +57,6 @@ class SentenceLine(Widget):
         if self._lines(text) <= LINES:
             return text
         words = text.split(" ")
-        while len(words) > 1 and self._lines(" ".join(words) + MORE) > LINES:
-            words.pop()
-        return " ".join(words) + MORE
+        # Wrapping is dear, so the number of words is found by halving.
+        kept = bisect_right(range(2, len(words)), LINES, key=lambda count: self._lines(" ".join(words[:count]) + MORE))
+        return " ".join(words[: kept + 1]) + MORE
