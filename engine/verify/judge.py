@@ -38,9 +38,7 @@ class Judge:
 
 def of_scenario(recording: Recording, connected: Sequence[str]) -> tuple[Consumer, ...]:
     """The consumers a step says are connected, in connect order; the ids are places in the scenario's roster."""
-    places = {who: place for place, who in enumerate(recording.roster)}
-    unknown = [who for who in dict.fromkeys(connected) if who not in places]
-    places.update((who, len(recording.roster) + extra) for extra, who in enumerate(unknown))
+    places = {who: place for place, who in enumerate(recording.roster)} | dict(recording.strangers)
     consumers: list[Consumer] = []
     for who in connected:
         person = recording.roster.get(who, Person(who))

@@ -116,6 +116,8 @@ class Recording:
     passed_over: tuple[str, ...] = ()
     untold: tuple[tuple[str, int], ...] = ()
     problems: tuple[Problem, ...] = field(default=())
+    strangers: Mapping[str, int] = field(default_factory=dict)
+    """Who is connected in some step without standing in the roster, numbered after it, the same in all steps."""
 
 
 # Members of a scenario and of its steps that are read; all others hold facts of kinds that are not modelled, or talk.
@@ -230,6 +232,8 @@ def _with_scenario(path: Path, passed_over: tuple[str, ...], files: Files, scena
     from_report = None if version else _version_of(files.plain)
     flag_known = scenario.get("flag_known_to_release")
     count = scenario.get("bundles")
+    roster = _roster(scenario)
+    strangers = dict.fromkeys(who for step in steps for who in step.connected or () if who not in roster)
     return Recording(
         path=str(path),
         has_scenario=True,
@@ -237,7 +241,7 @@ def _with_scenario(path: Path, passed_over: tuple[str, ...], files: Files, scena
         version_from_load_report=version is None and from_report is not None,
         settings=settings_of(named) or BrokerSettings(),
         named_settings={name: str(value) for name, value in named.items()} if isinstance(named, dict) else {},
-        roster=_roster(scenario),
+        roster=roster,
         topic=_text(scenario.get("topic")),
         subscription=_text(scenario.get("subscription")),
         subscription_type=_text(scenario.get("type")),
@@ -252,6 +256,7 @@ def _with_scenario(path: Path, passed_over: tuple[str, ...], files: Files, scena
         automatic_splits=sum("new_boundaries" in split for split in _dicts(scenario.get("splits"))),
         passed_over=(*passed_over, *unused),
         untold=tuple(sorted(untold.items())),
+        strangers={who: number for number, who in enumerate(strangers, len(roster))},
         problems=tuple(files.problems),
     )
 
@@ -329,9 +334,9 @@ def _delivered(raw: dict[str, Any]) -> dict[str, dict[str, int]] | None:
 
 def _roster(scenario: dict[str, Any]) -> dict[str, Person]:
     people: dict[str, Person] = {}
-    for place, raw in enumerate(scenario.get("names") or ()):
+    for place, raw in enumerate(_items(scenario.get("names"))):
         people[str(place)] = Person(_text(raw))
-    for place, raw in enumerate(scenario.get("consumers_in_join_order") or ()):
+    for place, raw in enumerate(_items(scenario.get("consumers_in_join_order"))):
         if isinstance(raw, dict):
             level = _whole(raw.get("priority_level")) or 0
             people[_text(raw.get("id", place))] = Person(_text(raw.get("name")), level)
@@ -375,8 +380,12 @@ def _boundaries(raw: object) -> tuple[int, ...]:
         return ()
 
 
+def _items(items: object) -> list[Any]:
+    return items if isinstance(items, list) else []
+
+
 def _dicts(items: object) -> list[dict[str, Any]]:
-    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+    return [item for item in _items(items) if isinstance(item, dict)]
 
 
 def _text(value: object) -> str:

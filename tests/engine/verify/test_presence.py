@@ -220,3 +220,23 @@ def test_a_bundle_with_topics_that_no_list_ever_had_is_found_after_splits_too(tm
     assert [(each.subject, each.modelled) for each in found] == [
         ("ring/ddbundles4x60/0xa0000000_0xbffffffe", "not listed")
     ]
+
+
+def test_consumers_that_no_roster_names_stay_the_same_from_step_to_step(tmp_path: Path) -> None:
+    """Who left is found again among those who are still there, whatever their number in that step was."""
+    folder = copy_of("a-nonpersistent-delivery-hash", tmp_path)
+
+    def forget_names(scenario: Any) -> None:
+        del scenario["names"]
+
+    edit(folder, "scenario.json", forget_names)
+    report = verify_folder(folder)
+    assert FactKind.NO_NOTICE in {tally.kind for tally in report.tallies}
+
+
+@pytest.mark.parametrize("member", ["names", "consumers_in_join_order", "steps", "splits", "changes", "topic", "type"])
+@pytest.mark.parametrize("junk", [7, "x", {}, [None], True])
+def test_odd_members_of_a_scenario_do_not_crash(tmp_path: Path, member: str, junk: object) -> None:
+    folder = copy_of("a-nonpersistent-delivery-modulo", tmp_path)
+    edit(folder, "scenario.json", lambda scenario: scenario.__setitem__(member, junk))
+    assert verify_folder(folder).exit_code in (0, 1, 2)
