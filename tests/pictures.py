@@ -27,7 +27,7 @@ class Picture:
     keys: tuple[str, ...] = ()
 
 
-SIZE: Final = (120, 38)
+SIZE: Final = (120, 40)
 PICTURES: Final = (
     Picture("flag-off", "pip392", 8),
     Picture("flag-on", "pip392", 20),
