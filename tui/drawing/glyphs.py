@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from tui.plain_ascii import ascii_text
+
 
 @dataclass(frozen=True, slots=True)
 class Glyphs:
@@ -77,18 +79,13 @@ def glyphs_of(ascii_only: bool) -> Glyphs:
     return ASCII if ascii_only else UNICODE
 
 
-_PLAIN: Final = str.maketrans("·•×±→←–—…│─", "-*x~><--~|-")
-
-
 def plain(text: str, ascii_only: bool) -> str:
-    """The text, or when asked for ASCII, the text in characters every terminal has; unknown ones become ``?``.
+    """The text, or when asked for ASCII, as much of it as ``ascii_text`` can spell.
 
     >>> plain("spread ±12% · Ω", ascii_only=True)
     'spread ~12% - ?'
     """
-    if not ascii_only:
-        return text
-    return "".join(char if char.isascii() else "?" for char in text.translate(_PLAIN))
+    return ascii_text(text) if ascii_only else text
 
 
 def fitted(text: str, width: int, glyphs: Glyphs) -> str:
