@@ -146,8 +146,8 @@ class ConsumerTable(DataTable[LiveCell], inherit_bindings=False):
         return super().refresh(*regions, repaint=repaint, layout=layout and not self._keeps_place, recompose=recompose)
 
     def _cells(self) -> tuple[tuple[Column, ...], ...]:
-        """The columns as cells of the stock table: it draws cell by cell at a price, so a row is one."""
-        return (self._shown,)
+        """The columns as cells of the stock table: it draws cell by cell at a price, so the numbers share one."""
+        return (self._shown[:2], self._shown[2:])
 
     def _update_rows(self) -> None:
         """Take rows away, add new ones, bring them into order; the cells of the others read their new values."""
