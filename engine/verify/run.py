@@ -9,8 +9,9 @@ from engine.admin.kinds import AnswerKind
 from engine.admin.namespaces import decode_runtime_configuration
 from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour, behaviour_of
 from engine.errors import InputError, Rejection
+from engine.verify.folder import load_recording
 from engine.verify.judge import Judge
-from engine.verify.recording import Recording, load_recording
+from engine.verify.recording import Recording
 from engine.verify.report import FactKind, Fit, FlagSource, VerifyReport, VersionSource
 from engine.verify.walk import Walk
 

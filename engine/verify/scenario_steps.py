@@ -1,0 +1,76 @@
+"""The steps of a ``scenario.json``: the requests with their answers, who is connected, and what consumers got.
+
+Owns what one step tells, and which of its facts are of kinds that are not modelled.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.admin.kinds import AnswerKind, recognise
+from engine.admin.requests import parse_request
+from engine.verify.members import dicts, text, whole
+from engine.verify.recording import Answer, Step
+from engine.verify.scenario_files import Files
+
+# Members of steps that hold facts of kinds that are not modelled; the report counts them.
+_STEP_FACTS = {"received", "earlier_now_received", "received_by_all", "received_by_gap", "received_by_others"}
+_STEP_FACTS |= {"key_to_partition", "partitions_in_order", "wire_result", "client_result", "message_id", "accepted"}
+
+
+def steps_of(scenario: dict[str, Any], files: Files) -> tuple[Step, ...]:
+    """The steps in order; one without a label has its number. Files that they name count as used."""
+    steps: list[Step] = []
+    for number, raw in enumerate(dicts(scenario.get("steps")), 1):
+        answers = tuple(_answer(each, files) for each in dicts(raw.get("answers")))
+        steps.append(_step(raw, str(raw.get("step", number)), answers))
+    return tuple(steps)
+
+
+def untold_of(scenario: dict[str, Any]) -> tuple[tuple[str, int], ...]:
+    """Facts of steps that are not modelled, with the number of steps that tell them, by name."""
+    untold: dict[str, int] = {}
+    for raw in dicts(scenario.get("steps")):
+        for name in raw.keys() & _STEP_FACTS:
+            untold[name] = untold.get(name, 0) + 1
+    return tuple(sorted(untold.items()))
+
+
+def _answer(raw: dict[str, Any], files: Files) -> Answer:
+    request = parse_request(text(raw.get("request")))
+    status = whole(raw.get("status"))
+    name = text(raw.get("file"))
+    data = files.data(name) if name else b""
+    kind = recognise(name, data) if data else AnswerKind.OTHER
+    return Answer(request, status, name, data, kind, raw.get("body"), "no_answer_after_s" not in raw)
+
+
+def _step(raw: dict[str, Any], label: str, answers: tuple[Answer, ...]) -> Step:
+    connected = raw.get("connected")
+    notices = raw.get("notices")
+    delivered = raw.get("delivered")
+    return Step(
+        label,
+        answers,
+        tuple(text(each) for each in connected) if isinstance(connected, list) else None,
+        _notices(notices) if isinstance(notices, dict) else None,
+        _delivered(delivered) if isinstance(delivered, dict) else None,
+    )
+
+
+def _notices(raw: dict[str, Any]) -> dict[str, tuple[tuple[str, bool], ...]]:
+    return {
+        who: tuple((text(pair[0]), bool(pair[1])) for pair in told if isinstance(pair, list) and len(pair) == 2)
+        for who, told in raw.items()
+        if isinstance(told, list)
+    }
+
+
+def _delivered(raw: dict[str, Any]) -> dict[str, dict[str, int]] | None:
+    """Only the form partition -> consumer -> number of messages; lists of keys are Key_Shared's."""
+    found: dict[str, dict[str, int]] = {}
+    for partition, counts in raw.items():
+        if not isinstance(counts, dict):
+            return None
+        found[partition] = {who: count for who, count in counts.items() if isinstance(count, int)}
+    return found
