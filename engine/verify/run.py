@@ -13,9 +13,9 @@ from engine.verify.folder import load_recording
 from engine.verify.judge import Judge
 from engine.verify.recording import Recording
 from engine.verify.report import FactKind, Fit, FlagSource, VerifyReport, VersionSource
+from engine.verify.settings import FLAG
 from engine.verify.walk import Walk
 
-_FLAG = "activeConsumerFailoverConsistentHashing"
 # The last release before the ring came to topics without partitions: the only other rule there is.
 _FIRST_CONNECTED_RELEASE = "2.11.0"
 
@@ -90,12 +90,12 @@ def _given(recording: Recording, pulsar_version: str | None) -> _Given:
 
 
 def _settings(recording: Recording) -> tuple[BrokerSettings, FlagSource]:
-    if _FLAG in recording.named_settings:
+    if FLAG in recording.named_settings:
         return recording.settings, "scenario.json"
     for step in recording.steps:
         for answer in step.answers:
             if answer.kind is AnswerKind.RUNTIME_CONFIGURATION:
                 found = decode_runtime_configuration(answer.data, answer.file).good
-                if found is not None and _FLAG in found.named:
+                if found is not None and FLAG in found.named:
                     return found.settings, "run-time configuration"
     return recording.settings, "default" if recording.named_settings else "tried"
