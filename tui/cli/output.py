@@ -74,3 +74,9 @@ def abandon_stdout() -> None:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
         os.close(nowhere)
+
+
+def say_not_saved(trouble: str) -> None:
+    """Say what a journal could not keep; nothing when all is safe."""
+    if trouble:
+        say(f"the steps of this session are not all saved: {trouble}")

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tui.cli import exits
 from tui.cli.options import Output
-from tui.cli.output import say, say_problems, speaks_unicode
-from tui.cli.showing import say_not_saved
+from tui.cli.output import say, say_not_saved, say_problems, speaks_unicode
 from tui.cli.signals import ScreenSignals
 from tui.cli.terminal import TerminalState
 

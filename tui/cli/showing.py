@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tui.cli.exits import FINE, USAGE
 from tui.cli.options import JournalChoice, Output, WhatIf
-from tui.cli.output import say, say_problems, speaks_unicode, write_out
+from tui.cli.output import say, say_not_saved, say_problems, speaks_unicode, write_out
 
 if TYPE_CHECKING:
     from engine.cluster.journal import Journal
@@ -52,12 +52,6 @@ def show_session(make: Callable[[], Session], output: Output, journal: JournalCh
         say_not_saved(keeping.close())
     print_session(session, output)
     return FINE
-
-
-def say_not_saved(trouble: str) -> None:
-    """Say what a journal could not keep; nothing when all is safe."""
-    if trouble:
-        say(f"the steps of this session are not all saved: {trouble}")
 
 
 def print_session(session: Session, output: Output) -> None:

@@ -8,18 +8,17 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container, Vertical
-from textual.reactive import var
 from textual.timer import Timer
 from textual.widgets import Static
 
-from engine.views.model import ConsumerRow, DashboardView, EventLine, NamespaceNode, RingView, StatusView, TimelineView
-from themes.palettes import Palette, palette
+from engine.views.model import ConsumerRow, DashboardView, EventLine, RingView
+from themes.palettes import Palette
 from tui.columns import Cells, consumer_columns
-from tui.explaining import Remark
 from tui.lines import consumer_heading, consumer_line, event_line
 from tui.screens.framed import key_hints
 from tui.screens.main_actions import MainActions
 from tui.screens.main_bindings import BINDINGS
+from tui.screens.main_panels import ZOOMABLE
 from tui.store import Store
 from tui.widgets.bundle_tree import BundleTree
 from tui.widgets.consumer_table import ConsumerTable
@@ -27,7 +26,7 @@ from tui.widgets.explain_panel import ExplainPanel
 from tui.widgets.key_footer import KeyFooter
 from tui.widgets.line_table import Lines, LineTable
 from tui.widgets.prompt import Prompt
-from tui.widgets.ring_panel import RingLook, RingPanel
+from tui.widgets.ring_panel import RingPanel
 from tui.widgets.sentence_line import SentenceLine
 from tui.widgets.status_line import StatusLine
 from tui.widgets.timeline_line import TimelineLine
@@ -37,7 +36,6 @@ MANY = 2000
 """Above this many consumers the table is the virtual one."""
 FLASH_FRAMES = 8
 FLASH_FRAME_SECONDS = 0.09
-PANELS = ("ring", "consumers", "bundles", "explain", "events")
 
 
 class MainScreen(MainActions):
@@ -45,26 +43,6 @@ class MainScreen(MainActions):
 
     BINDINGS: ClassVar[list[BindingType]] = [*BINDINGS]
     AUTO_FOCUS = "#table"
-
-    # Not ``reactive``: that would paint the whole screen anew for each of them. The panels paint themselves.
-    status: var[StatusView | None] = var(None)
-    saved: var[str] = var("")
-    consumers: var[tuple[ConsumerRow, ...]] = var(())
-    consumers_listed: var[tuple[ConsumerRow, ...]] = var((), init=False)
-    ring: var[RingView | None] = var(None)
-    namespaces: var[tuple[NamespaceNode, ...]] = var(())
-    event_lines: var[tuple[EventLine, ...]] = var((), init=False)
-    timeline: var[TimelineView | None] = var(None)
-    sentence: var[tuple[str, str]] = var(("hint", ""))
-    selected: var[int] = var(-1)
-    look: var[RingLook | None] = var(None)
-    topic: var[str] = var("")
-    remarks: var[tuple[Remark, ...]] = var(())
-    intensity: var[float] = var(0.0)
-    playing: var[bool] = var(False)
-    filter_text: var[str] = var("", init=False)
-    zoomed: var[str] = var("")
-    colours: var[Palette] = var(palette, init=False)
 
     def __init__(self, store: Store, colours: Palette, *, animate: bool, ascii_only: bool) -> None:
         super().__init__()
@@ -209,7 +187,7 @@ class MainScreen(MainActions):
     def watch_zoomed(self, panel: str) -> None:
         """Give the body to one panel."""
         self.set_class(bool(panel), "-zoomed")
-        for each in PANELS:
+        for each in ZOOMABLE:
             self.set_class(each == panel, f"-zoom-{each}")
 
     def watch_colours(self) -> None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from textual import on
-from textual.widget import Widget
 
 from engine.cluster.commands import AddConsumer, KillConsumer, SetSetting
 from engine.cluster.timeline_commands import End, Home, Redo, Undo
@@ -19,8 +16,6 @@ from tui.widgets.line_table import LineTable
 from tui.widgets.ring_panel import RingLook, RingPanel
 from tui.wording import FLAG, flag_unknown
 
-ZOOMABLE: Final = ("ring", "consumers", "bundles", "explain", "events")
-
 
 class MainActions(MainPlaying):
     """Keys that change the cluster, move in time or among panels, and what the panels report."""
@@ -31,27 +26,27 @@ class MainActions(MainPlaying):
         if not self.store.subscription_key:
             self.complain("there is no subscription that a consumer could connect to")
             return
-        names = [row.name for row in self._main.consumers]
+        names = [row.name for row in self.consumers]
         self.app.push_screen(AddConsumerScreen(self.store.subscription_key, next_name(names), self._add))
 
     def _add(self, command: AddConsumer) -> Rejection | None:
         refused = self.store.submit(command)
         if refused is None:
             added = [row.consumer_id for row in self.store.view.consumers if row.name == command.name]
-            self._main.selected = max(added, default=self._main.selected)
+            self.selected = max(added, default=self.selected)
             self.complain(None)
         return refused
 
     def action_kill(self) -> None:
-        if self._main.selected < 0:
+        if self.selected < 0:
             self.complain("there is no consumer to kill" + ("; a adds one" if self.store.subscription_key else ""))
             return
-        rows = self._main.consumers
-        at = next((i for i, row in enumerate(rows) if row.consumer_id == self._main.selected), 0)
+        rows = self.consumers
+        at = next((i for i, row in enumerate(rows) if row.consumer_id == self.selected), 0)
         neighbour = rows[at + 1] if at + 1 < len(rows) else rows[at - 1]
-        refused = self.store.submit(KillConsumer(self.store.subscription_key, self._main.selected))
+        refused = self.store.submit(KillConsumer(self.store.subscription_key, self.selected))
         if refused is None:
-            self._main.selected = neighbour.consumer_id
+            self.selected = neighbour.consumer_id
         self.complain(refused)
 
     def action_toggle_flag(self) -> None:
@@ -85,42 +80,18 @@ class MainActions(MainPlaying):
         if self.has_class("-bundles-only"):
             self.action_panel("ring")
             return
-        self._main.look = self.query_one(RingPanel).look_in_use.following()
-        if self._main.look is RingLook.FOCUS and self._main.selected < 0:
-            self._main.look = RingLook.RING
-
-    def action_panel(self, panel: str) -> None:
-        """Focus a panel; when one is zoomed, that one takes its place."""
-        if panel in ("ring", "consumers") and self.has_class("-bundles-only"):
-            self.complain("there is no Failover subscription here, so there is no ring and no consumer")
-            return
-        if self._main.zoomed and self._main.zoomed != panel:
-            self._main.zoomed = panel
-        if panel in ("consumers", "bundles") and self.has_class("-explaining"):
-            self.remove_class("-explaining")
-            self._main.topic = ""
-        target = self.query_one(f"#{panel}")
-        if panel == "consumers":
-            target = self.query_one("#many" if self.has_class("-many") else "#table")
-        target.focus()
-
-    def action_zoom(self) -> None:
-        if self._main.zoomed:
-            self._main.zoomed = ""
-            return
-        focused = self.focused
-        while focused is not None and focused.id not in ZOOMABLE:
-            focused = focused.parent if isinstance(focused.parent, Widget) else None
-        self._main.zoomed = focused.id or "ring" if focused is not None else "ring"
+        self.look = self.query_one(RingPanel).look_in_use.following()
+        if self.look is RingLook.FOCUS and self.selected < 0:
+            self.look = RingLook.RING
 
     def action_back(self) -> None:
         """Undo what was opened, the last first: zoom, explanation, filter, refusal."""
-        if self._main.zoomed:
-            self._main.zoomed = ""
+        if self.zoomed:
+            self.zoomed = ""
         elif self.has_class("-explaining"):
             self._close_explanation()
-        elif self._main.filter_text:
-            self._main.filter_text = ""
+        elif self.filter_text:
+            self.filter_text = ""
         else:
             self.complain(None)
 
@@ -131,22 +102,22 @@ class MainActions(MainPlaying):
 
     @on(ConsumerTable.Selected)
     def _selected(self, message: ConsumerTable.Selected) -> None:
-        self._main.selected = message.consumer_id
+        self.selected = message.consumer_id
 
     @on(RingPanel.Step)
     def _stepped_on_ring(self, message: RingPanel.Step) -> None:
-        ids = [row.consumer_id for row in self._main.consumers]
+        ids = [row.consumer_id for row in self.consumers]
         if ids:
-            at = ids.index(self._main.selected) if self._main.selected in ids else -1
-            self._main.selected = ids[(at + message.by) % len(ids)]
+            at = ids.index(self.selected) if self.selected in ids else -1
+            self.selected = ids[(at + message.by) % len(ids)]
 
     @on(LineTable.Moved, "#many")
     def _moved_among_many(self, message: LineTable.Moved) -> None:
-        self._main.selected = self._main.consumers_listed[message.index].consumer_id
+        self.selected = self.consumers_listed[message.index].consumer_id
 
     @on(LineTable.Opened, "#many")
     def _opened_of_many(self, message: LineTable.Opened) -> None:
-        self._open_partitions(self._main.consumers_listed[message.index].consumer_id)
+        self._open_partitions(self.consumers_listed[message.index].consumer_id)
 
     @on(ConsumerTable.Opened)
     def _opened(self, message: ConsumerTable.Opened) -> None:

@@ -25,7 +25,6 @@ class MainPlaying(MainQuestions):
     """``space`` starts and stops. A script's commands go to the store like typed ones, so all keys keep working."""
 
     player: Player | None = None
-    failed_expectations = 0
     _play_timer: Timer | None = None
     _expects_refusal = False
 
@@ -42,7 +41,7 @@ class MainPlaying(MainQuestions):
 
     def _start(self, seconds: float) -> None:
         self.complain(None)
-        self._main.playing = True
+        self.playing = True
         self._play_timer = self.set_interval(seconds, lambda: self.play_on(seconds))
 
     def pause(self) -> None:
@@ -50,7 +49,7 @@ class MainPlaying(MainQuestions):
         if self._play_timer is not None:
             self._play_timer.stop()
             self._play_timer = None
-        self._main.playing = False
+        self.playing = False
 
     def play_on(self, seconds: float) -> None:
         """Let ``seconds`` pass: the script's lines that are due, or one step of the timeline."""
@@ -75,7 +74,7 @@ class MainPlaying(MainQuestions):
                 refused = self.store.submit_line(text)
                 self.complain(None if self._expects_refusal else refused)
             case Show(view):
-                self._main.look = _LOOKS[view]
+                self.look = _LOOKS[view]
             case Select(text):
                 self._select(resolve_selection(self.store.timeline, text, self.store.subscription))
             case Expectation() if action.kind != "refused":
@@ -88,7 +87,7 @@ class MainPlaying(MainQuestions):
         if isinstance(found, Rejection):
             self.complain(found)
         elif found.kind == "consumer":
-            self._main.selected = found.consumer_id
+            self.selected = found.consumer_id
         elif found.kind == "topic":
             self.complain(self.explain(found.topic))
         else:

@@ -2,79 +2,44 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final
 
 from textual import on
 from textual.widget import Widget
 
 from engine.cluster.grammar import COMMAND_FORMS
 from engine.errors import Rejection
-from engine.views.model import DashboardView
 from tui.explaining import remarks_of
-from tui.hints import hint, state_hint, with_notice
-from tui.screens.framed import FramedScreen
+from tui.hints import state_hint
 from tui.screens.help import HelpScreen, KeyHelp
+from tui.screens.main_panels import MainPanels
 from tui.screens.partitions import PartitionsScreen
 from tui.screens.split_preview import SplitPreviewScreen
-from tui.store import Store
 from tui.widgets.bundle_tree import BundleKey, BundleTree
 from tui.widgets.explain_panel import ExplainPanel
 from tui.widgets.prompt import Prompt
-from tui.wording import FLAG, counted, not_saved
-
-if TYPE_CHECKING:
-    from tui.screens.main import MainScreen
+from tui.wording import FLAG
 
 COMMAND_LINES: Final = (*(f"{word} " for word in COMMAND_FORMS), f"toggle {FLAG}", f"set {FLAG}=true")
 """What the command line completes."""
 
 
-class MainQuestions(FramedScreen):
+class MainQuestions(MainPanels):
     """The part of the main screen that asks the store without changing anything; refusals are said above the panels."""
 
-    store: Store
-    caption = ""
-    fresh_notice = ""
-    """A notice that the last step brought up."""
-    _complaint = ""
     _before_prompt: Widget | None = None
 
-    @property
-    def _main(self) -> MainScreen:
-        return cast("MainScreen", self)
-
-    # what is said above the panels
-
-    def sentence_for(self, view: DashboardView) -> tuple[str, str]:
-        """A refusal first, then a script's caption, a notice that just came up, else what happened and what to try."""
-        if self._complaint:
-            return "refusal", self._complaint
-        if not_saved(self.store.saved):
-            return "refusal", self.store.saved
-        if self.caption:
-            failed = self._main.failed_expectations
-            return "caption", self.caption + (f" ({counted(failed, 'expectation')} failed)" if failed else "")
-        if self.fresh_notice:
-            return "notice", with_notice(view, self.fresh_notice)
-        noted = f" (i: {counted(len(view.notices), 'notice')})" if view.notices else ""
-        return "hint", hint(view) + noted
-
-    def complain(self, rejection: Rejection | str | None) -> None:
-        """Show a refusal; None takes the last one back."""
-        self._complaint = "" if rejection is None else str(rejection)
-        self._main.sentence = self.sentence_for(self.store.view)
-
     def action_explain(self) -> None:
-        names = self._main.ring.topic_names if self._main.ring is not None else ()
-        rows = self.store.partitions_of(self._main.selected)
-        default = self._main.topic or (rows[0].name if rows else names[0] if names else "")
+        names = self.ring.topic_names if self.ring is not None else ()
+        rows = self.store.partitions_of(self.selected)
+        default = self.topic or (rows[0].name if rows else names[0] if names else "")
         self._ask("explain", "explain topic", text=default, options=names)
 
     def action_command(self) -> None:
         self._ask("command", ":", placeholder="add NAME, kill NAME, toggle SETTING, topic add …", options=COMMAND_LINES)
 
     def action_filter(self) -> None:
-        self._ask("filter", "/", text=self._main.filter_text, placeholder="part of a consumer's name")
+        self._ask("filter", "/", text=self.filter_text, placeholder="part of a consumer's name")
 
     def _ask(self, kind: str, mark: str, **how: Any) -> None:
         if self.focused is not None and not self.query_one(Prompt).is_open:
@@ -105,12 +70,12 @@ class MainQuestions(FramedScreen):
     @on(Prompt.Typed)
     def _typed(self, message: Prompt.Typed) -> None:
         if message.kind == "filter":
-            self._main.filter_text = message.text
+            self.filter_text = message.text
 
     @on(Prompt.Closed)
     def _prompt_closed(self, message: Prompt.Closed) -> None:
         if message.kind == "filter":
-            self._main.filter_text = ""
+            self.filter_text = ""
         self._focus_back()
 
     def _focus_back(self) -> None:
@@ -124,8 +89,8 @@ class MainQuestions(FramedScreen):
         told = self.store.explain(text)
         if isinstance(told, Rejection):
             return told
-        self._main.topic = told.topic
-        self._main.remarks = remarks_of(told)
+        self.topic = told.topic
+        self.remarks = remarks_of(told)
         self.add_class("-explaining")
         self.query_one(ExplainPanel).focus()
         self._before_prompt = self.query_one(ExplainPanel)
@@ -135,19 +100,19 @@ class MainQuestions(FramedScreen):
         """The same topic in another state; close when it is gone."""
         if not self.has_class("-explaining"):
             return
-        told = self.store.explain(self._main.topic)
+        told = self.store.explain(self.topic)
         if isinstance(told, Rejection):
             self._close_explanation()
         else:
-            self._main.remarks = remarks_of(told)
+            self.remarks = remarks_of(told)
 
     @on(ExplainPanel.Closed)
     def _close_explanation(self) -> None:
         self.remove_class("-explaining")
-        self._main.topic = ""
-        if self._main.zoomed == "explain":
-            self._main.zoomed = ""
-        self._main.action_panel("consumers")
+        self.topic = ""
+        if self.zoomed == "explain":
+            self.zoomed = ""
+        self.action_panel("consumers")
 
     def action_notices(self) -> None:
         view = self.store.view
@@ -158,9 +123,9 @@ class MainQuestions(FramedScreen):
         )
 
     def _open_partitions(self, consumer_id: int) -> None:
-        row = next(row for row in self._main.consumers if row.consumer_id == consumer_id)
+        row = next(row for row in self.consumers if row.consumer_id == consumer_id)
         rows = self.store.partitions_of(consumer_id)
-        screen = PartitionsScreen(row.name, row.msgs_per_sec, rows, self._main.colours)
+        screen = PartitionsScreen(row.name, row.msgs_per_sec, rows, self.colours)
         self.app.push_screen(screen, self._partition_chosen)
 
     def _partition_chosen(self, topic: str | None) -> None:
@@ -181,9 +146,7 @@ class MainQuestions(FramedScreen):
             self.complain("there is no bundle to split")
             return
         view = self.store.previews(bundle.namespace, bundle.range_text)
-        self.app.push_screen(
-            SplitPreviewScreen(view, self._split, self._main.colours, ascii_only=self._main.ascii_only)
-        )
+        self.app.push_screen(SplitPreviewScreen(view, self._split, self.colours, ascii_only=self.ascii_only))
 
     def _split(self, line: str) -> Rejection | None:
         refused = self.store.submit_line(line)
