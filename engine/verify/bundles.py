@@ -17,7 +17,7 @@ from engine.bundles import (
 from engine.errors import Rejection
 from engine.hashing import crc32_hash
 from engine.verify.report import FactKind, Ledger
-from engine.verify.splits import Awaited, is_by_rates, judge_split_result
+from engine.verify.splits import Awaited, is_by_rates, judge_split_result, texts
 
 CRC_RULE = "CRC-32 of the complete topic name"
 _VALID_RULE = "NamespaceBundles: ascending from the first to 0xffffffff, one bundle fewer than boundaries"
@@ -66,11 +66,6 @@ class NamespaceBook:
         plan = self.awaited.plan if self.awaited is not None else None
         settled = self.awaited is None or (plan is not None and not is_by_rates(plan))
         return self.bundles is not None and self.all_listed and settled
-
-
-def texts(boundaries: tuple[int, ...]) -> tuple[str, ...]:
-    """Boundaries as brokers write them."""
-    return tuple(f"0x{boundary:08x}" for boundary in boundaries)
 
 
 def see_list(book: NamespaceBook, ledger: Ledger, found: BundleList, *, automatic: bool) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from engine.admin.facts import SubscriptionFacts, TopicFacts
@@ -80,8 +80,3 @@ def is_told_by_steps(recording: Recording, topic: TopicFacts, subscription: Subs
 def is_topic_of_scenario(recording: Recording, topic: TopicFacts) -> bool:
     """Whether this is the topic that the scenario names, or a partition of it."""
     return topic.name == recording.topic or topic.name.startswith(f"{recording.topic}-partition-")
-
-
-def topics_by_local_name(names: Mapping[str, object]) -> dict[str, str]:
-    """Local name -> full name, for the notices of a recording."""
-    return {name.rpartition("/")[2]: name for name in names}

@@ -14,9 +14,9 @@ from engine.admin.kinds import AnswerKind
 from engine.admin.namespaces import decode_bundles, decode_policies
 from engine.admin.naming import Naming
 from engine.admin.topics import decode_broker_stats_topics
-from engine.verify.bundles import texts
 from engine.verify.recording import Answer, Recording
 from engine.verify.report import FactKind, Ledger
+from engine.verify.splits import texts
 
 
 def compare_moments(recording: Recording, naming: Naming, ledger: Ledger) -> None:

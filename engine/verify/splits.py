@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from engine.bundles import NamespaceBundles, TopicLoad, flow_limits
+from engine.bundles import NamespaceBundles, TopicLoad, boundary_text, flow_limits
 from engine.bundles.plan import SplitPlan
 from engine.bundles.split import plan_split
 from engine.config import (
@@ -152,25 +152,25 @@ def judge_split_result(awaited: Awaited, ledger: Ledger, recorded: NamespaceBund
     if plan is None:
         ledger.skip("bundle lists after a request whose outcome cannot be told")
         return
-    seen = _texts(recorded.boundaries)
+    seen = texts(recorded.boundaries)
     if isinstance(plan, Rejection):
         rule = f"a refused request changes nothing ({plan.error})"
-        ledger.compare(FactKind.SPLIT_NO_CHANGE, subject, seen, _texts(awaited.before.boundaries), rule)
+        ledger.compare(FactKind.SPLIT_NO_CHANGE, subject, seen, texts(awaited.before.boundaries), rule)
         return
     rule = plan.algorithm
     kind = _KINDS.get(plan.algorithm, FactKind.SPLIT_RANGE)
     if kind is FactKind.SPLIT_FLOW:
         _judge_flow(awaited, plan, ledger, recorded)
     elif plan.changes:
-        ledger.compare(kind, subject, seen, _texts(plan.after.boundaries), rule)
+        ledger.compare(kind, subject, seen, texts(plan.after.boundaries), rule)
     else:
-        ledger.compare(FactKind.SPLIT_NO_CHANGE, subject, seen, _texts(plan.after.boundaries), rule)
+        ledger.compare(FactKind.SPLIT_NO_CHANGE, subject, seen, texts(plan.after.boundaries), rule)
 
 
 def _judge_flow(awaited: Awaited, plan: SplitPlan, ledger: Ledger, recorded: NamespaceBundles) -> None:
     """First with the rates before, then with those after; then whether any rates in between give the recorded list."""
     subject = f"{awaited.asked.namespace}/{awaited.asked.bundle}"
-    seen = _texts(recorded.boundaries)
+    seen = texts(recorded.boundaries)
     later = _plan_with(awaited, awaited.rates_after) if awaited.rates_after else None
     plans = [plan, *([later] if later is not None else [])]
     fitting = next((each for each in plans if each.after == recorded), None)
@@ -187,7 +187,7 @@ def _judge_flow(awaited: Awaited, plan: SplitPlan, ledger: Ledger, recorded: Nam
         ledger.compare(FactKind.SPLIT_FLOW_WITHIN, subject, seen, seen, rule)
         return
     rule = f"{plan.algorithm}; no rates between those recorded around that moment give it either"
-    ledger.compare(FactKind.SPLIT_FLOW, subject, seen, _texts(plan.after.boundaries), rule)
+    ledger.compare(FactKind.SPLIT_FLOW, subject, seen, texts(plan.after.boundaries), rule)
 
 
 def _plan_with(awaited: Awaited, rates: Mapping[str, TopicLoad]) -> SplitPlan | None:
@@ -206,5 +206,6 @@ def _plan_with(awaited: Awaited, rates: Mapping[str, TopicLoad]) -> SplitPlan | 
     return plan if isinstance(plan, SplitPlan) else None
 
 
-def _texts(boundaries: tuple[int, ...]) -> tuple[str, ...]:
-    return tuple(f"0x{boundary:08x}" for boundary in boundaries)
+def texts(boundaries: tuple[int, ...]) -> tuple[str, ...]:
+    """Boundaries as brokers write them."""
+    return tuple(boundary_text(boundary) for boundary in boundaries)
