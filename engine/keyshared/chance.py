@@ -14,11 +14,15 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-EXACT_WORK_LIMIT: Final = 30_000_000
-"""Keys squared times different consumers up to which the distribution is computed rather than sampled."""
+EXACT_WORK_LIMIT: Final = 300_000_000
+"""Multiplications up to which the distribution is computed rather than sampled: some tenths of a second."""
+
+EXACT_KEYS_LIMIT: Final = 2_000
+"""Keys up to which it is tried at all: beyond, rounding would show in the last digits."""
 
 SAMPLES: Final = 2_000
-_NEGLIGIBLE: Final = 1e-12
+_NEGLIGIBLE: Final = 1e-10
+_TINY: Final = 1e-150
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +68,8 @@ class Spread:
 def expected_spread(keys: int, shares: Sequence[float], *, seed: int = 0, exact: bool | None = None) -> Spread:
     """The spread of ``keys`` keys over consumers with these ``shares`` (their sum is 1).
 
-    Exact by generating functions while ``keys``² x consumers stays below ``EXACT_WORK_LIMIT`` (equal shares count as
-    few), else estimated from throws that ``seed`` decides; ``exact`` forces one of the two.
+    Exact by generating functions while that takes at most about ``EXACT_WORK_LIMIT`` multiplications (a thousand keys
+    on a hundred consumers do), else estimated from throws that ``seed`` decides; ``exact`` forces one of the two.
 
     >>> spread = expected_spread(2, (0.5, 0.5))
     >>> round(spread.expected_max, 9), round(spread.expected_idle, 9), spread.exact
@@ -86,7 +90,8 @@ def _spread(keys: int, shares: tuple[float, ...], seed: int, exact: bool | None)
     if exact is None:
         # Equal shares are multiplied by squaring, so they cost what their logarithm costs.
         factors = math.log2(len(shares)) + 1 if len(set(shares)) == 1 else len(shares)
-        exact = keys * keys * factors <= EXACT_WORK_LIMIT
+        most = keys * max(shares)
+        exact = keys <= EXACT_KEYS_LIMIT and keys * most * factors * (4 * math.sqrt(most) + 8) <= EXACT_WORK_LIMIT
     busiest = _exact_busiest(keys, shares) if exact else _sampled_busiest(keys, shares, seed)
     return Spread(keys, shares, exact, busiest)
 
@@ -105,7 +110,9 @@ def _exact_busiest(keys: int, shares: tuple[float, ...]) -> tuple[float, ...]:
             continue
         coefficient = _product_coefficient(keys, shares, most)
         found.append(min(1.0, coefficient / math.exp(log_whole)))
+        # Rounding in the logarithms leaves the last values a little off 1, so they are taken as 1.
         if 1 - found[-1] < _NEGLIGIBLE:
+            found[-1] = 1.0
             break
     return tuple(found)
 
@@ -116,7 +123,7 @@ def _product_coefficient(keys: int, shares: tuple[float, ...], most: int) -> flo
     else:
         product = np.ones(1)
         for share in shares:
-            product = np.convolve(product, _poisson(keys * share, min(most, keys)))[: keys + 1]
+            product = _times(product, _poisson(keys * share, min(most, keys)), keys)
     return float(product[keys]) if len(product) > keys else 0.0
 
 
@@ -124,14 +131,24 @@ def _power(series: NDArray[np.float64], exponent: int, degree: int) -> NDArray[n
     product = np.ones(1)
     while exponent:
         if exponent & 1:
-            product = np.convolve(product, series)[: degree + 1]
-        series = np.convolve(series, series)[: degree + 1]
+            product = _times(product, series, degree)
         exponent >>= 1
+        if exponent:
+            series = _times(series, series, degree)
+    return product
+
+
+def _times(left: NDArray[np.float64], right: NDArray[np.float64], degree: int) -> NDArray[np.float64]:
+    product = np.convolve(left, right)[: degree + 1]
+    # Numbers near the smallest that floats can hold cost a hundred times as much, and count for nothing here.
+    product[product < _TINY] = 0
     return product
 
 
 def _poisson(mean: float, most: int) -> NDArray[np.float64]:
-    return np.array([math.exp(_log_poisson(count, mean)) for count in range(most + 1)])
+    series = np.array([math.exp(_log_poisson(count, mean)) for count in range(most + 1)])
+    series[series < _TINY] = 0
+    return series
 
 
 def _log_poisson(count: int, mean: float) -> float:

@@ -1,17 +1,16 @@
-"""Why a key goes to a consumer, as data; and the other way round, which slots and keys a consumer has."""
+"""Why a key goes to a consumer, as data."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from engine.explain import Division
 from engine.hashing import murmur3_32, murmur3_32_raw
 from engine.keyshared.draining import DrainingHash, DrainingHashes
 from engine.keyshared.model import Consumer, Selector, SlotSpace, owner_of_key
+from engine.keyshared.ownership import owned_ranges
 from engine.keyshared.ring import RingSelector
 from engine.keyshared.ring_forms import point_key, point_slots
-from engine.keyshared.sticky_legacy import LegacyStickySelector
 from engine.ranges import HashRange
 
 HEIRS_SHOWN = 3
@@ -91,7 +90,7 @@ def explain_key(
     return KeyExplanation(
         slot=step,
         owner=_consumer(selector, owner_id),
-        range=next((piece for piece in owned_ranges(selector, owner_id) if piece.contains(step.slot)), None),
+        range=_range_round(selector, owner_id, step.slot),
         point=_point_step(selector, step.slot) if isinstance(selector, RingSelector) else None,
         heirs=heirs_of(selector, step.slot, heirs),
         draining=entry if entry is not None and entry.consumer_id != owner_id else None,
@@ -125,61 +124,13 @@ def heirs_of(selector: Selector, slot: int, count: int) -> tuple[Consumer, ...]:
     return tuple(found)
 
 
-@dataclass(frozen=True, slots=True)
-class OwnedSlots:
-    """The slots of ``range`` that a consumer has: all, or those with ``slot mod divisor == remainder``.
-
-    The second occurs where consumers share a point, in the two oldest forms of the ring.
-    """
-
-    range: HashRange
-    divisor: int = 1
-    remainder: int = 0
-
-    @property
-    def count(self) -> int:
-        first = self.range.start + (self.remainder - self.range.start) % self.divisor
-        return max(0, (self.range.end - first) // self.divisor + 1)
-
-    def contains(self, slot: int) -> bool:
-        return self.range.contains(slot) and slot % self.divisor == self.remainder
-
-
-def slots_of(selector: Selector, consumer_id: int) -> tuple[OwnedSlots, ...]:
-    """Exactly the slots that a consumer gets, ascending, only such as occur; empty for one that owns none. O(n log n).
-
-    It differs from the statistics (``ranges``) where Pulsar's differ from its look-up: the end of auto-split beyond the
-    last slot, points shared or past the last one in the oldest rings, gaps in the earlier sticky form.
-    """
-    if isinstance(selector, RingSelector) and selector.form.shares_points:
-        return _shared_slots(selector, consumer_id)
-    first = 1 if selector.slots.folds_zero else 0
-    space = HashRange(max(first, selector.slots.low), max(first, selector.slots.high))
-    return tuple(
-        OwnedSlots(HashRange(max(piece.start, space.start), min(piece.end, space.end)))
-        for piece in owned_ranges(selector, consumer_id)
-        if piece.overlaps(space)
-    )
-
-
-def owned_ranges(selector: Selector, consumer_id: int | None) -> tuple[HashRange, ...]:
-    """The ranges a look-up gives to a consumer; empty where points are shared, since no range is one consumer's."""
-    if consumer_id is None or (isinstance(selector, RingSelector) and selector.form.shares_points):
-        return ()
-    if isinstance(selector, LegacyStickySelector):
-        return selector.served_ranges().get(consumer_id, ())
-    if isinstance(selector, RingSelector):
-        return selector.owned_ranges().get(consumer_id, ())
-    return selector.ranges().get(consumer_id, ())
-
-
-def keys_of(selector: Selector, consumer_id: int, keys: Iterable[bytes]) -> tuple[bytes, ...]:
-    """Those of the known keys that a consumer gets, in their order."""
-    return tuple(key for key in keys if owner_of_key(selector, key) == consumer_id)
-
-
 def _consumer(selector: Selector, consumer_id: int | None) -> Consumer | None:
     return next((each for each in selector.consumers if each.consumer_id == consumer_id), None)
+
+
+def _range_round(selector: Selector, owner_id: int | None, slot: int) -> HashRange | None:
+    pieces = owned_ranges(selector).get(owner_id, ()) if owner_id is not None else ()
+    return next((piece for piece in pieces if piece.contains(slot)), None)
 
 
 def _point_step(selector: RingSelector, slot: int) -> PointStep | None:
@@ -201,16 +152,3 @@ def _point_step(selector: RingSelector, slot: int) -> PointStep | None:
         claimants=tuple(claimants),
         shared=Division(slot, count, slot % count) if selector.form.shares_points else None,
     )
-
-
-def _shared_slots(selector: RingSelector, consumer_id: int) -> tuple[OwnedSlots, ...]:
-    found: list[OwnedSlots] = []
-    ends = selector.layout.points.tolist()
-    pieces = [(start + 1, end, end) for start, end in zip([selector.slots.low - 1, *ends], ends, strict=False)]
-    if ends and ends[-1] < selector.slots.high:
-        pieces.append((ends[-1] + 1, selector.slots.high, ends[0]))
-    for start, end, point in pieces:
-        claimants = [member.consumer.consumer_id for member in selector.claimants(point)]
-        if consumer_id in claimants:
-            found.append(OwnedSlots(HashRange(start, end), len(claimants), claimants.index(consumer_id)))
-    return tuple(piece for piece in found if piece.count)
