@@ -8,7 +8,7 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import find, given, settings
 from hypothesis import strategies as st
 
 from engine.keyshared.consistent_sticky import moved_slots, node_ranges
@@ -165,3 +165,14 @@ def test_L2_L3_one_more_node_takes_slots_and_moves_none_between_the_others(point
     was, now = dict(enumerate(before)), dict(enumerate(after))
     assert set(impact_of(was, now).added) <= {nodes}
     assert moved_slots(points, nodes, nodes + 1) == sum(piece.size for piece in after[nodes])
+
+
+def test_L1_a_ring_whose_newcomers_take_points_for_good_is_caught() -> None:
+    """The form of 3.0.7 and 3.3.2 breaks the law: what a newcomer took does not come back when it leaves."""
+
+    def depends_on_history(names: list[str]) -> bool:
+        start = ring(names[:3], points=5, form=RingForm.INDEXED_REPLACE, slots=SlotSpace(0, 255, folds_zero=False))
+        after = start.join(Consumer(9, names[3])).leave(9)
+        return any(start.owner(slot) != after.owner(slot) for slot in range(256))
+
+    assert len(find(MEMBERS, depends_on_history)) == 6

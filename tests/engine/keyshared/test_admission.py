@@ -1,0 +1,94 @@
+"""Who may join whom, and which selector and order rule the settings and the release bring about."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.config import BrokerSettings, ReleaseBehaviour, behaviour_of
+from engine.errors import Rejection
+from engine.keyshared.admission import (
+    KeySharedMode,
+    SubscriptionTerms,
+    SubscriptionType,
+    delivery_terms,
+    join_refusal,
+    selector_for,
+)
+from engine.keyshared.autosplit import AutoSplitSelector
+from engine.keyshared.delivery_state import OrderRule
+from engine.keyshared.ring import RingSelector
+from engine.keyshared.sticky import StickySelector
+from engine.keyshared.sticky_legacy import LegacyStickySelector
+from tests.engine.keyshared.selectors import accepted
+
+PLAIN = SubscriptionTerms()
+STICKY = SubscriptionTerms(mode=KeySharedMode.STICKY)
+LOOSE = SubscriptionTerms(allow_out_of_order_delivery=True)
+SHARED = SubscriptionTerms(SubscriptionType.SHARED)
+DIFFERENT = "Subscription is of different type. Active subscription "
+
+
+def release(version: str) -> ReleaseBehaviour:
+    return accepted(behaviour_of(version))
+
+
+@pytest.mark.parametrize(
+    ("active", "newcomer", "text"),
+    [
+        (SHARED, PLAIN, "type of 'Shared' is different than the connecting consumer's type 'Key_Shared'."),
+        (
+            STICKY,
+            LOOSE,
+            "key_shared mode of 'STICKY' is different than the connecting consumer's key_shared mode 'AUTO_SPLIT'.",
+        ),
+        (LOOSE, PLAIN, "allows out of order delivery while the connecting consumer does not allow it."),
+        (PLAIN, LOOSE, "does not allow out of order delivery while the connecting consumer allows it."),
+    ],
+)
+def test_a_newcomer_of_another_kind_is_refused_by_the_first_difference(
+    active: SubscriptionTerms, newcomer: SubscriptionTerms, text: str
+) -> None:
+    refusal = join_refusal(active, newcomer)
+    assert refusal is not None
+    assert (refusal.error, refusal.message) == ("ConsumerBusy", DIFFERENT + text)
+    assert join_refusal(None, newcomer) is None
+    assert join_refusal(active, active) is None
+
+
+def test_mode_and_ordering_count_only_for_key_shared() -> None:
+    assert join_refusal(SHARED, SubscriptionTerms(SubscriptionType.SHARED, KeySharedMode.STICKY, True)) is None
+
+
+def test_settings_and_mode_decide_the_selector() -> None:
+    plain, halving = BrokerSettings(), BrokerSettings(subscriptionKeySharedUseConsistentHashing=False)
+    classic = BrokerSettings(subscriptionKeySharedUseClassicPersistentImplementation=True)
+    assert isinstance(selector_for(KeySharedMode.AUTO_SPLIT, plain), RingSelector)
+    assert isinstance(selector_for(KeySharedMode.AUTO_SPLIT, halving), AutoSplitSelector)
+    assert isinstance(selector_for(KeySharedMode.STICKY, halving), StickySelector)
+    assert isinstance(selector_for(KeySharedMode.STICKY, plain, release("4.0.6")), LegacyStickySelector)
+    highest = [accepted(selector_for(KeySharedMode.AUTO_SPLIT, each)).slots.high for each in (plain, classic)]
+    assert highest == [65_535, 2_147_483_646]
+    old = accepted(selector_for(KeySharedMode.AUTO_SPLIT, halving, release("3.3.6")))
+    assert (old.slots.slot(65_536), accepted(selector_for(KeySharedMode.AUTO_SPLIT, halving)).slots.slot(65_536)) == (
+        0,
+        1,
+    )
+
+
+def test_no_points_is_refused_by_the_name_of_the_setting() -> None:
+    settings = BrokerSettings(subscriptionKeySharedConsistentHashingReplicaPoints=0)
+    refusal = selector_for(KeySharedMode.AUTO_SPLIT, settings)
+    assert isinstance(refusal, Rejection)
+    assert "subscriptionKeySharedConsistentHashingReplicaPoints is 0" in refusal.message
+
+
+def test_draining_is_for_auto_split_in_strict_order_outside_the_classic_dispatcher() -> None:
+    plain = BrokerSettings()
+    classic = BrokerSettings(subscriptionKeySharedUseClassicPersistentImplementation=True)
+    assert delivery_terms(PLAIN, plain).order is OrderRule.DRAINING_HASHES
+    assert delivery_terms(STICKY, plain).order is OrderRule.NONE
+    assert delivery_terms(LOOSE, plain).order is OrderRule.NONE
+    assert delivery_terms(PLAIN, classic).order is OrderRule.RECENTLY_JOINED
+    assert delivery_terms(STICKY, plain, release("3.0.2")).order is OrderRule.RECENTLY_JOINED
+    assert not delivery_terms(LOOSE, plain).keeps_slot_order
+    assert not delivery_terms(PLAIN, plain, release("4.0.6")).takes_back
