@@ -31,7 +31,7 @@ SIZE: Final = (120, 40)
 PICTURES: Final = (
     Picture("flag-off", "pip392", 8),
     Picture("flag-on", "pip392", 20),
-    Picture("split", "flow-split", 2, ("s", "down", "right")),
+    Picture("split", "flow-split", 2, ("s", "down", "down", "down")),
 )
 
 
