@@ -6,6 +6,7 @@ from engine.bundles.algorithms import (
     specified_positions_divide,
     topic_count_equally_divide,
 )
+from engine.bundles.averages import BundleData, TimeAverageMessageData, new_bundle_data
 from engine.bundles.boundaries import (
     FULL_UPPER_BOUND,
     BundleRange,
@@ -20,7 +21,18 @@ from engine.bundles.boundaries import (
     validate_boundaries_at_creation,
 )
 from engine.bundles.children import SplitRefusal, SplitResult, split_bundles
+from engine.bundles.extensible import (
+    CycleDecision,
+    CycleLimits,
+    CycleObservation,
+    CycleOutcome,
+    CycleVerdict,
+    SplitMemory,
+    blocked_by_split,
+    cycle,
+)
 from engine.bundles.flow import FlowLimits, flow_limits, flow_or_qps_as_proposed, flow_or_qps_equally_divide
+from engine.bundles.limits import BandwidthLimit, BundleStats, SplitReason, bandwidth_limit, exceeded_limit
 from engine.bundles.loads import (
     BundleAverage,
     TopicLoad,
@@ -31,6 +43,15 @@ from engine.bundles.loads import (
     topic_load,
     topics_in,
     with_partitions,
+)
+from engine.bundles.modular import (
+    BrokerReport,
+    ModularDecision,
+    ModularObservation,
+    ModularVerdict,
+    modular_decision,
+    visiting_order,
+    why_no_run,
 )
 from engine.bundles.plan import (
     ChildShare,
@@ -46,33 +67,54 @@ from engine.bundles.split import carry_out, choose_cuts, plan_split
 
 __all__ = [
     "FULL_UPPER_BOUND",
+    "BandwidthLimit",
+    "BrokerReport",
     "BundleAverage",
+    "BundleData",
     "BundleRange",
+    "BundleStats",
     "ChildShare",
+    "CycleDecision",
+    "CycleLimits",
+    "CycleObservation",
+    "CycleOutcome",
+    "CycleVerdict",
     "FlowLimits",
     "LoadManager",
+    "ModularDecision",
+    "ModularObservation",
+    "ModularVerdict",
     "NamespaceBundles",
+    "SplitMemory",
     "SplitPlan",
     "SplitPreview",
+    "SplitReason",
     "SplitRefusal",
     "SplitResult",
     "SplitWarning",
+    "TimeAverageMessageData",
     "TopicLoad",
     "WarningCode",
+    "bandwidth_limit",
+    "blocked_by_split",
     "boundaries_at_creation",
     "boundary_text",
     "bundle_of_topic",
     "carry_out",
     "choose_cuts",
     "compare_bundles",
+    "cycle",
     "default_boundaries",
+    "exceeded_limit",
     "find_topic",
     "flow_limits",
     "flow_or_qps_as_proposed",
     "flow_or_qps_equally_divide",
     "hottest_bundle",
     "largest_bundle",
+    "modular_decision",
     "namespace_bundles",
+    "new_bundle_data",
     "parse_range",
     "plan_split",
     "preview_all",
@@ -87,5 +129,7 @@ __all__ = [
     "topic_load",
     "topics_in",
     "validate_boundaries_at_creation",
+    "visiting_order",
+    "why_no_run",
     "with_partitions",
 ]

@@ -1,0 +1,113 @@
+"""What a broker reports of a bundle, and which limit of automatic splitting it exceeds.
+
+Shared by ``BundleSplitterTask`` and ``DefaultNamespaceBundleSplitStrategyImpl``, which ask the same questions of
+different numbers: long-term averages the one, current rates the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from engine.bundles.flow import BYTES_PER_MBYTE
+from engine.config import BrokerSettings
+
+SplitReason = Literal["Topics", "Sessions", "MsgRate", "Bandwidth", "Unknown"]
+"""``SplitDecision.Reason``; the modular load manager names none, but tests in the same order."""
+
+
+@dataclass(frozen=True, slots=True)
+class BundleStats:
+    """One bundle in a load report (``NamespaceBundleStats``): full name, counts, current msg/s and bytes/s.
+
+    ``bundle`` is ``tenant/namespace/0x..._0x...``. ``topics`` are all that are loaded, system topics included: with
+    topic policies on, each namespace has its ``__change_events`` in one of its bundles.
+    """
+
+    bundle: str
+    topics: int = 0
+    producers: int = 0
+    consumers: int = 0
+    msg_rate_in: float = 0.0
+    msg_rate_out: float = 0.0
+    throughput_in_bytes_per_sec: float = 0.0
+    throughput_out_bytes_per_sec: float = 0.0
+
+    @property
+    def namespace(self) -> str:
+        """What stands before the last slash (``LoadManagerShared.getNamespaceNameFromBundleName``)."""
+        return self.bundle.rpartition("/")[0]
+
+    @property
+    def range_text(self) -> str:
+        """What stands after the last slash, letter for letter (``getBundleRangeFromBundleName``)."""
+        return self.bundle.rpartition("/")[2]
+
+    @property
+    def sessions(self) -> int:
+        return self.producers + self.consumers
+
+    @property
+    def msgs_per_sec(self) -> float:
+        """In plus out."""
+        return self.msg_rate_in + self.msg_rate_out
+
+    @property
+    def bytes_per_sec(self) -> float:
+        """In plus out."""
+        return self.throughput_in_bytes_per_sec + self.throughput_out_bytes_per_sec
+
+
+@dataclass(frozen=True, slots=True)
+class BandwidthLimit:
+    """``loadBalancerNamespaceBundleMaxBandwidthMbytes`` in bytes/s: as the deciders compare it, and as it is meant.
+
+    Both deciders multiply in 32 bits, so from 2048 on the limit is another one; ``flow_or_qps_equally_divide``
+    multiplies in 64 bits and is right.
+
+    >>> [BandwidthLimit(mbytes).pulsar_bytes_per_sec for mbytes in (100, 2047, 2048, 4096, 5000)]
+    [104857600, 2146435072, -2147483648, 0, 947912704]
+    """
+
+    mbytes: int
+
+    @property
+    def pulsar_bytes_per_sec(self) -> int:
+        """The product as a Java ``int``: what is compared."""
+        return (self.bytes_per_sec + 2**31) % 2**32 - 2**31
+
+    @property
+    def bytes_per_sec(self) -> int:
+        """The product itself: what was meant."""
+        return self.mbytes * BYTES_PER_MBYTE
+
+    @property
+    def overflows(self) -> bool:
+        return self.pulsar_bytes_per_sec != self.bytes_per_sec
+
+
+def bandwidth_limit(settings: BrokerSettings) -> BandwidthLimit:
+    """The bandwidth limit of a broker's settings."""
+    return BandwidthLimit(settings.loadBalancerNamespaceBundleMaxBandwidthMbytes)
+
+
+def exceeded_limit(
+    stats: BundleStats, msgs_per_sec: float, bytes_per_sec: float, settings: BrokerSettings
+) -> SplitReason:
+    """The first limit a bundle is above, of topics, sessions, messages, bandwidth; "Unknown" for none.
+
+    Reaching a limit is not exceeding it. A session limit of 0 or less switches that test off; the others have no such
+    value. A rate that is no number exceeds nothing.
+
+    >>> exceeded_limit(BundleStats("t/n/0x0_0x9", topics=1000), 30000.5, 0.0, BrokerSettings())
+    'MsgRate'
+    """
+    if stats.topics > settings.loadBalancerNamespaceBundleMaxTopics:
+        return "Topics"
+    if 0 < settings.loadBalancerNamespaceBundleMaxSessions < stats.sessions:
+        return "Sessions"
+    if msgs_per_sec > settings.loadBalancerNamespaceBundleMaxMsgRate:
+        return "MsgRate"
+    if bytes_per_sec > bandwidth_limit(settings).pulsar_bytes_per_sec:
+        return "Bandwidth"
+    return "Unknown"
