@@ -113,6 +113,8 @@ class ReleaseBehaviour:
     ``draining_takes_back``: a hash that returns to its consumer stops draining (#24736).
     ``key_shared_folds_slot_zero``: slot 0 becomes 1 (PIP-379). ``ownerless_key``: what waits while a sticky slot has no
     owner: that key, consumers that joined after its message too, or the whole subscription.
+
+    ``unnamed_publishers``: how partitioned statistics add up publishers without a common name (#18807).
     """
 
     label: str
@@ -128,6 +130,7 @@ class ReleaseBehaviour:
     draining_takes_back: bool = True
     key_shared_folds_slot_zero: bool = True
     ownerless_key: Literal["waits", "delays-newcomers", "stops-subscription"] = "waits"
+    unnamed_publishers: Literal["added-once", "added-repeatedly"] = "added-once"
 
 
 def _key_shared_ring(version: tuple[int, int, int]) -> Literal["name_i", "name_nul_i", "indexed_replace", "current"]:
@@ -170,6 +173,7 @@ def _behaviour(major: int, minor: int, patch: int, *, milestone: bool = False) -
         draining_takes_back=fixes_of_september_2025,
         key_shared_folds_slot_zero=pip_379,
         ownerless_key="waits" if pip_379 else ownerless_before_4_0,
+        unnamed_publishers="added-once" if version >= (3, 0, 0) else "added-repeatedly",
     )
 
 

@@ -131,6 +131,13 @@ def test_a_draining_hash_can_return_since_24736(version: str, expected: bool) ->
     assert known(version).draining_takes_back is expected
 
 
+@pytest.mark.parametrize(
+    ("version", "expected"), [("2.10.6", "added-repeatedly"), ("2.11.0", "added-repeatedly"), ("3.0.0", "added-once")]
+)
+def test_partitioned_statistics_add_an_unnamed_publisher_once_since_18807(version: str, expected: str) -> None:
+    assert known(version).unnamed_publishers == expected
+
+
 def test_settings_take_the_text_of_broker_conf_and_give_it_back() -> None:
     settings = BrokerSettings()
     for name, text in [

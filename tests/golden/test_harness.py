@@ -123,14 +123,14 @@ def test_a_run_over_another_folder_says_what_it_did(tmp_path: Path, more: tuple[
     bad[0]["out"] = {"boundaries": [1]}
     write(tmp_path, "split_range", good)
     write(tmp_path, "split_topic_count", bad)
-    write(tmp_path, "routers", [{}, {}])
+    write(tmp_path, "mergers", [{}, {}])
     run = run_pytest(tmp_path, *more)
     assert run.returncode == 1
     said = [line for line in run.stdout.splitlines() if line.startswith("golden ") and ": " in line]
     assert "golden split_range: 3 lines checked" in said
     assert "golden split_topic_count: 1 lines checked, 1 failed" in said
     assert "golden murmur3: absent" in said
-    assert "golden routers: not covered yet (2 lines)" in said
+    assert "golden mergers: not covered yet (2 lines)" in said
     assert "1 failed, 2 passed" in run.stdout
 
 

@@ -1,0 +1,141 @@
+"""The publishers of a partitioned topic added up: by name where the broker knows that they belong together, else by
+their position in each partition's list.
+
+Source: ``TopicStatsImpl`` (``addPublisher``, ``getPublishers``, ``add``), ``PublisherStatsImpl.add``; PIP-79, #12401.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour
+from engine.hashing import utf16_order
+from engine.routing.merging import added, mean_with, summed
+
+
+@dataclass(frozen=True, slots=True)
+class PublisherStats:
+    """One publisher of a partition, or one entry of the aggregate.
+
+    ``supports_partial_producer`` puts it in the named group, see ``flag_shown``. ``average_msg_size_bytes`` is the mean
+    over the publisher's messages; in the aggregate it is the plain mean over the ``count`` publishers added. Other
+    facts of a publisher (address, id, version) are not added up and stay unset in the aggregate.
+    """
+
+    producer_name: str | None = None
+    supports_partial_producer: bool = False
+    msg_rate_in_msgs_per_sec: float = summed(0.0)
+    msg_throughput_in_bytes_per_sec: float = summed(0.0)
+    average_msg_size_bytes: float = 0.0
+    count: int = 0
+
+    def plus(self, new: PublisherStats) -> PublisherStats:
+        """This entry of an aggregate after one more publisher; name and flag are those of the entry."""
+        count = self.count + 1
+        mean = mean_with(self.average_msg_size_bytes, new.average_msg_size_bytes, count)
+        return replace(added(self, new), average_msg_size_bytes=mean, count=count)
+
+
+@dataclass(frozen=True, slots=True)
+class PublisherGroups:
+    """The two groups of publishers of one partition or of an aggregate.
+
+    ``unnamed`` in the order in which they were added, ``named`` with one entry for each name, in no order of meaning.
+    """
+
+    unnamed: tuple[PublisherStats, ...] = ()
+    named: tuple[PublisherStats, ...] = ()
+
+    def listed(self) -> tuple[PublisherStats, ...]:
+        """The list Pulsar shows: the unnamed group sorted by name (Java's text order, no name last), then the named.
+
+        >>> group = grouped([PublisherStats("b"), PublisherStats(None), PublisherStats("a")])
+        >>> [each.producer_name for each in group.listed()]
+        ['a', 'b', None]
+        """
+        return (*sorted(self.unnamed, key=_by_name), *sorted(self.named, key=_by_name))
+
+
+def flag_shown(settings: BrokerSettings, *, client_supports_partial_producer: bool) -> bool:
+    """Whether a broker's statistics mark a publisher as supporting partial producers.
+
+    It takes both: the client's feature flag and ``aggregatePublisherStatsByProducerName``, which is off by default. So
+    by default every publisher is in the unnamed group.
+
+    >>> flag_shown(BrokerSettings(), client_supports_partial_producer=True)
+    False
+    """
+    return settings.aggregatePublisherStatsByProducerName and client_supports_partial_producer
+
+
+def grouped(publishers: Iterable[PublisherStats]) -> PublisherGroups:
+    """The groups of one partition, from its publishers in the order they were added.
+
+    A publisher with the flag and a name is named; a later one of the same name **replaces** the earlier. Every other is
+    unnamed and loses its flag.
+
+    >>> twice = grouped([PublisherStats("a", True, 1.0), PublisherStats("a", True, 2.0), PublisherStats(None, True)])
+    >>> [each.msg_rate_in_msgs_per_sec for each in twice.named], twice.unnamed[0].supports_partial_producer
+    ([2.0], False)
+    """
+    unnamed: list[PublisherStats] = []
+    named: dict[str, PublisherStats] = {}
+    for publisher in publishers:
+        if publisher.supports_partial_producer and publisher.producer_name is not None:
+            named[publisher.producer_name] = publisher
+        else:
+            unnamed.append(replace(publisher, supports_partial_producer=False))
+    return PublisherGroups(tuple(unnamed), tuple(named.values()))
+
+
+def aggregate_publishers(
+    partitions: Iterable[PublisherGroups], behaviour: ReleaseBehaviour = CURRENT
+) -> PublisherGroups:
+    """The publishers of all partitions added up, partitions in the order given; linear but for sorting each list.
+
+    Named publishers meet by name. Unnamed ones meet by position: the i-th of each partition's sorted list makes the
+    i-th entry, which has no name and can mix different producers. Before #18807 they were added too often, see
+    ``_plus_repeatedly``.
+
+    >>> one, two = grouped([PublisherStats("a", False, 1.0)]), grouped([PublisherStats("b", False, 2.0)])
+    >>> [(each.producer_name, each.msg_rate_in_msgs_per_sec) for each in aggregate_publishers([one, two]).listed()]
+    [(None, 3.0)]
+    """
+    unnamed: list[PublisherStats] = []
+    named: dict[str, PublisherStats] = {}
+    for partition in partitions:
+        for publisher in partition.named:
+            name = publisher.producer_name
+            assert name is not None, "the named group has names"
+            named[name] = named.get(name, PublisherStats(name, supports_partial_producer=True)).plus(publisher)
+        if behaviour.unnamed_publishers == "added-once":
+            _plus_once(unnamed, sorted(partition.unnamed, key=_by_name))
+        else:
+            _plus_repeatedly(unnamed, partition.unnamed)
+    return PublisherGroups(tuple(unnamed), tuple(named.values()))
+
+
+def _plus_once(total: list[PublisherStats], new: Sequence[PublisherStats]) -> None:
+    """Add each publisher to the entry of its position; missing entries are made. Changes ``total``."""
+    total.extend(PublisherStats() for _ in range(len(total), len(new)))
+    for at, publisher in enumerate(new):
+        total[at] = total[at].plus(publisher)
+
+
+def _plus_repeatedly(total: list[PublisherStats], new: Sequence[PublisherStats]) -> None:
+    """The rule until #18807: with u publishers, u times over, all are added. Changes ``total``; quadratic in u.
+
+    In each round they become new entries unless there are exactly u already. So rates come out u times too large, and
+    partitions with different numbers of publishers make the list grow.
+    """
+    for _ in new:
+        if len(total) == len(new):
+            _plus_once(total, new)
+        else:
+            total.extend(PublisherStats().plus(publisher) for publisher in new)
+
+
+def _by_name(publisher: PublisherStats) -> tuple[bool, bytes]:
+    name = publisher.producer_name
+    return name is None, utf16_order(name or "")
