@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import threading
 from pathlib import Path
 
@@ -30,10 +31,10 @@ def test_a_pipe_that_nobody_writes_to_is_not_waited_for(tmp_path: Path) -> None:
 
 def test_a_pipe_is_read_to_its_end_and_has_not_changed_meanwhile(tmp_path: Path) -> None:
     pipe, text = _pipe(tmp_path), b'{"boundaries": []}' * 20_000
-    writer = threading.Thread(target=pipe.write_bytes, args=(text,))
+    writer = threading.Thread(target=pipe.write_bytes, args=(text,), daemon=True)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     writer.start()
-    os.set_blocking(reader, True)
+    select.select([reader], [], [])  # before the writer has opened the pipe, a read would find its end at once
     first = os.read(reader, 1)
     file, problems = read_file(pipe, pipe.name)
     writer.join()
