@@ -247,6 +247,12 @@ def test_B07_twins_on_the_last_hash_give_the_end_of_the_bundle(
     assert (outcomes(decision), decision.verdicts[0].boundaries) == ([outcome], boundaries)
 
 
+def test_a_boundary_on_the_closed_top_is_taken_and_the_upper_child_holds_one_hash() -> None:
+    topics = topics_at(0x80000005, 0xFFFFFFFE, 0xFFFFFFFE, rate=12_000.0)
+    (choice,) = run(hot(C), settings=by_default(FLOW_OR_QPS_EQUALLY_DIVIDE), limits=AT_ONCE, topics=topics)[1].chosen
+    assert [str(child) for child in choice.children] == ["0x80000000_0xffffffff", "0xffffffff_0xffffffff"]
+
+
 def test_a_range_that_cannot_be_read_throws_too() -> None:
     decision = run(hot("t/n/0x10_0x5"), hot(B), limits=AT_ONCE)[1]
     assert outcomes(decision) == ["threw", "not-looked-at"]
