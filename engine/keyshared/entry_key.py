@@ -66,7 +66,7 @@ def sticky_key(metadata: EntryMetadata, behaviour: ReleaseBehaviour = CURRENT) -
     if metadata.partition_key is not None:
         if not metadata.partition_key_b64_encoded:
             return StickyKey(utf8(metadata.partition_key), KeySource.PARTITION_KEY)
-        decoded = _java_base64(metadata.partition_key)
+        decoded = decode_base64(metadata.partition_key)
         if decoded is None:
             return StickyKey(NONE_KEY, KeySource.UNREADABLE)
         return StickyKey(decoded, KeySource.PARTITION_KEY_BYTES)
@@ -80,7 +80,7 @@ def sticky_key(metadata: EntryMetadata, behaviour: ReleaseBehaviour = CURRENT) -
     return StickyKey(NONE_KEY, KeySource.NONE_KEY)
 
 
-def _java_base64(text: str) -> bytes | None:
+def decode_base64(text: str) -> bytes | None:
     """What ``Base64.getDecoder().decode`` gives: padding may be left out, but not half of it; None where it throws."""
     if re.fullmatch(r"[A-Za-z0-9+/]*={0,2}", text) is None:
         return None
