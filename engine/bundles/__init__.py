@@ -21,15 +21,14 @@ from engine.bundles.boundaries import (
     validate_boundaries_at_creation,
 )
 from engine.bundles.children import SplitRefusal, SplitResult, split_bundles
-from engine.bundles.extensible import (
+from engine.bundles.extensible import blocked_by_split, cycle
+from engine.bundles.extensible_model import (
     CycleDecision,
     CycleLimits,
     CycleObservation,
     CycleOutcome,
     CycleVerdict,
     SplitMemory,
-    blocked_by_split,
-    cycle,
 )
 from engine.bundles.flow import FlowLimits, flow_limits, flow_or_qps_as_proposed, flow_or_qps_equally_divide
 from engine.bundles.limits import BandwidthLimit, BundleStats, SplitReason, bandwidth_limit, exceeded_limit
