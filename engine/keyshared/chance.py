@@ -64,6 +64,10 @@ class Spread:
             return 1.0
         return 1 - self.busiest[observed - 1] if observed <= len(self.busiest) else 0.0
 
+    def quantile(self, probability: float) -> int:
+        """The smallest m for which the busiest consumer has m keys or fewer with at least this probability."""
+        return next((most for most, below in enumerate(self.busiest) if below >= probability), self.keys)
+
 
 def expected_spread(keys: int, shares: Sequence[float], *, seed: int = 0, exact: bool | None = None) -> Spread:
     """The spread of ``keys`` keys over consumers with these ``shares`` (their sum is 1).
@@ -162,3 +166,52 @@ def _sampled_busiest(keys: int, shares: tuple[float, ...], seed: int) -> tuple[f
     throws = np.random.Generator(np.random.PCG64(seed)).multinomial(keys, weights, size=SAMPLES)
     counts = np.bincount(throws.max(axis=1), minlength=1)
     return tuple((np.cumsum(counts) / SAMPLES).tolist())
+
+
+def binomial_at_least(throws: int, probability: float, hits: int) -> float:
+    """The probability of ``hits`` or more among independent throws; exact to rounding also far out. O(sqrt(throws)).
+
+    >>> [round(binomial_at_least(3, 0.5, hits), 9) for hits in (2, 0, 4)]
+    [0.5, 1.0, 0.0]
+    """
+    if hits <= 0:
+        return 1.0
+    if hits > throws or probability <= 0:
+        return 0.0
+    if probability >= 1:
+        return 1.0
+    odds = probability / (1 - probability)
+    # Away from the middle terms only get smaller, so the sum ends when they no longer count.
+    if hits > throws * probability:
+        return min(1.0, _tail(_binomial(throws, probability, hits), hits, throws, odds))
+    below = _tail(_binomial(throws, probability, hits - 1), throws - hits + 1, throws, 1 / odds)
+    return max(0.0, 1 - below)
+
+
+def binomial_quantiles(throws: int, probability: float, levels: Sequence[float]) -> tuple[int, ...]:
+    """For each level the smallest number of hits not exceeded with at least that probability; O(sqrt(throws)).
+
+    >>> binomial_quantiles(2, 0.5, (0.2, 0.5, 0.9))
+    (0, 1, 2)
+    """
+    middle, deviation = throws * probability, math.sqrt(throws * probability * (1 - probability))
+    first, last = max(0, int(middle - 10 * deviation) - 10), min(throws, int(middle + 10 * deviation) + 10)
+    terms = np.array([_binomial(throws, probability, hits) for hits in range(first, last + 1)])
+    reached = np.cumsum(terms) + 1e-12
+    return tuple(min(first + int(np.searchsorted(reached, level)), last) for level in levels)
+
+
+def _tail(term: float, hits: int, throws: int, odds: float) -> float:
+    total = 0.0
+    while term > total * 1e-17:
+        total += term
+        term *= (throws - hits) / (hits + 1) * odds
+        hits += 1
+    return total
+
+
+def _binomial(throws: int, probability: float, hits: int) -> float:
+    if not 0 < probability < 1:
+        return 1.0 if hits == throws * probability else 0.0
+    ways = math.lgamma(throws + 1) - math.lgamma(hits + 1) - math.lgamma(throws - hits + 1)
+    return math.exp(ways + hits * math.log(probability) + (throws - hits) * math.log1p(-probability))

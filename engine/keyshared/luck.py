@@ -1,0 +1,283 @@
+"""Is it luck? How keys fall on the consumers of a selector, beside what chance does, and what explains the rest."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from itertools import accumulate
+from typing import Final
+
+from engine.keyshared.chance import Spread, binomial_at_least, binomial_quantiles, equal_shares, expected_spread
+from engine.keyshared.fairness import CHANCE_LEVEL, Cause, fairness_of
+from engine.keyshared.model import Selector
+from engine.keyshared.ownership import OwnedSlots, slots_by_consumer
+
+LIKELY_BETWEEN: Final = (0.05, 0.95)
+"""The quantiles between which nine of ten throws fall."""
+
+HOT_TIMES: Final = 3.0
+"""How many times the average of the other keys a key must carry to be hot by itself."""
+
+
+class Verdict(Enum):
+    """What explains how unevenly the keys fall; the value says it in words."""
+
+    CHANCE = "chance: random keys are spread as unevenly as this"
+    NAMES = "names: consumers whose names make the same points own fewer slots"
+    JOIN_ORDER = "join order: points run out, and who joined first keeps them"
+    HISTORY = "history: ranges were halved and given back in this order"
+    DECLARED = "declared: the clients asked for ranges of different sizes"
+    HOT_KEY = "hot key: some keys carry far more messages than others, and a key goes to one consumer"
+    CHOSEN_KEYS = "keys: every one goes where the rule says, but their hashes fall together as chance never does"
+    DEFECT = "defect: keys are served by another consumer than the one that has their slot"
+
+
+_VERDICT_OF: Final = {
+    Cause.NAMES: Verdict.NAMES,
+    Cause.JOIN_ORDER: Verdict.JOIN_ORDER,
+    Cause.HISTORY: Verdict.HISTORY,
+    Cause.DECLARED: Verdict.DECLARED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerLuck:
+    """One consumer: ``keys`` and ``messages`` are observed, ``share`` is its part of all slots that are served.
+
+    ``expected_keys`` is what its share gives on average; nine of ten throws give ``likely_low`` .. ``likely_high``.
+    """
+
+    consumer_id: int
+    share: float
+    keys: int
+    messages: float
+    expected_keys: float
+    likely_low: int
+    likely_high: int
+
+
+@dataclass(frozen=True, slots=True)
+class Luck:
+    """How ``keys`` keys with ``messages`` messages fall on the consumers (in join order), and why.
+
+    ``by_chance`` is what chance does with as many keys on as many consumers of equal shares: mean, expected busiest,
+    expected idle; ``busiest_low``, ``busiest_median`` and ``busiest_high`` are its 5, 50 and 95 % quantiles of the keys
+    of the busiest consumer. It is None when there is no consumer. ``ownerless_keys`` have no consumer and are left out
+    of all that.
+
+    Each of the probabilities is an upper bound for seeing any consumer as far out. ``probability``: if equal shares are
+    thrown at random. ``probability_by_shares``: if the selector's own shares are. ``probability_of_messages``: of the
+    busiest consumer's messages, if shares are equal and all keys carry alike.
+
+    ``hottest_share`` is the part of all messages that ``hottest_key`` carries, ``keys_for_half`` how few keys carry
+    half of them. ``misplaced`` are keys served by another consumer than the one that has their slot.
+    """
+
+    verdict: Verdict
+    consumers: tuple[ConsumerLuck, ...]
+    keys: int
+    messages: float
+    ownerless_keys: int
+    by_chance: Spread | None
+    busiest_low: int
+    busiest_median: int
+    busiest_high: int
+    probability: float
+    probability_by_shares: float
+    probability_of_messages: float
+    hottest_key: bytes | None
+    hottest_share: float
+    keys_for_half: int
+    misplaced: tuple[bytes, ...]
+
+    @property
+    def busiest_keys(self) -> int:
+        """The keys of the consumer that has most of them, as observed."""
+        return max((each.keys for each in self.consumers), default=0)
+
+    @property
+    def idle(self) -> int:
+        """How many consumers have no key, as observed."""
+        return sum(not each.keys for each in self.consumers)
+
+
+def luck_of(
+    selector: Selector, keys_with_counts: Mapping[bytes, float], *, received: Mapping[bytes, int] | None = None
+) -> Luck:
+    """Judge how sticky keys (each with its messages, or any weight >= 0) fall on the consumers of a selector.
+
+    ``received`` names the consumer that a broker was seen to send a key to; a key it does not have goes where the
+    selector says. In this order: a key at the wrong consumer is a **defect**; a key that alone outweighs a consumer's
+    fair part is a **hot key**; what equal shares give by chance is **chance**, unless the messages are not, which is
+    hot keys again; what the selector's shares give has **their** cause; what is left are chosen keys. Something is not
+    chance when it is less probable than ``CHANCE_LEVEL``. O(k log n) and the cost of ``expected_spread``.
+
+    >>> from engine.keyshared.autosplit import auto_split_selector
+    >>> from engine.keyshared.model import Consumer
+    >>> two = auto_split_selector().join_all([Consumer(1, "a"), Consumer(2, "b")])
+    >>> luck = luck_of(two, {b"a": 1, b"b": 1, b"c": 1, b"d": 1})
+    >>> [each.keys for each in luck.consumers], round(luck.by_chance.expected_max, 9), luck.verdict.name
+    ([1, 3], 2.75, 'CHANCE')
+    """
+    assert all(count >= 0 for count in keys_with_counts.values()), "a key carries no negative number of messages"
+    placement = _place(selector, keys_with_counts, received or {})
+    equal = equal_shares(len(placement.ids)) if placement.ids else ()
+    by_chance = expected_spread(sum(placement.keys), equal) if equal else None
+    low, median, high = (
+        (by_chance.quantile(each) for each in (LIKELY_BETWEEN[0], 0.5, LIKELY_BETWEEN[1])) if by_chance else (0, 0, 0)
+    )
+    odds = _Odds(
+        equal=_furthest_out(placement.keys, equal),
+        by_shares=_furthest_out(placement.keys, placement.shares),
+        messages=_of_messages(placement),
+    )
+    carried = sorted(keys_with_counts.values(), reverse=True)
+    return Luck(
+        verdict=_verdict(selector, placement, odds, carried),
+        consumers=_consumers(placement),
+        keys=sum(placement.keys),
+        messages=sum(placement.messages),
+        ownerless_keys=placement.ownerless,
+        by_chance=by_chance,
+        busiest_low=low,
+        busiest_median=median,
+        busiest_high=high,
+        probability=odds.equal,
+        probability_by_shares=odds.by_shares,
+        probability_of_messages=odds.messages,
+        hottest_key=max(keys_with_counts, key=lambda key: keys_with_counts[key], default=None),
+        hottest_share=_hottest_share(carried),
+        keys_for_half=_keys_for_half(carried),
+        misplaced=placement.misplaced,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Odds:
+    """The three probabilities of ``Luck``."""
+
+    equal: float
+    by_shares: float
+    messages: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Placement:
+    """What each consumer has, side by side in join order; ``shares`` add up to 1 while anything is served."""
+
+    ids: tuple[int, ...]
+    shares: tuple[float, ...]
+    keys: tuple[int, ...]
+    messages: tuple[float, ...]
+    ownerless: int
+    misplaced: tuple[bytes, ...]
+
+
+def _place(selector: Selector, counts: Mapping[bytes, float], received: Mapping[bytes, int]) -> _Placement:
+    owned = slots_by_consumer(selector)
+    ids = tuple(each.consumer_id for each in selector.consumers)
+    slots = [sum(piece.count for piece in owned[number]) for number in ids]
+    keys, messages = dict.fromkeys(ids, 0), dict.fromkeys(ids, 0.0)
+    ownerless = 0
+    misplaced: list[bytes] = []
+    for key, count in counts.items():
+        slot = selector.slots.slot_of_key(key)
+        receiver = received.get(key, selector.owner(slot))
+        if receiver is None:
+            ownerless += 1
+            wrong = any(_has(pieces, slot) for pieces in owned.values())
+        else:
+            wrong = not _has(owned.get(receiver, ()), slot)
+            keys[receiver] = keys.get(receiver, 0) + 1
+            messages[receiver] = messages.get(receiver, 0.0) + count
+        if wrong:
+            misplaced.append(key)
+    served = sum(slots)
+    return _Placement(
+        ids=ids,
+        shares=tuple(each / served if served else 0.0 for each in slots),
+        keys=tuple(keys[number] for number in ids),
+        messages=tuple(messages[number] for number in ids),
+        ownerless=ownerless,
+        misplaced=tuple(misplaced),
+    )
+
+
+def _has(pieces: tuple[OwnedSlots, ...], slot: int) -> bool:
+    at = bisect_right(pieces, slot, key=lambda piece: piece.range.start) - 1
+    return at >= 0 and pieces[at].contains(slot)
+
+
+def _consumers(placement: _Placement) -> tuple[ConsumerLuck, ...]:
+    total = sum(placement.keys)
+    found: list[ConsumerLuck] = []
+    for at, share in enumerate(placement.shares):
+        low, high = binomial_quantiles(total, share, LIKELY_BETWEEN)
+        found.append(
+            ConsumerLuck(
+                consumer_id=placement.ids[at],
+                share=share,
+                keys=placement.keys[at],
+                messages=placement.messages[at],
+                expected_keys=total * share,
+                likely_low=low,
+                likely_high=high,
+            )
+        )
+    return tuple(found)
+
+
+def _furthest_out(keys: Sequence[int], shares: Sequence[float]) -> float:
+    """At most this probable: a consumer as far out, on either side, as the one furthest out (Bonferroni's bound)."""
+    total = sum(keys)
+    sides = [
+        min(binomial_at_least(total, share, count), binomial_at_least(total, 1 - share, total - count))
+        for count, share in zip(keys, shares, strict=True)
+    ]
+    return min(1.0, 2 * len(sides) * min(sides)) if total else 1.0
+
+
+def _of_messages(placement: _Placement) -> float:
+    """The same for the busiest consumer's messages, counted in keys of the average weight."""
+    total, number = sum(placement.keys), len(placement.ids)
+    if not total or not sum(placement.messages):
+        return 1.0
+    in_keys = max(placement.messages) * total / sum(placement.messages)
+    # Rounded down against rounding errors: keys that carry alike give a whole number.
+    return min(1.0, number * binomial_at_least(total, 1 / number, int(in_keys + 1e-9)))
+
+
+def _hottest_share(carried: Sequence[float]) -> float:
+    return carried[0] / total if (total := sum(carried)) else 0.0
+
+
+def _keys_for_half(carried: Sequence[float]) -> int:
+    half = sum(carried) / 2
+    return sum(before < half for before in accumulate(carried, initial=0.0)) if half else 0
+
+
+def _verdict(selector: Selector, placement: _Placement, odds: _Odds, carried: Sequence[float]) -> Verdict:
+    if placement.misplaced:
+        return Verdict.DEFECT
+    if len(placement.ids) < 2:
+        return Verdict.CHANCE
+    others = sum(carried[1:]) / max(len(carried) - 1, 1)
+    outweighs = _hottest_share(carried) * len(placement.ids) >= 1
+    if outweighs and carried[0] >= HOT_TIMES * others:
+        return Verdict.HOT_KEY
+    if odds.equal >= CHANCE_LEVEL:
+        return Verdict.HOT_KEY if odds.messages < CHANCE_LEVEL else Verdict.CHANCE
+    if odds.by_shares < CHANCE_LEVEL:
+        return Verdict.CHOSEN_KEYS
+    return _verdict_on_shares(selector, placement)
+
+
+def _verdict_on_shares(selector: Selector, placement: _Placement) -> Verdict:
+    """The cause of the share that is furthest from an equal one; points that fell so by chance are chance."""
+    fair = 1 / len(placement.ids)
+    shares = fairness_of(selector).consumers
+    by_distance = sorted(shares, key=lambda each: -abs(each.share - fair))
+    cause = next((each.cause for each in by_distance if each.cause is not None), None)
+    return _VERDICT_OF[cause] if cause is not None else Verdict.CHANCE

@@ -1,0 +1,163 @@
+"""Is it luck? Each verdict provoked by what it names, and the numbers beside it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import pytest
+
+from engine.keyshared.autosplit import AutoSplitSelector
+from engine.keyshared.chance import binomial_at_least, binomial_quantiles
+from engine.keyshared.luck import Luck, Verdict, luck_of
+from engine.keyshared.model import Consumer, RangesById, Selector, SlotSpace, owner_of_key
+from engine.keyshared.ring_forms import RingForm
+from engine.keyshared.sticky import sticky_selector
+from tests.engine.keyshared.selectors import accepted, auto_split, ring, sticky
+
+KEYS = [f"key-{number}".encode() for number in range(20_000)]
+
+
+def alike(count: int) -> dict[bytes, float]:
+    return dict.fromkeys(KEYS[:count], 1)
+
+
+def three_of_auto_split() -> AutoSplitSelector:
+    return accepted(auto_split().join_all([Consumer(number, "c") for number in (1, 2, 3)]))
+
+
+def test_ten_keys_on_four_consumers_look_unfair_and_are_chance() -> None:
+    selector = ring(["a", "b", "c", "d"])
+    luck = luck_of(selector, alike(10))
+    assert luck.verdict is Verdict.CHANCE
+    assert [each.keys for each in luck.consumers] == [
+        sum(owner_of_key(selector, key) == number for key in KEYS[:10]) for number in (1, 2, 3, 4)
+    ]
+    assert luck.by_chance is not None
+    assert (luck.by_chance.mean, round(luck.by_chance.expected_max, 3)) == (2.5, 4.198)
+    assert luck.busiest_low <= luck.busiest_median <= luck.busiest_high
+    assert luck.probability > 0.01
+    assert luck.busiest_keys == max(each.keys for each in luck.consumers)
+    assert luck.idle == sum(not each.keys for each in luck.consumers)
+
+
+def test_names_that_make_the_same_points_are_named() -> None:
+    names = [f"x-{number}" for number in range(100)]
+    luck = luck_of(ring(names, form=RingForm.NAME_I), alike(20_000))
+    assert luck.verdict is Verdict.NAMES
+    assert luck.probability < 1e-4 <= luck.probability_by_shares
+
+
+def test_K13_join_order_is_named_where_the_ring_is_crowded() -> None:
+    names = [f"host-{number}" for number in range(40)]
+    crowded = ring(names, points=100, slots=SlotSpace(1, 1023))
+    assert luck_of(crowded, alike(20_000)).verdict is Verdict.JOIN_ORDER
+
+
+def test_auto_split_of_three_is_history_for_many_keys_and_chance_for_few() -> None:
+    assert luck_of(three_of_auto_split(), alike(3_000)).verdict is Verdict.HISTORY
+    assert luck_of(three_of_auto_split(), alike(12)).verdict is Verdict.CHANCE
+
+
+def test_declared_ranges_of_different_sizes_are_named_and_keys_of_nobody_left_out() -> None:
+    selector = sticky(sticky_selector(), ((0, 9_999),), ((10_000, 49_999),))
+    luck = luck_of(selector, alike(2_000))
+    assert luck.verdict is Verdict.DECLARED
+    assert luck.ownerless_keys == sum(owner_of_key(selector, key) is None for key in KEYS[:2_000]) > 0
+    assert luck.keys + luck.ownerless_keys == 2_000
+    assert math.isclose(sum(each.share for each in luck.consumers), 1)
+
+
+def test_one_key_that_outweighs_a_fair_part_is_hot_wherever_it_falls() -> None:
+    selector = ring(["a", "b", "c", "d"])
+    luck = luck_of(selector, alike(100) | {KEYS[7]: 100})
+    assert luck.verdict is Verdict.HOT_KEY
+    assert (luck.hottest_key, round(luck.hottest_share, 4), luck.keys_for_half) == (KEYS[7], round(100 / 199, 4), 1)
+    assert luck_of(selector, {KEYS[0]: 5}).verdict is Verdict.HOT_KEY
+    assert luck_of(selector, {KEYS[0]: 5, KEYS[1]: 5}).verdict is Verdict.CHANCE
+    assert luck_of(ring(["a"]), {KEYS[0]: 5}).verdict is Verdict.CHANCE
+
+
+def test_several_heavy_keys_that_meet_are_hot_although_none_outweighs_a_fair_part() -> None:
+    selector = ring(["a", "b", "c"])
+    heavy = [key for key in KEYS if owner_of_key(selector, key) == 2][:4]
+    luck = luck_of(selector, alike(300) | dict.fromkeys(heavy, 60))
+    assert luck.hottest_share < 1 / 3
+    assert luck.verdict is Verdict.HOT_KEY
+    assert luck.probability_of_messages < 1e-4 <= luck.probability
+
+
+def test_keys_that_all_fall_in_the_middle_are_chosen_and_not_the_selectors_fault() -> None:
+    quarters = [((start, start + 16_383),) for start in range(0, 65_536, 16_384)]
+    selector = sticky(sticky_selector(), *quarters)
+    middle = [key for key in KEYS if 16_384 <= selector.slots.slot_of_key(key) <= 49_151][:200]
+    luck = luck_of(selector, dict.fromkeys(middle, 1))
+    assert luck.verdict is Verdict.CHOSEN_KEYS
+    assert (luck.idle, luck.misplaced) == (2, ())
+
+
+@dataclass(frozen=True)
+class Crooked:
+    """A mutant: it tells the ranges of another selector, and serves every slot from the middle on by consumer 1."""
+
+    true: AutoSplitSelector
+
+    @property
+    def slots(self) -> SlotSpace:
+        return self.true.slots
+
+    @property
+    def consumers(self) -> tuple[Consumer, ...]:
+        return self.true.consumers
+
+    def owner(self, slot: int) -> int | None:
+        return 1 if slot > 32_768 else self.true.owner(slot)
+
+    def ranges(self) -> RangesById:
+        return self.true.ranges()
+
+    def join(self, consumer: Consumer) -> Crooked:
+        return Crooked(accepted(self.true.join(consumer)))
+
+    def leave(self, consumer_id: int) -> Crooked:
+        return Crooked(self.true.leave(consumer_id))
+
+
+def test_a_selector_that_serves_other_slots_than_it_tells_is_a_defect() -> None:
+    four = accepted(three_of_auto_split().join(Consumer(4, "c")))
+    assert luck_of(four, alike(500)).verdict is Verdict.CHANCE
+    selector: Selector = Crooked(four)
+    luck = luck_of(selector, alike(500))
+    assert luck.verdict is Verdict.DEFECT
+    assert set(luck.misplaced) == {key for key in KEYS[:500] if owner_of_key(four, key) == 4}
+
+
+def test_a_key_that_a_broker_sent_elsewhere_is_a_defect_and_counted_where_it_went() -> None:
+    selector = ring(["a", "b"])
+    wrong = next(key for key in KEYS if owner_of_key(selector, key) == 1)
+    luck = luck_of(selector, {wrong: 3}, received={wrong: 2})
+    assert (luck.verdict, luck.misplaced) == (Verdict.DEFECT, (wrong,))
+    assert [(each.keys, each.messages) for each in luck.consumers] == [(0, 0), (1, 3)]
+    assert luck_of(selector, {wrong: 3, KEYS[0]: 1}, received={wrong: 9}).misplaced == (wrong,)
+
+
+def test_without_consumers_or_keys_or_messages_nothing_is_uneven() -> None:
+    nobody = luck_of(ring(), alike(5))
+    assert (nobody.verdict, nobody.by_chance, nobody.ownerless_keys) == (Verdict.CHANCE, None, 5)
+    for counts in ({}, dict.fromkeys(KEYS[:8], 0.0)):
+        luck: Luck = luck_of(three_of_auto_split(), counts)
+        assert (luck.verdict, luck.hottest_share, luck.keys_for_half) == (Verdict.CHANCE, 0.0, 0)
+    out = sticky(sticky_selector(), ((0, 0),), ((70_000, 70_001),))
+    assert luck_of(out, alike(5)).ownerless_keys == 5
+
+
+@pytest.mark.parametrize(("throws", "probability"), [(1, 0.5), (12, 0.25), (12, 0.9), (40, 0.01), (9, 0.0), (9, 1.0)])
+def test_binomial_tails_and_quantiles_agree_with_the_sum_of_all_terms(throws: int, probability: float) -> None:
+    terms = [
+        math.comb(throws, hits) * probability**hits * (1 - probability) ** (throws - hits) for hits in range(throws + 1)
+    ]
+    for hits in range(throws + 2):
+        assert math.isclose(binomial_at_least(throws, probability, hits), sum(terms[hits:]), abs_tol=1e-12)
+    for level in (0.05, 0.5, 0.95):
+        quantile = next(hits for hits in range(throws + 1) if sum(terms[: hits + 1]) >= level - 1e-12)
+        assert binomial_quantiles(throws, probability, (level,)) == (quantile,)
