@@ -122,6 +122,9 @@ def journal_options(command: _Command) -> _Command:
 
 ascii_option = click.option("--ascii", "ascii_only", is_flag=True, help="Only ASCII characters.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+points_option = click.option(
+    "--points", metavar="N", type=int, default=100, show_default=True, help="Points of each node on the ring."
+)
 
 
 def _what_if(given: dict[str, Any]) -> WhatIf:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
 
 from engine.errors import InputError, Problem
@@ -41,6 +42,13 @@ def write_out(text: str) -> None:
         sys.stdout.buffer.flush()
     except BrokenPipeError as error:
         raise ClosedPipe from error
+
+
+def write_page(lines: Iterable[str], *, ascii_only: bool) -> None:
+    """Write lines of text, in ASCII where asked or where standard output takes no more."""
+    from tui.cli.plain import plain
+
+    write_out(plain("\n".join(lines), ascii_only=ascii_only or not speaks_unicode()))
 
 
 def say(sentence: str) -> None:

@@ -33,5 +33,11 @@ def ringside() -> None:
 _VERIFY = DeferredCommand(
     "verify", "tui.cli.verify", "verify_command", short_help="Compare the model with answers of real brokers."
 )
-for command in (open_command, new, demo, replay, explain, split, _VERIFY):
+_RANGES = DeferredCommand(
+    "ranges",
+    "tui.cli.commands.ranges",
+    "ranges_command",
+    short_help="Print consistent sticky ranges: what each node declares.",
+)
+for command in (open_command, new, demo, replay, explain, split, _RANGES, _VERIFY):
     ringside.add_command(command)

@@ -9,7 +9,7 @@ import click
 
 from tui.cli.exits import FINE
 from tui.cli.options import WhatIf, ascii_option, json_option, what_if_options
-from tui.cli.output import write_out
+from tui.cli.output import write_out, write_page
 
 if TYPE_CHECKING:
     from engine.cluster.state import ClusterState
@@ -41,7 +41,7 @@ def explain(topic: str, path: str | None, as_json: bool, ascii_only: bool, what_
     else:
         from tui.cli.printers.explanation import explanation_lines
 
-        _write_page(explanation_lines(told), ascii_only)
+        write_page(explanation_lines(told), ascii_only=ascii_only)
     return FINE
 
 
@@ -90,7 +90,7 @@ def split(
     else:
         from tui.cli.printers.split import split_lines
 
-        _write_page(split_lines(view), ascii_only)
+        write_page(split_lines(view), ascii_only=ascii_only)
     return FINE
 
 
@@ -99,13 +99,6 @@ def _session(path: str | None, what_if: WhatIf) -> Session:
     from tui.sources.answers import opened
 
     return begin(opened(path, release=what_if.pulsar), what_if)
-
-
-def _write_page(lines: list[str], ascii_only: bool) -> None:
-    from tui.cli.output import speaks_unicode
-    from tui.cli.plain import plain
-
-    write_out(plain("\n".join(lines), ascii_only=ascii_only or not speaks_unicode()))
 
 
 def _bundle(text: str, namespace: str | None, state: ClusterState) -> tuple[str, str]:

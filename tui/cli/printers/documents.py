@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any
@@ -11,6 +12,19 @@ from typing import Any
 def json_text(document: object) -> str:
     """A document of plain values as indented JSON; a number that JSON does not know is an error of ours."""
     return json.dumps(document, indent=2, ensure_ascii=True, allow_nan=False)
+
+
+def json_rows(rows: Iterable[object]) -> str:
+    """A list of plain values with one row a line, for lists that are too long to be read with one number a line.
+
+    >>> print(json_rows([{"node": 0, "ranges": [[0, 9]]}, {"node": 1, "ranges": []}]))
+    [
+      {"node": 0, "ranges": [[0, 9]]},
+      {"node": 1, "ranges": []}
+    ]
+    """
+    lines = ",\n".join(f"  {json.dumps(row, ensure_ascii=True, allow_nan=False)}" for row in rows)
+    return f"[\n{lines}\n]" if lines else "[]"
 
 
 def plain_values(value: object) -> Any:
