@@ -29,10 +29,11 @@ SPLIT_ALGORITHMS: Final[tuple[str, ...]] = (
 
 @dataclass(frozen=True, slots=True)
 class BrokerSettings:
-    """Broker settings by their exact names, with the defaults of ``ServiceConfiguration``.
+    """Broker settings by their exact names, with the defaults of ``ServiceConfiguration`` in the release ``CURRENT``.
 
     Rates are messages per second, bandwidth is 1048576 bytes per second, times are milliseconds. A limit of 0 for the
-    numbers of consumers means no limit.
+    numbers of consumers, of unacknowledged messages and of the look-ahead means no limit. ``default_settings`` has the
+    defaults of other releases.
     """
 
     activeConsumerFailoverConsistentHashing: bool = False
@@ -42,6 +43,11 @@ class BrokerSettings:
     subscriptionKeySharedUseConsistentHashing: bool = True
     subscriptionKeySharedConsistentHashingReplicaPoints: int = 100
     subscriptionKeySharedUseClassicPersistentImplementation: bool = False
+    keySharedLookAheadMsgInReplayThresholdPerConsumer: int = 2000
+    keySharedLookAheadMsgInReplayThresholdPerSubscription: int = 20000
+    keySharedUnblockingIntervalMs: int = 10
+    maxUnackedMessagesPerConsumer: int = 50000
+    maxUnackedMessagesPerSubscription: int = 200000
     aggregatePublisherStatsByProducerName: bool = False
     defaultNumberOfNamespaceBundles: int = 4
     loadBalancerAutoBundleSplitEnabled: bool = True
@@ -51,6 +57,8 @@ class BrokerSettings:
     loadBalancerNamespaceBundleMaxMsgRate: int = 30000
     loadBalancerNamespaceBundleMaxBandwidthMbytes: int = 100
     loadBalancerNamespaceMaximumBundles: int = 128
+    loadBalancerMaxNumberOfBundlesToSplitPerCycle: int = 10
+    loadBalancerNamespaceBundleSplitConditionHitCountThreshold: int = 3
     defaultNamespaceBundleSplitAlgorithm: str = RANGE_EQUALLY_DIVIDE
     supportedNamespaceBundleSplitAlgorithms: tuple[str, ...] = SPLIT_ALGORITHMS
     flowOrQpsDifferenceThresholdPercentage: int = 10
@@ -112,7 +120,8 @@ class ReleaseBehaviour:
     order while consumers come and go, draining hashes (PIP-379) or the rule for consumers that joined recently.
     ``draining_takes_back``: a hash that returns to its consumer stops draining (#24736).
     ``key_shared_folds_slot_zero``: slot 0 becomes 1 (PIP-379). ``ownerless_key``: what waits while a sticky slot has no
-    owner: that key, consumers that joined after its message too, or the whole subscription.
+    owner: that key, consumers that joined after its message too, or the whole subscription. ``look_ahead_defaults`` of
+    ``keySharedLookAheadMsgInReplayThresholdPerConsumer`` and ``...PerSubscription`` (#25992 doubled them).
 
     ``unnamed_publishers``: how partitioned statistics add up publishers without a common name (#18807).
     """
@@ -130,6 +139,7 @@ class ReleaseBehaviour:
     draining_takes_back: bool = True
     key_shared_folds_slot_zero: bool = True
     ownerless_key: Literal["waits", "delays-newcomers", "stops-subscription"] = "waits"
+    look_ahead_defaults: tuple[int, int] = (2000, 20000)
     unnamed_publishers: Literal["added-once", "added-repeatedly"] = "added-once"
 
 
@@ -173,6 +183,9 @@ def _behaviour(major: int, minor: int, patch: int, *, milestone: bool = False) -
         draining_takes_back=fixes_of_september_2025,
         key_shared_folds_slot_zero=pip_379,
         ownerless_key="waits" if pip_379 else ownerless_before_4_0,
+        # 4.2.4 has the smaller ones; that 5.0 is the first with the others is inferred from the date of #25992, which
+        # its first milestone has.
+        look_ahead_defaults=(4000, 40000) if version >= (5, 0, 0) else (2000, 20000),
         unnamed_publishers="added-once" if version >= (3, 0, 0) else "added-repeatedly",
     )
 
@@ -203,4 +216,17 @@ def behaviour_of(version: str) -> ReleaseBehaviour | Rejection:
         )
     return replace(
         _behaviour(major, minor, patch, milestone=match[4] is not None), label=version.strip().removeprefix("v")
+    )
+
+
+def default_settings(behaviour: ReleaseBehaviour = CURRENT) -> BrokerSettings:
+    """The settings of a broker of one release whose broker.conf changes none.
+
+    >>> default_settings(_behaviour(5, 0, 0)).keySharedLookAheadMsgInReplayThresholdPerConsumer
+    4000
+    """
+    per_consumer, per_subscription = behaviour.look_ahead_defaults
+    return BrokerSettings(
+        keySharedLookAheadMsgInReplayThresholdPerConsumer=per_consumer,
+        keySharedLookAheadMsgInReplayThresholdPerSubscription=per_subscription,
     )

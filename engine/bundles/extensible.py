@@ -57,7 +57,7 @@ def cycle(
     >>> [str(child) for child in decision.chosen[0].children]
     ['0x00000000_0x7fffffff', '0x7fffffff_0xffffffff']
     """
-    run = _Cycle(memory, observation, settings, limits or CycleLimits(), behaviour)
+    run = _Cycle(memory, observation, settings, limits or CycleLimits.of(settings), behaviour)
     thrown: Rejection | None = None
     stopped = False
     for stats in observation.bundles:

@@ -1,6 +1,6 @@
 """The values of the extensible load manager's automatic splitting: what it sees, decides and remembers (PIP-192).
 
-After ``DefaultNamespaceBundleSplitStrategyImpl`` and ``SplitDecision``; :func:`engine.bundles.extensible.cycle` decides.
+After ``DefaultNamespaceBundleSplitStrategyImpl`` and ``SplitDecision``. ``engine.bundles.extensible.cycle`` decides.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Literal
 from engine.bundles.boundaries import BundleRange
 from engine.bundles.limits import BundleStats, SplitReason
 from engine.bundles.loads import TopicLoad
+from engine.config import BrokerSettings
 from engine.errors import Rejection
 
 CycleOutcome = Literal[
@@ -48,6 +49,14 @@ class CycleLimits:
 
     max_splits_per_cycle: int = 10
     hit_count_threshold: int = 3
+
+    @classmethod
+    def of(cls, settings: BrokerSettings) -> CycleLimits:
+        """The two as a broker's settings have them."""
+        return cls(
+            settings.loadBalancerMaxNumberOfBundlesToSplitPerCycle,
+            settings.loadBalancerNamespaceBundleSplitConditionHitCountThreshold,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -284,3 +284,13 @@ def test_a_bandwidth_limit_of_2048_chooses_every_idle_bundle_of_two_topics() -> 
     settings = BrokerSettings(loadBalancerNamespaceBundleMaxBandwidthMbytes=2048)
     decision = run(calm(A), calm(B), settings=settings, limits=AT_ONCE)[1]
     assert [verdict.reason for verdict in decision.chosen] == ["Bandwidth", "Bandwidth"]
+
+
+def test_the_limits_of_a_cycle_are_those_of_the_brokers_settings_unless_others_are_given() -> None:
+    settings = BrokerSettings(
+        loadBalancerMaxNumberOfBundlesToSplitPerCycle=1, loadBalancerNamespaceBundleSplitConditionHitCountThreshold=0
+    )
+    bundles = (hot(A), hot(B))
+    assert outcomes(run(*bundles, settings=settings)[1]) == ["chosen", "not-looked-at"]
+    assert outcomes(run(*bundles, settings=settings, limits=AT_ONCE)[1]) == ["chosen", "chosen"]
+    assert outcomes(run(*bundles)[1]) == ["counting", "counting"]
