@@ -17,6 +17,9 @@ import msgspec
 from engine.cluster.commands import Command
 from engine.cluster.events import Event
 from engine.cluster.invariants import faults
+from engine.cluster.key_events import KeyEvent
+from engine.cluster.key_evolve import folded
+from engine.cluster.key_state import KeySubscription
 from engine.cluster.state import ClusterState, Load, Namespace, Subscription, Topic
 from engine.config import BrokerSettings
 from engine.errors import InputError, Problem
@@ -74,6 +77,9 @@ def state_to_plain(state: ClusterState) -> dict[str, Any]:
         "topics": [to_plain(state.topics[name]) for name in sorted(state.topics)],
         "loads": [{"partition": to_plain(name), "load": to_plain(state.loads[name])} for name in sorted(state.loads)],
         "subscriptions": to_plain(state.subscriptions),
+        "key_subscriptions": [
+            [to_plain(event, tagged=True) for event in each.happened] for each in state.key_subscriptions
+        ],
         "namespaces": [to_plain(state.namespaces[name]) for name in sorted(state.namespaces)],
         "next_consumer_id": state.next_consumer_id,
     }
@@ -94,6 +100,7 @@ def state_from_plain(plain: Any, source: str = "state") -> ClusterState:
             for at, each in enumerate(loads)
         },
         subscriptions=tuple(_list_of(plain, "subscriptions", Subscription, source)),
+        key_subscriptions=_key_subscriptions(plain, source),
         namespaces={each.name: each for each in _list_of(plain, "namespaces", Namespace, source)},
         next_consumer_id=convert(plain.get("next_consumer_id"), int, source, "$.next_consumer_id"),
     )
@@ -189,6 +196,23 @@ def _tagged(plain: Any, kinds: dict[str, type[Any]], source: str, place: str) ->
     if kind is None:
         _fail(source, place, f"{name!r} is none of {', '.join(sorted(kinds))}")
     return convert(plain, kind, source, place)
+
+
+def _key_subscriptions(plain: Any, source: str) -> tuple[KeySubscription, ...]:
+    if "key_subscriptions" not in plain:  # written before there were any
+        return ()
+    found: list[KeySubscription] = []
+    for at, rows in enumerate(_member(plain, "key_subscriptions", list, source)):
+        place = f"$.key_subscriptions[{at}]"
+        events = [
+            event_from_plain(row, source, f"{place}[{number}]")
+            for number, row in enumerate(rows if isinstance(rows, list) else [rows])
+        ]
+        subscription = folded(event for event in events if isinstance(event, KeyEvent))
+        if isinstance(subscription, str):
+            _fail(source, place, subscription)
+        found.append(subscription)
+    return tuple(found)
 
 
 def _list_of(plain: Any, key: str, kind: type[T], source: str) -> list[T]:

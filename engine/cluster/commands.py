@@ -7,11 +7,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class AddConsumer:
-    """A consumer connects to every topic of the subscription."""
+    """A consumer connects to every topic of the subscription.
+
+    ``ranges`` are those of a STICKY policy, where the subscription is Key_Shared and its consumers declare them.
+    """
 
     subscription: str
     name: str
     priority_level: int = 0
+    ranges: tuple[tuple[int, int], ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +92,54 @@ class SplitBundle:
     positions: tuple[int, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class SubscribeKeyShared:
+    """A Key_Shared subscription is created on a topic; its mode is what ``ShareKeys`` makes of it."""
+
+    name: str
+    topic: str
+    allow_out_of_order_delivery: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ShareKeys:
+    """All consumers of a Key_Shared subscription stop and come back in another mode, one of ``SharingMode``.
+
+    Between the two automatic modes a broker's setting decides, so the broker restarts, and with it all subscriptions.
+    ``points`` are those of a node, for consistent sticky ranges.
+    """
+
+    subscription: str
+    mode: str
+    points: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SendKeys:
+    """Messages of these keys are published, ``times`` over, one after another."""
+
+    subscription: str
+    keys: tuple[str, ...]
+    times: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Acknowledge:
+    """A consumer (None: each) acknowledges the oldest ``count`` messages it holds (0: all), of one key or of any."""
+
+    subscription: str
+    consumer_id: int | None = None
+    key: str | None = None
+    count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PassTime:
+    """Simulated time goes on, in milliseconds."""
+
+    duration_ms: int
+
+
 Command = (
     AddConsumer
     | KillConsumer
@@ -99,4 +151,9 @@ Command = (
     | RemoveTopic
     | RepartitionTopic
     | SplitBundle
+    | SubscribeKeyShared
+    | ShareKeys
+    | SendKeys
+    | Acknowledge
+    | PassTime
 )

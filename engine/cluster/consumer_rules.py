@@ -6,6 +6,7 @@ from collections import Counter
 
 from engine.cluster.commands import AddConsumer, KillConsumer, RenameConsumer, SetPriorityLevel
 from engine.cluster.events import ConsumerAdded, ConsumerRemoved, Event
+from engine.cluster.key_state import KeySubscription
 from engine.cluster.limits import INT_32, MAX_CONSUMERS, NAME_LIMIT_BYTES
 from engine.cluster.state import ClusterState, Subscription
 from engine.errors import Rejection
@@ -72,7 +73,7 @@ def find_subscription(state: ClusterState, key: str) -> Subscription | Rejection
     known = ", ".join(repr(each.key) for each in state.subscriptions[:5]) or "none"
     more = ", ..." if len(state.subscriptions) > 5 else ""
     return Rejection(
-        "SubscriptionNotFound", f"there is no subscription {_short(key)}; known: {known}{more}", "subscription", 404
+        "SubscriptionNotFound", f"there is no subscription {short(key)}; known: {known}{more}", "subscription", 404
     )
 
 
@@ -84,12 +85,14 @@ def refuse_long_name(name: str, field: str) -> Rejection | None:
         return None
     return Rejection(
         "IllegalArgumentException",
-        f"{_short(name)} has more than {NAME_LIMIT_BYTES} bytes in UTF-8, the limit here; choose a shorter one",
+        f"{short(name)} has more than {NAME_LIMIT_BYTES} bytes in UTF-8, the limit here; choose a shorter one",
         field,
     )
 
 
-def refuse_connect(state: ClusterState, subscription: Subscription, connected: int) -> Rejection | None:
+def refuse_connect(
+    state: ClusterState, subscription: Subscription | KeySubscription, connected: int
+) -> Rejection | None:
     """ConsumerBusy when one more consumer is too many next to ``connected`` others of this subscription.
 
     Pulsar asks the topic first (``maxConsumersPerTopic`` counts the consumers of all subscriptions of one topic or
@@ -125,7 +128,8 @@ def refuse_connect(state: ClusterState, subscription: Subscription, connected: i
 def consumers_per_topic(state: ClusterState) -> Counter[str]:
     """How many consumers each topic (and each of its partitions) has over all subscriptions; 0 for unknown topics."""
     counts: Counter[str] = Counter()
-    for subscription in state.subscriptions:
+    every: list[Subscription | KeySubscription] = [*state.subscriptions, *state.key_subscriptions]
+    for subscription in every:
         for topic in subscription.topics:
             counts[topic] += len(subscription.consumers)
     return counts
@@ -161,5 +165,6 @@ def _refuse_level(level: int) -> Rejection | None:
     return Rejection("IllegalArgumentException", f"priority level {level} is no signed 32-bit number", "priority_level")
 
 
-def _short(text: str) -> str:
+def short(text: str) -> str:
+    """A text for a message, cut where it is long."""
     return repr(text if len(text) <= 60 else text[:57] + "...")

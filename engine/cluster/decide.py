@@ -7,20 +7,34 @@ from __future__ import annotations
 
 from engine.cluster.bundle_rules import split_bundle
 from engine.cluster.commands import (
+    Acknowledge,
     AddConsumer,
     AddTopic,
     Command,
     KillConsumer,
+    PassTime,
     RemoveTopic,
     RenameConsumer,
     RepartitionTopic,
+    SendKeys,
     SetPriorityLevel,
     SetRelease,
     SetSetting,
+    ShareKeys,
     SplitBundle,
+    SubscribeKeyShared,
 )
 from engine.cluster.consumer_rules import add_consumer, kill_consumer, rename_consumer, set_priority_level
 from engine.cluster.events import Event
+from engine.cluster.key_message_rules import acknowledge_keys, pass_time, send_keys
+from engine.cluster.key_rules import (
+    add_key_consumer,
+    find_key_subscription,
+    kill_key_consumer,
+    rename_key_consumer,
+    share_keys,
+    subscribe_key_shared,
+)
 from engine.cluster.setting_rules import set_release, set_setting
 from engine.cluster.state import ClusterState
 from engine.cluster.topic_rules import add_topic, remove_topic, repartition_topic
@@ -41,14 +55,8 @@ def decide(state: ClusterState, command: Command) -> tuple[Event, ...] | Rejecti
     'SubscriptionNotFound'
     """
     match command:
-        case AddConsumer():
-            return add_consumer(state, command)
-        case KillConsumer():
-            return kill_consumer(state, command)
-        case RenameConsumer():
-            return rename_consumer(state, command)
-        case SetPriorityLevel():
-            return set_priority_level(state, command)
+        case AddConsumer() | KillConsumer() | RenameConsumer() | SetPriorityLevel():
+            return _of_consumers(state, command)
         case SetSetting():
             return set_setting(state, command)
         case SetRelease():
@@ -61,3 +69,31 @@ def decide(state: ClusterState, command: Command) -> tuple[Event, ...] | Rejecti
             return repartition_topic(state, command)
         case SplitBundle():
             return split_bundle(state, command)
+        case SubscribeKeyShared():
+            return subscribe_key_shared(state, command)
+        case ShareKeys():
+            return share_keys(state, command)
+        case SendKeys():
+            return send_keys(state, command)
+        case Acknowledge():
+            return acknowledge_keys(state, command)
+        case PassTime():
+            return pass_time(state, command)
+
+
+def _of_consumers(
+    state: ClusterState, command: AddConsumer | KillConsumer | RenameConsumer | SetPriorityLevel
+) -> tuple[Event, ...] | Rejection:
+    keys = find_key_subscription(state, command.subscription)
+    match command:
+        case AddConsumer():
+            return add_consumer(state, command) if keys is None else add_key_consumer(state, keys, command)
+        case KillConsumer():
+            return kill_consumer(state, command) if keys is None else kill_key_consumer(keys, command)
+        case RenameConsumer():
+            return rename_consumer(state, command) if keys is None else rename_key_consumer(state, keys, command)
+        case SetPriorityLevel():
+            if keys is None:
+                return set_priority_level(state, command)
+            message = "priority levels play no part in Key_Shared"
+            return Rejection("IllegalArgumentException", message, "priority_level")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from engine.cluster.key_events import KeyEvent
+
 
 @dataclass(frozen=True, slots=True)
 class ConsumerAdded:
@@ -91,4 +93,5 @@ Event = (
     | TopicRepartitioned
     | NamespaceSeen
     | BundleWasSplit
+    | KeyEvent
 )

@@ -18,6 +18,8 @@ from engine.cluster.events import (
     TopicRemoved,
     TopicRepartitioned,
 )
+from engine.cluster.key_events import KeyConsumerJoined, KeyEvent, KeySubscriptionCreated
+from engine.cluster.key_evolve import after, created, key_objection, without_topic
 from engine.cluster.state import BundleSplit, ClusterState, Namespace, Subscription, Topic
 from engine.config import BrokerSettings
 from engine.errors import Rejection
@@ -69,6 +71,10 @@ def evolve(state: ClusterState, event: Event) -> ClusterState:
             made = BundleSplit(event.lower, event.upper, event.cuts, event.algorithm)
             new = replace(old, splits=(*old.splits, made))
             return replace(state, namespaces={**state.namespaces, event.namespace: new})
+        case KeySubscriptionCreated():
+            return replace(state, key_subscriptions=(*state.key_subscriptions, created(event)))
+        case _:
+            return _with_key_event(state, event)
 
 
 def objection(state: ClusterState, event: Event) -> str:
@@ -95,6 +101,8 @@ def objection(state: ClusterState, event: Event) -> str:
             return str(bundles) if isinstance(bundles, Rejection) else ""
         case BundleWasSplit():
             return _split_objection(state, event)
+        case _:
+            return _key_event_objection(state, event)
 
 
 def _topic_objection(state: ClusterState, event: TopicAdded | TopicRemoved | TopicRepartitioned) -> str:
@@ -123,6 +131,31 @@ def _split_objection(state: ClusterState, event: BundleWasSplit) -> str:
     if not event.cuts or any(left >= right for left, right in pairwise(edges)):
         return "the cuts do not lie inside the bundle in ascending order"
     return ""
+
+
+def _key_event_objection(state: ClusterState, event: KeyEvent) -> str:
+    known = next((each for each in state.key_subscriptions if each.key == event.subscription), None)
+    if isinstance(event, KeySubscriptionCreated):
+        if known is not None or any(each.key == event.subscription for each in state.subscriptions):
+            return f"subscription {event.subscription!r} exists"
+        unknown = [topic for topic in event.topics if topic not in state.topics]
+        return f"there is no topic {unknown[0]!r}" if unknown else ""
+    if known is None:
+        return f"there is no Key_Shared subscription {event.subscription!r}"
+    return key_objection(known, event)
+
+
+def _with_key_event(state: ClusterState, event: KeyEvent) -> ClusterState:
+    next_id = state.next_consumer_id
+    if isinstance(event, KeyConsumerJoined):
+        next_id = max(next_id, event.consumer_id + 1)
+    return replace(
+        state,
+        key_subscriptions=tuple(
+            after(each, event) if each.key == event.subscription else each for each in state.key_subscriptions
+        ),
+        next_consumer_id=next_id,
+    )
 
 
 def _consumers(state: ClusterState, key: str) -> tuple[Consumer, ...]:
@@ -160,5 +193,8 @@ def _remove_topic(state: ClusterState, event: TopicRemoved) -> ClusterState:
             if event.topic in each.topics
             else each
             for each in state.subscriptions
+        ),
+        key_subscriptions=tuple(
+            left for each in state.key_subscriptions if (left := without_topic(each, event.topic)) is not None
         ),
     )

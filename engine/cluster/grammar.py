@@ -10,6 +10,10 @@
     toggle SETTING                                   undo, redo, home, end, step N, branch N
     release VERSION
 
+    subscribe NAME to TOPIC [unordered]              share MODE [points N] [of SUBSCRIPTION]
+    add NAME ranges START-END,... [to SUBSCRIPTION]  send KEY... [times N] [to SUBSCRIPTION]
+    wait MILLISECONDS                                ack NAME|#ID|all [key KEY] [count N] [of SUBSCRIPTION]
+
 Words are those of ``engine.cluster.words``. A word in quotes is never an option and never an id. Where a namespace or a
 range is written so oddly that the slash does not part them, ``split NAMESPACE bundle RANGE`` takes any two texts.
 """
@@ -34,6 +38,7 @@ from engine.cluster.commands import (
     SetSetting,
     SplitBundle,
 )
+from engine.cluster.grammar_keys import KEY_PARSERS
 from engine.cluster.grammar_text import command_text
 from engine.cluster.line_reader import LineReader, RefusedLine
 from engine.cluster.state import ClusterState
@@ -45,7 +50,8 @@ from engine.errors import Rejection
 __all__ = ["COMMAND_FORMS", "command_text", "parse_command"]
 
 COMMAND_FORMS: Final[Mapping[str, str]] = {
-    "add": "add NAME [priority N] [to SUBSCRIPTION]",
+    "ack": "ack NAME|#ID|all [key KEY] [count N] [of SUBSCRIPTION]",
+    "add": "add NAME [priority N] [ranges START-END,...] [to SUBSCRIPTION]",
     "branch": "branch N",
     "end": "end",
     "home": "home",
@@ -54,12 +60,16 @@ COMMAND_FORMS: Final[Mapping[str, str]] = {
     "redo": "redo",
     "release": "release VERSION",
     "rename": "rename NAME|#ID to NEW [of SUBSCRIPTION]",
+    "send": "send KEY... [times N] [to SUBSCRIPTION]",
     "set": "set SETTING VALUE",
+    "share": "share MODE [points N] [of SUBSCRIPTION]",
     "split": "split NAMESPACE/RANGE [ALGORITHM] [at N,N], or split NAMESPACE LARGEST|HOT [ALGORITHM] [at N,N]",
     "step": "step N",
+    "subscribe": "subscribe NAME to TOPIC [unordered]",
     "toggle": "toggle SETTING",
     "topic": "topic add TOPIC [partitions N], topic remove TOPIC, or topic partitions TOPIC N",
     "undo": "undo",
+    "wait": "wait MILLISECONDS",
 }
 """First word -> how the command is written, for help and for completion."""
 
@@ -103,12 +113,15 @@ def _add(line: LineReader) -> Command:
     name = line.take("NAME")
     level: int | None = None
     key: str | None = None
-    while (option := line.option("priority", "to")) is not None:
+    ranges: tuple[tuple[int, int], ...] | None = None
+    while (option := line.option("priority", "ranges", "to")) is not None:
         if option == "priority":
             level = line.once("priority", level, line.number("N"))
+        elif option == "ranges":
+            ranges = line.once("ranges", ranges, line.ranges())
         else:
             key = line.once("to", key, line.take("SUBSCRIPTION"))
-    return AddConsumer(line.subscription(key), name, level or 0)
+    return AddConsumer(line.subscription(key), name, level or 0, ranges)
 
 
 def _kill(line: LineReader) -> Command:
@@ -209,4 +222,5 @@ _PARSERS: Final[Mapping[str, Callable[[LineReader], Command | TimelineCommand]]]
     "toggle": _toggle,
     "topic": _topic,
     "undo": lambda _: Undo(),
+    **KEY_PARSERS,
 }

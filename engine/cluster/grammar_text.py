@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from typing import Final
 
 from engine.cluster.commands import (
+    Acknowledge,
     AddConsumer,
     AddTopic,
     Command,
     KillConsumer,
+    PassTime,
     RemoveTopic,
     RenameConsumer,
     RepartitionTopic,
+    SendKeys,
     SetPriorityLevel,
     SetRelease,
     SetSetting,
+    ShareKeys,
     SplitBundle,
+    SubscribeKeyShared,
 )
 from engine.cluster.state import ClusterState
 from engine.cluster.timeline_commands import End, GoTo, Home, Redo, SwitchBranch, TimelineCommand, Undo
 from engine.cluster.words import quote
 
-OPTION_WORDS: Final = frozenset({"at", "bundle", "of", "partitions", "priority", "to"})
+OPTION_WORDS: Final = frozenset(
+    {"at", "bundle", "count", "key", "of", "partitions", "points", "priority", "ranges", "times", "to", "unordered"}
+)
 """Words that begin an option; a value of that spelling is written in quotes where an option could stand."""
 
 BUNDLE_WORDS: Final = ("LARGEST", "HOT")
@@ -39,9 +47,10 @@ def command_text(command: Command | TimelineCommand, state: ClusterState | None 
     'split t/n/0x00000000_0x80000000 specified_positions_divide at 7,9'
     """
     match command:
-        case AddConsumer(key, name, level):
+        case AddConsumer(key, name, level, ranges):
             priority = f" priority {level}" if level else ""
-            return f"add {quote(name)}{priority}{_subscription('to', key, state)}"
+            declared = "" if ranges is None else f" ranges {ranges_text(ranges)}"
+            return f"add {quote(name)}{priority}{declared}{_subscription('to', key, state)}"
         case KillConsumer(key, consumer_id):
             return f"kill {_consumer(key, consumer_id, state)}{_subscription('of', key, state)}"
         case RenameConsumer(key, consumer_id, name):
@@ -61,8 +70,32 @@ def command_text(command: Command | TimelineCommand, state: ClusterState | None 
             return f"topic partitions {quote(topic)} {partitions}"
         case SplitBundle():
             return _split_text(command)
+        case SubscribeKeyShared() | ShareKeys() | SendKeys() | Acknowledge() | PassTime():
+            return _key_command_text(command, state)
         case _:
             return _timeline_text(command)
+
+
+def _key_command_text(
+    command: SubscribeKeyShared | ShareKeys | SendKeys | Acknowledge | PassTime, state: ClusterState | None
+) -> str:
+    match command:
+        case SubscribeKeyShared(name, topic, out_of_order):
+            return f"subscribe {quote(name, OPTION_WORDS)} to {quote(topic)}" + (" unordered" if out_of_order else "")
+        case ShareKeys(key, mode, points):
+            amount = f" points {points}" if points else ""
+            return f"share {quote(mode, OPTION_WORDS)}{amount}{_subscription('of', key, state)}"
+        case SendKeys(key, keys, times):
+            words = " ".join(quote(each, OPTION_WORDS) for each in keys)
+            amount = f" times {times}" if times != 1 else ""
+            return f"send {words}{amount}{_subscription('to', key, state)}"
+        case Acknowledge(key, consumer_id, text, count):
+            who = "all" if consumer_id is None else _consumer(key, consumer_id, state, reserved=("all",))
+            what = "" if text is None else f" key {quote(text)}"
+            amount = f" count {count}" if count else ""
+            return f"ack {who}{what}{amount}{_subscription('of', key, state)}"
+        case PassTime(duration_ms):
+            return f"wait {duration_ms}"
 
 
 def _timeline_text(command: TimelineCommand) -> str:
@@ -89,15 +122,40 @@ def _split_text(command: SplitBundle) -> str:
     return f"split {target}{algorithm}{positions}"
 
 
-def _consumer(key: str, consumer_id: int, state: ClusterState | None) -> str:
-    for subscription in state.subscriptions if state is not None else ():
-        if subscription.key == key:
-            names = [each.name for each in subscription.consumers if each.consumer_id == consumer_id]
-            if len(names) == 1 and sum(each.name == names[0] for each in subscription.consumers) == 1:
-                return quote(names[0])
+def ranges_text(ranges: Iterable[tuple[int, int]]) -> str:
+    """Ranges as one word; none at all is a dash.
+
+    >>> ranges_text([(0, 99), (200, 299)]), ranges_text([])
+    ('0-99,200-299', '-')
+    """
+    return ",".join(f"{start}-{end}" for start, end in ranges) or "-"
+
+
+def _consumer(key: str, consumer_id: int, state: ClusterState | None, reserved: Collection[str] = ()) -> str:
+    if state is not None:
+        consumers = consumers_of(state, key)
+        names = [name for each, name in consumers if each == consumer_id]
+        if len(names) == 1 and sum(name == names[0] for _, name in consumers) == 1:
+            return quote(names[0], reserved)
     return f"#{consumer_id}"
 
 
+def consumers_of(state: ClusterState, key: str) -> list[tuple[int, str]]:
+    """(id, name) of the consumers of a subscription of either type; empty for an unknown one."""
+    for subscription in state.subscriptions:
+        if subscription.key == key:
+            return [(each.consumer_id, each.name) for each in subscription.consumers]
+    for shared in state.key_subscriptions:
+        if shared.key == key:
+            return [(each.consumer_id, each.name) for each in shared.consumers]
+    return []
+
+
+def subscription_keys(state: ClusterState) -> list[str]:
+    """The keys of all subscriptions: Failover first, then Key_Shared."""
+    return [*(each.key for each in state.subscriptions), *(each.key for each in state.key_subscriptions)]
+
+
 def _subscription(word: str, key: str, state: ClusterState | None) -> str:
-    sole = state is not None and [each.key for each in state.subscriptions] == [key]
+    sole = state is not None and subscription_keys(state) == [key]
     return "" if sole else f" {word} {quote(key)}"

@@ -6,6 +6,7 @@ from dataclasses import astuple
 from typing import Final
 
 from engine.bundles import namespace_bundles
+from engine.cluster.key_state import KeySubscription
 from engine.cluster.limits import INT_32, INT_64
 from engine.cluster.state import ClusterState, Namespace, Subscription
 from engine.errors import Rejection
@@ -57,7 +58,7 @@ def _load_faults(state: ClusterState) -> list[str]:
 
 def _subscription_faults(state: ClusterState) -> list[str]:
     found: list[str] = []
-    keys = [each.key for each in state.subscriptions]
+    keys = [*(each.key for each in state.subscriptions), *(each.key for each in state.key_subscriptions)]
     if len(set(keys)) != len(keys):
         found.append("two subscriptions have one key")
     ids: set[int] = set()
@@ -69,6 +70,12 @@ def _subscription_faults(state: ClusterState) -> list[str]:
             ids.add(consumer.consumer_id)
             if consumer.priority_level not in INT_32:
                 found.append(f"priority level {consumer.priority_level} is no signed 32-bit number")
+    for shared in state.key_subscriptions:
+        found += _key_subscription_faults(state, shared)
+        for each in shared.consumers:
+            if each.consumer_id in ids or not 0 <= each.consumer_id < state.next_consumer_id:
+                found.append(f"consumer id {each.consumer_id} is not unique or not below {state.next_consumer_id}")
+            ids.add(each.consumer_id)
     if state.next_consumer_id not in INT_64:
         found.append("consumer ids ran out of 64 bits")
     return found
@@ -82,6 +89,21 @@ def _one_subscription_faults(state: ClusterState, subscription: Subscription) ->
     ]
     if len(set(subscription.topics)) != len(subscription.topics):
         found.append(f"subscription {subscription.key!r} has a topic twice")
+    return found
+
+
+def _key_subscription_faults(state: ClusterState, subscription: KeySubscription) -> list[str]:
+    found = [
+        f"subscription {subscription.key!r} has the topic {topic!r}, which does not exist"
+        for topic in subscription.topics
+        if topic not in state.topics
+    ]
+    delivery = subscription.delivery
+    held = [position for positions in delivery.pending.values() for position in positions]
+    if len(set(held)) != len(held) or any(position not in delivery.backlog for position in held):
+        found.append(f"subscription {subscription.key!r} has a message in two hands, or one that does not exist")
+    if set(delivery.pending) != {each.consumer_id for each in subscription.consumers}:
+        found.append(f"the dispatcher of {subscription.key!r} and its selector know other consumers")
     return found
 
 

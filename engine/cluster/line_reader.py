@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Final, NoReturn, TypeVar
 
+from engine.cluster.grammar_text import consumers_of, subscription_keys
 from engine.cluster.state import ClusterState
 from engine.cluster.words import Word
 from engine.errors import Rejection
@@ -14,6 +15,7 @@ from engine.errors import Rejection
 V = TypeVar("V")
 
 _WHOLE_NUMBER: Final = re.compile(r"[+-]?[0-9]{1,20}")
+_RANGE: Final = re.compile(r"([+-]?[0-9]{1,10})-([+-]?[0-9]{1,10})")
 _ID: Final = re.compile(r"#([0-9]{1,19})")
 
 
@@ -71,6 +73,19 @@ class LineReader:
         self._at += 1
         return word.text
 
+    def ranges(self) -> tuple[tuple[int, int], ...]:
+        """``0-99,200-299``; a dash is none at all. Whether they are possible is for the broker to say."""
+        text = self.take("START-END,...")
+        if text == "-":
+            return ()
+        found: list[tuple[int, int]] = []
+        for piece in text.split(","):
+            match = _RANGE.fullmatch(piece)
+            if match is None:
+                self.refuse("SyntaxError", f"{piece[:40]!r} is no range; write 0-16383,32768-49151", piece)
+            found.append((int(match[1]), int(match[2])))
+        return tuple(found)
+
     def keyword(self, name: str) -> None:
         if self.option(name) is None:
             found = self._words[min(self._at, len(self._words) - 1)].text
@@ -94,7 +109,7 @@ class LineReader:
 
     def subscription(self, named: str | None) -> str:
         """The key that was named, else the one in view, else the sole one."""
-        keys = [each.key for each in self.state.subscriptions]
+        keys = subscription_keys(self.state)
         chosen = named if named is not None else self._subscription_key
         if chosen is None and len(keys) == 1:
             chosen = keys[0]
@@ -109,16 +124,16 @@ class LineReader:
         spelt = None if who.quoted else _ID.fullmatch(who.text)
         if spelt is not None:
             return int(spelt[1])
-        consumers = [each for sub in self.state.subscriptions if sub.key == key for each in sub.consumers]
-        found = [each for each in consumers if each.name == who.text]
+        consumers = consumers_of(self.state, key)
+        found = [consumer_id for consumer_id, name in consumers if name == who.text]
         if len(found) > 1:
-            ids = ", ".join(f"#{each.consumer_id}" for each in found[:8]) + (", ..." if len(found) > 8 else "")
+            ids = ", ".join(f"#{each}" for each in found[:8]) + (", ..." if len(found) > 8 else "")
             message = f"{len(found)} consumers of {key} are named {who.text[:60]!r}; use one of {ids}"
             self.refuse("AmbiguousConsumer", message, who.text)
         if not found:
             message = f"no consumer of {key} is named {who.text[:60]!r}"
-            self.refuse("UnknownConsumer", message, who.text, [each.name for each in consumers])
-        return found[0].consumer_id
+            self.refuse("UnknownConsumer", message, who.text, [name for _, name in consumers])
+        return found[0]
 
     def refuse(self, error: str, message: str, field: str, candidates: Iterable[str] = ()) -> NoReturn:
         near = get_close_matches(field[:100], [each for each in candidates if len(each) <= 200], n=1)

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from engine.cluster.commands import SetRelease, SetSetting
 from engine.cluster.consumer_rules import refuse_long_name
 from engine.cluster.events import Event, ReleaseChanged, SettingChanged
+from engine.cluster.key_rules import KEY_SETTINGS, restarts
 from engine.cluster.state import ClusterState
 from engine.config import DEFAULTS, behaviour_of
 from engine.errors import Rejection
@@ -29,7 +30,8 @@ def set_setting(state: ClusterState, command: SetSetting) -> tuple[Event, ...] |
         return changed
     if changed == state.settings:
         return ()
-    return (SettingChanged(command.name, changed.text_of(command.name)),)
+    event = SettingChanged(command.name, changed.text_of(command.name))
+    return (event, *restarts(state, changed, state.release)) if command.name in KEY_SETTINGS else (event,)
 
 
 def set_release(state: ClusterState, command: SetRelease) -> tuple[Event, ...] | Rejection:
@@ -42,4 +44,4 @@ def set_release(state: ClusterState, command: SetRelease) -> tuple[Event, ...] |
         return behaviour
     if behaviour.label == state.release:
         return ()
-    return (ReleaseChanged(behaviour.label),)
+    return (ReleaseChanged(behaviour.label), *restarts(state, state.settings, behaviour.label))

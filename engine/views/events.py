@@ -6,17 +6,22 @@ from collections import OrderedDict
 from typing import Final
 
 from engine.cluster.commands import (
+    Acknowledge,
     AddConsumer,
     AddTopic,
     Command,
     KillConsumer,
+    PassTime,
     RemoveTopic,
     RenameConsumer,
     RepartitionTopic,
+    SendKeys,
     SetPriorityLevel,
     SetRelease,
     SetSetting,
+    ShareKeys,
     SplitBundle,
+    SubscribeKeyShared,
 )
 from engine.cluster.evolve import evolve
 from engine.cluster.facts import moves
@@ -40,6 +45,11 @@ _KINDS: Final[dict[type[Command], str]] = {
     RemoveTopic: "topic",
     RepartitionTopic: "topic",
     SplitBundle: "split",
+    SubscribeKeyShared: "topic",
+    ShareKeys: "setting",
+    SendKeys: "send",
+    Acknowledge: "ack",
+    PassTime: "wait",
 }
 _kept: OrderedDict[tuple[Step, str], EventLine] = OrderedDict()
 

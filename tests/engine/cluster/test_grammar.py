@@ -82,7 +82,7 @@ def test_a_line_is_read(line: str, command: Command | TimelineCommand) -> None:
 
 
 WRONG: list[tuple[str, str, str, str]] = [
-    ("", "SyntaxError", "", "known: add, branch"),
+    ("", "SyntaxError", "", "known: ack, add, branch"),
     ("# a comment", "UnknownCommand", "#", "known: add"),
     ("ad d", "UnknownCommand", "ad", "did you mean add?"),
     ("add", "SyntaxError", "add", "NAME is missing"),
