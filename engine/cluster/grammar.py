@@ -84,7 +84,7 @@ def parse_command(
     possible is for ``decide`` to say.
 
     >>> parse_command("add worker-1 priority 2 to billing", ClusterState())
-    AddConsumer(subscription='billing', name='worker-1', priority_level=2)
+    AddConsumer(subscription='billing', name='worker-1', priority_level=2, ranges=None)
     >>> parse_command("udno", ClusterState()).message.partition(";")[0]
     "unknown command 'udno', did you mean undo?"
     """

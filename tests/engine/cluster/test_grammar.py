@@ -83,7 +83,7 @@ def test_a_line_is_read(line: str, command: Command | TimelineCommand) -> None:
 
 WRONG: list[tuple[str, str, str, str]] = [
     ("", "SyntaxError", "", "known: ack, add, branch"),
-    ("# a comment", "UnknownCommand", "#", "known: add"),
+    ("# a comment", "UnknownCommand", "#", "known: ack, add"),
     ("ad d", "UnknownCommand", "ad", "did you mean add?"),
     ("add", "SyntaxError", "add", "NAME is missing"),
     ("add a b", "SyntaxError", "b", "'b' is too much"),
