@@ -11,6 +11,7 @@ from typing import Literal
 
 from engine.bundles.flow import BYTES_PER_MBYTE
 from engine.config import BrokerSettings
+from engine.errors import Rejection
 
 SplitReason = Literal["Topics", "Sessions", "MsgRate", "Bandwidth", "Unknown"]
 """``SplitDecision.Reason``; the modular load manager names none, but tests in the same order."""
@@ -111,3 +112,73 @@ def exceeded_limit(
     if bytes_per_sec > bandwidth_limit(settings).pulsar_bytes_per_sec:
         return "Bandwidth"
     return "Unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class LimitMeasure:
+    """One number of a bundle beside the limit a decider compares it with, in the unit of its reason.
+
+    Topics and Sessions are counts, MsgRate is msg/s, Bandwidth is bytes/s. The bandwidth limit is the one compared, so
+    it can be negative (:class:`BandwidthLimit`).
+    """
+
+    reason: SplitReason
+    measured: float
+    limit: float
+
+    @property
+    def over_by(self) -> float:
+        """How far above the limit; 0 or less: not above it."""
+        return self.measured - self.limit
+
+    @property
+    def exceeds(self) -> bool:
+        return self.measured > self.limit
+
+    @property
+    def share_of_limit(self) -> float:
+        """Measured in terms of the limit, 1.0 on it; above 1 for any number above a limit of 0 or less."""
+        if self.limit > 0:
+            return self.measured / self.limit
+        return 2.0 if self.exceeds else 0.0
+
+
+def limit_measures(
+    stats: BundleStats, msgs_per_sec: float, bytes_per_sec: float, settings: BrokerSettings
+) -> tuple[LimitMeasure, ...]:
+    """All numbers a decider compares, in its order; the sessions only while their limit is above 0.
+
+    >>> measures = limit_measures(BundleStats("t/n/0x0_0x9", topics=1001), 15000.0, 0.0, BrokerSettings())
+    >>> [(each.reason, each.over_by, round(each.share_of_limit, 3)) for each in measures[:3]]
+    [('Topics', 1.0, 1.001), ('Sessions', -1000.0, 0.0), ('MsgRate', -15000.0, 0.5)]
+    """
+    found = [LimitMeasure("Topics", stats.topics, settings.loadBalancerNamespaceBundleMaxTopics)]
+    if settings.loadBalancerNamespaceBundleMaxSessions > 0:
+        found.append(LimitMeasure("Sessions", stats.sessions, settings.loadBalancerNamespaceBundleMaxSessions))
+    found.append(LimitMeasure("MsgRate", msgs_per_sec, settings.loadBalancerNamespaceBundleMaxMsgRate))
+    found.append(LimitMeasure("Bandwidth", bytes_per_sec, bandwidth_limit(settings).pulsar_bytes_per_sec))
+    return tuple(found)
+
+
+def bandwidth_finding(settings: BrokerSettings) -> Rejection | None:
+    """What is wrong with a bandwidth limit that does not fit 32 bits: what Pulsar compares, and what was meant.
+
+    None while the limit is right. Automatic splitting goes on with Pulsar's number, as the brokers do.
+
+    >>> bandwidth_finding(BrokerSettings(loadBalancerNamespaceBundleMaxBandwidthMbytes=4096)).error
+    'BandwidthLimitOverflow'
+    """
+    limit = bandwidth_limit(settings)
+    if not limit.overflows:
+        return None
+    compared = limit.pulsar_bytes_per_sec
+    effect = {True: "so any traffic at all is over it", False: "which is not what was asked for"}[compared == 0]
+    if compared < 0:
+        effect = "so every bundle with two topics is over it, idle ones too"
+    return Rejection(
+        "BandwidthLimitOverflow",
+        f"{limit.mbytes} MB/s are {limit.bytes_per_sec} bytes/s, but both load managers multiply in 32 bits and compare"
+        f" with {compared}, {effect}; flow_or_qps_equally_divide uses the right number."
+        " The largest limit that works is 2047",
+        field="loadBalancerNamespaceBundleMaxBandwidthMbytes",
+    )
