@@ -28,10 +28,12 @@ _HASHES: Final[dict[HashingScheme, Callable[[str], int]]] = {
 class Message:
     """What a router sees of a message: the partition key as a text, None without one. The ordering key plays no part.
 
-    An empty key is a key for the Java client (its hash is 0, so partition 0) and none for the Python client.
+    An empty key is a key for the Java client (its hash is 0, so partition 0) and none for the Python client. The size
+    counts for the C++ client's round robin while batching, and for nothing else.
     """
 
     key: str | None = None
+    size_bytes: int = 0
 
     @classmethod
     def of_key_bytes(cls, key: bytes) -> Message:

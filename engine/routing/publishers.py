@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 
 from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour
 from engine.hashing import utf16_order
@@ -102,38 +103,60 @@ def aggregate_publishers(
     >>> [(each.producer_name, each.msg_rate_in_msgs_per_sec) for each in aggregate_publishers([one, two]).listed()]
     [(None, 3.0)]
     """
-    unnamed: list[PublisherStats] = []
+    told = tuple(partitions)
     named: dict[str, PublisherStats] = {}
-    for partition in partitions:
+    for partition in told:
         for publisher in partition.named:
             name = publisher.producer_name
             assert name is not None, "the named group has names"
             named[name] = named.get(name, PublisherStats(name, supports_partial_producer=True)).plus(publisher)
-        if behaviour.unnamed_publishers == "added-once":
-            _plus_once(unnamed, sorted(partition.unnamed, key=_by_name))
-        else:
-            _plus_repeatedly(unnamed, partition.unnamed)
+    unnamed = [
+        reduce(PublisherStats.plus, (told[at].unnamed[place] for at, place in entry), PublisherStats())
+        for entry in unnamed_entries(told, behaviour)
+    ]
     return PublisherGroups(tuple(unnamed), tuple(named.values()))
 
 
-def _plus_once(total: list[PublisherStats], new: Sequence[PublisherStats]) -> None:
-    """Add each publisher to the entry of its position; missing entries are made. Changes ``total``."""
-    total.extend(PublisherStats() for _ in range(len(total), len(new)))
-    for at, publisher in enumerate(new):
-        total[at] = total[at].plus(publisher)
+def unnamed_entries(
+    partitions: Sequence[PublisherGroups], behaviour: ReleaseBehaviour = CURRENT
+) -> list[list[tuple[int, int]]]:
+    """Which publishers make each unnamed entry of the aggregate, in the order they are added to it.
+
+    A publisher is told by the place of its partition and its own place in that partition's unnamed group.
+
+    >>> two = grouped([PublisherStats("b"), PublisherStats("a")])
+    >>> unnamed_entries([two, grouped([PublisherStats("c")])])
+    [[(0, 1), (1, 0)], [(0, 0)]]
+    """
+    entries: list[list[tuple[int, int]]] = []
+    for at, partition in enumerate(partitions):
+        places = range(len(partition.unnamed))
+        if behaviour.unnamed_publishers == "added-once":
+            in_order = sorted(places, key=lambda place: _by_name(partition.unnamed[place]))
+            _plus_once(entries, [(at, place) for place in in_order])
+        else:
+            _plus_repeatedly(entries, [(at, place) for place in places])
+    return entries
 
 
-def _plus_repeatedly(total: list[PublisherStats], new: Sequence[PublisherStats]) -> None:
-    """The rule until #18807: with u publishers, u times over, all are added. Changes ``total``; quadratic in u.
+def _plus_once(entries: list[list[tuple[int, int]]], new: Sequence[tuple[int, int]]) -> None:
+    """Add each publisher to the entry of its position; missing entries are made. Changes ``entries``."""
+    entries.extend([] for _ in range(len(entries), len(new)))
+    for entry, publisher in zip(entries, new, strict=False):
+        entry.append(publisher)
+
+
+def _plus_repeatedly(entries: list[list[tuple[int, int]]], new: Sequence[tuple[int, int]]) -> None:
+    """The rule until #18807: with u publishers, u times over, all are added. Changes ``entries``; quadratic in u.
 
     In each round they become new entries unless there are exactly u already. So rates come out u times too large, and
     partitions with different numbers of publishers make the list grow.
     """
     for _ in new:
-        if len(total) == len(new):
-            _plus_once(total, new)
+        if len(entries) == len(new):
+            _plus_once(entries, new)
         else:
-            total.extend(PublisherStats().plus(publisher) for publisher in new)
+            entries.extend([publisher] for publisher in new)
 
 
 def _by_name(publisher: PublisherStats) -> tuple[bool, bytes]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from engine.hashing import sign_safe_mod
+from engine.routing.batch_round_robin import BatchRoundRobinRouter
 from engine.routing.keys import HashingScheme, Message, partition_of_key
 from engine.routing.partial import PartialRoundRobinRouter
 from engine.routing.turns import next_turn
@@ -65,7 +66,7 @@ def round_robin(
     return RoundRobinRouter(start, start, batching, switch_ms, hashing)
 
 
-Router = SinglePartitionRouter | RoundRobinRouter | PartialRoundRobinRouter
+Router = SinglePartitionRouter | RoundRobinRouter | PartialRoundRobinRouter | BatchRoundRobinRouter
 
 
 def route(router: Router, message: Message, partitions: int, now_ms: int) -> tuple[Router, int]:
@@ -88,6 +89,8 @@ def route(router: Router, message: Message, partitions: int, now_ms: int) -> tup
         return router, partition_of_key(message.key, router.hashing, partitions)
     if isinstance(router, SinglePartitionRouter):
         return router, router.index
+    if isinstance(router, BatchRoundRobinRouter):
+        return router.turn(partitions, message.size_bytes, now_ms)
     if router.batching:
         return router, sign_safe_mod(period_of(now_ms, router.switch_ms) + router.start, partitions)
     return replace(router, counter=next_turn(router.counter)), sign_safe_mod(router.counter, partitions)
