@@ -10,10 +10,11 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = "import sys, tui.cli.main as m\ncode = m.main({words!r})\nprint(code, *sorted(sys.modules), file=sys.stderr)"
-ENGINE = """
-import importlib, pkgutil, sys, engine
-for found in pkgutil.walk_packages(engine.__path__, "engine."):
-    importlib.import_module(found.name)
+EVERY_MODULE = """
+import importlib, pkgutil, sys, {package}
+for found in pkgutil.walk_packages({package}.__path__, "{package}."):
+    if not found.name.endswith("__main__"):
+        importlib.import_module(found.name)
 print(*sorted(sys.modules))
 """
 
@@ -45,7 +46,7 @@ def loaded_by(words: list[str], cwd: Path) -> tuple[int, set[str]]:
 def test_textual_is_loaded_for_the_screen_only(words: list[str], tmp_path: Path) -> None:
     code, modules = loaded_by(words, tmp_path)
     assert code == 0
-    assert "textual" not in modules
+    assert modules.isdisjoint({"textual", "pyspark", "pyarrow", "pipeline"})
 
 
 @pytest.mark.parametrize("words", [["--help"], ["--version"], ["--flag", "maybe"]], ids=" ".join)
@@ -55,8 +56,28 @@ def test_what_needs_no_state_loads_no_numpy(words: list[str], tmp_path: Path) ->
     assert "numpy" not in modules
 
 
+def loaded_with(package: str, cwd: Path) -> set[str]:
+    """The modules loaded by every module of a package in a fresh interpreter."""
+    program = EVERY_MODULE.format(package=package)
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=cwd, check=True)
+    return set(ran.stdout.split())
+
+
 def test_the_engine_loads_no_shell_no_screen_library_and_no_network(tmp_path: Path) -> None:
-    ran = subprocess.run([sys.executable, "-c", ENGINE], capture_output=True, text=True, cwd=tmp_path, check=True)
-    modules = set(ran.stdout.split())
+    modules = loaded_with("engine", tmp_path)
     assert "engine.cluster.timeline" in modules
-    assert modules.isdisjoint({"textual", "rich", "click", "tui", "themes", "httpx", "pyspark", "asyncio"})
+    shells = {"tui", "pipeline", "themes", "textual", "rich", "click"}
+    assert modules.isdisjoint(shells | {"httpx", "pyspark", "asyncio"})
+
+
+def test_the_pipeline_loads_the_engine_and_no_other_shell(tmp_path: Path) -> None:
+    modules = loaded_with("pipeline", tmp_path)
+    assert {"engine.errors", "pipeline.session"} <= modules
+    assert modules.isdisjoint({"tui", "themes", "textual", "rich", "click", "httpx"})
+
+
+def test_the_screen_loads_no_pipeline(tmp_path: Path) -> None:
+    """They meet in files; only the command line knows both, and imports each when it is asked for."""
+    modules = loaded_with("tui", tmp_path)
+    assert "tui.app" in modules
+    assert modules.isdisjoint({"pipeline", "pyspark"})

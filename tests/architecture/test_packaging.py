@@ -19,7 +19,7 @@ from tests.process.terminal import Terminal
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
-PACKAGES = ("engine", "tui", "themes")
+PACKAGES = ("engine", "tui", "pipeline", "themes")
 
 pytestmark = pytest.mark.xdist_group("process")
 

@@ -1,0 +1,1 @@
+"""One module a job; each loads tables, transforms them and writes its result into place."""

@@ -1,0 +1,1 @@
+"""From raw answers of brokers to rows, one file at a time, without Spark."""
