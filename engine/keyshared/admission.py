@@ -106,7 +106,7 @@ def selector_for(
 def delivery_terms(
     terms: SubscriptionTerms, settings: BrokerSettings, behaviour: ReleaseBehaviour = CURRENT
 ) -> DeliveryTerms:
-    """Which rule keeps keys in order on a persistent topic.
+    """Which rule keeps keys in order on a persistent topic, and how far and how soon is read.
 
     Draining hashes only for AUTO_SPLIT in strict order outside the classic dispatcher; STICKY never drains, but before
     4.0 it had the rule for recently joined consumers too. Out of order: no rule.
@@ -121,7 +121,17 @@ def delivery_terms(
         order = OrderRule.RECENTLY_JOINED
     elif strict and terms.mode is KeySharedMode.AUTO_SPLIT:
         order = OrderRule.DRAINING_HASHES
-    return DeliveryTerms(order=order, takes_back=behaviour.draining_takes_back, keeps_slot_order=strict)
+    return DeliveryTerms(
+        order=order,
+        takes_back=behaviour.draining_takes_back,
+        keeps_slot_order=strict,
+        ownerless_key=behaviour.ownerless_key,
+        unblocking_interval_ms=settings.keySharedUnblockingIntervalMs,
+        look_ahead_per_consumer=settings.keySharedLookAheadMsgInReplayThresholdPerConsumer,
+        look_ahead=settings.keySharedLookAheadMsgInReplayThresholdPerSubscription,
+        unacked_per_consumer=settings.maxUnackedMessagesPerConsumer,
+        unacked=settings.maxUnackedMessagesPerSubscription,
+    )
 
 
 def _busy(difference: str, field: str) -> Rejection:

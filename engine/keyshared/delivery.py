@@ -10,7 +10,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Final
 
 from engine.errors import Rejection
 from engine.keyshared.delivery_state import Delivery, DeliveryState, Message, OrderRule, Sent
@@ -18,9 +17,6 @@ from engine.keyshared.draining import DrainingHashes
 from engine.keyshared.impact import impact_of
 from engine.keyshared.model import Consumer, RangesById
 from engine.ranges import HashRange
-
-UNBLOCKING_INTERVAL_MS: Final = 10
-"""``keySharedUnblockingIntervalMs``: how long after a blocked hash is free a new read is made."""
 
 
 def publish(state: DeliveryState, keys: Iterable[bytes], now_ms: int) -> Delivery:
@@ -69,6 +65,7 @@ def leave(state: DeliveryState, consumer_id: int, now_ms: int) -> Delivery:
         draining=draining.forget(consumer_id) if left else DrainingHashes(),
         recently_joined=before.recently_joined.leave(consumer_id, len(left)),
         read_due_ms=before.read_due_ms if left else None,
+        stopped_at=before.stopped_at if left else None,
     )
     return _and_read(_drain(state, before.selector.ranges(), consumer_id, now_ms), due.sent)
 
@@ -76,7 +73,7 @@ def leave(state: DeliveryState, consumer_id: int, now_ms: int) -> Delivery:
 def acknowledge(state: DeliveryState, consumer_id: int, position: int, now_ms: int) -> Delivery:
     """A consumer acknowledges one message; one that it does not hold is ignored.
 
-    A draining hash whose last message this is lets others go on after ``UNBLOCKING_INTERVAL_MS``. Permits that come
+    A draining hash whose last message this is lets others go on after the unblocking interval. Permits that come
     free, and newcomers that need not wait any longer, lead to a read at once.
     """
     due = advance_to(state, now_ms)
@@ -93,7 +90,7 @@ def acknowledge(state: DeliveryState, consumer_id: int, position: int, now_ms: i
         backlog={each: message for each, message in state.backlog.items() if each != position},
     )
     if freed and state.read_due_ms is None:
-        state = replace(state, read_due_ms=now_ms + UNBLOCKING_INTERVAL_MS)
+        state = replace(state, read_due_ms=now_ms + state.terms.unblocking_interval_ms)
     waiting = state.recently_joined.released(state.first_unacked)
     read_now = bool(state.terms.max_unacked) or waiting != state.recently_joined
     state = replace(state, recently_joined=waiting)
@@ -141,11 +138,13 @@ def _and_read(state: DeliveryState, sent_before: tuple[Sent, ...]) -> Delivery:
     reader = _Reader(state)
     if state.pending:
         for position in sorted(state.replay):
+            if reader.stopped_at is not None:
+                break
             reader.offer(position, replay=True)
         limit = state.terms.look_ahead_limit(len(state.pending))
-        while reader.read_position < state.next_position and (limit is None or len(reader.replay) < limit):
-            reader.offer(reader.read_position, replay=False)
-            reader.read_position += 1
+        while reader.may_read_on(limit):
+            if reader.offer(reader.read_position, replay=False):
+                reader.read_position += 1
     return Delivery(reader.state(), (*sent_before, *reader.sent))
 
 
@@ -155,6 +154,7 @@ class _Reader:
     def __init__(self, state: DeliveryState) -> None:
         self._before = state
         self.read_position = state.read_position
+        self.stopped_at = state.stopped_at
         self.replay = set(state.replay)
         self.sent: list[Sent] = []
         self._pending = {owner: dict(held) for owner, held in state.pending.items()}
@@ -162,19 +162,29 @@ class _Reader:
         self._waiting = state.recently_joined.released(state.first_unacked)
         self._held_slots: set[int] = set()
 
-    def offer(self, position: int, *, replay: bool) -> None:
-        """Send one message to its consumer, or put it on the replay queue."""
+    def may_read_on(self, limit: int | None) -> bool:
+        """Whether there is a new entry, and neither the look-ahead nor an ownerless key keeps it from being read."""
+        if self.stopped_at is not None or self.read_position == self._before.next_position:
+            return False
+        return limit is None or len(self.replay) < limit
+
+    def offer(self, position: int, *, replay: bool) -> bool:
+        """Send one message to its consumer, or put it on the replay queue; false when it stops everything instead."""
         message = self._before.backlog[position]
         owner = self._before.selector.owner(message.slot)
+        if owner is None and self._before.terms.ownerless_key == "stops-subscription":
+            self.stopped_at = position
+            return False
         # The replay queue is tried first, so a slot held back by now has an older message there.
         overtakes = self._before.terms.keeps_slot_order and message.slot in self._held_slots
         if owner is None or overtakes or not self._may_go(message, owner, replay=replay):
             self.replay.add(position)
             self._held_slots.add(message.slot)
-            return
+            return True
         self.replay.discard(position)
         self._pending[owner][position] = message.slot
         self.sent.append(Sent(owner, message))
+        return True
 
     def _may_go(self, message: Message, owner: int, *, replay: bool) -> bool:
         terms = self._before.terms
@@ -195,4 +205,5 @@ class _Reader:
             pending=self._pending,
             draining=self._draining,
             recently_joined=self._waiting,
+            stopped_at=self.stopped_at,
         )

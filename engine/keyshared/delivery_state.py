@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Literal
 
 from engine.keyshared.draining import DrainingHashes
 from engine.keyshared.model import Selector
@@ -34,21 +35,42 @@ class DeliveryTerms:
 
     ``takes_back``: #24736. ``keeps_slot_order``: a new entry does not overtake one of its slot on the replay queue;
     false for ``allowOutOfOrderDelivery``. ``max_unacked`` stands for permits: how many unacknowledged messages one
-    consumer takes. ``look_ahead_per_consumer`` and ``look_ahead``: no new entries are read while the replay queue is as
-    long as the smaller of the first times the consumers and the second
-    (``keySharedLookAheadMsgInReplayThresholdPerConsumer`` and ``...PerSubscription``). 0 means no limit.
+    consumer takes; 0 means no limit. ``ownerless_key``: what a slot without owner stops besides its own messages
+    (that it delays newcomers too comes of the rule for recently joined consumers). ``unblocking_interval_ms``
+    (``keySharedUnblockingIntervalMs``): how long after a blocked hash is free a new read is made.
+
+    ``look_ahead_per_consumer`` and ``look_ahead``: no new entries are read while the replay queue is as long as the
+    smaller of the first times the consumers and the second (``keySharedLookAheadMsgInReplayThresholdPerConsumer`` and
+    ``...PerSubscription``; 0 or less drops one). Without both, ``unacked_per_consumer`` and ``unacked`` do the same
+    (``maxUnackedMessagesPerConsumer`` and ``...PerSubscription``).
     """
 
     order: OrderRule = OrderRule.DRAINING_HASHES
     takes_back: bool = True
     keeps_slot_order: bool = True
     max_unacked: int = 0
-    look_ahead_per_consumer: int = 4000
-    look_ahead: int = 40000
+    ownerless_key: Literal["waits", "delays-newcomers", "stops-subscription"] = "waits"
+    unblocking_interval_ms: int = 10
+    look_ahead_per_consumer: int = 2000
+    look_ahead: int = 20000
+    unacked_per_consumer: int = 50000
+    unacked: int = 200000
 
     def look_ahead_limit(self, consumers: int) -> int | None:
-        limits = [each for each in (self.look_ahead_per_consumer * consumers, self.look_ahead) if each]
-        return min(limits) if limits else None
+        """How long the replay queue may get before no new entries are read; None: no limit.
+
+        >>> terms = DeliveryTerms()
+        >>> terms.look_ahead_limit(3), terms.look_ahead_limit(30)
+        (6000, 20000)
+        """
+        for per_consumer, in_all in (
+            (self.look_ahead_per_consumer, self.look_ahead),
+            (self.unacked_per_consumer, self.unacked),
+        ):
+            limits = [each for each in (per_consumer * consumers, in_all) if each > 0]
+            if limits:
+                return min(limits)
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +79,8 @@ class DeliveryState:
 
     ``backlog`` are all messages that are not acknowledged, by position. ``replay`` were read and could not be sent.
     ``pending`` were sent and not acknowledged, by consumer id, with their slots. ``read_due_ms`` is set while a read
-    waits for the unblocking interval.
+    waits for the unblocking interval. ``stopped_at`` is the message without owner that stopped the subscription, in
+    releases where one does (``ownerless_key``): nothing is sent any more until all consumers have left.
     """
 
     terms: DeliveryTerms
@@ -70,6 +93,7 @@ class DeliveryState:
     draining: DrainingHashes = field(default_factory=DrainingHashes)
     recently_joined: RecentlyJoined = field(default_factory=RecentlyJoined)
     read_due_ms: int | None = None
+    stopped_at: int | None = None
 
     @property
     def first_unacked(self) -> int:

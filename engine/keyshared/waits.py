@@ -13,6 +13,7 @@ class WaitReason(Enum):
 
     NO_CONSUMER = "a consumer joins"
     NO_OWNER = "a consumer declares a range with this slot"
+    STOPPED = "all consumers leave, and one joins"
     DRAINING = "the former consumer acknowledges its messages of this slot, or leaves"
     RECENTLY_JOINED = "everything sent before this consumer joined is acknowledged"
     NO_PERMITS = "the consumer acknowledges some of its messages"
@@ -65,6 +66,8 @@ def _wait(state: DeliveryState, slot: int, messages: tuple[Message, ...]) -> Wai
     owner_id = state.selector.owner(slot)
     if not state.pending:
         return Wait(slot, messages, None, WaitReason.NO_CONSUMER)
+    if state.stopped_at is not None:
+        return Wait(slot, messages, owner_id, WaitReason.STOPPED)
     if owner_id is None:
         return Wait(slot, messages, None, WaitReason.NO_OWNER)
     entry = state.draining.entries.get(slot)
