@@ -1,0 +1,152 @@
+"""Where each of Pulsar's four split algorithms would cut each of many bundles.
+
+Twins of ``engine.bundles.algorithms`` and ``engine.bundles.flow``, equal to them cut for cut, also where the answer is
+null, an empty list, doubled, or the bundle's own edge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.bundles.flow import FlowLimits
+from engine.fleet.bundle_flow import pack_topics
+from engine.fleet.bundles import BundleMap, TopicColumns, sum_by
+
+
+class Answer(IntEnum):
+    """What an algorithm gave for a bundle: a list of cuts (it can be empty), null, or a refusal."""
+
+    CUTS = 0
+    NULL = 1
+    REFUSED = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Cuts:
+    """The cuts of many bundles.
+
+    ``positions``: (c,) int64, ascending inside a bundle; ``start``: (b + 1,) int64, those of bundle i are
+    ``positions[start[i]:start[i + 1]]``; ``answer``: (b,) int8, an ``Answer`` each.
+    """
+
+    positions: NDArray[np.int64]
+    start: NDArray[np.int64]
+    answer: NDArray[np.int8]
+
+    def of(self, bundle: int) -> tuple[int, ...] | None:
+        """The cuts of one bundle as the scalar algorithm gives them; None for null. A refused one has none."""
+        if self.answer[bundle] == Answer.NULL:
+            return None
+        return tuple(self.positions[self.start[bundle] : self.start[bundle + 1]].tolist())
+
+
+def range_cuts(bundles: BundleMap) -> Cuts:
+    """``range_equally_divide`` of every bundle: the middle, rounded down. O(b).
+
+    >>> from engine.fleet.bundles import bundle_map
+    >>> hex(*range_cuts(bundle_map([(0, 0xFFFFFFFF)])).of(0))
+    '0x7fffffff'
+    """
+    lower = bundles.lower
+    return _one_each(lower + (bundles.upper - lower) // 2, np.ones(len(bundles), dtype=bool))
+
+
+def topic_count_cuts(topics: TopicColumns, bundles: int) -> Cuts:
+    """``topic_count_equally_divide`` of each of so many bundles: between its two middle hashes. O(n log n).
+
+    >>> hashes = np.array([50, 10, 30])
+    >>> columns = TopicColumns(hashes * 0, hashes, *np.zeros((2, 3)), hashes > 0)
+    >>> topic_count_cuts(columns, 1).of(0)
+    (20,)
+    """
+    placed = topics.bundle >= 0
+    packed = np.sort((topics.bundle[placed] << 32) | topics.hash[placed])
+    counts = np.bincount(packed >> 32, minlength=bundles)
+    first = np.cumsum(counts) - counts
+    enough = np.flatnonzero(counts > 1)
+    half = counts[enough] // 2
+    hashes = packed & 0xFFFFFFFF
+    below = hashes[first[enough] + np.maximum(half - 1, 0)]
+    above = hashes[first[enough] + half]
+    middle = np.zeros(bundles, dtype=np.int64)
+    middle[enough] = below + (above - below) // 2
+    return _one_each(middle, counts > 1)
+
+
+def specified_cuts(
+    bundles: BundleMap, topics: TopicColumns, positions: Sequence[Sequence[int]], *, force: bool = False
+) -> Cuts:
+    """``specified_positions_divide`` of every bundle at its own ``positions``: those strictly inside, ascending.
+
+    Refused without positions. Null when none lies inside, or, unless forced, for fewer than two topics. O(p log p) for
+    p positions in all.
+    """
+    assert len(positions) == len(bundles), "each bundle has its own list of positions"
+    sizes = np.fromiter(map(len, positions), dtype=np.int64, count=len(positions))
+    values = np.fromiter((each for row in positions for each in row), dtype=np.int64, count=int(sizes.sum()))
+    owner = np.repeat(np.arange(len(bundles), dtype=np.int64), sizes)
+    order = np.lexsort((values, owner))
+    owner, values = owner[order], values[order]
+    counts = np.bincount(topics.bundle[topics.bundle >= 0], minlength=len(bundles))
+    kept = (bundles.lower[owner] < values) & (values < bundles.upper[owner])
+    kept &= force | (counts[owner] > 1)
+    found = np.bincount(owner[kept], minlength=len(bundles))
+    answer = np.where(found > 0, Answer.CUTS, Answer.NULL)
+    answer[sizes == 0] = Answer.REFUSED
+    return Cuts(values[kept], _starts(found), answer.astype(np.int8))
+
+
+def flow_cuts(topics: TopicColumns, bundles: int, limits: FlowLimits) -> Cuts:
+    """``flow_or_qps_equally_divide`` of each of so many bundles, with the limits of the broker. O(n log n).
+
+    Sums are IEEE doubles added in the scalar order: totals in listing order, pieces by ascending hash.
+
+    >>> rates = np.array([100.0, 200, 300, 400, 500, 2000])
+    >>> hashes = np.array([10, 20, 80, 90, 100, 110])
+    >>> columns = TopicColumns(hashes * 0, hashes, rates, rates * 0, rates > 0)
+    >>> flow_cuts(columns, 1, FlowLimits(1750, 100, 0)).of(0)
+    (106,)
+    """
+    counts = np.bincount(topics.bundle[topics.bundle >= 0], minlength=bundles)
+    # As the scalar writes it, so that NaN rates count: only a topic without any traffic is skipped.
+    idle = (topics.msgs_per_sec <= 0) & (topics.bytes_per_sec <= 0)
+    loaded = topics[(topics.bundle >= 0) & topics.has_stats & ~idle]
+    total_msgs = sum_by(loaded.bundle, loaded.msgs_per_sec, bundles)
+    total_bytes = sum_by(loaded.bundle, loaded.bytes_per_sec, bundles)
+    # A stable sort: of topics with one hash the later one stays the later.
+    loaded = loaded[np.lexsort((loaded.hash, loaded.bundle))]
+    new_hash = np.append(True, (np.diff(loaded.bundle) != 0) | (np.diff(loaded.hash) != 0))[: len(loaded)]
+    distinct = np.bincount(loaded.bundle[new_hash], minlength=bundles)
+    factor = limits.gate_factor
+    below = (total_msgs < limits.max_msgs_per_sec * factor) & (total_bytes < limits.max_bytes_per_sec * factor)
+    passed = (counts > 1) & (distinct >= 2) & ~below
+    packed = loaded[passed[loaded.bundle]]
+    cut_at, owner = pack_topics(_twins_share(packed), limits)
+    answer = np.where(passed, Answer.CUTS, Answer.NULL).astype(np.int8)
+    return Cuts(cut_at, _starts(np.bincount(owner, minlength=bundles)), answer)
+
+
+def _twins_share(topics: TopicColumns) -> TopicColumns:
+    """The same topics, in which those of one hash all have the numbers of the last of them."""
+    if not len(topics):
+        return topics
+    last = np.append((np.diff(topics.bundle) != 0) | (np.diff(topics.hash) != 0), True)
+    ends = np.flatnonzero(last)
+    of_last = ends[np.searchsorted(ends, np.arange(len(topics)))]
+    return TopicColumns(
+        topics.bundle, topics.hash, topics.msgs_per_sec[of_last], topics.bytes_per_sec[of_last], topics.has_stats
+    )
+
+
+def _one_each(positions: NDArray[np.int64], found: NDArray[np.bool_]) -> Cuts:
+    answer = np.where(found, Answer.CUTS, Answer.NULL).astype(np.int8)
+    return Cuts(positions[found], _starts(found.astype(np.int64)), answer)
+
+
+def _starts(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(counts)))

@@ -1,0 +1,95 @@
+"""The active consumer of many topics: by modulo, by ring, or by the rule each topic is under.
+
+Twins of ``engine.failover.choose``; owners are positions in the given consumer lists (``engine.fleet.failover_ring``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.config import CURRENT, ReleaseBehaviour
+from engine.failover.choose import Rule, rule_in_force
+from engine.fleet.failover_ring import NOBODY, Cohorts, Rings, assign_modulo
+
+
+@dataclass(frozen=True, slots=True)
+class SortedTopics:
+    """Topics of one subscription in hash order.
+
+    ``hash``: (n,) int32, ascending; ``row``: (n,) int32, where each stood before. Rows of equal hash keep their order.
+    """
+
+    hash: NDArray[np.int32]
+    row: NDArray[np.int32]
+
+
+def sort_topics(hashes: NDArray[np.integer]) -> SortedTopics:
+    """Put topics into hash order, once for any number of assignments; ``hashes``: (n,) in 0 .. 2^31 - 1. O(n log n).
+
+    >>> made = sort_topics(np.array([7, 3, 7]))
+    >>> made.hash.tolist(), made.row.tolist()
+    ([3, 7, 7], [1, 0, 2])
+    """
+    packed = hashes.astype(np.int64) << 32
+    packed |= np.arange(len(hashes), dtype=np.int64)
+    packed.sort()
+    return SortedTopics((packed >> 32).astype(np.int32), packed.astype(np.int32))
+
+
+def assign_sorted(rings: Rings, ring_no: int, hashes: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The owner of each topic on one ring: (n,) int32 beside ``hashes``, which ascend.
+
+    The topics are cut at the ring's points instead of being looked up one by one: O(p log n + n).
+
+    >>> from engine.fleet.failover_ring import build_rings
+    >>> rings = build_rings([["a", "b"]])
+    >>> topics = np.arange(0, 2**31, 2**20, dtype=np.int32)
+    >>> bool((assign_sorted(rings, 0, topics) == rings.look_up(0, topics)).all())
+    True
+    """
+    owners = rings.owners_of(ring_no)
+    if not len(owners):
+        return np.full(len(hashes), NOBODY, dtype=np.int32)
+    cuts = np.searchsorted(hashes, rings.points_of(ring_no).astype(np.int32), side="right")
+    # Claimants after the first of a point get nothing; what lies past the last point is the first one's.
+    counts = np.diff(cuts, prepend=0, append=len(hashes))
+    return np.repeat(np.append(owners, owners[0]), counts)
+
+
+def assign(
+    made: Cohorts,
+    rings: Rings,
+    list_no: NDArray[np.integer] | int,
+    hashes: NDArray[np.integer],
+    partition_index: NDArray[np.integer],
+    *,
+    consistent_hashing: bool,
+    behaviour: ReleaseBehaviour = CURRENT,
+) -> NDArray[np.int32]:
+    """The active consumer of each topic under the rule in force for it: (n,) int32, ``NOBODY`` without consumers.
+
+    ``list_no``, ``hashes``, ``partition_index``: (n,) each (a number stands for all); a negative partition index means
+    that the topic is not partitioned. Before 3.0 such a topic goes to the first connected consumer.
+
+    >>> from engine.fleet.failover_ring import build_rings, cohorts
+    >>> names = [["c", "a", "b"]]
+    >>> made, rings = cohorts(names), build_rings(names)
+    >>> assign(made, rings, 0, np.array([1, 1]), np.array([0, -1]), consistent_hashing=False).tolist()[0]
+    1
+    """
+    plain = rule_in_force(-1, consistent_hashing=consistent_hashing, behaviour=behaviour)
+    partitioned = rule_in_force(0, consistent_hashing=consistent_hashing, behaviour=behaviour)
+    number = np.broadcast_to(np.asarray(list_no, dtype=np.int64), np.shape(hashes))
+    indices = np.broadcast_to(np.asarray(partition_index, dtype=np.int64), np.shape(hashes))
+    found = np.empty(np.shape(hashes), dtype=np.int32)
+    for rule, rows in ((plain, indices < 0), (partitioned, indices >= 0)):
+        if rule is Rule.RING:
+            found[rows] = rings.look_up(number[rows], hashes[rows])
+        elif rule is Rule.MODULO:
+            found[rows] = assign_modulo(made, number[rows], indices[rows])
+        else:
+            found[rows] = np.where(made.sizes[number[rows]] == 0, NOBODY, 0)
+    return found

@@ -1,0 +1,205 @@
+"""Failover in bulk: who is in the cohort, many rings in one sorted array, and the owners of many topics at once.
+
+Twins of ``engine.failover.choose`` and ``engine.failover.ring``. A consumer is named by its position in the list it was
+given in (connect order), so lists need no order. Source: ``AbstractDispatcherSingleActiveConsumer`` (PIP-392).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.failover.ring import POINTS_PER_CONSUMER
+from engine.fleet.hashing import HASH_BITS
+from engine.fleet.points import point_hashes
+from engine.hashing import utf8, utf16_order
+
+NOBODY: Final = -1
+"""The owner of what has no consumer."""
+_BATCH_POINTS: Final = 1 << 21
+
+
+@dataclass(frozen=True, slots=True)
+class Cohorts:
+    """Of many consumer lists, those that can be active, in the dispatcher's order.
+
+    ``members``: (m,) int32, positions in each given list, list after list; ``start``: (lists + 1,) int64, the cohort of
+    list i is ``members[start[i]:start[i + 1]]``; empty for an empty list.
+    """
+
+    members: NDArray[np.int32]
+    start: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.start) - 1
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """(lists,) int64."""
+        return np.diff(self.start)
+
+
+@dataclass(frozen=True, slots=True)
+class Rings:
+    """Many rings as one sorted array that keeps **every** claimant of a point: 12 bytes a point.
+
+    ``key``: (p,) int64, ``ring number << 31 | point``, ascending. ``owner``: (p,) int32, the claimant as a position in
+    the ring's given list. Of several claimants the **later one in sorted order** comes first and owns the point.
+    ``start``: (rings + 1,) int64, the points of ring i are ``start[i]`` .. ``start[i + 1]`` - 1.
+    """
+
+    key: NDArray[np.int64]
+    owner: NDArray[np.int32]
+    start: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.start) - 1
+
+    def look_up(self, ring_no: NDArray[np.integer] | int, hashes: NDArray[np.integer]) -> NDArray[np.int32]:
+        """The owner of each hash on its ring: (n,) int32, ``NOBODY`` for a ring without points.
+
+        ``ring_no``: (n,) or one number for all; ``hashes``: (n,) in 0 .. 2^31 - 1. O(log p) each.
+
+        >>> rings = build_rings([["a", "b"], [], ["c"]])
+        >>> rings.look_up(np.array([0, 1, 2]), np.array([5, 5, 5])).tolist()
+        [0, -1, 0]
+        """
+        number = np.asarray(ring_no, dtype=np.int64)
+        wanted = hashes.astype(np.int64, copy=False)
+        at = np.searchsorted(self.key, (number << HASH_BITS) + wanted, side="left")
+        at = np.where(at == self.start[number + 1], self.start[number], at)
+        empty = self.start[number + 1] == self.start[number]
+        if not len(self.key):
+            return np.full(at.shape, NOBODY, dtype=np.int32)
+        # An empty last ring has no point of its own to look at.
+        found = self.owner.take(at, mode="clip")
+        return np.where(empty, np.int32(NOBODY), found) if empty.any() else found
+
+    def points_of(self, ring_no: int) -> NDArray[np.int64]:
+        """Every claimed point of one ring, ascending: int64; a point claimed twice stands twice."""
+        return self.key[self.start[ring_no] : self.start[ring_no + 1]] & ((1 << HASH_BITS) - 1)
+
+    def owners_of(self, ring_no: int) -> NDArray[np.int32]:
+        """The claimants beside ``points_of``."""
+        return self.owner[self.start[ring_no] : self.start[ring_no + 1]]
+
+
+def cohorts(names: Sequence[Sequence[str]], priorities: Sequence[Sequence[int]] | None = None) -> Cohorts:
+    """The dispatcher's sort and cut of many consumer lists; without ``priorities`` all have one level.
+
+    By level, lower first, then name by UTF-16 code unit, then as given (connect order); of each list the consumers of
+    the first one's level. O(c log c) for c consumers in all.
+
+    >>> made = cohorts([["b", "a", "c"], ["x", "y"]], [[0, 0, 1], [3, 3]])
+    >>> made.members.tolist(), made.start.tolist()
+    ([1, 0, 0, 1], [0, 2, 4])
+    """
+    sizes = np.fromiter(map(len, names), dtype=np.int64, count=len(names))
+    start = np.concatenate(([0], np.cumsum(sizes)))
+    flat = [name for each in names for name in each]
+    ranks = {name: rank for rank, name in enumerate(sorted(set(flat), key=utf16_order))}
+    rank = np.fromiter((ranks[name] for name in flat), dtype=np.int64, count=len(flat))
+    number = np.repeat(np.arange(len(names)), sizes)
+    level = np.zeros(len(flat), dtype=np.int64)
+    if priorities is not None:
+        assert [len(each) for each in priorities] == sizes.tolist(), "each consumer has one priority level"
+        level = np.fromiter((each for row in priorities for each in row), dtype=np.int64, count=len(flat))
+    order = np.lexsort((rank, level, number))
+    number, level = number[order], level[order]
+    leading = level == level[start[number]] if flat else np.zeros(0, dtype=bool)
+    members = (order - start[number])[leading].astype(np.int32)
+    kept = np.bincount(number[leading], minlength=len(names))
+    return Cohorts(members, np.concatenate(([0], np.cumsum(kept))))
+
+
+def build_rings(
+    names: Sequence[Sequence[str]],
+    priorities: Sequence[Sequence[int]] | None = None,
+    *,
+    points: int = POINTS_PER_CONSUMER,
+    bits: int = HASH_BITS,
+) -> Rings:
+    """One ring for each list of consumer names (the cohort of it); an owner is a position in the given list.
+
+    ``points`` other than Pulsar's 100 is a what-if; ``bits`` narrows the hashes. O(p log p) for p points in all; a name
+    that stands in many lists is hashed once.
+
+    >>> rings = build_rings([["c1", "c11"]])
+    >>> len(rings.key), rings.start.tolist()
+    (200, [0, 200])
+    """
+    return rings_of(cohorts(names, priorities), names, points=points, bits=bits)
+
+
+def rings_of(
+    made: Cohorts, names: Sequence[Sequence[str]], *, points: int = POINTS_PER_CONSUMER, bits: int = HASH_BITS
+) -> Rings:
+    """``build_rings`` when the cohorts of these lists are known already."""
+    sizes = made.sizes
+    unique: dict[str, int] = {}
+    bounds = np.repeat(np.arange(len(made)), sizes).tolist()
+    row = np.fromiter(
+        (
+            unique.setdefault(names[number][member], len(unique))
+            for number, member in zip(bounds, made.members.tolist(), strict=True)
+        ),
+        dtype=np.int64,
+        count=len(made.members),
+    )
+    hashes = point_hashes([utf8(name) for name in unique], points, bits=bits)
+    start = made.start * points
+    key = np.empty(int(start[-1]), dtype=np.int64)
+    owner = np.empty(int(start[-1]), dtype=np.int32)
+    low = 0
+    while low < len(made):
+        # As many rings at a time as are sorted well together; one ring at least.
+        high = max(low + 1, int(np.searchsorted(start, start[low] + _BATCH_POINTS, side="right")) - 1)
+        target = slice(int(start[low]), int(start[high]))
+        key[target], owner[target] = _sorted_batch(made, row, hashes, low, high)
+        low = high
+    return Rings(key, owner, start)
+
+
+def assign_modulo(
+    made: Cohorts, list_no: NDArray[np.integer] | int, partition_index: NDArray[np.integer]
+) -> NDArray[np.int32]:
+    """``partition index mod cohort size`` in the dispatcher's order: (n,) int32, ``NOBODY`` where a list is empty.
+
+    ``list_no``: (n,) or one number for all; ``partition_index``: (n,), 0 or more.
+
+    >>> assign_modulo(cohorts([["c", "a", "b"]]), 0, np.arange(5)).tolist()
+    [1, 2, 0, 1, 2]
+    """
+    number = np.asarray(list_no, dtype=np.int64)
+    sizes = made.sizes[number]
+    if not len(made.members):
+        return np.full(np.shape(partition_index), NOBODY, dtype=np.int32)
+    at = made.start[number] + partition_index % np.maximum(sizes, 1)
+    return np.where(sizes == 0, np.int32(NOBODY), made.members.take(at, mode="clip"))
+
+
+def _sorted_batch(
+    made: Cohorts, row: NDArray[np.int64], hashes: NDArray[np.int32], low: int, high: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Keys and owners of the rings ``low`` .. ``high`` - 1.
+
+    Ring, point and place in the cohort are packed into one number, the last place first, so that a plain sort of
+    numbers leaves the owner at the head of a run of equal points.
+    """
+    begin, end = int(made.start[low]), int(made.start[high])
+    sizes = made.sizes[low:high]
+    ring_no = np.repeat(np.arange(low, high), sizes)
+    backwards = made.start[ring_no + 1] - 1 - np.arange(begin, end)
+    bits = int(backwards.max()).bit_length() if end > begin else 0
+    assert (high - low).bit_length() + HASH_BITS + bits <= 63, f"{high - low} rings with 2^{bits} consumers: too many"
+    packed = (((ring_no - low) << HASH_BITS)[:, None] + hashes[row[begin:end]]) << bits
+    packed += backwards[:, None]
+    flat = packed.reshape(-1)
+    flat.sort()
+    key = (flat >> bits) + (low << HASH_BITS)
+    last = (made.start[1:] - 1)[key >> HASH_BITS]
+    return key, made.members[last - (flat & ((1 << bits) - 1))]

@@ -1,0 +1,77 @@
+"""The hashes of a name followed by 0, 1, 2, …: the points of many ring members at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import mmh3
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.fleet.hashing import HASH_BITS
+from engine.fleet.murmur3_kernel import Words, finish, mix_block
+
+_FEW = 2_000
+"""Points up to which one call for each is faster than numpy's."""
+_LONG_NAME = 256
+
+
+def point_hashes(names: Sequence[bytes], points: int, *, bits: int = HASH_BITS) -> NDArray[np.int32]:
+    """``murmur3_32(name + str(i))`` for i = 0 .. points - 1 of each name: (names, points) int32 in 0 .. 2^bits - 1.
+
+    Names of one length are mixed together, and what they share with all their points once. O(names x points).
+
+    >>> point_hashes([b"c1", b"c11"], 11)[:, [0, 10]].tolist() == [
+    ...     [mmh3.hash(text) & 0x7FFFFFFF for text in pair] for pair in (("c10", "c110"), ("c110", "c1110"))]
+    True
+    """
+    assert points >= 1, f"a member of a ring has 1 point or more, not {points}"
+    found = np.empty((len(names), points), dtype=np.uint32)
+    suffixes = [b"%d" % replica for replica in range(points)]
+    by_length: dict[int, list[int]] = {}
+    for row, name in enumerate(names):
+        by_length.setdefault(len(name), []).append(row)
+    for length, rows in by_length.items():
+        if len(rows) * points <= _FEW or length > _LONG_NAME:
+            for row in rows:
+                found[row] = [mmh3.hash(names[row] + suffix, 0, False) for suffix in suffixes]
+        else:
+            group = np.frombuffer(b"".join([names[row] for row in rows]), dtype=np.uint8).reshape(len(rows), length)
+            found[rows] = _of_one_length(group, suffixes)
+    found &= np.uint32((1 << bits) - 1)
+    return found.view(np.int32)
+
+
+def _of_one_length(names: NDArray[np.uint8], suffixes: Sequence[bytes]) -> Words:
+    """``names``: (n, length) bytes."""
+    count, length = names.shape
+    whole, rest = length // 4 * 4, length % 4
+    padded = np.zeros((count, whole + 4), dtype=np.uint8)
+    padded[:, :length] = names
+    blocks = padded.view("<u4")
+    state = np.zeros(count, dtype=np.uint32)
+    for column in range(whole // 4):
+        mix_block(state, blocks[:, column].copy())
+    found = np.empty((count, len(suffixes)), dtype=np.uint32)
+    low = 0
+    while low < len(suffixes):
+        # Suffixes of one length stand together: 0..9, 10..99, 100..999.
+        digits = len(suffixes[low])
+        high = min(len(suffixes), 10**digits)
+        found[:, low:high] = _finished(state, blocks[:, -1], rest, suffixes[low:high], length + digits)
+        low = high
+    return found
+
+
+def _finished(state: Words, ends: Words, rest: int, suffixes: Sequence[bytes], length: int) -> Words:
+    """Each state with its last ``rest`` bytes and each suffix (all of one length) taken in: (n, suffixes)."""
+    numbers = np.array([int.from_bytes(suffix, "little") for suffix in suffixes], dtype=np.uint64)
+    text = ends.astype(np.uint64)[:, None] | (numbers << np.uint64(8 * rest))[None, :]
+    mixed = np.repeat(state[:, None], len(suffixes), axis=1)
+    left = rest + len(suffixes[0])
+    while left >= 4:
+        mix_block(mixed, text.astype(np.uint32))
+        text >>= np.uint64(32)
+        left -= 4
+    finish(mixed, text.astype(np.uint32), np.uint32(length))
+    return mixed
