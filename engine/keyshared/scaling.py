@@ -1,0 +1,289 @@
+"""Another number of nodes with consistent sticky ranges: what each declares, what moves, what stalls, step by step.
+
+A node knows its index and the count, and nothing of the others. The broker takes no range that another consumer still
+has, so all nodes stop before any starts with the new count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.errors import Rejection
+from engine.hashing import murmur3_32
+from engine.keyshared.consistent_sticky import node_ranges
+from engine.keyshared.model import RANGE_SIZE, Consumer
+from engine.keyshared.scaling_modes import (
+    ModeMoves,
+    NodeChange,
+    ScalingMode,
+    SlotOwners,
+    auto_split_moves,
+    moves_of,
+    node_name,
+    ring_moves,
+)
+from engine.keyshared.sticky import conflict_with
+from engine.ranges import HashRange
+
+
+class PlanAction(Enum):
+    """What is done in a step; the value says it."""
+
+    STOP = "stop every node: none may hold a range while another one declares it anew"
+    CONFIGURE = "give every node its new index and the new count"
+    START = "start the nodes, in any order"
+
+
+@dataclass(frozen=True, slots=True)
+class PlanStep:
+    """One step and the nodes it concerns.
+
+    From the first stop on the slots of a stopped node stall, after the last one all 65536 do; a slot and its keys go on
+    when the node that has it afterwards (``NodePlan.after``) has started.
+    """
+
+    action: PlanAction
+    nodes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NodePlan:
+    """One node (a process, numbered by its index before, new ones from there on), before and after.
+
+    The index is None and the ranges are empty while it does not run. ``keys_before`` and ``keys_after`` count the known
+    keys it has.
+    """
+
+    node: int
+    index_before: int | None
+    index_after: int | None
+    before: tuple[HashRange, ...]
+    after: tuple[HashRange, ...]
+    keys_before: int
+    keys_after: int
+
+    @property
+    def slots_before(self) -> int:
+        return sum(piece.size for piece in self.before)
+
+    @property
+    def slots_after(self) -> int:
+        return sum(piece.size for piece in self.after)
+
+
+@dataclass(frozen=True, slots=True)
+class SlotMove:
+    """The slots of ``range`` go from node ``source`` to node ``target``."""
+
+    range: HashRange
+    source: int
+    target: int
+
+
+@dataclass(frozen=True, slots=True)
+class KeyMove:
+    """A known key that changes its node."""
+
+    key: bytes
+    slot: int
+    source: int
+    target: int
+
+
+@dataclass(frozen=True, slots=True)
+class ScalingPlan:
+    """How to go from ``before`` nodes to ``after``.
+
+    ``moves`` are the slots that change their node, ascending, each move as long as it can be. ``moved_keys`` are those
+    of the ``keys`` known ones, in their order. ``too_early`` is what the broker answers a node that starts with the new
+    count while the others still run; None where nothing would be in its way. ``modes`` compares: consistent sticky
+    ranges first.
+    """
+
+    points: int
+    before: int
+    after: int
+    leaving: tuple[int, ...]
+    nodes: tuple[NodePlan, ...]
+    steps: tuple[PlanStep, ...]
+    moves: tuple[SlotMove, ...]
+    keys: int
+    moved_keys: tuple[KeyMove, ...]
+    too_early: Rejection | None
+    least_share: float
+    modes: tuple[ModeMoves, ...]
+
+    @property
+    def moved_slots(self) -> int:
+        return sum(move.range.size for move in self.moves)
+
+    @property
+    def in_turns(self) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+        """Who stops first, who is then restarted one by one, who starts last, where somebody sees to the order.
+
+        Nothing overlaps in that order, since a node that keeps its index only loses slots to nodes that start last, or
+        only gains those of nodes that stopped first; so fewer slots stall than when all stop.
+        """
+        stays = tuple(each.node for each in self.nodes if each.index_before == each.index_after)
+        others = tuple(each for each in self.nodes if each.index_before != each.index_after)
+        stops = tuple(each.node for each in others if each.index_before is not None)
+        return stops, stays, tuple(each.node for each in others if each.index_after is not None)
+
+
+def plan_scaling(
+    points: int, before: int, after: int, keys: Iterable[bytes] = (), *, leaving: Sequence[int] | None = None
+) -> ScalingPlan | Rejection:
+    """The plan for another number of nodes; ``keys`` are known sticky keys, each counted once.
+
+    ``leaving`` are the nodes that go when there are fewer (default: those with the last indices). A place that becomes
+    free is taken over by the node with the last index, so that only its slots, and those of the leaving ones, move.
+
+    Refused, by the names ``points``, ``nodes``, ``to`` and ``leaving``: what ``node_ranges`` refuses, the same number,
+    leaving nodes that do not run, stand there twice, or are not as many as there are fewer.
+    O(points x nodes + keys), and what the comparison takes.
+
+    >>> plan = plan_scaling(1, 1, 2, [b"a"])
+    >>> [(str(move.range), move.source, move.target) for move in plan.moves]
+    [('[0,12484]', 0, 1), ('[55132,65535]', 0, 1)]
+    """
+    gone = _leaving(before, after, leaving)
+    if isinstance(gone, Rejection):
+        return gone
+    told_before = node_ranges(points, before)
+    if isinstance(told_before, Rejection):
+        return told_before
+    told_after = node_ranges(points, after)
+    if isinstance(told_after, Rejection):
+        return Rejection(told_after.error, told_after.message, field="to") if after < 1 else told_after
+    change = NodeChange(before, gone, tuple(range(before, after)))
+    places = _places(change)
+    distinct = tuple(dict.fromkeys(keys))
+    hashes = np.fromiter((murmur3_32(key) for key in distinct), dtype=np.int64, count=len(distinct))
+    slots = np.maximum(hashes % RANGE_SIZE, 1)
+    owners = SlotOwners(_owners(told_before, range(before)), _owners(told_after, places))
+    nodes = _nodes(change, places, told_before, told_after, owners=owners, slots=slots)
+    moves = _moves(owners)
+    running = tuple(each.node for each in nodes if each.index_after is not None)
+    return ScalingPlan(
+        points=points,
+        before=before,
+        after=after,
+        leaving=gone,
+        nodes=nodes,
+        steps=(
+            PlanStep(PlanAction.STOP, tuple(range(before))),
+            PlanStep(PlanAction.CONFIGURE, running),
+            PlanStep(PlanAction.START, running),
+        ),
+        moves=moves,
+        keys=len(distinct),
+        moved_keys=_moved_keys(owners, distinct, slots),
+        too_early=_too_early(moves),
+        least_share=change.least_share,
+        modes=(
+            moves_of(ScalingMode.CONSISTENT_STICKY, owners, slots, change, needs_stop=True),
+            auto_split_moves(change, hashes),
+            ring_moves(points, change, hashes),
+        ),
+    )
+
+
+def _leaving(before: int, after: int, leaving: Sequence[int] | None) -> tuple[int, ...] | Rejection:
+    """The nodes that go; checked."""
+    fewer = max(before - max(after, 0), 0)
+    if before == after:
+        return Rejection("NothingToDo", f"there are {before} nodes already; name another number", field="to")
+    if leaving is None:
+        return tuple(range(max(after, 0), before))
+    strange = next((node for node in leaving if not 0 <= node < before), None)
+    if strange is not None:
+        message = f"there is no node {strange} among {before}; indices go from 0 to {before - 1}"
+        return Rejection("InvalidNodeIndex", message, field="leaving")
+    if len(set(leaving)) != len(leaving):
+        return Rejection("InvalidNodeIndex", "a node leaves once; an index stands there twice", field="leaving")
+    if len(leaving) != fewer:
+        message = f"from {before} nodes to {after} {fewer} leave, not {len(leaving)}"
+        return Rejection("InvalidNodeCount", message, field="leaving")
+    return tuple(sorted(leaving))
+
+
+def _places(change: NodeChange) -> tuple[int, ...]:
+    """The node of each index afterwards: the last ones move into the places that become free.
+
+    >>> _places(NodeChange(5, (1,), ()))
+    (0, 4, 2, 3)
+    """
+    gone = frozenset(change.leaving)
+    places = list(range(change.after))
+    movers = [node for node in range(change.after, change.before) if node not in gone]
+    for place in places:
+        if place in gone:
+            places[place] = movers.pop()
+    return tuple(places)
+
+
+def _owners(ranges: Sequence[Sequence[HashRange]], nodes: Sequence[int]) -> NDArray[np.int64]:
+    owners = np.empty(RANGE_SIZE, dtype=np.int64)
+    for node, pieces in zip(nodes, ranges, strict=True):
+        for piece in pieces:
+            owners[piece.start : piece.end + 1] = node
+    return owners
+
+
+def _nodes(
+    change: NodeChange,
+    places: tuple[int, ...],
+    before: Sequence[tuple[HashRange, ...]],
+    after: Sequence[tuple[HashRange, ...]],
+    *,
+    owners: SlotOwners,
+    slots: NDArray[np.int64],
+) -> tuple[NodePlan, ...]:
+    count = max(change.before, change.after)
+    keys_before = np.bincount(owners.before[slots], minlength=count).tolist()
+    keys_after = np.bincount(owners.after[slots], minlength=count).tolist()
+    index_after = {node: index for index, node in enumerate(places)}
+    return tuple(
+        NodePlan(
+            node=node,
+            index_before=node if node < change.before else None,
+            index_after=index_after.get(node),
+            before=before[node] if node < change.before else (),
+            after=after[index_after[node]] if node in index_after else (),
+            keys_before=keys_before[node],
+            keys_after=keys_after[node],
+        )
+        for node in range(count)
+    )
+
+
+def _moves(owners: SlotOwners) -> tuple[SlotMove, ...]:
+    was, now = owners.before, owners.after
+    last_of_run = np.append((was[1:] != was[:-1]) | (now[1:] != now[:-1]), True)
+    found: list[SlotMove] = []
+    start = 0
+    for end in np.flatnonzero(last_of_run).tolist():
+        if was[end] != now[end]:
+            found.append(SlotMove(HashRange(start, end), int(was[end]), int(now[end])))
+        start = end + 1
+    return tuple(found)
+
+
+def _moved_keys(owners: SlotOwners, keys: Sequence[bytes], slots: NDArray[np.int64]) -> tuple[KeyMove, ...]:
+    moved = np.flatnonzero(owners.before[slots] != owners.after[slots]).tolist()
+    return tuple(
+        KeyMove(keys[at], int(slots[at]), int(owners.before[slots[at]]), int(owners.after[slots[at]])) for at in moved
+    )
+
+
+def _too_early(moves: Sequence[SlotMove]) -> Rejection | None:
+    """The node that gains the lowest slots is started first: the former owner of these is in its way."""
+    if not moves:
+        return None
+    holder = moves[0].source
+    return conflict_with((Consumer(holder, node_name(holder)),), holder)

@@ -1,0 +1,42 @@
+"""Ranges as client code: complete, and taken by that client's own checks."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from engine.keyshared.clients import WIDTH_CHARS, ClientLanguage, policy_code
+from engine.keyshared.consistent_sticky import node_ranges
+from engine.ranges import HashRange
+from tests.engine.keyshared.selectors import accepted
+
+
+@pytest.mark.parametrize("language", ClientLanguage)
+@pytest.mark.parametrize("node", range(4))
+def test_every_range_stands_in_the_code_once_and_in_order(language: ClientLanguage, node: int) -> None:
+    ranges = accepted(node_ranges(100, 4))[node]
+    lines = policy_code(language, "it", ranges)
+    numbers = [int(number) for number in re.findall(r"\d+", "\n".join(lines))]
+    assert numbers == [bound for piece in ranges for bound in (piece.start, piece.end)]
+    assert max(len(line.expandtabs(4)) for line in lines) <= WIDTH_CHARS
+
+
+def test_python_code_is_python() -> None:
+    lines = policy_code(ClientLanguage.PYTHON, "policy", accepted(node_ranges(100, 4))[3])
+    compile("\n".join(lines), "policy", "exec")
+
+
+def test_go_code_goes_round_the_constructor_where_a_range_has_one_slot() -> None:
+    wide = "\n".join(policy_code(ClientLanguage.GO, "it", [HashRange(0, 1), HashRange(5, 9)]))
+    assert "NewKeySharedPolicySticky([]int{\n\t0, 1, 5, 9,\n})" in wide
+    narrow = "\n".join(policy_code(ClientLanguage.GO, "it", [HashRange(0, 1), HashRange(5, 5)]))
+    assert "pulsar.KeySharedPolicyModeSticky" in narrow
+    assert "HashRanges: []int{\n\t\t0, 1, 5, 5,\n\t}," in narrow
+    assert "pulsar.NewKeySharedPolicySticky(" not in narrow
+
+
+@pytest.mark.parametrize("language", ClientLanguage)
+def test_a_node_without_ranges_has_no_policy(language: ClientLanguage) -> None:
+    """Every client refuses an empty list."""
+    assert policy_code(language, "it", []) == ()
