@@ -1,0 +1,167 @@
+"""Why a message goes to its partition: every step from the key or the router's turn, and the rule as one sentence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from engine.errors import Rejection
+from engine.explain import Division
+from engine.hashing import murmur3_32_raw, utf8, utf16_order
+from engine.routing.batch_round_robin import BatchRoundRobinRouter
+from engine.routing.keys import HashingScheme, Message, key_hash
+from engine.routing.partial import PartialRoundRobinRouter
+from engine.routing.routers import Router, SinglePartitionRouter, period_of, route
+
+RouteRule = Literal["key hash", "fixed index", "clock", "counter", "batch counter", "one partition", "partial list"]
+
+
+@dataclass(frozen=True, slots=True)
+class KeyStep:
+    """From a key to its hash: the text, the bytes that are hashed, the scheme, its own result and Pulsar's.
+
+    ``data`` is UTF-8, and for JavaStringHash the big-endian UTF-16 code units. ``raw`` is the signed 32-bit Murmur3 or
+    Java hash before its top bit is cleared; for BoostHash it equals ``value``. ``from_bytes`` is set for a key given
+    as bytes: ``text`` is its base64 form, and it is that text that is hashed.
+    """
+
+    text: str
+    data: bytes
+    hashing: HashingScheme
+    raw: int
+    value: int
+    from_bytes: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RouteExplanation:
+    """Where a message goes and why.
+
+    ``key`` is set where a key decides. ``modulo`` is the last division, None where no number is divided (a fixed index,
+    a single partition). ``chosen`` is the list of a partial router after this message; its entry at the remainder is
+    the partition. ``key_ignored``: there is a key, but the router does not look at it or the client takes it for none.
+    ``sentence`` states the rule with its numbers.
+    """
+
+    partition: int
+    rule: RouteRule
+    key: KeyStep | None
+    modulo: Division | None
+    chosen: tuple[int, ...]
+    key_ignored: bool
+    sentence: str
+
+
+def explain_route(
+    router: Router,
+    key: str | bytes | None,
+    partitions: int,
+    now_ms: int = 0,
+    *,
+    size_bytes: int = 0,
+) -> RouteExplanation | Rejection:
+    """Route one message with every step on the table; the partition is the one ``route`` answers.
+
+    A key of bytes is what ``keyBytes`` sets. The router's own state is not changed; constant time but for hashing.
+
+    >>> from engine.routing.routers import round_robin
+    >>> explain_route(round_robin(0), "ab", 10).sentence
+    'The key decides: JavaStringHash of "ab" is 3105, and 3105 mod 10 partitions = 5.'
+    """
+    if partitions < 1:
+        return Rejection("IllegalArgumentException", f"{partitions} is below 1", field="partitions")
+    from_bytes = key if isinstance(key, bytes) else None
+    text = Message.of_key_bytes(key).key if isinstance(key, bytes) else key
+    message = Message(text, size_bytes)
+    after, partition = route(router, message, partitions, now_ms)
+    if isinstance(router, PartialRoundRobinRouter) or text is None or not message.has_key(router.hashing):
+        return _without_key(router, after, partition, partitions, now_ms, key_ignored=text is not None)
+    step = key_step(text, router.hashing, from_bytes)
+    base64 = " (the base64 form of its bytes)" if from_bytes is not None else ""
+    sentence = (
+        f'The key decides: {step.hashing} of "{text}"{base64} is {step.value},'
+        f" and {step.value} mod {_partitions(partitions)} = {partition}."
+    )
+    return RouteExplanation(
+        partition, "key hash", step, Division(step.value, partitions, partition), (), False, sentence
+    )
+
+
+def key_step(text: str, hashing: HashingScheme, from_bytes: bytes | None = None) -> KeyStep:
+    """The steps from a key to its hash.
+
+    >>> key_step("ab", "JavaStringHash").data, key_step("ab", "Murmur3_32Hash").raw
+    (b'\\x00a\\x00b', -1681926305)
+    """
+    value = key_hash(text, hashing)
+    if hashing == "Murmur3_32Hash":
+        return KeyStep(text, utf8(text), hashing, murmur3_32_raw(text), value, from_bytes)
+    if hashing == "BoostHash":
+        return KeyStep(text, utf8(text), hashing, value, value, from_bytes)
+    units = utf16_order(text)
+    return KeyStep(text, units, hashing, _java_hash_code(units), value, from_bytes)
+
+
+def _without_key(
+    router: Router, after: Router, partition: int, partitions: int, now_ms: int, *, key_ignored: bool
+) -> RouteExplanation:
+    modulo: Division | None = None
+    chosen: tuple[int, ...] = ()
+    rule: RouteRule
+    lead = _lead(key_ignored)
+    if isinstance(router, SinglePartitionRouter):
+        rule = "fixed index"
+        sentence = f"{lead}: every such message of this producer goes to partition {partition}, drawn at its creation."
+    elif isinstance(router, PartialRoundRobinRouter):
+        rule = "partial list"
+        assert isinstance(after, PartialRoundRobinRouter)
+        chosen = after.chosen
+        modulo = Division(router.counter, len(chosen), router.counter % len(chosen))
+        sentence = (
+            f"Partial round robin looks at no key: turn {router.counter} mod {len(chosen)} chosen partitions ="
+            f" {modulo.remainder}, and that place in its list has partition {partition}."
+        )
+    elif isinstance(router, BatchRoundRobinRouter):
+        return _by_batch(router, after, partition, partitions, key_ignored=key_ignored)
+    elif router.batching:
+        rule = "clock"
+        period = period_of(now_ms, router.switch_ms)
+        modulo = Division(period + router.start, partitions, partition)
+        sentence = (
+            f"{lead}, batching on: period {period} of {max(1, router.switch_ms)} ms plus the start {router.start},"
+            f" {period + router.start} mod {_partitions(partitions)} = {partition}."
+        )
+    else:
+        rule = "counter"
+        modulo = Division(router.counter, partitions, partition)
+        sentence = f"{lead}, batching off: turn {router.counter} mod {_partitions(partitions)} = {partition}."
+    return RouteExplanation(partition, rule, None, modulo, chosen, key_ignored, sentence)
+
+
+def _by_batch(
+    router: BatchRoundRobinRouter, after: Router, partition: int, partitions: int, *, key_ignored: bool
+) -> RouteExplanation:
+    assert isinstance(after, BatchRoundRobinRouter)
+    if partitions == 1:
+        sentence = "There is one partition, and the turn stays where it is."
+        return RouteExplanation(partition, "one partition", None, None, (), key_ignored, sentence)
+    why = "the batch is full or late, so turn" if after.cursor != router.cursor else "the batch has room, so still turn"
+    sentence = f"{_lead(key_ignored)}, batching on: {why} {after.cursor} mod {_partitions(partitions)} = {partition}."
+    modulo = Division(after.cursor, partitions, partition)
+    return RouteExplanation(partition, "batch counter", None, modulo, (), key_ignored, sentence)
+
+
+def _lead(key_ignored: bool) -> str:
+    return "The empty key counts as none" if key_ignored else "No key"
+
+
+def _partitions(count: int) -> str:
+    return "1 partition" if count == 1 else f"{count} partitions"
+
+
+def _java_hash_code(units: bytes) -> int:
+    """``String.hashCode()``: signed, before the top bit is cleared."""
+    accumulator = 0
+    for at in range(0, len(units), 2):
+        accumulator = (accumulator * 31 + int.from_bytes(units[at : at + 2], "big")) % 2**32
+    return accumulator - 2**32 if accumulator >= 2**31 else accumulator
