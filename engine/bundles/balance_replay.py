@@ -17,7 +17,6 @@ from engine.bundles.leader import LeaderMemory, attempted, report_written, sampl
 from engine.bundles.modular import BrokerReport, ModularDecision
 from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour
 
-
 MOMENT_MS = 1500
 """How long after a report its splits may be written: the leader splits one bundle after the other, then reads on."""
 

@@ -1,5 +1,8 @@
 """When each load manager looks again: the settings of ``ServiceConfiguration`` that give cycles their times."""
 
+# The names are Pulsar's own, as in engine.config.
+# ruff: noqa: N815
+
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -1,0 +1,237 @@
+"""What a simulation of balancing over time starts from, checked: the good kept, the bad named and counted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from engine.bundles.averages import BundleData
+from engine.bundles.balance_settings import BalanceSettings
+from engine.bundles.boundaries import NamespaceBundles
+from engine.bundles.limits import bandwidth_finding
+from engine.bundles.loads import TopicLoad, topic_load
+from engine.bundles.plan import LoadManager
+from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour
+from engine.errors import Rejection
+
+RATE_FIELDS: Final = (
+    "msg_rate_in",
+    "msg_rate_out",
+    "throughput_in_bytes_per_sec",
+    "throughput_out_bytes_per_sec",
+)
+HIGHEST_RATE: Final = 1e300
+CHANGE_EVENTS: Final = "__change_events"
+"""The system topic each namespace has while topic policies are on (Pulsar's default)."""
+
+
+@dataclass(frozen=True, slots=True)
+class BalancedTopic:
+    """One topic over time: its load at the start, its sessions, and by what its traffic is multiplied.
+
+    ``growth_per_cycle`` 1.1 is ten percent more at each full interval; ``steps`` are (interval, factor) pairs: from
+    that interval on, counted from 0, the starting traffic times ``factor`` instead of times 1.
+    """
+
+    load: TopicLoad
+    producers: int = 0
+    consumers: int = 0
+    growth_per_cycle: float = 1.0
+    steps: tuple[tuple[int, float], ...] = ()
+
+    def load_at(self, interval: int) -> TopicLoad:
+        """The topic's load after that many full intervals.
+
+        >>> topic = BalancedTopic(TopicLoad("persistent://t/n/x", 7, 10.0), growth_per_cycle=2.0, steps=((3, 0.5),))
+        >>> [topic.load_at(interval).msg_rate_in for interval in range(5)]
+        [10.0, 20.0, 40.0, 40.0, 80.0]
+        """
+        stepped = [factor for start, factor in sorted(self.steps) if start <= interval]
+        return scaled(self.load, (stepped[-1] if stepped else 1.0) * _power(self.growth_per_cycle, interval))
+
+
+def _power(base: float, exponent: int) -> float:
+    # Growth that leaves what floats can hold stays at a number that still can be added up.
+    try:
+        return min(base**exponent, HIGHEST_RATE)
+    except OverflowError:
+        return HIGHEST_RATE
+
+
+def scaled(load: TopicLoad, factor: float) -> TopicLoad:
+    """A load with all four rates times a factor, each at most ``HIGHEST_RATE``."""
+    if factor == 1.0:
+        return load
+    return replace(load, **{name: min(getattr(load, name) * factor, HIGHEST_RATE) for name in RATE_FIELDS})
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedTopics:
+    """Topics that can be used, in their order, and one refusal for each that cannot."""
+
+    good: tuple[BalancedTopic, ...]
+    bad: tuple[Rejection, ...]
+
+
+def check_topics(topics: Iterable[BalancedTopic | TopicLoad]) -> CheckedTopics:
+    """Set aside topics whose rates are NaN, negative or infinite, whose growth or sessions are, or that come twice.
+
+    A broker never reports such rates; a comparison with NaN is false, so Pulsar would never act on one.
+
+    >>> checked = check_topics([TopicLoad("a", 1, 5.0), TopicLoad("b", 2, float("nan")), TopicLoad("a", 1, 5.0)])
+    >>> len(checked.good), [bad.field for bad in checked.bad]
+    (1, ['topics[1].msg_rate_in', 'topics[2].name'])
+    """
+    good: dict[str, BalancedTopic] = {}
+    bad: list[Rejection] = []
+    for place, given in enumerate(topics):
+        topic = BalancedTopic(given) if isinstance(given, TopicLoad) else given
+        problem = _problem(topic, f"topics[{place}]")
+        if problem is None and topic.load.name in good:
+            message = f"{topic.load.name} is given twice; the first one counts"
+            problem = Rejection("DuplicateTopic", message, field=f"topics[{place}].name")
+        if problem is None:
+            good[topic.load.name] = topic
+        else:
+            bad.append(problem)
+    return CheckedTopics(tuple(good.values()), tuple(bad))
+
+
+def _problem(topic: BalancedTopic, place: str) -> Rejection | None:
+    name = topic.load.name
+    numbers = [(field_name, getattr(topic.load, field_name)) for field_name in RATE_FIELDS]
+    numbers += [("growth_per_cycle", topic.growth_per_cycle)]
+    numbers += [(f"steps[{at}]", factor) for at, (_, factor) in enumerate(topic.steps)]
+    numbers += [("producers", topic.producers), ("consumers", topic.consumers)]
+    for field_name, value in numbers:
+        if not math.isfinite(value) or value < 0:
+            message = f"{field_name} of {name} is {value}: it has to be a finite number, 0 or above"
+            return Rejection("IllegalArgumentException", message, field=f"{place}.{field_name}")
+    return None
+
+
+def equal_hash_findings(topics: Sequence[TopicLoad]) -> tuple[Rejection, ...]:
+    """One finding for each hash that several topics share: no split can part them, and sums by flow mistake them.
+
+    ``flow_or_qps_equally_divide`` uses the later one's numbers for each of them.
+    """
+    names_at: dict[int, list[str]] = {}
+    for topic in topics:
+        names_at.setdefault(topic.hash, []).append(topic.name)
+    return tuple(
+        Rejection(
+            "EqualHashes",
+            f"{', '.join(names)} have the same CRC-32 {position:#010x}: no split parts them, and"
+            " flow_or_qps_equally_divide takes the last one's traffic for each",
+            field="topics",
+        )
+        for position, names in sorted(names_at.items())
+        if len(names) > 1
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class BalanceStart:
+    """A namespace, its brokers and the rules, at cycle 0. Build it with :func:`balance_start`.
+
+    ``owners``: bundle to broker, where one is known; the others go to the brokers in turn. ``averages``: what the
+    leader has already, by full bundle name (modular). ``first_rate_factor``: the first rates of a bundle just unloaded
+    are the true ones times this, because producers that reconnect send what they had queued; 1.0 is no such effect.
+    ``problems``: what was wrong with the input or is odd about the settings; ``bad_topics`` were left out.
+    """
+
+    bundles: NamespaceBundles
+    topics: tuple[BalancedTopic, ...]
+    brokers: tuple[str, ...]
+    settings: BrokerSettings
+    intervals: BalanceSettings
+    load_manager: LoadManager = "modular"
+    behaviour: ReleaseBehaviour = CURRENT
+    owners: Mapping[str, str] = field(default_factory=dict)
+    averages: Mapping[str, BundleData] = field(default_factory=dict)
+    first_rate_factor: float = 1.0
+    problems: tuple[Rejection, ...] = ()
+    bad_topics: int = 0
+
+
+def balance_start(
+    bundles: NamespaceBundles,
+    topics: Iterable[BalancedTopic | TopicLoad],
+    brokers: Sequence[str],
+    settings: BrokerSettings,
+    *,
+    intervals: BalanceSettings | None = None,
+    load_manager: LoadManager = "modular",
+    behaviour: ReleaseBehaviour = CURRENT,
+    owners: Mapping[str, str] | None = None,
+    averages: Mapping[str, BundleData] | None = None,
+    first_rate_factor: float = 1.0,
+    change_events: bool = True,
+) -> BalanceStart | Rejection:
+    """Checked input of a simulation. ``owners`` goes by range text; ``brokers`` are ids, ``host:webport``.
+
+    With ``change_events`` the namespace gets its system topic ``__change_events``, idle, unless it is listed already:
+    it counts as a topic, so a bundle with one user topic and this one is splittable.
+
+    Refused: no brokers, a broker twice, an interval of 0, a factor that is no positive number, an owner that is no
+    broker, the simple load manager (it does not split by itself). Bad topics are left out and counted.
+
+    >>> whole = NamespaceBundles("t/n", (0, 0xFFFFFFFF))
+    >>> start = balance_start(whole, [topic_load("persistent://t/n/x", -1.0)], ["b:1"], BrokerSettings())
+    >>> [topic.load.name for topic in start.topics], start.bad_topics
+    (['persistent://t/n/__change_events'], 1)
+    >>> balance_start(whole, [], [], BrokerSettings()).field
+    'brokers'
+    """
+    given = intervals or BalanceSettings()
+    refusal = given.check() or _refuse(brokers, load_manager, owners or {}, first_rate_factor)
+    if refusal is not None:
+        return refusal
+    checked = check_topics(topics)
+    kept = list(checked.good)
+    system = f"persistent://{bundles.namespace}/{CHANGE_EVENTS}"
+    if change_events and all(topic.load.name != system for topic in kept):
+        kept.append(BalancedTopic(topic_load(system)))
+    overflow = bandwidth_finding(settings)
+    problems = (
+        *checked.bad,
+        *equal_hash_findings([topic.load for topic in kept]),
+        *((overflow,) if overflow is not None else ()),
+    )
+    return BalanceStart(
+        bundles,
+        tuple(kept),
+        tuple(brokers),
+        settings,
+        given,
+        load_manager,
+        behaviour,
+        owners or {},
+        averages or {},
+        first_rate_factor,
+        problems,
+        len(checked.bad),
+    )
+
+
+def _refuse(
+    brokers: Sequence[str], load_manager: LoadManager, owners: Mapping[str, str], factor: float
+) -> Rejection | None:
+    if not brokers:
+        message = "0 brokers own no bundle and split none: give at least one"
+        return Rejection("NoBrokers", message, field="brokers")
+    if len(set(brokers)) != len(brokers):
+        return Rejection("DuplicateBroker", "a broker is given twice: each id may come once", field="brokers")
+    if load_manager == "simple":
+        message = "the simple load manager is not simulated: give modular or extensible"
+        return Rejection("NotModelled", message, field="load_manager")
+    if not (math.isfinite(factor) and factor > 0):
+        message = f"{factor} is no factor for the first rates after an unload: 1.0 means none"
+        return Rejection("IllegalArgumentException", message, field="first_rate_factor")
+    strangers = sorted(set(owners.values()) - set(brokers))
+    if strangers:
+        message = f"{strangers[0]} owns a bundle but is not among the brokers"
+        return Rejection("UnknownBroker", message, field="owners")
+    return None

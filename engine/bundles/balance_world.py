@@ -1,0 +1,106 @@
+"""The namespace between two cycles of a simulation: bundles, owners, traffic. Lives no longer than the simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from engine.bundles.balance_input import BalancedTopic, BalanceStart, scaled
+from engine.bundles.balance_model import BundleLoad, Move
+from engine.bundles.boundaries import BundleRange, NamespaceBundles
+from engine.bundles.limits import BundleStats, limit_measures
+from engine.bundles.loads import TopicLoad
+
+
+@dataclass(slots=True)
+class World:
+    """What the cycles change. ``fresh``: bundles just unloaded; ``born``: the interval in which a child was made."""
+
+    start: BalanceStart
+    bundles: NamespaceBundles = field(init=False)
+    owners: dict[BundleRange, str] = field(init=False)
+    interval: int = 0
+    fresh: set[BundleRange] = field(default_factory=set)
+    born: dict[BundleRange, int] = field(default_factory=dict)
+    _stats: dict[BundleRange, BundleStats] = field(default_factory=dict)
+    _at: tuple[int, frozenset[BundleRange], NamespaceBundles] | None = None
+
+    def __post_init__(self) -> None:
+        self.bundles = self.start.bundles
+        brokers = self.start.brokers
+        self.owners = {
+            bundle: self.start.owners.get(str(bundle), brokers[place % len(brokers)])
+            for place, bundle in enumerate(self.bundles)
+        }
+
+    def full_name(self, bundle: BundleRange) -> str:
+        return f"{self.bundles.namespace}/{bundle}"
+
+    def topics(self) -> list[TopicLoad]:
+        """The true traffic of this interval, in listing order."""
+        return [topic.load_at(self.interval) for topic in self.start.topics]
+
+    def stats(self) -> dict[BundleRange, BundleStats]:
+        """What is reported of each bundle with topics: sums in listing order, too high for those just unloaded."""
+        key = (self.interval, frozenset(self.fresh), self.bundles)
+        if self._at != key:
+            inside: dict[int, list[BalancedTopic]] = {}
+            for topic in self.start.topics:
+                inside.setdefault(self.bundles.index_of(topic.load.hash), []).append(topic)
+            self._stats = {
+                self.bundles[place]: self._sum(self.bundles[place], topics)
+                for place, topics in sorted(inside.items())
+                if place >= 0
+            }
+            self._at = key
+        return self._stats
+
+    def _sum(self, bundle: BundleRange, topics: Iterable[BalancedTopic]) -> BundleStats:
+        factor = self.start.first_rate_factor if bundle in self.fresh else 1.0
+        count = producers = consumers = 0
+        rates = [0.0, 0.0, 0.0, 0.0]
+        for topic in topics:
+            load = scaled(topic.load_at(self.interval), factor)
+            count, producers, consumers = count + 1, producers + topic.producers, consumers + topic.consumers
+            if load.has_stats:
+                rates[0] += load.msg_rate_in
+                rates[1] += load.msg_rate_out
+                rates[2] += load.throughput_in_bytes_per_sec
+                rates[3] += load.throughput_out_bytes_per_sec
+        return BundleStats(self.full_name(bundle), count, producers, consumers, *rates)
+
+    def load_of(
+        self, bundle: BundleRange, stats: BundleStats, msgs_per_sec: float, bytes_per_sec: float, samples: int
+    ) -> BundleLoad:
+        measures = limit_measures(stats, msgs_per_sec, bytes_per_sec, self.start.settings)
+        return BundleLoad(bundle, self.owners[bundle], stats, msgs_per_sec, bytes_per_sec, samples, measures)
+
+    def replace_bundle(self, parent: BundleRange, after: NamespaceBundles, children: Iterable[BundleRange]) -> None:
+        """Carry out a split; the children stay with the parent's broker until they are unloaded."""
+        broker = self.owners.pop(parent)
+        self.fresh.discard(parent)
+        self.bundles = after
+        for child in children:
+            self.owners[child] = broker
+            self.born[child] = self.interval
+
+    def unload(self, bundle: BundleRange) -> Move:
+        """Let a bundle go and be looked up again: by the broker with the least message rate, then the fewest bundles.
+
+        The modular load manager's own choice goes by long-term rates and more; this is its gist, and the order of the
+        brokers given decides between equals.
+        """
+        before = self.owners.pop(bundle)
+        stats = self.stats()
+        rates = dict.fromkeys(self.start.brokers, 0.0)
+        counts = dict.fromkeys(self.start.brokers, 0)
+        for owned, broker in self.owners.items():
+            rates[broker] += stats[owned].msgs_per_sec if owned in stats else 0.0
+            counts[broker] += 1
+        after = min(self.start.brokers, key=lambda broker: (rates[broker], counts[broker]))
+        self.owners[bundle] = after
+        self.fresh.add(bundle)
+        return Move(self.full_name(bundle), before, after)
+
+    def owned(self) -> tuple[tuple[BundleRange, str], ...]:
+        return tuple(sorted(self.owners.items()))
