@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from engine.cluster.timeline import Timeline
     from engine.scenarios.script_model import Script
     from engine.views.model import Notice
+    from tui.player import Stage
+    from tui.screens.common_screen import CommonScreen
+    from tui.screens.keys import KeysScreen
     from tui.screens.main import MainScreen
     from tui.store import Journal, Store
 
@@ -78,6 +81,8 @@ class RingsideApp(App[int]):
         super().__init__()
         self.failure: Exception | None = None
         self._main: MainScreen | None = None
+        self._keys: KeysScreen | None = None
+        self._stage: Stage | None = None
         self._animate_changes = animate
         self._ascii_only = ascii_only
         if not animate:
@@ -113,24 +118,60 @@ class RingsideApp(App[int]):
         return [*super().get_line_filters(), *([AsciiFilter()] if self._ascii_only else [])]
 
     def get_default_screen(self) -> Screen[None]:
-        """The main screen, bound to the store; while there is no store the bare frame."""
+        """The screen of the first subscription, bound to the store; while there is no store the bare frame."""
         if self._opening is None:
-            return self._main_screen()
+            return self._first_screen()
         from tui.screens.opening import OpeningScreen
 
         screen = OpeningScreen(self._opening.name, mono=self.depth == "mono")
         screen.call_after_refresh(self._open_later, self._opening)
         return screen
 
-    def _main_screen(self) -> MainScreen:
-        from tui.player import Player
-        from tui.screens.main import MainScreen
+    def _first_screen(self) -> CommonScreen:
+        from tui.player import Player, Stage
 
-        screen = MainScreen(self.store, self.colours, animate=self._animate_changes, ascii_only=self._ascii_only)
-        screen.player = Player(self._script) if self._script is not None else None
+        self._stage = Stage(Player(self._script) if self._script is not None else None)
+        self.store.tell(lambda _changed: self._turn())
+        return self._screen_wanted()
+
+    def _screen_wanted(self) -> CommonScreen:
+        """The screen for the kind of subscription that the store shows, made when it is first wanted."""
+        return self._keys_screen() if self.store.shows_keys else self._main_screen()
+
+    def _main_screen(self) -> MainScreen:
+        if self._main is None:
+            from tui.screens.main import MainScreen
+
+            self._main = MainScreen(
+                self.store, self.colours, animate=self._animate_changes, ascii_only=self._ascii_only, stage=self._stage
+            )
+            self._keep(self._main)
+        return self._main
+
+    def _keys_screen(self) -> KeysScreen:
+        if self._keys is None:
+            from tui.screens.keys import KeysScreen
+
+            self._keys = KeysScreen(
+                self.store, self.colours, animate=self._animate_changes, ascii_only=self._ascii_only, stage=self._stage
+            )
+            self._keep(self._keys)
+        return self._keys
+
+    def _keep(self, screen: CommonScreen) -> None:
+        """A screen that stays while another one is shown."""
+        screen.on_front = self._turn
         self.store.tell(screen.post_message)
-        self._main = screen
-        return screen
+        self.install_screen(screen, type(screen).__name__)
+
+    def _turn(self) -> None:
+        """Bring the screen to the front that suits the subscription; not while something stands above it."""
+        from tui.screens.common_screen import CommonScreen
+
+        if isinstance(self.screen, CommonScreen) and not self.screen.in_front:
+            screen = self._screen_wanted()
+            screen.colours = self.colours
+            self.switch_screen(screen)
 
     def _open_later(self, opening: Opening) -> None:
         """Called after the first paint. A worker, so that keys and signals are heard meanwhile."""
@@ -143,7 +184,7 @@ class RingsideApp(App[int]):
             self.failure = error
             self.exit(return_code=1)
             return
-        screen = self._main_screen()
+        screen = self._first_screen()
         with self.batch_update():
             await self.push_screen(screen)
         screen.call_after_refresh(self.call_later, self._type_early_keys)
@@ -179,15 +220,16 @@ class RingsideApp(App[int]):
     def watch_theme(self) -> None:
         """Drawings take the palette that suits the theme, also a built-in one."""
         self._theme_name = "dark" if self.current_theme.dark else "light"
-        if self._main is not None and self._main.is_attached:
-            self._main.colours = self.colours
+        for screen in (self._main, self._keys):
+            if screen is not None and screen.is_attached:
+                screen.colours = self.colours
 
     def action_switch_theme(self) -> None:
         self.theme = theme_name("light" if self._theme_name == "dark" else "dark")
 
     async def action_quit(self) -> None:
         """Leave with exit code 0, or 1 after a script whose expectations failed. Steps are on disk already."""
-        failed = self._main is not None and self._main.failed_expectations
+        failed = self._stage is not None and self._stage.failed_expectations
         self.exit(0, return_code=1 if failed else 0)
 
     def action_help(self) -> None:
@@ -195,26 +237,32 @@ class RingsideApp(App[int]):
 
         everywhere = [binding for binding in self.BINDINGS if isinstance(binding, Binding)]
         palette_key = Binding(self.COMMAND_PALETTE_BINDING, "command_palette", tooltip="All commands by name")
-        groups = [*GROUPS, ("everywhere", [*everywhere, palette_key])]
-        self.push_screen(HelpScreen([*key_groups(groups), RING_LEGEND]))
+        front = self._front()
+        groups = [*(GROUPS if front is None else front.key_groups), ("everywhere", [*everywhere, palette_key])]
+        self.push_screen(HelpScreen([*key_groups(groups), RING_LEGEND if front is None else front.legend]))
+
+    def _front(self) -> CommonScreen | None:
+        """The screen of the subscription, also below a dialog; None before there is one."""
+        if self._stage is None:
+            return None
+        return self._screen_wanted()
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """The command palette: every key of the main screen by its words, then what works everywhere."""
+        """The command palette: every key of the screen by its words, then what works everywhere."""
         from tui.wording import safe_name
 
-        main = self._main
-        if main is not None and screen is main:
-            for _, bindings in GROUPS:
+        front = self._front()
+        if front is not None and screen is front:
+            for _, bindings in front.key_groups:
                 for binding in bindings:
                     if binding.action != "none" and binding.tooltip:
                         yield SystemCommand(
                             binding.description,
                             binding.tooltip,
-                            lambda action=binding.action: self._run(main, action),
+                            lambda action=binding.action: self._run(front, action),
                         )
-            status = self.store.view.status
-            for place, key in enumerate(status.subscriptions):
-                if key != status.subscription:
+            for place, key in enumerate(self.store.subscriptions):
+                if key != self.store.subscription_key:
                     by = place - self.store.subscription
                     yield SystemCommand(f"Show {safe_name(key)}", "Show this subscription", partial(self._show, by))
         yield SystemCommand("Help", "All keys", self.action_help)
@@ -224,16 +272,19 @@ class RingsideApp(App[int]):
     def _show(self, by: int) -> None:
         self.store.show_subscription(by)
 
-    def _run(self, screen: MainScreen, action: str) -> None:
+    def _run(self, screen: CommonScreen, action: str) -> None:
         self.call_later(screen.run_action, action)
 
 
 def _loaded(opening: Opening) -> tuple[Store, Script | None]:
     """What takes long between the first paint and the first state; runs in a thread."""
-    import tui.screens.main  # noqa: F401 - so that making the screen finds it loaded
+    import tui.screens.main
 
     scene = opening.load()
-    return _store_of(scene), scene.script
+    store = _store_of(scene)
+    if store.shows_keys:
+        import tui.screens.keys  # noqa: F401 - likewise
+    return store, scene.script
 
 
 def _store_of(scene: Scene) -> Store:

@@ -26,14 +26,14 @@ GLYPHS: Final = {
 _WIDE: Final = 64
 
 
-def event_line(event: EventLine, width: int, colours: Palette) -> Text:
+def event_line(event: EventLine, width: int, colours: Palette, noun: str = "partition") -> Text:
     """One step: number, a sign for its kind, what was done, and on the right what it moved."""
     role = {"add": colours.good, "kill": colours.bad, "open": colours.dim}.get(event.kind, colours.accent)
     dim = hex_colour(colours.dim)
     text = Text(no_wrap=True)
     text.append(f"{event.step:>3} ", dim)
     text.append(f"{GLYPHS.get(event.kind, '*')} ", f"bold {hex_colour(role)}")
-    effect = event_effect(event)
+    effect = event_effect(event, noun)
     words = safe_name(event.text)
     if text.cell_len + cell_len(words) + cell_len(effect) + 3 > width:
         effect = event_effect_short(event)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
+from dataclasses import dataclass, field
+
 from engine.scenarios.script_model import Action, Script
 
 
@@ -26,3 +29,24 @@ class Player:
         while self._next < len(lines) and lines[self._next].at_seconds <= self.elapsed_seconds:
             self._next += 1
         return tuple(line.action for line in lines[start : self._next])
+
+
+@dataclass(slots=True)
+class Stage:
+    """How far a demo script is: all screens that it plays on share one.
+
+    ``due`` are actions whose time has come and that wait for the screen they belong to. ``interval_seconds`` is the
+    pace while something plays, 0 while nothing does.
+    """
+
+    player: Player | None = None
+    caption: str = ""
+    failed_expectations: int = 0
+    due: deque[Action] = field(default_factory=deque)
+    interval_seconds: float = 0.0
+    begun: bool = False
+
+    @property
+    def over(self) -> bool:
+        """Whether there is no script, or nothing of it left."""
+        return (self.player is None or self.player.finished) and not self.due

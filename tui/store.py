@@ -6,7 +6,7 @@ Nothing else in the shell holds engine state, so there is one answer to the ques
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Protocol
 
 from textual.message import Message
@@ -19,6 +19,7 @@ from engine.cluster.timeline_commands import TimelineCommand
 from engine.errors import Rejection
 from engine.views.dashboard import dashboard_view, partitions_of, split_previews, topic_explanation, topics_of_bundle
 from engine.views.details import SplitPreviewView, TopicExplanation
+from engine.views.keys_model import ConsumerKeysView, KeyAnswer, KeysView
 from engine.views.model import BundleTopic, DashboardView, Notice, PartitionRow
 
 
@@ -30,13 +31,13 @@ class Journal(Protocol):
 
 
 class Store:
-    """One timeline, the subscription that is shown, and the present view of both."""
+    """One timeline, the subscription that is shown, and the present view of both.
 
-    @dataclass
+    Subscriptions are counted through, the Failover ones first and then the Key_Shared ones.
+    """
+
     class Changed(Message):
         """There is another view. Bursts collapse: only the last one matters."""
-
-        view: DashboardView
 
         def can_replace(self, message: Message) -> bool:
             return isinstance(message, Store.Changed)
@@ -51,13 +52,17 @@ class Store:
         journal: Journal | None = None,
     ) -> None:
         self._timeline = timeline
-        self._subscription = subscription
         self._problems = problems
         self._notes = notes
         self._journal = journal
         self._listeners: list[Callable[[Message], object]] = []
+        self._place = subscription
+        self._failover = 0
+        self._key = ""
+        self._view: DashboardView | None = None
+        self._keys_view: KeysView | None = None
         self.saved = journal.record(timeline) if journal is not None else ""
-        self.view = self._project()
+        self._find_place()
 
     def tell(self, listener: Callable[[Message], object]) -> None:
         """Send every ``Changed`` there, such as to a screen's ``post_message``."""
@@ -69,14 +74,49 @@ class Store:
         return self._timeline
 
     @property
+    def can_redo(self) -> bool:
+        """Whether there is a step ahead."""
+        return self._timeline.can_redo
+
+    @property
     def subscription(self) -> int:
         """The place of the shown subscription."""
-        return self._subscription
+        return self._place
+
+    @property
+    def subscriptions(self) -> tuple[str, ...]:
+        """The keys of all subscriptions, in the order of their places."""
+        state = self._timeline.state
+        return (*(each.key for each in state.subscriptions), *(each.key for each in state.key_subscriptions))
 
     @property
     def subscription_key(self) -> str:
         """The key of the shown subscription, "" where there is none."""
-        return self.view.status.subscription
+        return self._key
+
+    @property
+    def shows_keys(self) -> bool:
+        """Whether the shown subscription is a Key_Shared one."""
+        return self._place >= len(self._timeline.state.subscriptions) and bool(self._key)
+
+    @property
+    def view(self) -> DashboardView:
+        """The view of the Failover subscription that is shown, or was before a Key_Shared one; made when asked for."""
+        if self._view is None:
+            view = dashboard_view(
+                self._timeline, subscription=self._failover, problems=self._problems, notes=self._notes
+            )
+            self._view = replace(view, status=replace(view.status, subscriptions=self.subscriptions))
+        return self._view
+
+    @property
+    def keys_view(self) -> KeysView | None:
+        """The view of the shown Key_Shared subscription; None while a Failover one is shown. Made when asked for."""
+        if self._keys_view is None and self.shows_keys:
+            from engine.views.keys import keys_view
+
+            self._keys_view = keys_view(self._timeline, self._key, notes=self._notes)
+        return self._keys_view
 
     def submit(self, command: Command | TimelineCommand) -> Rejection | None:
         """Carry out a command, or move in time; what is refused changes nothing."""
@@ -99,26 +139,41 @@ class Store:
 
     def show_subscription(self, by: int) -> None:
         """Show the subscription that stands ``by`` places further, round the end."""
-        count = len(self.view.status.subscriptions)
+        count = len(self.subscriptions)
         if count > 1:
-            self._subscription = (self._subscription + by) % count
+            self._key = ""
+            self._place = (self._place + by) % count
             self._publish()
 
     def partitions_of(self, consumer_id: int) -> tuple[PartitionRow, ...]:
         """The partitions a consumer is active for, busiest first."""
-        return partitions_of(self._timeline, self._subscription, consumer_id)
+        return partitions_of(self._timeline, self._failover, consumer_id)
 
     def topics_of(self, namespace: str, range_text: str) -> tuple[BundleTopic, ...]:
         """The topics of a bundle, by hash."""
-        return topics_of_bundle(self._timeline, namespace, range_text, self._subscription)
+        return topics_of_bundle(self._timeline, namespace, range_text, self._failover)
 
     def explain(self, topic_text: str) -> TopicExplanation | Rejection:
         """Where a topic goes, and why."""
-        return topic_explanation(self._timeline, self._subscription, topic_text)
+        return topic_explanation(self._timeline, self._failover, topic_text)
 
     def previews(self, namespace: str, range_text: str) -> SplitPreviewView:
         """What every split algorithm would make of a bundle."""
         return split_previews(self._timeline, namespace, range_text)
+
+    # Key_Shared
+
+    def explain_key_text(self, key_text: str) -> KeyAnswer | Rejection:
+        """Where a key of the shown Key_Shared subscription goes, and why."""
+        from engine.views.keys import key_answer
+
+        return key_answer(self._timeline, self._key, key_text)
+
+    def keys_of_consumer(self, consumer_id: int) -> ConsumerKeysView:
+        """The slots and the known keys that a consumer of the shown Key_Shared subscription has."""
+        from engine.views.keys import keys_of_consumer
+
+        return keys_of_consumer(self._timeline, self._key, consumer_id)
 
     def _take(self, timeline: Timeline) -> None:
         if timeline is self._timeline:
@@ -128,12 +183,16 @@ class Store:
             self.saved = self._journal.record(timeline)
         self._publish()
 
-    def _publish(self) -> None:
-        self.view = self._project()
-        for listener in self._listeners:
-            listener(self.Changed(self.view))
+    def _find_place(self) -> None:
+        """Where the shown subscription stands now; where it is gone, another one takes its place."""
+        keys = self.subscriptions
+        self._place = keys.index(self._key) if self._key in keys else max(0, min(self._place, len(keys) - 1))
+        self._key = keys[self._place] if keys else ""
+        if not self.shows_keys:
+            self._failover = self._place
 
-    def _project(self) -> DashboardView:
-        return dashboard_view(
-            self._timeline, subscription=self._subscription, problems=self._problems, notes=self._notes
-        )
+    def _publish(self) -> None:
+        self._find_place()
+        self._view = self._keys_view = None
+        for listener in self._listeners:
+            listener(self.Changed())

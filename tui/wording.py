@@ -6,11 +6,12 @@ Values come from the engine; nothing is computed here beyond choosing units and 
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 from typing import Final
 
 from rich.cells import cell_len, chop_cells
 
-from engine.views.model import EventLine, StatusView, TableFoot
+from engine.views.model import ConsumerRow, EventLine, RuleInForce, StatusView, TableFoot
 
 FLAG: Final = "activeConsumerFailoverConsistentHashing"
 NO_NAME: Final = "(no name)"
@@ -143,6 +144,18 @@ def flag_text(status: StatusView) -> str:
     return "flag on" if status.consistent_hashing else "flag off"
 
 
+def rule_in_few_words(status: StatusView, rows: Sequence[ConsumerRow]) -> tuple[str, ...]:
+    """The rule in force in two words or three, for the middle of a small ring."""
+    count = sum(not row.standby for row in rows)
+    return {
+        RuleInForce.RING: ("ring", f"of {count}"),
+        RuleInForce.MODULO: ("index", f"mod {count}"),
+        RuleInForce.FIRST_CONNECTED: ("first", "connected"),
+        RuleInForce.MIXED: ("two", "rules"),
+        RuleInForce.NOBODY: ("nobody",),
+    }[status.rule]
+
+
 def flag_unknown(status: StatusView) -> str:
     """Why the flag has no effect on this release."""
     return (
@@ -151,13 +164,13 @@ def flag_unknown(status: StatusView) -> str:
     )
 
 
-def event_effect(event: EventLine) -> str:
+def event_effect(event: EventLine, noun: str = "partition") -> str:
     """What a step did: moves beside the least that would do, and what may be delivered twice."""
     if event.partitions == 0 or event.kind == "open":
         return ""
     if event.moved == 0:
         return "nothing moved"
-    text = f"{event.moved:,} of {counted(event.partitions, 'partition')} moved, at least {event.least:,} had to"
+    text = f"{event.moved:,} of {counted(event.partitions, noun)} moved, at least {event.least:,} had to"
     if event.unacked_at_risk:
         text += f"; {counted(event.unacked_at_risk, 'message')} may be delivered again"
     return text

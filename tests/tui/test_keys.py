@@ -592,7 +592,7 @@ def test_every_action_of_a_binding_exists() -> None:
 
 
 def test_commands_of_the_prompt_are_commands_of_the_grammar() -> None:
-    from tui.screens.main_questions import COMMAND_LINES
+    from tui.screens.common_prompt import COMMAND_LINES
 
     for line in COMMAND_LINES:
         outcome = parse_command(line, cluster())

@@ -49,6 +49,15 @@ class JournalChoice:
     keep: bool
 
 
+@dataclass(frozen=True, slots=True)
+class KeyChoice:
+    """Which keys are known: texts from the command line, a file of them, and so many generated ones."""
+
+    texts: tuple[str, ...]
+    path: str | None
+    generated: int
+
+
 def _setting(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     pairs = []
     for value in values:
@@ -117,6 +126,24 @@ def journal_options(command: _Command) -> _Command:
             help="Keep the steps in FILE (default: one file per session in the user's state folder).",
         ),
         click.option("--no-journal", is_flag=True, help="Keep nothing on disk."),
+    )
+
+
+def known_key_options(command: _Command) -> _Command:
+    """Add the options that name known keys; the command gets them as ``known``."""
+    return _collected(
+        command,
+        "known",
+        lambda given: KeyChoice(given["key"], given["keys"], given["generated"] or 0),
+        click.option(
+            "--key", metavar="KEY", multiple=True, help="A known key; bytes as hex:00ff or base64:AP8=. Repeatable."
+        ),
+        click.option(
+            "--keys", metavar="FILE", help="Known keys, one a line, if wanted with a tab and a count; - for stdin."
+        ),
+        click.option(
+            "--generated", metavar="N", type=click.IntRange(1, 5_000_000), help="N keys: key-0, key-1, and so on."
+        ),
     )
 
 

@@ -13,6 +13,8 @@ IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 HASH_SPACE: Final = 2**31
 """Pulsar's ring hashes have 31 bits."""
+DECIMAL_UP_TO: Final = 2**16
+"""Slots of Key_Shared are told in decimal, as declared ranges are."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,7 +28,7 @@ class Arcs:
     points: npt.NDArray[np.uint32]
     """Sorted ascending, each below ``size``."""
     owners: npt.NDArray[np.int32]
-    """Index of the consumer per point, 0-based and stable: colour and letter follow from it."""
+    """Index of the consumer per point, 0-based and stable: colour and letter follow from it; -1 for nobody."""
     consumers: int
     """One more than the highest index in use."""
     size: int = HASH_SPACE
@@ -39,12 +41,21 @@ class Arcs:
         if len(self.points):
             assert bool(np.all(self.points[1:] >= self.points[:-1])), "points are sorted"
             assert int(self.points[-1]) < self.size, "points lie inside the space"
-            assert 0 <= int(self.owners.min()) <= int(self.owners.max()) < self.consumers, "owners are known"
+            assert -1 <= int(self.owners.min()) <= int(self.owners.max()) < self.consumers, "owners are known"
 
 
 def arcs_of(points: npt.ArrayLike, owners: npt.ArrayLike, consumers: int, size: int = HASH_SPACE) -> Arcs:
     """Arcs from plain sequences."""
     return Arcs(np.asarray(points, dtype=np.uint32), np.asarray(owners, dtype=np.int32), consumers, size)
+
+
+def hash_label(value: int, size: int) -> str:
+    """A hash as people write it, as wide as every other of its space: slots decimal, 31-bit hashes hexadecimal.
+
+    >>> hash_label(255, HASH_SPACE), hash_label(255, 65_536)
+    ('0x000000ff', '  255')
+    """
+    return f"0x{value:08x}" if size > DECIMAL_UP_TO else f"{value:>{len(str(size - 1))}}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,7 +80,8 @@ def hash_counts(arcs: Arcs) -> IntArray:
     if len(arcs.points):
         ends = arcs.points.astype(np.int64)
         lengths = np.diff(ends, prepend=ends[-1] - arcs.size)
-        np.add.at(counts, arcs.owners, lengths)
+        owned = arcs.owners >= 0
+        np.add.at(counts, arcs.owners[owned], lengths[owned])
     return counts
 
 
@@ -93,9 +105,10 @@ def pieces_of(arcs: Arcs, edges: IntArray) -> Pieces:
 
 
 def dominant_owners(arcs: Arcs, edges: IntArray) -> IntArray:
-    """Which consumer owns most hashes of each bin; -1 for an empty ring, and for a bin without hashes.
+    """Which consumer owns most hashes of each bin; -1 for an empty ring, a bin without hashes, and one mostly unowned.
 
-    On a tie the lowest index wins, so that a picture never flickers. O((points + bins) log(points + bins)).
+    On a tie the lowest index wins, so that a picture never flickers, and anybody before nobody.
+    O((points + bins) log(points + bins)).
 
     >>> dominant_owners(arcs_of([1, 5, 6], [0, 1, 0], 2, size=10), np.array([0, 5, 10])).tolist()
     [1, 0]
@@ -107,15 +120,18 @@ def dominant_owners(arcs: Arcs, edges: IntArray) -> IntArray:
     if len(arcs.points) == 0 or bins == 0:
         return result
     pieces = pieces_of(arcs, edges)
-    keys = pieces.bins * arcs.consumers + pieces.owners
+    # Nobody takes the last number, so that it loses every tie.
+    numbers = np.where(pieces.owners < 0, arcs.consumers, pieces.owners)
+    keys = pieces.bins * (arcs.consumers + 1) + numbers
     order = np.argsort(keys, kind="stable")
     keys = keys[order]
     firsts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
     totals = np.add.reduceat(pieces.lengths[order], firsts)
-    bin_of, owner_of = np.divmod(keys[firsts], arcs.consumers)
+    bin_of, owner_of = np.divmod(keys[firsts], arcs.consumers + 1)
     # Ascending by total, then descending by owner: the last write per bin is the winner.
     winning = np.lexsort((-owner_of, totals))
     result[bin_of[winning]] = owner_of[winning]
+    result[result == arcs.consumers] = -1
     return result
 
 

@@ -17,6 +17,7 @@ class Glyphs:
     dots: str
     highlight: str
     marker: str
+    waiting: str
     faded: str
     unnamed: str
     ellipsis: str
@@ -40,6 +41,7 @@ UNICODE: Final = Glyphs(
     dots="◉",
     highlight="◆",
     marker="◆",
+    waiting="!",
     faded="·",
     unnamed="+",
     ellipsis="…",
@@ -59,6 +61,7 @@ ASCII: Final = Glyphs(
     dots="@",
     highlight="X",
     marker="*",
+    waiting="!",
     faded=".",
     unnamed="+",
     ellipsis="~",

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from themes.palettes import Palette
-from tui.drawing.arcs import IntArray
+from tui.drawing.arcs import IntArray, hash_label
 from tui.drawing.canvas import BOLD, DIM, REVERSE, SPACE, Canvas
 from tui.drawing.colour import NO_COLOUR, contrasting, mix, pack, shades, unpack
 from tui.drawing.frame import MapFrame
@@ -18,8 +18,6 @@ from tui.drawing.quadrants import LEVELS
 from tui.drawing.ring_picture import Flash, RingMode, RingPicture, changed_dots
 from tui.drawing.spelling import joined, spelled
 
-LABEL_WIDTH = 11
-"""``0x00000000`` and a blank."""
 MIN_WIDTH_WITH_LABELS = 30
 TAG_ROOM = 4
 """Cells an arc must have besides its tag to carry it."""
@@ -44,7 +42,8 @@ def draw_hash_map(
     canvas = Canvas(width, height, text, ground)
     if canvas.width == 0 or canvas.height == 0:
         return canvas
-    left = LABEL_WIDTH if labels and width >= MIN_WIDTH_WITH_LABELS else 0
+    label_width = len(hash_label(0, picture.arcs.size)) + 1
+    left = label_width if labels and width >= MIN_WIDTH_WITH_LABELS else 0
     frame = MapFrame(canvas, picture, palette, glyphs_of(ascii_only), flash, left)
     if left:
         _draw_labels(frame)
@@ -69,7 +68,9 @@ def _draw_labels(frame: MapFrame) -> None:
     ink = NO_COLOUR if frame.palette.mono else pack(frame.palette.dim)
     for row in range(frame.canvas.height):
         first = row * frame.picture.arcs.size // frame.canvas.height
-        frame.canvas.write(row, 0, f"0x{first:08x}", ink, attributes=DIM if frame.palette.mono else 0)
+        frame.canvas.write(
+            row, 0, hash_label(first, frame.picture.arcs.size), ink, attributes=DIM if frame.palette.mono else 0
+        )
 
 
 def _draw_colours(frame: MapFrame) -> None:
@@ -154,12 +155,24 @@ def _draw_topics(frame: MapFrame) -> None:
         _draw_letter_markers(frame, markers)
     else:
         _draw_markers(frame, markers)
+    if dots.waiting is not None:
+        _draw_waiting(frame, np.unique(cells[dots.waiting]))
     if dots.highlighted is not None:
         row, column = divmod(int(cells[dots.highlighted]), frame.columns)
         mono, palette = frame.palette.mono, frame.palette
         fore, back = (NO_COLOUR, None) if mono else (pack(palette.background), pack(palette.text))
         attributes = BOLD | (REVERSE if mono else 0)
         frame.canvas.put(row, frame.left + column, frame.glyphs.highlight, fore, background=back, attributes=attributes)
+
+
+def _draw_waiting(frame: MapFrame, cells: IntArray) -> None:
+    """What waits stands before everything else of its cell."""
+    mono, palette = frame.palette.mono, frame.palette
+    fore, back = (NO_COLOUR, None) if mono else (pack(palette.background), pack(palette.bad))
+    for cell in cells.tolist():
+        row, column = divmod(cell, frame.columns)
+        attributes = BOLD | (REVERSE if mono else 0)
+        frame.canvas.put(row, frame.left + column, frame.glyphs.waiting, fore, background=back, attributes=attributes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -134,8 +134,19 @@ def draw_dots(frame: RingFrame) -> None:
             colours[owner, lit],
             attributes=attributes,
         )
+    if dots.waiting is not None:
+        _draw_waiting(frame, lanes, np.unique(slots[dots.waiting]))
     if dots.highlighted is not None:
         _draw_highlight(frame, lanes, int(slots[dots.highlighted]))
+
+
+def _draw_waiting(frame: RingFrame, lanes: Lanes, slots: IntArray) -> None:
+    """What waits stands before everything else of its slot."""
+    ink = NO_COLOUR if frame.palette.mono else pack(frame.palette.bad)
+    attributes = BOLD | (REVERSE if frame.palette.mono else 0)
+    for slot in slots.tolist():
+        row, column = int(lanes.rows[0, slot]), int(lanes.columns[0, slot])
+        frame.canvas.put(row, column, frame.glyphs.waiting, ink, attributes=attributes)
 
 
 def _draw_highlight(frame: RingFrame, lanes: Lanes, slot: int) -> None:
@@ -190,7 +201,7 @@ def draw_ticks(frame: RingFrame) -> None:
         row, column = _outside(frame.geometry, angle, radius)
         stroke = frame.glyphs.ticks[int(angle * 8 + 0.5) % 8]
         ink = NO_COLOUR if frame.palette.mono else pack(frame.palette.consumer_colour(owner))
-        if frame.picture.mode is RingMode.MUTED and not frame.palette.mono:
+        if (owner < 0 or frame.picture.mode is RingMode.MUTED) and not frame.palette.mono:
             ink = pack(frame.palette.rim)
         frame.canvas.put(row, column, stroke, ink, attributes=BOLD)
 

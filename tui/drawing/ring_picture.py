@@ -40,9 +40,12 @@ class Dots:
     """Index of the active consumer per topic; -1 for none."""
     highlighted: int | None = None
     """Which topic stands out, if one does."""
+    waiting: npt.NDArray[np.bool_] | None = None
+    """Which ones have messages that wait, marked with an exclamation mark; None for none."""
 
     def __post_init__(self) -> None:
         assert self.hashes.shape == self.owners.shape, "one owner per topic"
+        assert self.waiting is None or self.waiting.shape == self.hashes.shape, "one flag per topic"
         assert self.highlighted is None or 0 <= self.highlighted < len(self.hashes), "the highlighted topic exists"
 
 

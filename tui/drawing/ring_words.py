@@ -9,7 +9,7 @@ from math import sqrt
 import numpy as np
 
 from themes.palettes import consumer_tag
-from tui.drawing.arcs import Arcs, IntArray, merged
+from tui.drawing.arcs import Arcs, IntArray, hash_label, merged
 from tui.drawing.canvas import BOLD, DIM
 from tui.drawing.colour import contrasting, pack, unpack
 from tui.drawing.frame import RingFrame
@@ -69,6 +69,8 @@ def tag_places(geometry: RingGeometry, arcs: Arcs, in_band: bool, tags: tuple[st
     taken: set[tuple[int, int]] = set()
     for number in np.argsort(-lengths, kind="stable")[:MAX_TAGS].tolist():
         owner = int(owners[number])
+        if owner < 0:
+            continue
         text = tags[owner] if tags is not None and owner < len(tags) else consumer_tag(owner)
         if lengths[number] / arcs.size * 2 * np.pi * middle < 1.0:
             break
@@ -180,7 +182,8 @@ class Words:
 def _draw_quarters(frame: RingFrame, room: tuple[float, float], words: Words) -> None:
     """Label the quarters: by their first hash where there is room, else by the fraction; nothing if neither fits."""
     free, side = room
-    hashes = [f"0x{frame.picture.arcs.size * quarter // 4:08x}" for quarter in range(4)]
+    size = frame.picture.arcs.size
+    hashes = [hash_label(size * quarter // 4, size).strip() for quarter in range(4)]
     middle = frame.geometry.height // 2 if words.rows % 2 else (frame.geometry.height - 1) // 2
     # Why: a label is as wide as it is because the circle is already that wide a little further in.
     above = int(np.ceil((frame.geometry.height - min(free, side - 2.5)) / 2))

@@ -1,10 +1,12 @@
-"""What the main screen and the picture before it have in common: the frame, its titles, its keys, its arrangement."""
+"""What the screens of a subscription and the picture before them have in common: frame, titles, keys, arrangement."""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Final
 
 from textual import events
+from textual.binding import Binding
 from textual.screen import Screen
 from textual.widgets import Static
 
@@ -18,6 +20,9 @@ PANEL_TITLES: Final = {"ring": "1 hash ring", "consumers": "2 consumers", "bundl
 class FramedScreen(Screen[None]):
     """Knows how its panels are arranged at a size; the stylesheet does the rest. Light: no engine, no numpy."""
 
+    panel_titles: ClassVar[Mapping[str, str]] = PANEL_TITLES
+    """What stands in the frame of each panel, by its id."""
+
     def arrange_panels(self, event: events.Resize) -> None:
         """Choose the arrangement for this size; too small is told in words."""
         width, height = event.size
@@ -28,14 +33,14 @@ class FramedScreen(Screen[None]):
 
     def name_panels(self) -> None:
         """Write the titles into the frames."""
-        for panel, title in PANEL_TITLES.items():
+        for panel, title in self.panel_titles.items():
             self.query_one(f"#{panel}").border_title = title
 
 
-def key_hints() -> tuple[KeyHint, ...]:
+def key_hints(bindings: Sequence[Binding] = BINDINGS) -> tuple[KeyHint, ...]:
     """The keys for the footer."""
     # Those not meant for a small footer come last: a wide one has room for them.
-    ordered = sorted(BINDINGS, key=lambda binding: not binding.show)
+    ordered = sorted(bindings, key=lambda binding: not binding.show)
     own = [
         KeyHint(binding.key_display or binding.key, binding.description, f"screen.{binding.action}")
         for binding in ordered

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container, Vertical
-from textual.timer import Timer
 from textual.widgets import Static
 
-from engine.views.model import ConsumerRow, DashboardView, EventLine, RingView
+from engine.views.model import ConsumerRow, DashboardView
 from themes.palettes import Palette
 from tui.columns import Cells, consumer_columns
-from tui.lines import consumer_heading, consumer_line, event_line
+from tui.lines import consumer_heading, consumer_line
+from tui.player import Stage
 from tui.screens.framed import key_hints
+from tui.screens.help import RING_LEGEND, Group
 from tui.screens.main_actions import MainActions
-from tui.screens.main_bindings import BINDINGS
-from tui.screens.main_panels import ZOOMABLE
+from tui.screens.main_bindings import BINDINGS, GROUPS
 from tui.store import Store
 from tui.widgets.bundle_tree import BundleTree
 from tui.widgets.consumer_table import ConsumerTable
@@ -30,12 +29,10 @@ from tui.widgets.ring_panel import RingPanel
 from tui.widgets.sentence_line import SentenceLine
 from tui.widgets.status_line import StatusLine
 from tui.widgets.timeline_line import TimelineLine
-from tui.wording import foot_texts
+from tui.wording import foot_texts, rule_in_few_words
 
 MANY = 2000
 """Above this many consumers the table is the virtual one."""
-FLASH_FRAMES = 8
-FLASH_FRAME_SECONDS = 0.09
 
 
 class MainScreen(MainActions):
@@ -43,15 +40,18 @@ class MainScreen(MainActions):
 
     BINDINGS: ClassVar[list[BindingType]] = [*BINDINGS]
     AUTO_FOCUS = "#table"
+    key_groups = GROUPS
+    legend: ClassVar[Group] = RING_LEGEND
 
-    def __init__(self, store: Store, colours: Palette, *, animate: bool, ascii_only: bool) -> None:
+    def __init__(
+        self, store: Store, colours: Palette, *, animate: bool, ascii_only: bool, stage: Stage | None = None
+    ) -> None:
         super().__init__()
         self.set_reactive(MainScreen.colours, colours)
         self.store = store
-        self._flashes = animate
+        self.stage = stage or Stage()
+        self.flashes = animate
         self.ascii_only = ascii_only
-        self._shown: DashboardView | None = None
-        self._flash_timer: Timer | None = None
 
     def compose(self) -> ComposeResult:
         cls, ascii_only = MainScreen, self.ascii_only
@@ -59,7 +59,15 @@ class MainScreen(MainActions):
         yield SentenceLine(id="sentence").data_bind(cls.sentence)
         with Container(id="body"):
             yield RingPanel(id="ring", classes="panel", ascii_only=ascii_only).data_bind(
-                cls.status, cls.ring, cls.selected, cls.look, cls.topic, cls.intensity, cls.colours, rows=cls.consumers
+                cls.few_words,
+                cls.ring,
+                cls.selected,
+                cls.look,
+                cls.topic,
+                cls.intensity,
+                cls.colours,
+                cls.weights,
+                rows=cls.consumers,
             )
             with Vertical(id="side"):
                 with Vertical(id="consumers", classes="panel"):
@@ -86,20 +94,11 @@ class MainScreen(MainActions):
         self.show(self.store.view)
         if self.has_class("-bundles-only"):
             self.query_one("#bundles").focus()
-        if self.player is not None:
-            self.play_on(0.0)
-            if self._flashes:
-                self.action_play()
+        self.begin(by_itself=self.flashes)
 
-    def on_screen_resume(self) -> None:
-        """Catch up with what changed below another screen."""
+    def show_now(self) -> None:
         if self.store.view is not self._shown:
             self.show(self.store.view)
-
-    @on(Store.Changed)
-    def _store_changed(self, message: Store.Changed) -> None:
-        if self.is_current or self.app.screen.is_modal:
-            self.show(message.view)
 
     def show(self, view: DashboardView) -> None:
         """Take the slices of a view; a slice that is equal to the one before stays quiet."""
@@ -114,16 +113,18 @@ class MainScreen(MainActions):
         self.status = view.status
         self.saved = self.store.saved
         self.consumers = view.consumers
+        self.weights = tuple(row.active_partitions for row in view.consumers)
+        self.few_words = rule_in_few_words(view.status, view.consumers)
         self.consumers_listed = self._filtered(view.consumers)
         self.ring = view.ring
         self.namespaces = view.namespaces
         self.event_lines = view.events
         self.timeline = view.timeline
-        self.sentence = self.sentence_for(view)
+        self.sentence = self.sentence_now()
         self.explain_again()
-        self._write_foot()
+        self.write_foot()
         if stepped:
-            self._flash(view.ring)
+            self.flash(view.ring)
 
     def _filtered(self, rows: tuple[ConsumerRow, ...]) -> tuple[ConsumerRow, ...]:
         wanted = self.filter_text.casefold()
@@ -153,42 +154,11 @@ class MainScreen(MainActions):
             lambda width: consumer_heading(sample, width),
         )
 
-    def watch_event_lines(self, lines: tuple[EventLine, ...]) -> None:
-        """Newest first."""
-        colours = self.colours
-        table = self.query_one("#events", LineTable)
-        table.lines = Lines(len(lines), lambda index, width: event_line(lines[-1 - index], width, colours))
-        table.cursor = 0
-        table.border_title = f"4 events ({len(lines):,})"
-
-    def _write_foot(self) -> None:
+    def write_foot(self) -> None:
         if self._shown is not None:
             foot = self.query_one("#foot", Static)
             texts = foot_texts(self._shown.foot)
             foot.update(next((text for text in texts if len(text) <= foot.content_size.width), texts[-1]), layout=False)
-
-    def _flash(self, ring: RingView) -> None:
-        """Let what changed stand out and settle in a few frames; a next step starts it again."""
-        if not self._flashes or not (ring.changed_arcs.any() or ring.topic_moved.any()):
-            return
-        if self._flash_timer is not None:
-            self._flash_timer.stop()
-        self.intensity = 1.0
-        self._flash_timer = self.set_interval(FLASH_FRAME_SECONDS, self._settle, repeat=FLASH_FRAMES)
-
-    def _settle(self) -> None:
-        self.intensity = max(0.0, self.intensity - 1.0 / FLASH_FRAMES)
-
-    def on_resize(self, event: events.Resize) -> None:
-        """Choose the arrangement for this size, and the words that fit."""
-        self.arrange_panels(event)
-        self.call_after_refresh(self._write_foot)
-
-    def watch_zoomed(self, panel: str) -> None:
-        """Give the body to one panel."""
-        self.set_class(bool(panel), "-zoomed")
-        for each in ZOOMABLE:
-            self.set_class(each == panel, f"-zoom-{each}")
 
     def watch_colours(self) -> None:
         """Lines that carry colours are made again."""

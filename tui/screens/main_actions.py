@@ -5,20 +5,20 @@ from __future__ import annotations
 from textual import on
 
 from engine.cluster.commands import AddConsumer, KillConsumer, SetSetting
-from engine.cluster.timeline_commands import End, Home, Redo, Undo
 from engine.errors import Rejection
+from engine.scenarios.selecting import resolve_selection
 from tui.naming import next_name
 from tui.screens.add_consumer import AddConsumerScreen
-from tui.screens.main_playing import MainPlaying
+from tui.screens.main_questions import MainQuestions
 from tui.widgets.bundle_tree import TOPICS_AT_ONCE, BundleTree
 from tui.widgets.consumer_table import ConsumerTable
 from tui.widgets.line_table import LineTable
-from tui.widgets.ring_panel import RingLook, RingPanel
+from tui.widgets.ring_panel import RingPanel
 from tui.wording import FLAG, flag_unknown
 
 
-class MainActions(MainPlaying):
-    """Keys that change the cluster, move in time or among panels, and what the panels report."""
+class MainActions(MainQuestions):
+    """Keys that change the cluster or move among panels, and what the panels and scripts report."""
 
     # change
 
@@ -56,47 +56,38 @@ class MainActions(MainPlaying):
             return
         self.complain(self.store.submit(SetSetting(FLAG, "false" if status.consistent_hashing else "true")))
 
-    # time
-
-    def action_undo(self) -> None:
-        self.complain(self.store.submit(Undo()))
-
-    def action_redo(self) -> None:
-        self.complain(self.store.submit(Redo()))
-
-    def action_home(self) -> None:
-        self.complain(self.store.submit(Home()))
-
-    def action_end(self) -> None:
-        self.complain(self.store.submit(End()))
-
-    def action_step(self, count: int) -> None:
-        self.store.step_by(count)
-        self.complain(None)
-
     # panels
 
     def action_next_look(self) -> None:
         if self.has_class("-bundles-only"):
             self.action_panel("ring")
             return
-        self.look = self.query_one(RingPanel).look_in_use.following()
-        if self.look is RingLook.FOCUS and self.selected < 0:
-            self.look = RingLook.RING
+        self.next_look()
 
     def action_back(self) -> None:
         """Undo what was opened, the last first: zoom, explanation, filter, refusal."""
         if self.zoomed:
             self.zoomed = ""
         elif self.has_class("-explaining"):
-            self._close_explanation()
+            self.close_explanation()
         elif self.filter_text:
             self.filter_text = ""
         else:
             self.complain(None)
 
-    def action_subscription(self, by: int) -> None:
-        self.store.show_subscription(by)
+    # scripts
+
+    def select_text(self, text: str) -> None:
+        """Put the cursor on what a script selects: a consumer, a bundle, or a topic, which is explained."""
+        found = resolve_selection(self.store.timeline, text, self.store.subscription)
+        if isinstance(found, Rejection):
+            self.complain(found)
+        elif found.kind == "consumer":
+            self.selected = found.consumer_id
+        elif found.kind == "topic":
+            self.complain(self.explain(found.topic))
+        else:
+            self.mark_bundle(found.namespace, found.range_text)
 
     # messages of the panels
 
@@ -106,10 +97,7 @@ class MainActions(MainPlaying):
 
     @on(RingPanel.Step)
     def _stepped_on_ring(self, message: RingPanel.Step) -> None:
-        ids = [row.consumer_id for row in self.consumers]
-        if ids:
-            at = ids.index(self.selected) if self.selected in ids else -1
-            self.selected = ids[(at + message.by) % len(ids)]
+        self.select_by([row.consumer_id for row in self.consumers], message.by)
 
     @on(LineTable.Moved, "#many")
     def _moved_among_many(self, message: LineTable.Moved) -> None:

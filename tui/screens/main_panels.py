@@ -1,18 +1,16 @@
-"""Going from panel to panel, and giving one of them the whole body."""
+"""Going from panel to panel on the main screen."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import ClassVar
 
-from textual.widget import Widget
-
-from tui.screens.main_sentence import MainSentence
-
-ZOOMABLE: Final = ("ring", "consumers", "bundles", "explain", "events")
+from tui.screens.main_slices import MainSlices
 
 
-class MainPanels(MainSentence):
+class MainPanels(MainSlices):
     """Focus and zoom."""
+
+    zoomable: ClassVar[tuple[str, ...]] = ("ring", "consumers", "bundles", "explain", "events")
 
     def action_panel(self, panel: str) -> None:
         """Focus a panel; when one is zoomed, that one takes its place."""
@@ -28,12 +26,3 @@ class MainPanels(MainSentence):
         if panel == "consumers":
             target = self.query_one("#many" if self.has_class("-many") else "#table")
         target.focus()
-
-    def action_zoom(self) -> None:
-        if self.zoomed:
-            self.zoomed = ""
-            return
-        focused = self.focused
-        while focused is not None and focused.id not in ZOOMABLE:
-            focused = focused.parent if isinstance(focused.parent, Widget) else None
-        self.zoomed = focused.id or "ring" if focused is not None else "ring"

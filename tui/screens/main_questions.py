@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
-
 from textual import on
-from textual.widget import Widget
 
-from engine.cluster.grammar import COMMAND_FORMS
 from engine.errors import Rejection
 from tui.explaining import remarks_of
 from tui.hints import state_hint
@@ -16,73 +12,32 @@ from tui.screens.main_panels import MainPanels
 from tui.screens.partitions import PartitionsScreen
 from tui.screens.split_preview import SplitPreviewScreen
 from tui.widgets.bundle_tree import BundleKey, BundleTree
-from tui.widgets.explain_panel import ExplainPanel
 from tui.widgets.prompt import Prompt
-from tui.wording import FLAG
-
-COMMAND_LINES: Final = (*(f"{word} " for word in COMMAND_FORMS), f"toggle {FLAG}", f"set {FLAG}=true")
-"""What the command line completes."""
 
 
 class MainQuestions(MainPanels):
     """The part of the main screen that asks the store without changing anything; refusals are said above the panels."""
 
-    _before_prompt: Widget | None = None
-
     def action_explain(self) -> None:
         names = self.ring.topic_names if self.ring is not None else ()
         rows = self.store.partitions_of(self.selected)
         default = self.topic or (rows[0].name if rows else names[0] if names else "")
-        self._ask("explain", "explain topic", text=default, options=names)
-
-    def action_command(self) -> None:
-        self._ask("command", ":", placeholder="add NAME, kill NAME, toggle SETTING, topic add …", options=COMMAND_LINES)
+        self.ask("explain", "explain topic", text=default, options=names)
 
     def action_filter(self) -> None:
-        self._ask("filter", "/", text=self.filter_text, placeholder="part of a consumer's name")
-
-    def _ask(self, kind: str, mark: str, **how: Any) -> None:
-        if self.focused is not None and not self.query_one(Prompt).is_open:
-            self._before_prompt = self.focused
-        self.query_one(Prompt).ask(kind, mark, **how)
-
-    @on(Prompt.Answered)
-    def _answered(self, message: Prompt.Answered) -> None:
-        prompt = self.query_one(Prompt)
-        refused = self._answer(message.kind, message.text.strip())
-        if refused is not None:
-            prompt.complain(str(refused))
-            return
-        prompt.remember(message.text.strip())
-        prompt.close()
-        self._focus_back()
-
-    def _answer(self, kind: str, text: str) -> Rejection | None:
-        if kind == "filter" or not text:
-            return None
-        if kind == "explain":
-            return self.explain(text)
-        refused = self.store.submit_line(text)
-        if refused is None:
-            self.complain(None)
-        return refused
+        self.ask("filter", "/", text=self.filter_text, placeholder="part of a consumer's name")
 
     @on(Prompt.Typed)
     def _typed(self, message: Prompt.Typed) -> None:
         if message.kind == "filter":
             self.filter_text = message.text
 
-    @on(Prompt.Closed)
-    def _prompt_closed(self, message: Prompt.Closed) -> None:
-        if message.kind == "filter":
-            self.filter_text = ""
-        self._focus_back()
+    def answer(self, kind: str, text: str) -> Rejection | None:
+        return None if kind == "filter" else super().answer(kind, text)
 
-    def _focus_back(self) -> None:
-        if self._before_prompt is not None and self._before_prompt.focusable:
-            self._before_prompt.focus()
-        else:
-            self.focus_next()
+    def given_up(self, kind: str) -> None:
+        if kind == "filter":
+            self.filter_text = ""
 
     def explain(self, text: str) -> Rejection | None:
         """Open the explanation of a topic beside the ring; the topic stands out there."""
@@ -91,9 +46,7 @@ class MainQuestions(MainPanels):
             return told
         self.topic = told.topic
         self.remarks = remarks_of(told)
-        self.add_class("-explaining")
-        self.query_one(ExplainPanel).focus()
-        self._before_prompt = self.query_one(ExplainPanel)
+        self.open_explanation()
         return None
 
     def explain_again(self) -> None:
@@ -102,17 +55,9 @@ class MainQuestions(MainPanels):
             return
         told = self.store.explain(self.topic)
         if isinstance(told, Rejection):
-            self._close_explanation()
+            self.close_explanation()
         else:
             self.remarks = remarks_of(told)
-
-    @on(ExplainPanel.Closed)
-    def _close_explanation(self) -> None:
-        self.remove_class("-explaining")
-        self.topic = ""
-        if self.zoomed == "explain":
-            self.zoomed = ""
-        self.action_panel("consumers")
 
     def action_notices(self) -> None:
         view = self.store.view

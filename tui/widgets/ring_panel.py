@@ -1,10 +1,10 @@
-"""The hash ring of the shown subscription in three views: ring, hash map, and one consumer lit."""
+"""The hash space of the shown subscription in three views: ring, hash map, and one consumer lit."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 import numpy as np
 from textual.binding import Binding, BindingType
@@ -13,7 +13,7 @@ from textual.reactive import var
 from textual.strip import Strip
 from textual.widget import Widget
 
-from engine.views.model import ConsumerRow, RingView, RuleInForce, StatusView
+from engine.views.model import RingView
 from themes.palettes import Palette, palette
 from tui.drawing.arcs import arcs_of
 from tui.drawing.canvas import Canvas
@@ -39,6 +39,19 @@ class RingLook(Enum):
         return looks[(looks.index(self) + 1) % len(looks)]
 
 
+class Owner(Protocol):
+    """What the drawing must know of a consumer."""
+
+    @property
+    def consumer_id(self) -> int: ...
+
+    @property
+    def tag(self) -> str: ...
+
+    @property
+    def colour(self) -> int: ...
+
+
 class RingPanel(Widget, can_focus=True):
     """A line-API widget: one canvas for a state, a size and a look; rows of it are handed out as strips."""
 
@@ -51,12 +64,16 @@ class RingPanel(Widget, can_focus=True):
     ]
 
     # Not ``reactive``: the panel paints itself anew only when the picture differs.
-    status: var[StatusView | None] = var(None)
-    """The rule in force, for the middle of a small ring."""
+    few_words: var[tuple[str, ...]] = var(())
+    """The rule in force in two words or three, for the middle of a small ring."""
     ring: var[RingView | None] = var(None)
     """What is drawn; None before the first state."""
-    rows: var[tuple[ConsumerRow, ...]] = var(())
+    rows: var[tuple[Owner, ...]] = var(())
     """The consumers, for their colours and letter tags; owners in ``ring`` are positions in here."""
+    weights: var[tuple[int, ...]] = var(())
+    """What each of them has while the arcs decide nothing; () where that is not to be told."""
+    waiting: var[frozenset[int]] = var(frozenset())
+    """Hashes where messages wait; they are marked."""
     selected: var[int] = var(-1)
     """Id of the selected consumer, lit in the focus view."""
     look: var[RingLook | None] = var(None)
@@ -78,6 +95,7 @@ class RingPanel(Widget, can_focus=True):
         self,
         *,
         ascii_only: bool = False,
+        dots: str = "partitions",
         name: str | None = None,
         id: str | None = None,  # noqa: A002 - Textual's own name
         classes: str | None = None,
@@ -85,6 +103,7 @@ class RingPanel(Widget, can_focus=True):
     ) -> None:
         super().__init__(name=name, id=id, classes=classes, disabled=disabled)
         self._ascii_only = ascii_only
+        self._dots = dots
         self._picture: RingPicture | None = None
         self._latest: RingPicture | None = None
         self._before: RingPicture | None = None
@@ -122,6 +141,18 @@ class RingPanel(Widget, can_focus=True):
         """Another topic stands out."""
         self._forget()
 
+    def watch_few_words(self) -> None:
+        """Another rule."""
+        self._forget()
+
+    def watch_weights(self) -> None:
+        """Other parts of what the arcs do not decide."""
+        self._forget()
+
+    def watch_waiting(self) -> None:
+        """Other hashes are marked."""
+        self._forget()
+
     def watch_colours(self) -> None:
         """Other colours."""
         self._forget()
@@ -141,8 +172,8 @@ class RingPanel(Widget, can_focus=True):
         auto = " (auto)" if self.look is None else ""
         glyphs = glyphs_of(self._ascii_only)
         dot = glyphs.marker if self.look_in_use is RingLook.HASH_MAP else glyphs.dot
-        # Without colours partitions are letters like everything else.
-        legend = "" if self.colours.mono else f"{dot} partitions, "
+        # Without colours dots are letters like everything else.
+        legend = "" if self.colours.mono else f"{dot} {self._dots}, "
         self.border_subtitle = f"{legend}v: {self.look_in_use.value}{auto}"
 
     def action_select(self, by: int) -> None:
@@ -169,32 +200,22 @@ class RingPanel(Widget, can_focus=True):
             mode = RingMode.FOCUS
         owners = numbers[ring.topic_owners]
         highlighted = ring.topic_names.index(self.topic) if self.topic in ring.topic_names else None
-        partitions = np.zeros(len(tags), dtype=np.float64)
-        for row in self.rows:
-            partitions[row.colour] = row.active_partitions
+        hashes = ring.topic_hashes.astype(np.uint32)
+        waiting = np.isin(hashes, list(self.waiting)) if self.waiting else None
+        shares = np.zeros(len(tags), dtype=np.float64)
+        for row, weight in zip(self.rows, self.weights, strict=False):
+            shares[row.colour] = weight
         return RingPicture(
             arcs=arcs_of(ring.points, numbers[ring.point_owners], len(tags), ring.space_size),
-            dots=Dots(ring.topic_hashes.astype(np.uint32), owners.astype(np.int32), highlighted),
+            dots=Dots(hashes, owners.astype(np.int32), highlighted, waiting),
             mode=mode,
             focus=focus if mode is RingMode.FOCUS else None,
             centre=ring.centre,
-            few=self._few_words(ring),
+            few=self.few_words,
             # While the arcs decide nothing the inner band tells who really has what.
-            shares=partitions if not ring.lit and partitions.any() else None,
+            shares=shares if not ring.lit and shares.any() else None,
             tags=tuple(tags),
         )
-
-    def _few_words(self, ring: RingView) -> tuple[str, ...]:
-        """The rule in two words, for the middle of a small ring."""
-        count = sum(not row.standby for row in self.rows)
-        rule = self.status.rule if self.status is not None else RuleInForce.RING if ring.lit else RuleInForce.MODULO
-        return {
-            RuleInForce.RING: ("ring", f"of {count}"),
-            RuleInForce.MODULO: ("index", f"mod {count}"),
-            RuleInForce.FIRST_CONNECTED: ("first", "connected"),
-            RuleInForce.MIXED: ("two", "rules"),
-            RuleInForce.NOBODY: ("nobody",),
-        }[rule]
 
     def _flash(self, ring: RingView) -> Flash | None:
         if self.intensity <= 0.0:

@@ -12,11 +12,13 @@ import pytest
 
 from tests.tui.drawing.pictures import SIZES, colours_in, random_arcs, random_picture, texts
 from themes.palettes import DEPTHS, Depth, palette
-from tui.drawing.arcs import HASH_SPACE, arcs_of
+from tui.drawing.arcs import HASH_SPACE, arcs_of, hash_label
 from tui.drawing.canvas import REVERSE, UNDERLINE
 from tui.drawing.colour import mix, pack
-from tui.drawing.hashmap import LABEL_WIDTH, draw_hash_map
+from tui.drawing.hashmap import draw_hash_map
 from tui.drawing.ring_picture import Dots, Flash, RingMode, RingPicture
+
+LABEL_WIDTH = len(hash_label(0, HASH_SPACE)) + 1
 
 DARK = palette("dark")
 

@@ -39,5 +39,11 @@ _RANGES = DeferredCommand(
     "ranges_command",
     short_help="Print consistent sticky ranges: what each node declares.",
 )
-for command in (open_command, new, demo, replay, explain, split, _RANGES, _VERIFY):
+_PLAN = DeferredCommand(
+    "plan",
+    "tui.cli.commands.plan",
+    "plan_command",
+    short_help="Say how to change the number of nodes with consistent sticky ranges.",
+)
+for command in (open_command, new, demo, replay, explain, split, _RANGES, _PLAN, _VERIFY):
     ringside.add_command(command)

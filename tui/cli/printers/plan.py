@@ -1,0 +1,221 @@
+"""``plan``: the steps, what each node declares before and after, what moves and stalls, and other modes beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from engine.keyshared.key_text import text_of_key
+from engine.keyshared.model import RANGE_SIZE
+from engine.keyshared.scaling import NodePlan, PlanAction, ScalingPlan
+from engine.keyshared.scaling_modes import ModeMoves
+from engine.ranges import HashRange
+from tui.cli.plain import Align, table, wrapped
+from tui.wording import counted, percent, safe_name
+
+KEYS_SHOWN: Final = 20
+_NODE_ALIGNS: Final[tuple[Align, ...]] = (">", ">", ">", ">", ">", ">", ">")
+_MODE_ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", ">", ">", "<")
+
+
+def plan_lines(plan: ScalingPlan) -> list[str]:
+    """Everything a person needs to carry the plan out."""
+    return [
+        *wrapped(
+            f"from {plan.before} to {counted(plan.after, 'node')} with consistent sticky ranges,"
+            f" {counted(plan.points, 'point')} each (a technique of clients, not a mode of the broker)"
+        ),
+        *_steps(plan),
+        "",
+        *_nodes(plan),
+        "",
+        *_moved(plan),
+        "",
+        *_modes(plan),
+        "",
+        *_declared(plan),
+    ]
+
+
+def _steps(plan: ScalingPlan) -> Iterator[str]:
+    for number, step in enumerate(plan.steps, start=1):
+        yield from wrapped(f"{step.action.value}: {_named(step.nodes)}", first=f"{number}. ", rest="   ")
+        if step.action is PlanAction.STOP and plan.too_early is not None:
+            answer = f"one that starts too early is refused ({plan.too_early.error}): {plan.too_early.message}"
+            yield from wrapped(answer, first="   ", rest="   ")
+    keys = f", and with them all {counted(plan.keys, 'known key')}" if plan.keys else ""
+    yield from _told(
+        "meanwhile",
+        f"all {RANGE_SIZE} slots stall from the last stop on{keys}; what a node declares is served again as soon as it"
+        " has started, the rest goes on waiting",
+    )
+    stops, stays, starts = plan.in_turns
+    if stays:
+        told = [f"stop {_named(stops)}"] if stops else []
+        told += [f"restart {_named(stays)} one by one with the new count", f"then start {_named(starts)}"]
+        yield from _told(
+            "in turns",
+            f"only where somebody sees to the order, fewer stall: {', '.join(told if starts else told[:-1])};"
+            " then only what moves and the node that is just restarted wait",
+        )
+
+
+def _nodes(plan: ScalingPlan) -> list[str]:
+    heading = ("node", "index", "ranges", "slots", "ranges then", "slots then", "known keys")
+    rows = [heading, *(_node_row(each, plan.keys) for each in plan.nodes)]
+    return table(rows, _NODE_ALIGNS)
+
+
+def _node_row(each: NodePlan, keys: int) -> tuple[str, ...]:
+    was = "new" if each.index_before is None else str(each.index_before)
+    now = "leaves" if each.index_after is None else str(each.index_after)
+    index = was if was == now else f"{was} → {now}"
+    known = f"{each.keys_before} → {each.keys_after}" if keys else ""
+    before = (str(len(each.before)), str(each.slots_before)) if each.index_before is not None else ("-", "-")
+    after = (str(len(each.after)), str(each.slots_after)) if each.index_after is not None else ("-", "-")
+    return (str(each.node), index, *before, *after, known)
+
+
+def _moved(plan: ScalingPlan) -> Iterator[str]:
+    share = percent(plan.moved_slots / RANGE_SIZE)
+    yield (
+        f"moved: {counted(plan.moved_slots, 'slot')} ({share}; {percent(plan.least_share)} if all shares were equal)"
+        f" in {counted(len(plan.moves), 'range')}"
+    )
+    for (source, target), pieces in _by_pair(plan).items():
+        yield from wrapped(" ".join(map(str, pieces)), first=f"  node {source} → node {target}: ", rest=" " * 4)
+    if plan.keys:
+        yield f"moved keys: {len(plan.moved_keys)} of {plan.keys}"
+        for move in plan.moved_keys[:KEYS_SHOWN]:
+            yield f"  {_key(move.key)} (slot {move.slot}): node {move.source} → node {move.target}"
+        if len(plan.moved_keys) > KEYS_SHOWN:
+            yield f"  and {len(plan.moved_keys) - KEYS_SHOWN} more (--json has them all)"
+
+
+def _modes(plan: ScalingPlan) -> Iterator[str]:
+    yield "the same change in other modes:"
+    heading = ("mode", "moved", "between stayers", "moved keys", "max/mean then", "")
+    rows = [heading, *(_mode_row(each, plan.keys) for each in plan.modes)]
+    yield from table(rows, _MODE_ALIGNS, indent="  ")
+    yield from wrapped(
+        "without a stop only keys that move wait, until their former consumer has acknowledged what it holds of them",
+        first="  ",
+        rest="  ",
+    )
+    for each in plan.modes:
+        if each.refusal is not None:
+            yield from wrapped(f"{each.mode.value} cannot: {each.refusal.message}", first="  ", rest="    ")
+
+
+def _mode_row(each: ModeMoves, keys: int) -> tuple[str, ...]:
+    if each.refusal is not None:
+        return (each.mode.value, "-", "-", "-" if keys else "", "-", "cannot")
+    return (
+        each.mode.value,
+        percent(each.moved_share),
+        percent(each.between_stayers),
+        str(each.moved_keys) if keys else "",
+        f"{each.max_over_mean:.2f}",
+        "all stop" if each.needs_stop else "no stop",
+    )
+
+
+def _declared(plan: ScalingPlan) -> Iterator[str]:
+    for each in plan.nodes:
+        yield f"node {each.node} declares"
+        for label, pieces, index in (
+            ("before", each.before, each.index_before),
+            ("after", each.after, each.index_after),
+        ):
+            text = " ".join(map(str, pieces)) or ("nothing" if index is None else "no range: it cannot join")
+            yield from wrapped(text, first=f"  {label:<8}", rest=" " * 10)
+
+
+def _by_pair(plan: ScalingPlan) -> dict[tuple[int, int], list[HashRange]]:
+    found: dict[tuple[int, int], list[HashRange]] = {}
+    for move in plan.moves:
+        found.setdefault((move.source, move.target), []).append(move.range)
+    return dict(sorted(found.items()))
+
+
+def _named(nodes: Sequence[int]) -> str:
+    """Node numbers, neighbours as from-to.
+
+    >>> _named((0, 1, 2, 5)), _named((3,)), _named((0, 1))
+    ('nodes 0-2, 5', 'node 3', 'nodes 0, 1')
+    """
+    runs: list[list[int]] = []
+    for node in nodes:
+        if runs and node == runs[-1][-1] + 1:
+            runs[-1].append(node)
+        else:
+            runs.append([node])
+    texts = [f"{run[0]}-{run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs]
+    return f"node{'s' if len(nodes) != 1 else ''} {', '.join(texts)}"
+
+
+def _told(label: str, sentence: str) -> list[str]:
+    return wrapped(sentence, first=f"{label}: ", rest="   ")
+
+
+def _key(key: bytes) -> str:
+    return safe_name(text_of_key(key)) if key else '""'
+
+
+def plan_document(plan: ScalingPlan) -> dict[str, Any]:
+    """The plan as plain values; keys in their text form (``key_text``)."""
+    stops, stays, starts = plan.in_turns
+    return {
+        "points": plan.points,
+        "before": plan.before,
+        "after": plan.after,
+        "leaving": list(plan.leaving),
+        "client_side_technique": True,
+        "steps": [
+            {"step": number, "action": step.action.name.lower(), "text": step.action.value, "nodes": list(step.nodes)}
+            for number, step in enumerate(plan.steps, start=1)
+        ],
+        "stalls_meanwhile": {"slots": RANGE_SIZE, "known_keys": plan.keys},
+        "refused_when_too_early": str(plan.too_early.message) if plan.too_early is not None else None,
+        "in_turns": {"stop_first": list(stops), "restart_one_by_one": list(stays), "start_last": list(starts)},
+        "nodes": [
+            {
+                "node": each.node,
+                "index_before": each.index_before,
+                "index_after": each.index_after,
+                "ranges_before": _pairs(each.before),
+                "ranges_after": _pairs(each.after),
+                "slots_before": each.slots_before,
+                "slots_after": each.slots_after,
+                "known_keys_before": each.keys_before,
+                "known_keys_after": each.keys_after,
+            }
+            for each in plan.nodes
+        ],
+        "moved_slots": plan.moved_slots,
+        "least_share": plan.least_share,
+        "moves": [
+            {"range": [move.range.start, move.range.end], "from": move.source, "to": move.target} for move in plan.moves
+        ],
+        "known_keys": plan.keys,
+        "moved_keys": [
+            {"key": text_of_key(move.key), "slot": move.slot, "from": move.source, "to": move.target}
+            for move in plan.moved_keys
+        ],
+        "modes": [
+            {
+                "mode": each.mode.value,
+                "needs_stop": each.needs_stop,
+                "moved_share": each.moved_share,
+                "between_stayers": each.between_stayers,
+                "moved_keys": each.moved_keys,
+                "max_over_mean": each.max_over_mean,
+                "refusal": str(each.refusal.message) if each.refusal is not None else None,
+            }
+            for each in plan.modes
+        ],
+    }
+
+
+def _pairs(pieces: Sequence[HashRange]) -> list[list[int]]:
+    return [[piece.start, piece.end] for piece in pieces]

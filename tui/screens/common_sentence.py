@@ -1,0 +1,51 @@
+"""What is said in the line above the panels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engine.errors import Rejection
+from engine.views.model import Notice
+from tui.screens.common_slices import CommonSlices
+from tui.wording import counted, not_saved
+
+
+class CommonSentence(CommonSlices):
+    """A refusal goes before a caption, a caption before a hint."""
+
+    fresh_notice = ""
+    """A notice that the last step brought up."""
+    _complaint = ""
+
+    def hint(self) -> str:
+        """What happened or is to be seen, and what to try next."""
+        raise NotImplementedError
+
+    def hint_with(self, notice: str) -> str:
+        """What the last step did, and a notice that it brought up."""
+        raise NotImplementedError
+
+    def notices(self) -> Sequence[Notice]:
+        """All notices about what is shown."""
+        raise NotImplementedError
+
+    def sentence_now(self) -> tuple[str, str]:
+        """A refusal first, then a script's caption, a notice that just came up, else what happened and what to try."""
+        if self._complaint:
+            return "refusal", self._complaint
+        if not_saved(self.store.saved):
+            return "refusal", self.store.saved
+        if self.stage.caption:
+            failed = self.failed_expectations
+            told = f" ({counted(failed, 'expectation')} failed)" if failed else ""
+            return "caption", self.stage.caption + told
+        if self.fresh_notice:
+            return "notice", self.hint_with(self.fresh_notice)
+        notices = self.notices()
+        noted = f" (i: {counted(len(notices), 'notice')})" if notices else ""
+        return "hint", self.hint() + noted
+
+    def complain(self, rejection: Rejection | str | None) -> None:
+        """Show a refusal; None takes the last one back."""
+        self._complaint = "" if rejection is None else str(rejection)
+        self.sentence = self.sentence_now()

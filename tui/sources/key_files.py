@@ -1,0 +1,139 @@
+"""Known keys and consumers from files: a line for each, good lines kept beside bad ones."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from engine.errors import InputError, Problem, Rejection
+from engine.keyshared.key_text import BASE64, HEX, TEXT, key_of_text
+from tui.sources.nearby import STANDARD_INPUT, missing
+
+MAX_KEYS: Final = 10_000_000
+"""Different keys beyond which a file is refused: some gigabytes of memory."""
+
+PROBLEMS_KEPT: Final = 100
+_PREFIXES: Final = tuple(prefix.encode() for prefix in (HEX, BASE64, TEXT))
+_BOM: Final = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFile:
+    """Sticky keys with the messages of each, in the order they were first seen, and the lines that were no keys."""
+
+    counts: dict[bytes, int]
+    problems: tuple[Problem, ...]
+
+
+def read_keys(path: str) -> KeyFile:
+    """Read a key a line, ``-`` for standard input: a text form of ``key_text``, then if wanted a tab and a count.
+
+    A key that stands there several times has as many messages more. Blank lines are passed over (the empty key is
+    ``text:``). Raises ``InputError`` when the file cannot be read, has no key at all, or more than ``MAX_KEYS``.
+    """
+    counts: dict[bytes, int] = {}
+    problems = _Problems("standard input" if path == STANDARD_INPUT else path)
+    for number, line in enumerate(_lines(path), start=1):
+        text, tab, tail = line.rpartition(b"\t") if b"\t" in line else (line, b"", b"")
+        if not line.strip():
+            continue
+        count = _count(tail) if tab else 1
+        key = _key(text)
+        if count is None:
+            problems.add(number, "what follows the tab is no number of messages", "a key with a tab is written as hex:")
+        elif isinstance(key, str):
+            problems.add(number, key, "")
+        else:
+            counts[key] = counts.get(key, 0) + count
+            if len(counts) > MAX_KEYS:
+                raise InputError(f"{path}: more than {MAX_KEYS} different keys; give a sample of them")
+    if not counts:
+        raise InputError(f"{path}: no key in it; write one a line", problems.all())
+    return KeyFile(counts, problems.all())
+
+
+def read_text_lines(path: str) -> tuple[tuple[int, str], ...]:
+    """The lines of a text file that are not blank, with their numbers from 1. Raises ``InputError``."""
+    found: list[tuple[int, str]] = []
+    for number, line in enumerate(_lines(path), start=1):
+        try:
+            text = line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise InputError(f"{path}:{number}: no UTF-8 text ({error.reason})") from error
+        if text.strip():
+            found.append((number, text))
+    return tuple(found)
+
+
+class _Problems:
+    """The first of many problems, and how many more."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._kept: list[Problem] = []
+        self._more = 0
+
+    def add(self, line: int, reason: str, advice: str) -> None:
+        if len(self._kept) < PROBLEMS_KEPT:
+            self._kept.append(Problem(self._source, "", reason, advice, line))
+        else:
+            self._more += 1
+
+    def all(self) -> tuple[Problem, ...]:
+        more = [Problem(self._source, "", f"{self._more} more lines are no keys")] if self._more else []
+        return (*self._kept, *more)
+
+
+def _key(text: bytes) -> bytes | str:
+    """The key of a line, or why it is none."""
+    try:
+        decoded = text.decode("utf-8")
+    except UnicodeDecodeError:
+        shown = text[:20].hex() + ("..." if len(text) > 20 else "")
+        return f"these bytes are no UTF-8 text; if they are the key, write hex:{shown}"
+    if not text.startswith(_PREFIXES):
+        return text
+    key = key_of_text(decoded)
+    return key.message if isinstance(key, Rejection) else key
+
+
+def _count(text: bytes) -> int | None:
+    digits = text.strip()
+    return int(digits) if digits.isdigit() and len(digits) <= 18 else None
+
+
+def _lines(path: str) -> Iterator[bytes]:
+    """Lines without their ends. Raises ``InputError``."""
+    with _opened(path) as file:
+        try:
+            yield from _stripped(file)
+        except OSError as error:
+            raise InputError(f"{path}: {error.strerror or error}") from error
+
+
+def _stripped(file: Iterable[bytes]) -> Iterator[bytes]:
+    for number, line in enumerate(file):
+        yield (line.removeprefix(_BOM) if number == 0 else line).rstrip(b"\r\n")
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[BinaryIO]:
+    if path == STANDARD_INPUT:
+        if sys.stdin is None:
+            raise InputError("standard input is closed")
+        with os.fdopen(os.dup(sys.stdin.fileno()), "rb") as file:
+            yield file
+        return
+    reason = missing(path, kind="file")
+    if reason is not None:
+        raise InputError(reason)
+    try:
+        with Path(path).open("rb") as file:
+            yield file
+    except (OSError, ValueError) as error:  # ValueError: a path with a NUL in it
+        raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
