@@ -38,7 +38,8 @@ def pack_topics(topics: TopicColumns, limits: FlowLimits, *, side_by_side: int =
         rows = starts[: having[step]] + step
         msgs, volume = msgs[: len(rows)], volume[: len(rows)]
         here_msgs, here_bytes = topics.msgs_per_sec[rows], topics.bytes_per_sec[rows]
-        sum_msgs, sum_bytes = msgs + here_msgs, volume + here_bytes
+        with np.errstate(over="ignore", invalid="ignore"):  # as silent about sums beyond all numbers as the scalar
+            sum_msgs, sum_bytes = msgs + here_msgs, volume + here_bytes
         full = (sum_msgs > limits.max_msgs_per_sec) | (sum_bytes > limits.max_bytes_per_sec)
         cut[rows] = full
         msgs, volume = np.where(full, here_msgs, sum_msgs), np.where(full, here_bytes, sum_bytes)

@@ -20,7 +20,8 @@ from engine.hashing import utf8, utf16_order
 
 NOBODY: Final = -1
 """The owner of what has no consumer."""
-_BATCH_POINTS: Final = 1 << 21
+BATCH_POINTS: Final = 1 << 21
+"""Points sorted together: the working memory of a build is some 24 bytes for each of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +137,14 @@ def build_rings(
 
 
 def rings_of(
-    made: Cohorts, names: Sequence[Sequence[str]], *, points: int = POINTS_PER_CONSUMER, bits: int = HASH_BITS
+    made: Cohorts,
+    names: Sequence[Sequence[str]],
+    *,
+    points: int = POINTS_PER_CONSUMER,
+    bits: int = HASH_BITS,
+    batch_points: int = BATCH_POINTS,
 ) -> Rings:
-    """``build_rings`` when the cohorts of these lists are known already."""
+    """``build_rings`` when the cohorts of these lists are known already; ``batch_points`` are sorted at a time."""
     sizes = made.sizes
     unique: dict[str, int] = {}
     bounds = np.repeat(np.arange(len(made)), sizes).tolist()
@@ -157,7 +163,7 @@ def rings_of(
     low = 0
     while low < len(made):
         # As many rings at a time as are sorted well together; one ring at least.
-        high = max(low + 1, int(np.searchsorted(start, start[low] + _BATCH_POINTS, side="right")) - 1)
+        high = max(low + 1, int(np.searchsorted(start, start[low] + batch_points, side="right")) - 1)
         target = slice(int(start[low]), int(start[high]))
         key[target], owner[target] = _sorted_batch(made, row, hashes, low, high)
         low = high

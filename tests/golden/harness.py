@@ -11,13 +11,15 @@ import importlib
 import json
 import pkgutil
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 Line = dict[str, Any]
 Checker = Callable[[Line], None]
+BulkChecker = Callable[[list[Line]], Iterable[tuple[int, str]]]
+"""Takes all lines of a family at once; gives the position of each that fails, and what is wrong with it."""
 
 HERE = Path(__file__).parent
 FAMILIES = (
@@ -53,6 +55,7 @@ LATER_KINDS: dict[str, frozenset[str]] = {}
 SHOWN_FAILURES = 5
 
 _checkers: dict[tuple[str, str | None], Checker] = {}
+_bulk_checkers: dict[str, BulkChecker] = {}
 
 
 def checks(family: str, kind: str | None = None) -> Callable[[Checker], Checker]:
@@ -61,6 +64,17 @@ def checks(family: str, kind: str | None = None) -> Callable[[Checker], Checker]
     def register(checker: Checker) -> Checker:
         assert (family, kind) not in _checkers, f"two checkers for {family}, kind {kind}"
         _checkers[family, kind] = checker
+        return checker
+
+    return register
+
+
+def checks_in_bulk(family: str) -> Callable[[BulkChecker], BulkChecker]:
+    """Register a second checker that gets the lines of a family that have passed the first one, all in one call."""
+
+    def register(checker: BulkChecker) -> BulkChecker:
+        assert family not in _bulk_checkers, f"two bulk checkers for {family}"
+        _bulk_checkers[family] = checker
         return checker
 
     return register
@@ -99,6 +113,7 @@ def run_family(path: Path) -> Outcome:
     """Check every line of a family's file. A line that cannot be read, and one of an unknown kind, fails."""
     family = path.stem
     outcome = Outcome()
+    passed: list[tuple[str, Line]] = []
     for number, text in numbered_lines(path):
         place = f"{path.name}:{number}"
         try:
@@ -122,6 +137,19 @@ def run_family(path: Path) -> Outcome:
             checker(line)
         except Exception as error:  # a checker that breaks has found something, as much as one that asserts
             outcome.failures.append(f"{place} ({line.get('id', 'no id')}): {type(error).__name__}: {error}")
+        else:
+            passed.append((f"{place} ({line.get('id', 'no id')})", line))
     if not outcome.checked:
         outcome.failures.append(f"{path.name}: no line was checked")
+    outcome.failures += _bulk_failures(path, passed)
     return outcome
+
+
+def _bulk_failures(path: Path, passed: list[tuple[str, Line]]) -> list[str]:
+    checker = _bulk_checkers.get(path.stem)
+    if checker is None or not passed:
+        return []
+    try:
+        return [f"{passed[at][0]}, in bulk: {text}" for at, text in checker([line for _, line in passed])]
+    except Exception as error:  # as above: it has found something
+        return [f"{path.name}, in bulk: {type(error).__name__}: {error}"]

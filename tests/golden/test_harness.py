@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.golden.harness import HERE, LATER_KINDS, SHOWN_FAILURES, load_families, run_family
+from tests.golden.harness import HERE, LATER_KINDS, SHOWN_FAILURES, Line, _bulk_checkers, load_families, run_family
 from tests.golden.test_golden import test_family as check_family
 from tests.golden.test_golden import test_the_folder_holds_known_families as check_folder
 
@@ -82,6 +82,48 @@ def test_a_line_that_is_no_utf8_fails_and_the_others_are_checked(tmp_path: Path)
     outcome = run_family(path)
     assert outcome.checked == 3
     assert [failure.split(" ")[:3] for failure in outcome.failures] == [["split_range.jsonl:1:", "not", "JSON:"]]
+
+
+def test_a_line_that_only_the_bulk_form_gets_wrong_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bulk form sees the lines that passed: a spoilt one is told once, by the first checker."""
+    lines = some_lines("split_range", 4)
+    lines[1]["out"] = {"boundaries": None}
+    seen: list[Line] = []
+
+    def bulk(given: list[Line]) -> list[tuple[int, str]]:
+        seen.extend(given)
+        return [(1, "cuts []")]
+
+    monkeypatch.setitem(_bulk_checkers, "split_range", bulk)
+    outcome = run_family(write(tmp_path, "split_range", lines))
+    assert seen == [lines[0], lines[2], lines[3]]
+    assert outcome.checked == 4
+    assert outcome.failures[1:] == [f"split_range.jsonl:3 ({lines[2]['id']}), in bulk: cuts []"]
+
+
+def test_a_bulk_form_that_breaks_fails_its_family(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(_bulk_checkers, "split_range", lambda lines: [][len(lines)])
+    outcome = run_family(write(tmp_path, "split_range", some_lines("split_range")))
+    assert outcome.failures == ["split_range.jsonl, in bulk: IndexError: list index out of range"]
+
+
+@pytest.mark.parametrize(
+    ("family", "member", "wrong"),
+    [
+        ("murmur3", "murmur3_32", 1),
+        ("failover", "selected", 99),
+        ("bundle_hash", "out", {"hash": 1}),
+        ("split_range", "out", {"boundaries": []}),
+        ("split_topic_count", "out", {"boundaries": [1]}),
+        ("split_specified", "out", {"boundaries": [1]}),
+        ("split_flow_qps", "out", {"boundaries": [1]}),
+    ],
+)
+def test_the_bulk_form_of_a_family_finds_a_spoilt_answer(family: str, member: str, wrong: object) -> None:
+    lines = [line for line in some_lines(family, 30) if not (family == "bundle_hash" and "error" in line["out"])]
+    assert not list(_bulk_checkers[family](lines))
+    lines[3][member] = wrong if family != "bundle_hash" else lines[3]["out"] | {"hash": 1}
+    assert {at for at, _ in _bulk_checkers[family](lines)} == {3}
 
 
 def test_an_empty_file_is_no_success(tmp_path: Path) -> None:
