@@ -94,7 +94,7 @@ def _moved(plan: ScalingPlan) -> Iterator[str]:
 
 def _modes(plan: ScalingPlan) -> Iterator[str]:
     yield "the same change in other modes:"
-    heading = ("mode", "moved", "between stayers", "moved keys", "max/mean then", "")
+    heading = ("mode", "moved", "of stayers", "moved keys", "max/mean", "")
     rows = [heading, *(_mode_row(each, plan.keys) for each in plan.modes)]
     yield from table(rows, _MODE_ALIGNS, indent="  ")
     yield from wrapped(
