@@ -27,6 +27,8 @@ from engine.cluster.evolve import evolve
 from engine.cluster.facts import moves
 from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Step, Timeline
+from engine.views.keys_moves import key_moves
+from engine.views.keys_slice import keys_slice_by_key
 from engine.views.model import EventLine, TimelineView
 
 EVENTS_SHOWN: Final = 200
@@ -95,16 +97,21 @@ def event_lines(timeline: Timeline, subscription_key: str, before: ClusterState 
 
 
 def _line(step: Step, subscription_key: str, before: ClusterState, after: ClusterState) -> EventLine:
-    found = moves(before, after, subscription_key)
-    line = EventLine(
-        step=step.depth,
-        kind=kind_of(step.command),
-        text=step.text,
-        moved=len(found.moved),
-        least=found.least,
-        partitions=found.partitions,
-        unacked_at_risk=found.unacked_at_risk,
-    )
+    kind, now = kind_of(step.command), keys_slice_by_key(after, subscription_key)
+    if now is not None:
+        shared = key_moves(keys_slice_by_key(before, subscription_key), now)
+        line = EventLine(step.depth, kind, step.text, shared.moved, shared.least, now.selector.slots.size)
+    else:
+        found = moves(before, after, subscription_key)
+        line = EventLine(
+            step=step.depth,
+            kind=kind,
+            text=step.text,
+            moved=len(found.moved),
+            least=found.least,
+            partitions=found.partitions,
+            unacked_at_risk=found.unacked_at_risk,
+        )
     _kept[step, subscription_key] = line
     if len(_kept) > LINES_KEPT:
         _kept.popitem(last=False)
@@ -112,5 +119,9 @@ def _line(step: Step, subscription_key: str, before: ClusterState, after: Cluste
 
 
 def _opening(timeline: Timeline, subscription_key: str) -> EventLine:
-    found = moves(timeline.initial, timeline.initial, subscription_key)
-    return EventLine(0, "open", f"open {timeline.source}".rstrip(), 0, 0, found.partitions)
+    shared = keys_slice_by_key(timeline.initial, subscription_key)
+    if shared is not None:
+        size = shared.selector.slots.size
+    else:
+        size = moves(timeline.initial, timeline.initial, subscription_key).partitions
+    return EventLine(0, "open", f"open {timeline.source}".rstrip(), 0, 0, size)

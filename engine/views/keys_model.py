@@ -123,10 +123,11 @@ class GapRow:
 class LuckView:
     """Is it luck? What is observed beside what chance gives for as many keys over these consumers.
 
-    ``observed_max`` is the busiest consumer's number of known keys; by chance it is ``expected_max`` on average and
-    between ``low_max`` and ``high_max`` in 95 of 100 cases. ``probability`` is that of a busiest consumer at least as
-    busy. ``verdict`` is a word (chance, names, join order, history, declared, hot key, defect, nothing to judge),
-    ``sentence`` says why with its numbers. ``hot_key`` is the busiest key with its part of all messages (0..1).
+    ``observed_max`` is the busiest consumer's number of known keys; by chance, on equal shares, it is ``expected_max``
+    on average and between ``low_max`` and ``high_max`` in nine of ten cases. ``probability`` bounds from above how
+    often chance is as uneven. ``verdict`` is a word (chance, names, join order, history, declared, hot key, keys,
+    defect, nothing to judge), ``sentence`` says why with its numbers. ``hot_key`` is the busiest key with its part of
+    all messages (0..1).
     """
 
     keys: int

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from engine.cluster.grammar_text import subscription_keys
 from engine.cluster.timeline import Timeline
 from engine.views.model import StatusView
 from engine.views.ring import flag_known, rule_text
@@ -22,7 +23,7 @@ def status_view(timeline: Timeline, now: Slice, problems: int = 0) -> StatusView
         release=now.state.release,
         subscription=now.subscription.key,
         subscription_type=FAILOVER,
-        subscriptions=tuple(each.key for each in now.state.subscriptions),
+        subscriptions=tuple(subscription_keys(now.state)),
         source=timeline.source,
         step=timeline.cursor,
         steps=timeline.length,
