@@ -11,7 +11,14 @@ from engine.admin.priorities import InferredLevels, infer_priority_levels
 from engine.failover.choose import Choice, Rule, choose, rule_in_force, sort_consumers
 from engine.failover.model import Consumer
 from engine.names import NON_PERSISTENT, partition_index
-from engine.verify.judge import Judge, is_told_by_steps, is_topic_of_scenario, of_scenario, of_statistics
+from engine.verify.judge import (
+    Judge,
+    is_key_shared_of_scenario,
+    is_told_by_steps,
+    is_topic_of_scenario,
+    of_scenario,
+    of_statistics,
+)
 from engine.verify.recording import Recording, Step
 from engine.verify.report import FactKind, Ledger
 
@@ -70,7 +77,8 @@ def compare_consumers(
     """
     for subscription in topic.subscriptions:
         if subscription.type == "Key_Shared":
-            court.ledger.skip("Key_Shared subscriptions: hash ranges and receivers of keys")
+            if not is_key_shared_of_scenario(court.recording, topic, subscription):
+                court.ledger.skip("Key_Shared subscriptions whose consumers' coming and going no steps tell")
         elif subscription.type == "Shared":
             court.ledger.skip("Shared subscriptions: nobody is chosen")
         elif subscription.type in ("Failover", "Exclusive") and subscription.consumers:

@@ -32,6 +32,7 @@ from engine.verify.bundles import (
     see_positions,
     see_topic_list,
 )
+from engine.verify.keyshared import KeySharedWalk
 from engine.verify.recording import Answer
 from engine.verify.report import FactKind
 from engine.verify.requests import REFUSALS_NOT_MODELLED
@@ -58,7 +59,12 @@ class Contents:
     """
 
     def __init__(
-        self, court: Court, books: Books, statistics: Mapping[int, Statistics | None], problems: list[Problem]
+        self,
+        court: Court,
+        books: Books,
+        statistics: Mapping[int, Statistics | None],
+        problems: list[Problem],
+        key_shared: KeySharedWalk,
     ) -> None:
         self._court = court
         self._recording = court.recording
@@ -66,15 +72,19 @@ class Contents:
         self._books = books
         self._statistics = statistics
         self._problems = problems
+        self._key_shared = key_shared
 
     def see(self, answer: Answer, connected: tuple[str, ...] | None) -> None:
         """Compare one answer; ``connected`` are the scenario's ids at that step, None where it does not tell them."""
         statistics = self._statistics.get(id(answer))
-        if answer.request.query.get("excludeConsumers", "").lower() == "true":
+        leaves_out = answer.request.query.get("excludeConsumers", "").lower() == "true"
+        if leaves_out:
             connected = None
         if statistics is not None:
             for topic in statistics.topics.values():
                 compare_consumers(self._court, topic, connected, name_known=statistics.named)
+                if not leaves_out:
+                    self._key_shared.see(topic, statistics.key_shared.get(topic.name, {}))
             if answer.kind is not AnswerKind.TOPIC_STATS:
                 self._ledger.skip("aggregated statistics of partitioned topics")
             if answer.request.what == "partitioned-stats":

@@ -77,6 +77,16 @@ def is_told_by_steps(recording: Recording, topic: TopicFacts, subscription: Subs
     return [each.type for each in topic.subscriptions].count("Failover") == 1
 
 
+def is_key_shared_of_scenario(recording: Recording, topic: TopicFacts, subscription: SubscriptionFacts) -> bool:
+    """Whether this is the Key_Shared subscription that the scenario's steps are about."""
+    return (
+        recording.key_shared is not None
+        and subscription.type == "Key_Shared"
+        and subscription.name == recording.subscription
+        and is_topic_of_scenario(recording, topic)
+    )
+
+
 def is_topic_of_scenario(recording: Recording, topic: TopicFacts) -> bool:
     """Whether this is the topic that the scenario names, or a partition of it."""
     return topic.name == recording.topic or topic.name.startswith(f"{recording.topic}-partition-")

@@ -12,6 +12,7 @@ from engine.admin.kinds import AnswerKind
 from engine.admin.requests import AdminRequest
 from engine.config import BrokerSettings
 from engine.errors import Problem
+from engine.verify.keyshared_told import KeySharedScenario, KeySharedTold
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,7 @@ class Step:
     """What is known after one change. ``connected`` are the scenario's own ids, in connect order; None: not told.
 
     ``notices``: id -> (topic or partition, is active) in order of arrival. ``delivered``: partition -> id -> messages.
+    ``key_shared`` is set in scenarios of that type.
     """
 
     label: str
@@ -50,6 +52,7 @@ class Step:
     connected: tuple[str, ...] | None = None
     notices: Mapping[str, tuple[tuple[str, bool], ...]] | None = None
     delivered: Mapping[str, Mapping[str, int]] | None = None
+    key_shared: KeySharedTold | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,3 +109,4 @@ class Recording:
     problems: tuple[Problem, ...] = field(default=())
     strangers: Mapping[str, int] = field(default_factory=dict)
     """Who is connected in some step without standing in the roster, numbered after it, the same in all steps."""
+    key_shared: KeySharedScenario | None = None

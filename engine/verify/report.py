@@ -43,6 +43,19 @@ class FactKind(Enum):
     SPLIT_STATUS = "status of a split request"
     REFUSAL_STATUS = "status of a refusal"
     NEVER_ANSWERED = "request that is never answered"
+    KEY_RANGES = "hash ranges of a Key_Shared consumer"
+    KEY_RANGES_FORM = "form in which hash ranges are reported"
+    KEY_SHARED_TERMS = "mode and ordering of a Key_Shared subscription"
+    KEY_RECEIVER = "receiver of a key"
+    KEY_WITHOUT_OWNER = "key that nobody gets"
+    KEY_HELD_BACK = "key held back from its owner"
+    KEY_BACKLOG = "messages that wait in a Key_Shared subscription"
+    JOIN_ANSWER = "answer to a consumer that joins"
+    CLIENT_CHECK = "ranges that a client checks itself"
+    DRAINING_HASH = "draining hash"
+    DRAINING_COUNT = "count of draining hashes"
+    DRAINING_BLOCKED = "draining hashes that hold messages back"
+    DRAINING_CLEARED = "draining hashes cleared so far"
 
 
 @dataclass(frozen=True, slots=True)

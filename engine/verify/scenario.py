@@ -11,6 +11,7 @@ from typing import Any, Final
 from engine.admin.naming import settings_of
 from engine.config import BrokerSettings
 from engine.errors import Problem
+from engine.verify.keyshared_told import key_shared_scenario
 from engine.verify.members import dicts, items, text, whole
 from engine.verify.recording import Person, Recording, SplitRecord, ToldSplit
 from engine.verify.scenario_files import Files, version_of
@@ -56,6 +57,7 @@ def with_scenario(path: Path, passed_over: tuple[str, ...], files: Files, scenar
         untold=untold_of(scenario),
         strangers={who: number for number, who in enumerate(strangers, len(roster))},
         problems=tuple(files.problems),
+        key_shared=key_shared_scenario(scenario),
     )
 
 

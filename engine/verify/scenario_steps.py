@@ -9,13 +9,13 @@ from typing import Any
 
 from engine.admin.kinds import AnswerKind, recognise
 from engine.admin.requests import parse_request
+from engine.verify.keyshared_told import KEY_SHARED_FACTS, is_key_shared, key_shared_told
 from engine.verify.members import dicts, text, whole
 from engine.verify.recording import Answer, Step
 from engine.verify.scenario_files import Files
 
 # Members of steps that hold facts of kinds that are not modelled; the report counts them.
-_STEP_FACTS = {"received", "earlier_now_received", "received_by_all", "received_by_gap", "received_by_others"}
-_STEP_FACTS |= {"key_to_partition", "partitions_in_order", "wire_result", "client_result", "message_id", "accepted"}
+_STEP_FACTS = KEY_SHARED_FACTS | {"key_to_partition", "partitions_in_order", "message_id"}
 
 
 def steps_of(scenario: dict[str, Any], files: Files) -> tuple[Step, ...]:
@@ -23,15 +23,16 @@ def steps_of(scenario: dict[str, Any], files: Files) -> tuple[Step, ...]:
     steps: list[Step] = []
     for number, raw in enumerate(dicts(scenario.get("steps")), 1):
         answers = tuple(_answer(each, files) for each in dicts(raw.get("answers")))
-        steps.append(_step(raw, str(raw.get("step", number)), answers))
+        steps.append(_step(raw, str(raw.get("step", number)), answers, key_shared=is_key_shared(scenario)))
     return tuple(steps)
 
 
 def untold_of(scenario: dict[str, Any]) -> tuple[tuple[str, int], ...]:
     """Facts of steps that are not modelled, with the number of steps that tell them, by name."""
     untold: dict[str, int] = {}
+    modelled = KEY_SHARED_FACTS if is_key_shared(scenario) else frozenset[str]()
     for raw in dicts(scenario.get("steps")):
-        for name in raw.keys() & _STEP_FACTS:
+        for name in raw.keys() & _STEP_FACTS - modelled:
             untold[name] = untold.get(name, 0) + 1
     return tuple(sorted(untold.items()))
 
@@ -45,7 +46,7 @@ def _answer(raw: dict[str, Any], files: Files) -> Answer:
     return Answer(request, status, name, data, kind, raw.get("body"), "no_answer_after_s" not in raw)
 
 
-def _step(raw: dict[str, Any], label: str, answers: tuple[Answer, ...]) -> Step:
+def _step(raw: dict[str, Any], label: str, answers: tuple[Answer, ...], *, key_shared: bool) -> Step:
     connected = raw.get("connected")
     notices = raw.get("notices")
     delivered = raw.get("delivered")
@@ -54,7 +55,8 @@ def _step(raw: dict[str, Any], label: str, answers: tuple[Answer, ...]) -> Step:
         answers,
         tuple(text(each) for each in connected) if isinstance(connected, list) else None,
         _notices(notices) if isinstance(notices, dict) else None,
-        _delivered(delivered) if isinstance(delivered, dict) else None,
+        _delivered(delivered) if isinstance(delivered, dict) and not key_shared else None,
+        key_shared_told(raw) if key_shared else None,
     )
 
 
@@ -67,7 +69,7 @@ def _notices(raw: dict[str, Any]) -> dict[str, tuple[tuple[str, bool], ...]]:
 
 
 def _delivered(raw: dict[str, Any]) -> dict[str, dict[str, int]] | None:
-    """Only the form partition -> consumer -> number of messages; lists of keys are Key_Shared's."""
+    """Only the form partition -> consumer -> number of messages."""
     found: dict[str, dict[str, int]] = {}
     for partition, counts in raw.items():
         if not isinstance(counts, dict):

@@ -10,15 +10,16 @@ from engine.verify.actives import Court, compare_delivery, guess_levels
 from engine.verify.books import Books
 from engine.verify.contents import Contents
 from engine.verify.judge import Judge
+from engine.verify.keyshared import KeySharedWalk
 from engine.verify.moments import compare_moments
 from engine.verify.names import known_names, topics_of_scenario
 from engine.verify.notices import NoticeBook, compare_notices
 from engine.verify.outside import ToldOutside
-from engine.verify.recording import Recording
+from engine.verify.recording import Recording, Step
 from engine.verify.report import Ledger
 from engine.verify.requests import Requests, is_split
 from engine.verify.settings import compare_told_settings
-from engine.verify.statistics import decode_statistics
+from engine.verify.statistics import Statistics, decode_statistics
 
 
 class Walk:
@@ -32,7 +33,9 @@ class Walk:
         self._naming = known_names(recording)
         self._books = Books(recording, self._naming)
         statistics = {
-            id(answer): decode_statistics(answer, self._naming, self.problems)
+            id(answer): decode_statistics(
+                answer, self._naming, self.problems, key_shared=recording.key_shared is not None
+            )
             for step in recording.steps
             for answer in step.answers
         }
@@ -42,7 +45,9 @@ class Walk:
         )
         self._court = Court(recording, judge, self.ledger, guess_levels(judge, everything), subscribed)
         self._requests = Requests(judge, self.ledger, self._books)
-        self._contents = Contents(self._court, self._books, statistics, self.problems)
+        self._statistics = statistics
+        self._key_shared = KeySharedWalk(recording, judge, self.ledger, self.problems)
+        self._contents = Contents(self._court, self._books, statistics, self.problems, self._key_shared)
 
     def go(self) -> None:
         """Compare everything; the results are in ``ledger`` and ``problems``."""
@@ -54,6 +59,7 @@ class Walk:
         for step in self.recording.steps:
             self.ledger.step, self.ledger.file = step.label, ""
             connected = step.connected if step.connected is not None else connected
+            self._key_shared.go_on(step, self._statistics_of(step))
             told = notices.go_on(step.connected) if listens and step.connected is not None else None
             for answer in step.answers:
                 self.ledger.file = answer.file
@@ -71,6 +77,10 @@ class Walk:
         self._about_changes()
         self._about_the_rest()
 
+    def _statistics_of(self, step: Step) -> list[Statistics]:
+        found = (self._statistics[id(answer)] for answer in step.answers)
+        return [each for each in found if each is not None]
+
     def _about_changes(self) -> None:
         """Splits that a scenario tells outside of its steps."""
         told = ToldOutside(self.recording, self.judge, self.ledger)
@@ -85,7 +95,7 @@ class Walk:
         self.ledger.skip("files that are no admin answers, or that no step names", len(self.recording.passed_over))
         self.ledger.skip("splits that brokers made on their own", self.recording.automatic_splits)
         for name, count in self.recording.untold:
-            self.ledger.skip(f"{name} (of Key_Shared, routing or clients)", count)
+            self.ledger.skip(f"{name} (of routing or clients)", count)
         for book in self._books.by_namespace.values():
             if book.awaited is not None and book.awaited.plan is not None:
                 self.ledger.skip("split requests after which no bundle list was recorded")

@@ -88,11 +88,28 @@ def test_without_a_scenario_what_fits_and_what_does_not_is_told(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("as_json", [True, False])
-def test_nothing_to_compare_is_an_input_error_with_advice(as_json: bool) -> None:
-    result = _run(RECORDINGS / "c-keyshared-ring", *(["--json"] if as_json else []))
+def test_nothing_to_compare_is_an_input_error_with_advice(as_json: bool, tmp_path: Path) -> None:
+    (tmp_path / "metrics.json").write_text('{"a": 1}')
+    result = _run(tmp_path, *(["--json"] if as_json else []))
     assert isinstance(result.exception, InputError)
     assert "record partitioned-stats" in str(result.exception)
-    assert "Key_Shared subscriptions" in result.stdout
+    assert "answers of other kinds" in result.stdout
+
+
+def test_receivers_of_keys_are_told_by_step_and_key(tmp_path: Path) -> None:
+    """A folder of Key_Shared alone is compared, and a spoilt copy of it tells what was expected and what was found."""
+    for file in (RECORDINGS / "c-keyshared-ring-3points").iterdir():
+        (tmp_path / file.name.removesuffix(".gz")).write_bytes(gzip.decompress(file.read_bytes()))
+    assert _run(tmp_path).exit_code == 0
+    scenario = json.loads((tmp_path / "scenario.json").read_bytes())
+    received = scenario["steps"][5]["received"]
+    moved = received["0:consumer1"].pop()
+    received["2:consumer3"].append(moved)
+    (tmp_path / "scenario.json").write_text(json.dumps(scenario))
+    result = _run(tmp_path)
+    assert result.exit_code == 1
+    assert f"  receiver of a key: key {moved} (step 6)" in result.stdout
+    assert "    recorded: 2:consumer3\n    model:    0:consumer1\n" in result.stdout
 
 
 def test_problems_are_talk_and_do_not_disturb_the_data(tmp_path: Path) -> None:
@@ -108,6 +125,10 @@ def test_problems_are_talk_and_do_not_disturb_the_data(tmp_path: Path) -> None:
 def test_the_program_gives_the_exit_codes_of_its_commands(run: Callable[..., Any], tmp_path: Path) -> None:
     assert run("verify", str(RECORDINGS / "a-failover-3p-hash")).code == 0
     assert run("verify", str(_spoilt(tmp_path))).code == 1
-    assert run("verify", str(RECORDINGS / "c-keyshared-ring")).code == 2
+    assert run("verify", str(RECORDINGS / "c-keyshared-ring")).code == 0
+    nothing = tmp_path / "nothing"
+    nothing.mkdir()
+    (nothing / "metrics.json").write_text('{"a": 1}')
+    assert run("verify", str(nothing)).code == 2
     assert run("verify", str(tmp_path / "nowhere")).code == 2
     assert run("verify", str(tmp_path), "--pulsar", "newest").code == 2
