@@ -41,9 +41,10 @@ def assemble(
     what each client says of its own ranges, then what the broker does. O((n + r) log^2 (n + r)) for r ranges or points
     in all, except in the form of the ring in which newcomers take points away (n joins of O(n) there).
 
-    >>> made = assemble([Consumer(1, "a"), Consumer(2, "b")], KeySharedMode.AUTO_SPLIT, BrokerSettings())
-    >>> [each.name for each in made.consumers], made.owner(40_000)
-    (['a', 'b'], 1)
+    >>> halves = BrokerSettings(subscriptionKeySharedUseConsistentHashing=False)
+    >>> made = assemble([Consumer(1, "a"), Consumer(2, "b")], KeySharedMode.AUTO_SPLIT, halves)
+    >>> [each.name for each in made.consumers], made.owner(30_000)
+    (['a', 'b'], 2)
     """
     empty = selector_for(mode, settings, behaviour)
     if isinstance(empty, Rejection):
