@@ -245,8 +245,9 @@ def _of_messages(placement: _Placement) -> float:
     if not total or not sum(placement.messages):
         return 1.0
     in_keys = max(placement.messages) * total / sum(placement.messages)
-    # Rounded down against rounding errors: keys that carry alike give a whole number.
-    return min(1.0, number * binomial_at_least(total, 1 / number, int(in_keys + 1e-9)))
+    # Rounded down against rounding errors: keys that carry alike give a whole number. Twice, as for keys, so that
+    # messages are never less probable than keys that carry alike.
+    return min(1.0, 2 * number * binomial_at_least(total, 1 / number, int(in_keys + 1e-9)))
 
 
 def _hottest_share(carried: Sequence[float]) -> float:
