@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from engine.admin.facts import ConsumerFacts, SubscriptionFacts, TopicFacts
+from engine.admin.facts import SubscriptionFacts, TopicFacts
 from engine.admin.priorities import InferredLevels, infer_priority_levels
 from engine.failover.choose import Choice, Rule, choose, rule_in_force, sort_consumers
 from engine.failover.model import Consumer
 from engine.names import NON_PERSISTENT, partition_index
+from engine.verify.connect_times import connect_ranks
 from engine.verify.judge import (
     Judge,
     is_key_shared_of_scenario,
@@ -23,7 +23,6 @@ from engine.verify.recording import Recording, Step
 from engine.verify.report import FactKind, Ledger
 
 ORDER_RULE = "priority level, then name by UTF-16 code unit, then connect order"
-_TIME = re.compile(r"([^.]*?)(?:\.(\d+))?(Z|[+-]\d\d:?\d\d|)$")
 GroupKey = tuple[str, tuple[str, ...], Rule]
 Guesses = Mapping[GroupKey, InferredLevels]
 
@@ -194,7 +193,7 @@ def _compare_order(
     for consumer in order:
         levels.setdefault(consumer.name, set()).add(consumer.priority_level)
     plain = {name for name, known in levels.items() if len(known) == 1}
-    ranks = _connect_ranks(subscription.consumers, plain)
+    ranks = connect_ranks(subscription.consumers, plain)
     modelled: list[str] = []
     for consumer in order:
         nth = sum(each.name == consumer.name for each in order[: order.index(consumer)]) + 1
@@ -209,21 +208,6 @@ def _compare_order(
         else:
             recorded.append(each.name)
     court.ledger.compare(FactKind.ORDER, subject, tuple(recorded), tuple(modelled), rule)
-
-
-def _connect_ranks(consumers: Sequence[ConsumerFacts], names: set[str]) -> dict[str, list[int]]:
-    """Name -> for each namesake in listed order, its place by connect time; only where the times tell it."""
-    ranks: dict[str, list[int]] = {}
-    for name in names:
-        times = [_time(each.connected_since) for each in consumers if each.name == name]
-        if len(times) > 1 and len(set(times)) == len(times) and len({time[2] for time in times}) == 1:
-            ranks[name] = [sorted(times).index(time) + 1 for time in times]
-    return ranks
-
-
-def _time(text: str) -> tuple[str, str, str]:
-    match = _TIME.fullmatch(text)
-    return (match[1], (match[2] or "").ljust(9, "0"), match[3]) if match else (text, "", "")
 
 
 def compare_loaded_order(court: Court, topic: TopicFacts) -> None:

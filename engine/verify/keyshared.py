@@ -130,7 +130,7 @@ class _Parts:
         if persistent:
             self.draining.see(subject, facts, listed)
             if whole and self._sends:
-                compare_backlog(ledger, subject, facts, len(self.receivers.outstanding))
+                compare_backlog(book, ledger, subject, facts, len(self.receivers.outstanding))
 
 
 def _settings_for(recording: Recording, settings: BrokerSettings) -> BrokerSettings:

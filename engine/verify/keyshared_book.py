@@ -23,8 +23,8 @@ _NOW_MS: Final = 0
 class KeySharedBook:
     """``who`` are the scenario's own ids; ``sent_to`` tells for each message that went out the consumer it went to.
 
-    ``settings`` are those in force for the topic. ``times_empty``: how often the last consumer has left. ``refused``
-    says why there can be no selector.
+    ``settings`` are those in force for the topic. ``times_left`` counts consumers that left, ``times_empty`` those
+    of them that were the last. ``refused`` says why there can be no selector.
     """
 
     def __init__(self, terms: SubscriptionTerms, judge: Judge, settings: BrokerSettings) -> None:
@@ -32,6 +32,7 @@ class KeySharedBook:
         self.behaviour = judge.behaviour
         self.order = delivery_terms(terms, settings, judge.behaviour)
         self.sent_to: dict[MessageName, str] = {}
+        self.times_left = 0
         self.times_empty = 0
         self.refused: Rejection | None = None
         self._names: dict[str, str] = {}
@@ -100,6 +101,7 @@ class KeySharedBook:
         gone = next((each for each in self.selector.consumers if self._who[each.consumer_id] == who), None)
         if gone is None:
             return
+        self.times_left += 1
         self._take(delivery.leave(self._state, gone.consumer_id, _NOW_MS))
         if not self.selector.consumers:
             self.times_empty += 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 
 from engine.admin.keyshared import KeySharedConsumerFacts, KeySharedFacts
 from engine.keyshared.delivery_state import OrderRule
@@ -26,23 +27,27 @@ class KeySharedDraining:
         self._book = book
         self._ledger = ledger
         self._holder: str | None = None
-        self._arrived: set[str] = set()
+        self._arrived: dict[str, str | None] = {}
         self._drained: set[int] = set()
         told = [step.key_shared.by_others for step in recording.steps if step.key_shared is not None]
-        self._keys = {key for by_who in told for keys in (by_who or {}).values() for key in keys}
+        lists = [{key for keys in by_who.values() for key in keys} for by_who in told if by_who]
+        self._keys = {key for keys in lists for key in keys}
+        self._cumulative = any(earlier & later for earlier, later in pairwise(lists))
 
     def go_on(self, told: KeySharedTold) -> None:
-        """Compare what others than the holder got since the step before."""
+        """Compare what others than the holder got up to now."""
+        if told.by_others is None:
+            return
         arrived: dict[str, set[str]] = {}
-        for who, keys in (told.by_others or {}).items():
+        for who, keys in told.by_others.items():
             for key in keys:
                 arrived.setdefault(key, set()).add(who)
-        for key in sorted(arrived.keys() - self._arrived):
-            owner = self._book.owner_of(key)
+        for key in arrived:
+            self._arrived.setdefault(key, self._book.owner_of(key))
+        for key in sorted(self._arrived if self._cumulative else arrived):
             rule = f"slot {self._book.slot_of(key)} of the key, once it has drained"
-            recorded = tuple(sorted(arrived[key]))
-            self._ledger.compare(FactKind.KEY_RECEIVER, f"key {key}", recorded, (owner,), rule)
-        self._arrived |= arrived.keys()
+            recorded = tuple(sorted(arrived.get(key, ())))
+            self._ledger.compare(FactKind.KEY_RECEIVER, f"key {key}", recorded, (self._arrived[key],), rule)
 
     def see(self, subject: str, facts: KeySharedFacts, listed: Sequence[str]) -> None:
         """Compare one answer; ``listed`` are the scenario's ids of the consumers in it."""
@@ -63,26 +68,39 @@ class KeySharedDraining:
             self._compare_blocked(place, facts, consumer, expected if who == self._holder else Counter())
         if self._keys and self._holder is not None:
             self._compare_cleared(subject, pairs, expected)
+            self._compare_replay(subject, facts)
+        elif not self._may_drain:
+            self._compare_cleared(subject, pairs, Counter())
+        else:
+            self._ledger.skip("totals of cleared hashes: messages on their way while consumers come and go")
 
     def _expected(self) -> Counter[int]:
         """Slot -> messages of it that the holder has not acknowledged, though the slot is somebody else's now."""
-        waiting = [key for key in self._keys - self._arrived if self._book.owner_of(key) not in (None, self._holder)]
+        waiting = [
+            key for key in self._keys - self._arrived.keys() if self._book.owner_of(key) not in (None, self._holder)
+        ]
         expected = Counter(self._book.slot_of(key) for key in waiting) if self._drains else Counter[int]()
         self._drained |= expected.keys()
         return expected
 
     @property
+    def _may_drain(self) -> bool:
+        return self._book.order.order is OrderRule.DRAINING_HASHES
+
+    @property
     def _drains(self) -> bool:
-        return self._book.order.order is OrderRule.DRAINING_HASHES and self._holder is not None
+        return self._may_drain and self._holder is not None
 
     def _compare_sums(self, subject: str, facts: KeySharedFacts) -> None:
-        sums = [
-            sum(each.draining_count or 0 for each in facts.consumers),
-            sum(each.draining_unacked_messages or 0 for each in facts.consumers),
-        ]
-        recorded = [facts.draining_count or 0, facts.draining_unacked_messages or 0]
+        hashes = sum(each.draining_count or 0 for each in facts.consumers)
+        messages = sum(each.draining_unacked_messages or 0 for each in facts.consumers)
+        cleared = sum(each.draining_cleared_total or 0 for each in facts.consumers)
+        recorded = _counted(facts.draining_count or 0, facts.draining_unacked_messages or 0)
         rule = "the subscription's counts are the sums over its consumers"
-        self._ledger.compare(FactKind.DRAINING_COUNT, subject, _counted(*recorded), _counted(*sums), rule)
+        self._ledger.compare(FactKind.DRAINING_COUNT, subject, recorded, _counted(hashes, messages), rule)
+        # What a consumer cleared that has left is not listed any more.
+        if not self._book.times_left or not self._may_drain:
+            self._ledger.compare(FactKind.DRAINING_CLEARED, subject, facts.draining_cleared_total or 0, cleared, rule)
 
     def _compare_counts(self, place: str, consumer: KeySharedConsumerFacts) -> None:
         messages = sum(each.unacked for each in consumer.draining)
@@ -103,7 +121,7 @@ class KeySharedDraining:
         """Without the keys only this is known: nothing drains for a consumer whose slot it is."""
         for each in consumer.draining:
             owner = self._book.owner_of_slot(each.hash)
-            drains = self._book.order.order is OrderRule.DRAINING_HASHES and owner not in (None, who)
+            drains = self._may_drain and owner not in (None, who)
             modelled = "drains" if drains else "does not drain"
             self._ledger.compare(FactKind.DRAINING_HASH, f"{place} / hash {each.hash}", "drains", modelled, _RULE)
 
@@ -130,6 +148,13 @@ class KeySharedDraining:
             recorded = consumer.draining_cleared_total or 0
             rule = "a hash is cleared once, with the last message of it"
             self._ledger.compare(FactKind.DRAINING_CLEARED, place, recorded, cleared, rule)
+
+    def _compare_replay(self, subject: str, facts: KeySharedFacts) -> None:
+        """Everything that was not sent to anybody waits on the replay queue."""
+        if facts.replay_messages is not None:
+            recorded = facts.backlog_entries - facts.unacked_messages
+            rule = "what was not sent to anybody waits on the replay queue"
+            self._ledger.compare(FactKind.KEY_BACKLOG, subject, recorded, facts.replay_messages, rule)
 
 
 def _counted(hashes: int, messages: int) -> str:

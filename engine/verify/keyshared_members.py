@@ -56,7 +56,7 @@ class KeySharedMembers:
 
     def _follow_listed(self, listed: Sequence[str], told: KeySharedTold) -> None:
         names = [self._book.name_of(who) for who in self._book.connected]
-        if list(listed) == names:
+        if sorted(listed) == sorted(names):
             return
         if len(set(listed)) < len(listed) or len(set(names)) < len(names):
             self.lost = True

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from engine.admin.facts import ConsumerFacts, SubscriptionFacts
 from engine.admin.keyshared import KeySharedFacts
 from engine.config import BrokerSettings
+from engine.verify.connect_times import connect_ranks
 from engine.verify.keyshared_book import KeySharedBook
 from engine.verify.report import FactKind, Ledger
 
@@ -26,6 +27,11 @@ def compare_connected(
     ):
         return None
     ledger.compare(FactKind.ORDER, subject, names, wanted, "connect order")
+    namesakes = {name for name in names if names.count(name) > 1}
+    for name, ranks in sorted(connect_ranks(subscription.consumers, namesakes).items()):
+        place = f"{subject} / {name}"
+        in_order = tuple(range(1, len(ranks) + 1))
+        ledger.compare(FactKind.ORDER, place, tuple(ranks), in_order, "namesakes by the time they connected")
     left: dict[str, list[str]] = {}
     for who in book.connected:
         left.setdefault(book.name_of(who), []).append(who)
@@ -69,10 +75,16 @@ def compare_terms(book: KeySharedBook, ledger: Ledger, subject: str, facts: KeyS
         ledger.compare(FactKind.KEY_SHARED_TERMS, subject, recorded, modelled, "what the consumers asked for")
 
 
-def compare_backlog(ledger: Ledger, subject: str, facts: KeySharedFacts, waiting: int) -> None:
-    """Entries that were sent to nobody: the backlog without those that wait for an acknowledgement only."""
+def compare_backlog(book: KeySharedBook, ledger: Ledger, subject: str, facts: KeySharedFacts, waiting: int) -> None:
+    """Entries that went to nobody: the backlog without those that wait for an acknowledgement only.
+
+    Since 4.0 all of them are on the replay queue; before, some may not even have been read.
+    """
     recorded = facts.backlog_entries - facts.unacked_messages
     ledger.compare(FactKind.KEY_BACKLOG, subject, recorded, waiting, "messages sent, without those that arrived")
+    if facts.replay_messages is not None and book.behaviour.ownerless_key == "waits":
+        rule = "what waits was read, and is on the replay queue"
+        ledger.compare(FactKind.KEY_BACKLOG, subject, facts.replay_messages, waiting, rule)
 
 
 def _where_they_differ(recorded: Pairs, modelled: Pairs) -> tuple[tuple[str, ...], tuple[str, ...]]:
