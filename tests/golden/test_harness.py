@@ -108,7 +108,7 @@ def test_a_bulk_form_that_breaks_fails_its_family(tmp_path: Path, monkeypatch: p
 
 
 @pytest.mark.parametrize(
-    ("family", "member", "wrong"),
+    ("bulk_family", "member", "wrong"),
     [
         ("murmur3", "murmur3_32", 1),
         ("failover", "selected", 99),
@@ -119,11 +119,11 @@ def test_a_bulk_form_that_breaks_fails_its_family(tmp_path: Path, monkeypatch: p
         ("split_flow_qps", "out", {"boundaries": [1]}),
     ],
 )
-def test_the_bulk_form_of_a_family_finds_a_spoilt_answer(family: str, member: str, wrong: object) -> None:
-    lines = [line for line in some_lines(family, 30) if not (family == "bundle_hash" and "error" in line["out"])]
-    assert not list(_bulk_checkers[family](lines))
-    lines[3][member] = wrong if family != "bundle_hash" else lines[3]["out"] | {"hash": 1}
-    assert {at for at, _ in _bulk_checkers[family](lines)} == {3}
+def test_the_bulk_form_of_a_family_finds_a_spoilt_answer(bulk_family: str, member: str, wrong: object) -> None:
+    lines = [line for line in some_lines(bulk_family, 30) if not (bulk_family == "bundle_hash" and "error" in line["out"])]
+    assert not list(_bulk_checkers[bulk_family](lines))
+    lines[3][member] = wrong if bulk_family != "bundle_hash" else lines[3]["out"] | {"hash": 1}
+    assert {at for at, _ in _bulk_checkers[bulk_family](lines)} == {3}
 
 
 def test_an_empty_file_is_no_success(tmp_path: Path) -> None:
