@@ -13,6 +13,7 @@ from engine.routing.routers import Router
 
 LAZY = ProducerSettings(lazy_start_partitioned_producers=True)
 EAGER = ProducerSettings()
+ONE_BY_ONE = Routing(batching=False)
 
 
 def topic_of(partitions: int) -> PartitionedTopic:
@@ -49,7 +50,7 @@ def fleet(
     partitions: int,
     count: int,
     settings: ProducerSettings = EAGER,
-    routing: Routing = Routing(batching=False),
+    routing: Routing = ONE_BY_ONE,
     *,
     brokers: int = 1,
     seed: int = 0,

@@ -261,7 +261,7 @@ def test_a_producer_that_shall_not_look_never_learns_of_new_partitions() -> None
 
 
 def test_partitions_that_shrink_are_refused_by_the_client_and_nothing_changes() -> None:
-    producer, at = created(EAGER, round_robin(0), topic_of(4))
+    producer, _ = created(EAGER, round_robin(0), topic_of(4))
     after, _, result = update_partitions(producer, topic_of(3), MINUTE_MS)
     assert result.error is not None and result.error.message == "not support shrink topic partitions"
     assert replace(after, next_update_ms=producer.next_update_ms) == producer
