@@ -1,8 +1,7 @@
 """A persistent Key_Shared subscription on simulated time: what is sent, what waits, and what lets it go.
 
 Source: ``PersistentStickyKeyDispatcherMultipleConsumers`` (PIP-379) and its classic form. What is modelled are the
-rules that decide whether a message may be sent; a read takes no time, and each tries all of the replay queue, then new
-entries.
+rules that decide whether a message may be sent (``reading``); what happens here leads to a read, now or later.
 """
 
 from __future__ import annotations
@@ -12,23 +11,27 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from engine.errors import Rejection
-from engine.keyshared.delivery_state import Delivery, DeliveryState, Message, OrderRule, Sent
+from engine.keyshared.delivery_state import Delivery, DeliveryState, Message, OrderRule
 from engine.keyshared.draining import DrainingHashes
 from engine.keyshared.impact import impact_of
 from engine.keyshared.model import Consumer, RangesById
+from engine.keyshared.reading import read
 from engine.ranges import HashRange
 
 
-def publish(state: DeliveryState, keys: Iterable[bytes], now_ms: int) -> Delivery:
-    """Messages of these sticky keys arrive, one after another; then everything that may go is sent."""
+def publish(state: DeliveryState, keys: Iterable[bytes], now_ms: int, *, deliver_at_ms: int = 0) -> Delivery:
+    """Messages of these sticky keys arrive, one after another; then everything that may go is sent.
+
+    ``deliver_at_ms``: delayed messages, which are not sent before; they hold back no other of their keys.
+    """
     due = advance_to(state, now_ms)
     state = due.state
     backlog = dict(state.backlog)
     position = state.next_position
     for key in keys:
-        backlog[position] = Message(position, key, state.selector.slots.slot_of_key(key))
+        backlog[position] = Message(position, key, state.selector.slots.slot_of_key(key), deliver_at_ms)
         position += 1
-    return _and_read(replace(state, backlog=backlog, next_position=position), due.sent)
+    return read(replace(state, backlog=backlog, next_position=position), now_ms, due.sent)
 
 
 def join(state: DeliveryState, consumer: Consumer, now_ms: int) -> Delivery | Rejection:
@@ -43,7 +46,7 @@ def join(state: DeliveryState, consumer: Consumer, now_ms: int) -> Delivery | Re
     if state.terms.order is OrderRule.RECENTLY_JOINED:
         marks = state.recently_joined.join(consumer.consumer_id, state.read_position, state.first_unacked, others)
         state = replace(state, recently_joined=marks)
-    return _and_read(_drain(state, before.selector.ranges(), consumer.consumer_id, now_ms), due.sent)
+    return read(_drain(state, before.selector.ranges(), consumer.consumer_id, now_ms), now_ms, due.sent)
 
 
 def leave(state: DeliveryState, consumer_id: int, now_ms: int) -> Delivery:
@@ -61,13 +64,14 @@ def leave(state: DeliveryState, consumer_id: int, now_ms: int) -> Delivery:
         before,
         selector=selector,
         pending=left,
-        replay=before.replay | frozenset(before.pending[consumer_id]),
+        # What was skipped while it was out is not sent again.
+        replay=before.replay | (before.pending[consumer_id].keys() & before.backlog.keys()),
         draining=draining.forget(consumer_id) if left else DrainingHashes(),
         recently_joined=before.recently_joined.leave(consumer_id, len(left)),
         read_due_ms=before.read_due_ms if left else None,
         stopped_at=before.stopped_at if left else None,
     )
-    return _and_read(_drain(state, before.selector.ranges(), consumer_id, now_ms), due.sent)
+    return read(_drain(state, before.selector.ranges(), consumer_id, now_ms), now_ms, due.sent)
 
 
 def acknowledge(state: DeliveryState, consumer_id: int, position: int, now_ms: int) -> Delivery:
@@ -94,14 +98,52 @@ def acknowledge(state: DeliveryState, consumer_id: int, position: int, now_ms: i
     waiting = state.recently_joined.released(state.first_unacked)
     read_now = bool(state.terms.max_unacked) or waiting != state.recently_joined
     state = replace(state, recently_joined=waiting)
-    return _and_read(state, due.sent) if read_now else Delivery(state, due.sent)
+    return read(state, now_ms, due.sent) if read_now else Delivery(state, due.sent)
+
+
+def skip_to(state: DeliveryState, position: int, now_ms: int, *, cleans_pending_acks: bool = True) -> Delivery:
+    """The mark-delete position moves up to ``position`` from outside: messages are skipped, cleared, or expire.
+
+    Pulsar then also forgets that consumers hold messages up to there, so **their hashes stop draining while they still
+    work on them**, and another consumer may get the key at once (#25627). ``cleans_pending_acks`` false leaves them to
+    be acknowledged, as that issue asks for.
+    """
+    due = advance_to(state, now_ms)
+    state = due.state
+    draining, pending, freed = state.draining, state.pending, False
+    if cleans_pending_acks:
+        for consumer_id, held in pending.items():
+            for slot in (slot for each, slot in held.items() if each <= position):
+                draining, now_free = draining.acknowledged(slot, consumer_id)
+                freed = freed or now_free
+        pending = {owner: {at: slot for at, slot in held.items() if at > position} for owner, held in pending.items()}
+    state = replace(
+        state,
+        backlog={each: message for each, message in state.backlog.items() if each > position},
+        read_position=max(state.read_position, min(position + 1, state.next_position)),
+        replay=frozenset(each for each in state.replay if each > position),
+        delayed=frozenset(each for each in state.delayed if each > position),
+        pending=pending,
+        draining=draining,
+    )
+    if freed and state.read_due_ms is None:
+        state = replace(state, read_due_ms=now_ms + state.terms.unblocking_interval_ms)
+    return read(state, now_ms, due.sent)
 
 
 def advance_to(state: DeliveryState, now_ms: int) -> Delivery:
-    """Let time pass: a read that is due by ``now_ms`` is made."""
-    if state.read_due_ms is None or state.read_due_ms > now_ms:
+    """Let time pass: a read that is due by ``now_ms`` is made, and delayed messages whose time has come are sent."""
+    ripe = frozenset(each for each in state.delayed if state.backlog[each].deliver_at_ms <= now_ms)
+    read_is_due = state.read_due_ms is not None and state.read_due_ms <= now_ms
+    if not ripe and not read_is_due:
         return Delivery(state)
-    return _and_read(replace(state, read_due_ms=None), ())
+    state = replace(
+        state,
+        delayed=state.delayed - ripe,
+        replay=state.replay | ripe,
+        read_due_ms=None if read_is_due else state.read_due_ms,
+    )
+    return read(state, now_ms)
 
 
 def _drain(state: DeliveryState, before: RangesById, mover_id: int, now_ms: int) -> DeliveryState:
@@ -131,79 +173,3 @@ def _pending_in(state: DeliveryState, ranges: RangesById, mover_id: int) -> list
 def _contains(pieces: tuple[HashRange, ...], slot: int) -> bool:
     at = bisect_right(pieces, slot, key=lambda piece: piece.start) - 1
     return at >= 0 and pieces[at].contains(slot)
-
-
-def _and_read(state: DeliveryState, sent_before: tuple[Sent, ...]) -> Delivery:
-    """Try the replay queue in order, then new entries while the look-ahead allows."""
-    reader = _Reader(state)
-    if state.pending:
-        for position in sorted(state.replay):
-            if reader.stopped_at is not None:
-                break
-            reader.offer(position, replay=True)
-        limit = state.terms.look_ahead_limit(len(state.pending))
-        while reader.may_read_on(limit):
-            if reader.offer(reader.read_position, replay=False):
-                reader.read_position += 1
-    return Delivery(reader.state(), (*sent_before, *reader.sent))
-
-
-class _Reader:
-    """One read: collects what goes out and what stays on the replay queue."""
-
-    def __init__(self, state: DeliveryState) -> None:
-        self._before = state
-        self.read_position = state.read_position
-        self.stopped_at = state.stopped_at
-        self.replay = set(state.replay)
-        self.sent: list[Sent] = []
-        self._pending = {owner: dict(held) for owner, held in state.pending.items()}
-        self._draining = state.draining
-        self._waiting = state.recently_joined.released(state.first_unacked)
-        self._held_slots: set[int] = set()
-
-    def may_read_on(self, limit: int | None) -> bool:
-        """Whether there is a new entry, and neither the look-ahead nor an ownerless key keeps it from being read."""
-        if self.stopped_at is not None or self.read_position == self._before.next_position:
-            return False
-        return limit is None or len(self.replay) < limit
-
-    def offer(self, position: int, *, replay: bool) -> bool:
-        """Send one message to its consumer, or put it on the replay queue; false when it stops everything instead."""
-        message = self._before.backlog[position]
-        owner = self._before.selector.owner(message.slot)
-        if owner is None and self._before.terms.ownerless_key == "stops-subscription":
-            self.stopped_at = position
-            return False
-        # The replay queue is tried first, so a slot held back by now has an older message there.
-        overtakes = self._before.terms.keeps_slot_order and message.slot in self._held_slots
-        if owner is None or overtakes or not self._may_go(message, owner, replay=replay):
-            self.replay.add(position)
-            self._held_slots.add(message.slot)
-            return True
-        self.replay.discard(position)
-        self._pending[owner][position] = message.slot
-        self.sent.append(Sent(owner, message))
-        return True
-
-    def _may_go(self, message: Message, owner: int, *, replay: bool) -> bool:
-        terms = self._before.terms
-        if terms.order is OrderRule.DRAINING_HASHES:
-            blocked, self._draining = self._draining.blocks(message.slot, owner)
-            if blocked:
-                return False
-        limit = self._waiting.limit(owner, replay=replay)
-        if limit is not None and message.position >= limit:
-            return False
-        return not terms.max_unacked or len(self._pending[owner]) < terms.max_unacked
-
-    def state(self) -> DeliveryState:
-        return replace(
-            self._before,
-            read_position=self.read_position,
-            replay=frozenset(self.replay),
-            pending=self._pending,
-            draining=self._draining,
-            recently_joined=self._waiting,
-            stopped_at=self.stopped_at,
-        )

@@ -22,11 +22,12 @@ class OrderRule(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One entry of the topic; ``slot`` is that of its sticky key."""
+    """One entry of the topic; ``slot`` is that of its sticky key. A delayed one is not sent before its time."""
 
     position: int
     key: bytes
     slot: int
+    deliver_at_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,8 @@ class DeliveryTerms:
 class DeliveryState:
     """Everything the subscription knows; positions count from 0.
 
-    ``backlog`` are all messages that are not acknowledged, by position. ``replay`` were read and could not be sent.
+    ``backlog`` are all messages that are not acknowledged, by position. ``replay`` were read and could not be sent,
+    ``delayed`` were read and their time has not come.
     ``pending`` were sent and not acknowledged, by consumer id, with their slots. ``read_due_ms`` is set while a read
     waits for the unblocking interval. ``stopped_at`` is the message without owner that stopped the subscription, in
     releases where one does (``ownerless_key``): nothing is sent any more until all consumers have left.
@@ -89,6 +91,7 @@ class DeliveryState:
     read_position: int = 0
     backlog: Mapping[int, Message] = field(default_factory=dict)
     replay: frozenset[int] = frozenset()
+    delayed: frozenset[int] = frozenset()
     pending: Mapping[int, Mapping[int, int]] = field(default_factory=dict)
     draining: DrainingHashes = field(default_factory=DrainingHashes)
     recently_joined: RecentlyJoined = field(default_factory=RecentlyJoined)

@@ -16,6 +16,7 @@ class WaitReason(Enum):
     STOPPED = "all consumers leave, and one joins"
     DRAINING = "the former consumer acknowledges its messages of this slot, or leaves"
     RECENTLY_JOINED = "everything sent before this consumer joined is acknowledged"
+    DELAYED = "the time it was delayed to comes"
     NO_PERMITS = "the consumer acknowledges some of its messages"
     READ_DUE = "the next read"
     LOOK_AHEAD = "the replay queue gets shorter"
@@ -53,13 +54,22 @@ class Wait:
 
 
 def waits(state: DeliveryState) -> tuple[Wait, ...]:
-    """Every slot with a message that was not sent, by its oldest one; empty when all is sent. O(n log n)."""
-    by_slot: dict[int, list[Message]] = {}
+    """Every slot with a message that was not sent, by its oldest one; empty when all is sent. O(n log n).
+
+    Delayed messages are a wait of their own: they hold back no other of their slot.
+    """
+    by_slot: dict[tuple[int, bool], list[Message]] = {}
     for position in sorted(state.backlog):
-        if position in state.replay or position >= state.read_position:
+        delayed = position in state.delayed
+        if delayed or position in state.replay or position >= state.read_position:
             message = state.backlog[position]
-            by_slot.setdefault(message.slot, []).append(message)
-    return tuple(_wait(state, slot, tuple(messages)) for slot, messages in by_slot.items())
+            by_slot.setdefault((message.slot, delayed), []).append(message)
+    return tuple(
+        Wait(slot, tuple(messages), state.selector.owner(slot), WaitReason.DELAYED)
+        if delayed
+        else _wait(state, slot, tuple(messages))
+        for (slot, delayed), messages in by_slot.items()
+    )
 
 
 def _wait(state: DeliveryState, slot: int, messages: tuple[Message, ...]) -> Wait:

@@ -76,6 +76,7 @@ class DeliveryMachine(RuleBasedStateMachine):
         super().__init__()
         self.now_ms = 0
         self.acknowledged: set[int] = set()
+        self.due_ms: dict[int, int] = {}
         self.ever_sent: dict[int, int] = {}
         self.last_first_sent: dict[int, int] = {}
         self.state = DeliveryState(DeliveryTerms(), self.mode.selector())
@@ -102,7 +103,8 @@ class DeliveryMachine(RuleBasedStateMachine):
         for sent in outcome.sent:
             position, slot = sent.message.position, sent.message.slot
             assert position not in self.acknowledged, "what is acknowledged is never sent again"
-            if position not in self.ever_sent:
+            assert self.due_ms.get(position, 0) <= self.now_ms, "a delayed message went out before its time"
+            if position not in self.ever_sent and position not in self.due_ms:
                 assert position > self.last_first_sent.get(slot, -1), "a key overtook itself"
                 self.last_first_sent[slot] = position
             self.ever_sent[position] = sent.consumer_id
@@ -110,6 +112,14 @@ class DeliveryMachine(RuleBasedStateMachine):
     @rule(keys=st.lists(st.sampled_from(KEYS), min_size=1, max_size=6))
     def publish(self, keys: list[bytes]) -> None:
         self.take(publish(self.state, keys, self.now_ms))
+
+    @rule(keys=st.lists(st.sampled_from(KEYS), min_size=1, max_size=3), delay_ms=st.sampled_from((5, 50)))
+    def publish_delayed(self, keys: list[bytes], delay_ms: int) -> None:
+        """Delayed messages may be overtaken by others of their key, and by each other."""
+        before = self.state.next_position
+        due_ms = self.now_ms + delay_ms
+        self.due_ms.update(dict.fromkeys(range(before, before + len(keys)), due_ms))
+        self.take(publish(self.state, keys, self.now_ms, deliver_at_ms=due_ms))
 
     @rule(number=st.integers(0, 3))
     def join_or_leave(self, number: int) -> None:
@@ -145,11 +155,13 @@ class DeliveryMachine(RuleBasedStateMachine):
 
     @invariant()
     def no_message_is_lost(self) -> None:
-        """Every message is acknowledged, in exactly one hand, on the replay queue, or not read yet."""
+        """Every message is acknowledged, in exactly one hand, on the replay queue, delayed, or not read yet."""
         state = self.state
         held = [position for mine in state.pending.values() for position in mine]
         unread = range(state.read_position, state.next_position)
-        assert sorted([*held, *state.replay, *unread, *self.acknowledged]) == list(range(state.next_position))
+        assert sorted([*held, *state.replay, *state.delayed, *unread, *self.acknowledged]) == list(
+            range(state.next_position)
+        )
         assert set(state.backlog) == set(range(state.next_position)) - self.acknowledged
 
     @invariant()
@@ -166,7 +178,8 @@ class DeliveryMachine(RuleBasedStateMachine):
             for position, slot in mine.items():
                 newest[slot] = max(newest.get(slot, -1), position)
         for wait in waits(self.state):
-            assert not self.mode.one_hand or wait.messages[0].position > newest.get(wait.slot, -1)
+            oldest = min((each.position for each in wait.messages if each.position not in self.due_ms), default=None)
+            assert not self.mode.one_hand or oldest is None or oldest > newest.get(wait.slot, -1)
 
     @invariant()
     def draining_is_a_plain_count(self) -> None:
