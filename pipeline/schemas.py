@@ -1,1 +1,248 @@
-"""Placeholder"""
+"""The tables of a fleet, each declared once: names, types and which columns may be empty.
+
+Readers and writers of Parquet take the Arrow form, DataFrames the form of Spark; both come from one declaration.
+Rates are messages per second, throughputs bytes per second, as the brokers say them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from engine.errors import InputError, Problem
+
+_ARROW: Final[Mapping[str, Any]] = {
+    "string": pa.string(),
+    "bigint": pa.int64(),
+    "int": pa.int32(),
+    "double": pa.float64(),
+    "boolean": pa.bool_(),
+    "array<string>": pa.list_(pa.string()),
+    "array<bigint>": pa.list_(pa.int64()),
+    "array<struct<start:int,end:int>>": pa.list_(pa.struct([("start", pa.int32()), ("end", pa.int32())])),
+}
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table: ``columns`` are lines like ``topic string`` or ``broker string?``, the mark meaning "may be empty"."""
+
+    name: str
+    columns: tuple[str, ...]
+
+    @cached_property
+    def fields(self) -> tuple[tuple[str, str, bool], ...]:
+        """Name, type in Spark's words, and whether the column may be empty."""
+        split = (line.split(" ", 1) for line in self.columns)
+        return tuple((name, kind.removesuffix("?"), kind.endswith("?")) for name, kind in split)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(name for name, _, _ in self.fields)
+
+    @cached_property
+    def arrow(self) -> Any:
+        """The ``pyarrow.Schema``."""
+        return pa.schema([pa.field(name, _ARROW[kind], nullable) for name, kind, nullable in self.fields])
+
+    @cached_property
+    def ddl(self) -> str:
+        """The schema as Spark reads it."""
+        return ", ".join(f"`{name}` {kind}" for name, kind, _ in self.fields)
+
+    def columns_of(self, rows: Sequence[tuple[object, ...]]) -> Any:
+        """Rows, in the order of the columns, as a ``pyarrow.Table``. O(cells)."""
+        turned = list(zip(*rows, strict=True)) if rows else [()] * len(self.columns)
+        arrays = [pa.array(column, field.type) for column, field in zip(turned, self.arrow, strict=True)]
+        return pa.Table.from_arrays(arrays, schema=self.arrow)
+
+
+_RATES_OUT: Final = ("msg_rate_out double", "msg_throughput_out double")
+_RATES: Final = ("msg_rate_in double", "msg_rate_out double", "msg_throughput_in double", "msg_throughput_out double")
+
+TOPICS: Final = Table(
+    "topics",
+    ("topic string", "domain string", "namespace string", "partitioned_topic string", "partition_index int",
+     "bundle string?", "broker string?", *_RATES, "storage_size_bytes bigint", "backlog_size_bytes bigint",
+     "publishers int", "kind string", "file string"),
+)  # fmt: skip
+"""``bundle`` is a range text; ``kind`` the answer that told it: ``stats``, ``partitioned-stats``, ``broker-stats``."""
+
+SUBSCRIPTIONS: Final = Table(
+    "subscriptions",
+    ("subscription string", "topic string", "namespace string", "partitioned_topic string", "partition_index int",
+     "type string", "consumers int", "consumer_set bigint", "told_active_consumer string?", *_RATES_OUT,
+     "msg_backlog_entries bigint", "unacked_messages bigint", "file string"),
+)  # fmt: skip
+"""One row for each subscription of each topic; ``consumer_set`` names a row of ``consumer_sets``."""
+
+CONSUMER_SETS: Final = Table("consumer_sets", ("consumer_set bigint", "names array<string>"))
+"""Each list of consumer names that occurs, once, in the dispatcher's order."""
+
+CONSUMERS: Final = Table(
+    "consumers",
+    ("subscription string", "topic string", "position int", "consumer string", "address string",
+     "connected_since string", "client_version string", *_RATES_OUT, "unacked_messages bigint",
+     "available_permits bigint", "key_hash_ranges array<struct<start:int,end:int>>", "file string"),
+)  # fmt: skip
+"""``position`` counts from 0 in the dispatcher's order; ranges are slots, both ends inclusive."""
+
+PUBLISHERS: Final = Table(
+    "publishers",
+    ("topic string", "position int", "publisher string", "producer_id bigint", "access_mode string", "address string",
+     "connected_since string", "client_version string", "msg_rate_in double", "msg_throughput_in double",
+     "average_msg_size double", "file string"),
+)  # fmt: skip
+
+BUNDLES: Final = Table(
+    "bundles",
+    ("bundle string", "namespace string", "range string", "position int", "lower bigint", "upper bigint",
+     "file string"),
+)  # fmt: skip
+"""The boundary lists: ``bundle`` is the full name, ``position`` counts from 0 in its namespace."""
+
+BUNDLE_REPORTS: Final = Table(
+    "bundle_reports",
+    ("bundle string", "namespace string", "range string", "broker string", "position int", "topics bigint",
+     "producers bigint", "consumers bigint", *_RATES, "file string"),
+)  # fmt: skip
+"""What load reports say of bundles, in the order of each report; a bundle can stand in the reports of two brokers."""
+
+BROKERS: Final = Table(
+    "brokers", ("broker string", "version string", "last_update_ms bigint", "bundles int", "file string")
+)
+
+LISTED: Final = Table(
+    "listed", ("topic string", "domain string", "namespace string", "is_parent boolean", "file string")
+)
+"""Names from topic lists and hash positions, loaded or not; ``is_parent``: from a list of partitioned topics."""
+
+SETTINGS: Final = Table("settings", ("name string", "value string", "file string"))
+
+FILES: Final = Table("files", ("file string", "position int", "kind string", "bytes bigint", "outcome string"))
+"""Every file that was looked into; ``outcome``: ``read``, ``of no use here`` or ``quarantined``."""
+
+QUARANTINE: Final = Table(
+    "quarantine",
+    ("file string", "place string", "line int?", "column int?", "table string", "rows bigint", "kind string",
+     "reason string", "advice string"),
+)  # fmt: skip
+"""What was wrong. ``rows`` of ``table`` were set aside for it; ``kind``: ``bad``, ``superseded`` by a better answer
+about the same thing, or ``note``: told, with nothing set aside."""
+
+ASSIGNMENTS: Final = Table(
+    "assignments",
+    ("subscription string", "topic string", "namespace string", "partition_index int", "policy string", "rule string",
+     "what_if boolean", "active_consumer string?", "active_before string?", "moved boolean", *_RATES_OUT),
+)  # fmt: skip
+"""``what_if``: no Pulsar has this policy. ``active_before`` and ``moved`` compare with the same policy before the
+changes asked for (``fewest_moves``: with the flag as it is); without consumers nobody is active."""
+
+CONSUMER_LOADS: Final = Table(
+    "consumer_loads",
+    ("namespace string", "subscription string", "policy string", "what_if boolean", "consumer string",
+     "partitions bigint", *_RATES_OUT),
+)  # fmt: skip
+
+SUBSCRIPTION_LOADS: Final = Table(
+    "subscription_loads",
+    ("namespace string", "subscription string", "policy string", "what_if boolean", "partitions bigint",
+     "consumers bigint", "idle bigint", "max_partitions bigint", "mean_partitions double", "max_over_mean double?",
+     "max_msg_rate_out double", "mean_msg_rate_out double", "max_over_mean_rate double?", "moved bigint",
+     "least_moved bigint"),
+)  # fmt: skip
+"""``idle``: connected consumers that are active nowhere. ``least_moved``: how few moves the same change needs."""
+
+BUNDLE_TOPICS: Final = Table(
+    "bundle_topics",
+    ("topic string", "namespace string", "hash bigint", "bundle string?", "told_bundle string?", "has_stats boolean"),
+)
+"""Topics by CRC-32; ``told_bundle`` is the full name under which the broker listed it."""
+
+BUNDLE_LOADS: Final = Table(
+    "bundle_loads",
+    ("bundle string", "namespace string", "lower bigint", "upper bigint", "broker string?", "topics bigint",
+     "loaded_topics bigint", "producers bigint", "consumers bigint", *_RATES, "outcome string", "reason string"),
+)  # fmt: skip
+"""Loads summed over topics; ``outcome`` and ``reason`` are the modular load manager's verdict on these numbers."""
+
+BROKER_LOADS: Final = Table(
+    "broker_loads",
+    ("broker string?", "bundles bigint", "topics bigint", "producers bigint", "consumers bigint", *_RATES),
+)
+
+BUNDLE_SPLITS: Final = Table(
+    "bundle_splits",
+    ("bundle string", "namespace string", "algorithm string", "cuts array<bigint>", "children bigint",
+     "refusal string?", "empty_children bigint", "largest_share_topics double", "largest_share_rate double",
+     "over_limit bigint"),
+)  # fmt: skip
+"""Where each algorithm would cut. Shares are of the parent's; ``over_limit`` children would be split again."""
+
+BUNDLE_CHILDREN: Final = Table(
+    "bundle_children",
+    ("bundle string", "namespace string", "algorithm string", "child string", "lower bigint", "upper bigint",
+     "topics bigint", "msgs_per_sec double", "bytes_per_sec double"),
+)  # fmt: skip
+
+OCCUPANCY: Final = Table(
+    "occupancy",
+    ("namespace string", "bundles bigint", "empty_bundles bigint", "topics bigint", "max_topics bigint",
+     "mean_topics double", "max_msgs_per_sec double", "mean_msgs_per_sec double"),
+)  # fmt: skip
+
+EVERY_TABLE: Final = (
+    TOPICS, SUBSCRIPTIONS, CONSUMER_SETS, CONSUMERS, PUBLISHERS, BUNDLES, BUNDLE_REPORTS, BROKERS, LISTED, SETTINGS,
+    FILES, QUARANTINE, ASSIGNMENTS, CONSUMER_LOADS, SUBSCRIPTION_LOADS, BUNDLE_TOPICS, BUNDLE_LOADS, BROKER_LOADS,
+    BUNDLE_SPLITS, BUNDLE_CHILDREN, OCCUPANCY,
+)  # fmt: skip
+
+
+def parts_of(folder: Path) -> list[Path]:
+    """The Parquet files of a table, in the order of their names."""
+    return sorted(folder.glob("*.parquet"))
+
+
+def check_folder(table: Table, folder: Path) -> int:
+    """The number of rows of a written table. Raises ``InputError`` where it is not what was declared.
+
+    Looks at the footers only: names, types, and that columns which may not be empty are not. O(parts).
+    """
+    rows = 0
+    for part in parts_of(folder):
+        footer = pq.ParquetFile(part)
+        found = footer.schema_arrow
+        told = [(field.name, _plain(field.type)) for field in found]
+        wanted = [(field.name, _plain(field.type)) for field in table.arrow]
+        if told != wanted:
+            different = next((pair for pair in zip(told, wanted, strict=False) if pair[0] != pair[1]), (told, wanted))
+            raise _no_table(table, part, f"has {different[0]} where {different[1]} is expected")
+        _check_empties(table, part, footer.metadata)
+        rows += footer.metadata.num_rows
+    return rows
+
+
+def _check_empties(table: Table, part: Path, metadata: Any) -> None:
+    full = {name for name, _, nullable in table.fields if not nullable}
+    for group in range(metadata.num_row_groups):
+        for index in range(metadata.num_columns):
+            column = metadata.row_group(group).column(index)
+            counted = column.statistics is not None and column.statistics.has_null_count
+            if column.path_in_schema in full and counted and column.statistics.null_count:
+                raise _no_table(table, part, f"column {column.path_in_schema} has empty places")
+
+
+def _plain(kind: Any) -> str:
+    # What the items of a list are called differs between writers and means nothing.
+    return f"list<{_plain(kind.value_type)}>" if pa.types.is_list(kind) else str(kind)
+
+
+def _no_table(table: Table, part: Path, reason: str) -> InputError:
+    problem = Problem(str(part), "$", reason, "write it again with this release")
+    return InputError(f"{part} is no table {table.name}: {reason}", (problem,))

@@ -1,1 +1,23 @@
 """One module a job; each loads tables, transforms them and writes its result into place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from pipeline.jobs.result import JobOptions, JobResult
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Job = Callable[["SparkSession", Path, Path, JobOptions], JobResult]
+MODULES: Final = {"import": "importing"}
+"""Job -> its module in this package; a module is loaded when its job is wanted."""
+
+
+def job_called(name: str) -> Job:
+    """The ``run`` of a job."""
+    run: Job = import_module(f"pipeline.jobs.{MODULES[name]}").run
+    return run

@@ -1,0 +1,144 @@
+"""Reading in tasks: each reads its files and writes its parts, and only a small account goes back to the driver.
+
+The rows never pass through the JVM: one document cannot be split by Spark, and to hand its rows over would take longer
+than to read it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+import pyarrow as pa
+
+from pipeline.reading.answers import Told, take_file
+from pipeline.reading.found import FoundFile
+from pipeline.reading.rows import Rows
+from pipeline.schemas import (
+    BROKERS,
+    BUNDLE_REPORTS,
+    CONSUMER_SETS,
+    CONSUMERS,
+    LISTED,
+    PUBLISHERS,
+    QUARANTINE,
+    SETTINGS,
+    SUBSCRIPTIONS,
+    TOPICS,
+    Table,
+)
+from pipeline.writing import PartWriter
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+BOUNDARY_LISTS: Final = Table("boundary_lists", ("namespace string", "boundaries array<bigint>", "file string"))
+"""Only while importing: the lists as the answers have them."""
+WRITTEN: Final = (
+    TOPICS, SUBSCRIPTIONS, CONSUMERS, PUBLISHERS, BUNDLE_REPORTS, BROKERS, LISTED, SETTINGS, QUARANTINE,
+    CONSUMER_SETS, BOUNDARY_LISTS,
+)  # fmt: skip
+_ROWS_HELD: Final = 100_000
+
+
+class FileAccount(msgspec.Struct):
+    """What became of one file."""
+
+    position: int
+    kind: str
+    outcome: str
+    size_bytes: int
+    namespaces: list[str] = []
+
+
+class TaskAccount(msgspec.Struct):
+    """What one task read and wrote: ``parts`` by table, ``found`` counts rows by table, good or not."""
+
+    files: list[FileAccount] = []
+    parts: dict[str, list[str]] = {}
+    found: dict[str, int] = {}
+
+
+@dataclass
+class ImportAccount:
+    """The accounts of all tasks together."""
+
+    files: dict[int, FileAccount] = field(default_factory=dict)
+    parts: dict[str, set[str]] = field(default_factory=dict)
+    found: Counter[str] = field(default_factory=Counter)
+
+    def add(self, task: TaskAccount) -> None:
+        """Take one task's account in; a file read again with a name replaces its first account."""
+        for file in task.files:
+            self.files[file.position] = file
+        for table, names in task.parts.items():
+            self.parts.setdefault(table, set()).update(names)
+        self.found.update(task.found)
+
+
+def read_in_tasks(
+    spark: SparkSession, groups: Sequence[Sequence[FoundFile]], told: Mapping[str, Told], folder: Path
+) -> list[TaskAccount]:
+    """One task a group; parts are written to ``folder/<table>``, which every executor must be able to write to."""
+    if not groups:
+        return []
+    reader = task_reader([list(group) for group in groups], told, folder)
+    numbers = spark.range(0, len(groups), 1, len(groups))
+    accounts = numbers.mapInArrow(reader, "account binary").collect()
+    return [msgspec.msgpack.decode(bytes(row.account), type=TaskAccount) for row in accounts]
+
+
+def task_reader(
+    groups: Sequence[Sequence[FoundFile]], told: Mapping[str, Told], folder: Path
+) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """The function the tasks run: numbers of groups in, one account each out."""
+
+    def read(batches: Iterator[Any]) -> Iterator[Any]:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                account = read_group(groups[number], told, folder, number)
+                yield pa.RecordBatch.from_pydict({"account": [msgspec.msgpack.encode(account)]})
+
+    return read
+
+
+def read_group(files: Sequence[FoundFile], told: Mapping[str, Told], folder: Path, number: int) -> TaskAccount:
+    """Read some files and write their rows; a failure leaves no part behind."""
+    writers = {table.name: PartWriter(table, folder / table.name, number) for table in WRITTEN}
+    account = TaskAccount()
+    rows = Rows()
+    found: Counter[str] = Counter()
+    sets: dict[tuple[str, ...], int] = {}
+    try:
+        for file in files:
+            rows.sets = sets
+            outcome = take_file(rows, file.path, file.name, told.get(file.name, Told()))
+            account.files.append(
+                FileAccount(
+                    file.position, outcome.kind, outcome.outcome, outcome.size_bytes, sorted(outcome.namespaces)
+                )
+            )
+            if len(rows.topics) + len(rows.consumers) + len(rows.listed) > _ROWS_HELD:
+                found += rows.found
+                _write(rows, writers)
+                rows = Rows()
+        found += rows.found
+        _write(rows, writers)
+        writers["consumer_sets"].write(CONSUMER_SETS.columns_of([(code, list(names)) for names, code in sets.items()]))
+        account.parts = {name: [part] for name, writer in writers.items() if (part := writer.close())}
+    except BaseException:
+        for writer in writers.values():
+            writer.discard()
+        raise
+    account.found = dict(found)
+    return account
+
+
+def _write(rows: Rows, writers: Mapping[str, PartWriter]) -> None:
+    for table in WRITTEN:
+        if table is not CONSUMER_SETS:
+            writers[table.name].write(table.columns_of(getattr(rows, table.name)))

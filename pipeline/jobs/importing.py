@@ -1,0 +1,297 @@
+"""The job ``import``: raw answers of brokers into the tables of a fleet.
+
+Everything that was found is either in a table or in the quarantine, and the job counts both before it lets the result
+take its place.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from engine.admin.kinds import AnswerKind
+from engine.errors import Problem
+from pipeline.jobs.import_tasks import BOUNDARY_LISTS, WRITTEN, FileAccount, ImportAccount, read_in_tasks
+from pipeline.jobs.merging import check_sets, merge_boundary_lists, merge_consumer_sets, notices
+from pipeline.jobs.result import JobOptions, JobResult, spark_faults
+from pipeline.reading.answers import QUARANTINED, WAITING, Told, refuse_nameless
+from pipeline.reading.found import Found, FoundFile, deal, find_answers
+from pipeline.reading.rows import Row, Rows, quarantine_row
+from pipeline.reading.telling import about_waiting, told_of
+from pipeline.schemas import (
+    BUNDLES,
+    CONSUMER_SETS,
+    CONSUMERS,
+    FILES,
+    LISTED,
+    PUBLISHERS,
+    QUARANTINE,
+    SUBSCRIPTIONS,
+    TOPICS,
+    Table,
+    check_folder,
+    parts_of,
+)
+from pipeline.transforms.superseding import (
+    best_topics,
+    claimed_twice,
+    only_best,
+    superseded_parts,
+    superseded_topics,
+    told_twice,
+)
+from pipeline.writing import Draft, PartWriter, ensure_part, keep_only, replacing, write_json, write_rows
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+JOB: Final = "import"
+_BY_TOPIC: Final = (TOPICS, SUBSCRIPTIONS, CONSUMERS, PUBLISHERS)
+_DRIVER_TASK: Final = 999_999
+_BROADCAST_ROWS: Final = 500_000
+
+
+@dataclass
+class _Import:
+    """One run: what was found, what the tasks said, and where things are written."""
+
+    spark: SparkSession
+    found: Found
+    draft: Draft
+    staged: Path
+    account: ImportAccount
+
+    def read(self, files: Sequence[FoundFile], told: dict[str, Told]) -> None:
+        for task in read_in_tasks(self.spark, deal(files), told, self.staged):
+            self.account.add(task)
+
+    def frame(self, table: Table) -> DataFrame:
+        return self.spark.read.schema(table.ddl).parquet(str(self.staged / table.name))
+
+
+def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) -> JobResult:
+    """Read every answer below ``source`` (or one file) into the tables under ``target``.
+
+    Raises ``InputError`` when there is nothing to read, ``RingsideError`` when the result cannot be written.
+    """
+    found = find_answers(source, target)
+    options.say(f"import: {len(found.files):,} files found")
+    with replacing(target, JOB) as draft, spark_faults(JOB):
+        staged = draft.aside("staged")
+        for table in WRITTEN:
+            (staged / table.name).mkdir()
+        this = _Import(spark, found, draft, staged, ImportAccount())
+        _read_all(this, told_of(found.files))
+        for table in WRITTEN:
+            keep_only(staged / table.name, this.account.parts.get(table.name, set()))
+        options.say(f"import: {this.account.found['topics']:,} topics read")
+        rows_in = Counter(this.account.found) + _finish(this)
+        summary = _summary(this, rows_in)
+        write_json(draft.folder, f"{JOB}.json", summary)
+    return JobResult(JOB, summary)
+
+
+def _read_all(this: _Import, told: dict[str, Told]) -> None:
+    """Every file once; those that do not say what they are about once more, when the others have told it."""
+    this.read(this.found.files, told)
+    accounts = this.account.files
+    waiting = [(file, AnswerKind(accounts[file.position].kind)) for file in this.found.files if _waits(accounts, file)]
+    if not waiting:
+        return
+    about = about_waiting(waiting, _namespaces(this), _topics(this, waiting))
+    named = [file for file, _ in waiting if file.name in about]
+    this.read(named, {file.name: Told(told[file.name].broker, about[file.name]) for file in named})
+    refused = Rows()
+    for file, kind in waiting:
+        if file.name not in about:
+            refuse_nameless(refused, kind.value, file.name)
+            refused.found["files"] += 1
+            size = accounts[file.position].size_bytes
+            accounts[file.position] = FileAccount(file.position, kind.value, QUARANTINED, size)
+            problem = Problem(file.name, "$", "nothing says what it is about", "see the row about its content")
+            refused.quarantine.append(quarantine_row(problem, "files", 1, "bad"))
+    _append(this, QUARANTINE, refused.quarantine)
+    this.account.found.update(refused.found)
+
+
+def _waits(accounts: dict[int, FileAccount], file: FoundFile) -> bool:
+    return file.position in accounts and accounts[file.position].outcome == WAITING
+
+
+def _namespaces(this: _Import) -> dict[str, set[str]]:
+    names: dict[str, set[str]] = {}
+    for file in this.found.files:
+        told = this.account.files.get(file.position)
+        names.setdefault(file.folder, set()).update(told.namespaces if told is not None else ())
+    return names
+
+
+def _topics(this: _Import, waiting: Iterable[tuple[FoundFile, AnswerKind]]) -> dict[str, set[str]]:
+    """The topics that were named, by folder; read only when statistics wait for the name of their topic."""
+    names: dict[str, set[str]] = {}
+    if not any(kind is AnswerKind.TOPIC_STATS for _, kind in waiting):
+        return names
+    for table in (TOPICS, LISTED):
+        for part in parts_of(this.staged / table.name):
+            columns = pq.read_table(part, columns=["topic", "file"])
+            for topic, file in zip(columns["topic"].to_pylist(), columns["file"].to_pylist(), strict=True):
+                names.setdefault(file.rpartition("/")[0], set()).add(topic)
+    return names
+
+
+def _append(this: _Import, table: Table, rows: list[Row]) -> None:
+    """Rows of the driver's own."""
+    writer = PartWriter(table, this.staged / table.name, _DRIVER_TASK)
+    writer.write(table.columns_of(rows))
+    part = writer.close()
+    if part is not None:
+        this.account.parts.setdefault(table.name, set()).add(part)
+
+
+def _finish(this: _Import) -> Counter[str]:
+    """From the staged parts to the tables; gives the rows that were found only here."""
+    rows_in: Counter[str] = Counter()
+    told: list[Row] = [quarantine_row(problem, "files", 1, "bad") for problem in this.found.problems]
+    rows_in["files"] += len(this.found.problems)
+    sets = merge_consumer_sets(this.staged / CONSUMER_SETS.name)
+    check_sets(sets)
+    write_rows(CONSUMER_SETS, this.draft.table(CONSUMER_SETS), sets)
+    bundles, replaced, count = merge_boundary_lists(this.staged / BOUNDARY_LISTS.name, this.found.files)
+    write_rows(BUNDLES, this.draft.table(BUNDLES), bundles)
+    rows_in["bundles"] += count
+    told += replaced
+    claims = claimed_twice(this.frame(TOPICS)).collect() if _several_brokers(this) else []
+    told += notices(this.staged, [(row.bundle, row.brokers) for row in claims])
+    write_rows(FILES, this.draft.table(FILES), _file_rows(this))
+    _append(this, QUARANTINE, told)
+    _by_topic(this)
+    for table in WRITTEN:
+        if table not in (CONSUMER_SETS, BOUNDARY_LISTS) and table.name not in this.draft.tables:
+            _move(this, table)
+    return rows_in
+
+
+def _several_brokers(this: _Import) -> bool:
+    brokers: set[str] = set()
+    for part in parts_of(this.staged / TOPICS.name):
+        brokers.update(pc.unique(pq.read_table(part, columns=["broker"])["broker"]).to_pylist())
+    return len(brokers - {None}) > 1
+
+
+def _file_rows(this: _Import) -> list[Row]:
+    rows: list[Row] = []
+    for file in this.found.files:
+        told = this.account.files[file.position]
+        rows.append((file.name, file.position, told.kind, told.size_bytes, told.outcome))
+    return rows
+
+
+def _by_topic(this: _Import) -> None:
+    """The tables that go by topic, each topic from its best answer only."""
+    from pyspark.sql.functions import broadcast  # noqa: PLC0415
+
+    told = [file for file in this.account.files.values() if file.kind in _TELL_TOPICS]
+    twice = None
+    if len(told) > 1:
+        files = this.spark.read.parquet(str(this.draft.table(FILES))).select("file", "position")
+        twice = told_twice(this.frame(TOPICS), _with_members(this, files)).localCheckpoint()
+    repeated = 0 if twice is None else twice.count()
+    if twice is None or not repeated:
+        return
+    if repeated < _BROADCAST_ROWS:
+        # Spark knows no size of a checkpoint and would sort both sides of every join.
+        twice = broadcast(twice)
+    topics = this.frame(TOPICS)
+    lost = superseded_topics(topics, twice)
+    for table in _BY_TOPIC[1:]:
+        lost = lost.unionByName(superseded_parts(this.frame(table), twice, table.name))
+    kept_quarantine = this.frame(QUARANTINE).unionByName(lost)
+    _save(this, TOPICS, best_topics(topics, twice))
+    for table in _BY_TOPIC[1:]:
+        _save(this, table, only_best(this.frame(table), twice))
+    _save(this, QUARANTINE, kept_quarantine)
+
+
+_TELL_TOPICS: Final = {
+    kind.value
+    for kind in (
+        AnswerKind.TOPIC_STATS,
+        AnswerKind.PARTITIONED_STATS,
+        AnswerKind.NAMED_STATS,
+        AnswerKind.BROKER_STATS_TOPICS,
+        AnswerKind.MANY,
+    )
+}
+
+
+def _with_members(this: _Import, files: DataFrame) -> DataFrame:
+    """Members of a file of many answers count as written where their file stands."""
+    from pyspark.sql import functions as fn  # noqa: PLC0415
+
+    if not any(file.kind == AnswerKind.MANY.value for file in this.account.files.values()):
+        return files
+    told = this.frame(TOPICS).select(fn.col("file").alias("member")).distinct()
+    named = told.withColumn("file", fn.substring_index("member", ": ", 1))
+    return named.join(files, "file").select(fn.col("member").alias("file"), "position")
+
+
+def _save(this: _Import, table: Table, rows: DataFrame) -> None:
+    rows.write.mode("overwrite").parquet(str(this.draft.table(table)))
+    ensure_part(table, this.draft.table(table))
+
+
+def _move(this: _Import, table: Table) -> None:
+    place = this.draft.table(table)
+    for part in parts_of(this.staged / table.name):
+        shutil.move(part, place / part.name)
+    ensure_part(table, place)
+
+
+_COUNTED: Final = (
+    "topics", "subscriptions", "consumers", "publishers", "listed", "bundle_reports", "brokers", "boundary_lists",
+    "bundles", "files",
+)  # fmt: skip
+
+
+def _summary(this: _Import, rows_in: Counter[str]) -> dict[str, object]:
+    """Counts by table, checked: what came in is in a table or in the quarantine."""
+    tables = dict.fromkeys(sorted(this.draft.tables), 0)
+    by_name = {table.name: table for table in (*WRITTEN, CONSUMER_SETS, BUNDLES, FILES, QUARANTINE)}
+    for name in tables:
+        tables[name] = check_folder(by_name[name], this.draft.folder / name)
+    aside: Counter[str] = Counter()
+    kinds: Counter[str] = Counter()
+    for part in parts_of(this.draft.folder / QUARANTINE.name):
+        rows = pq.read_table(part, columns=["table", "rows", "kind"]).to_pydict()
+        for table, count, kind in zip(rows["table"], rows["rows"], rows["kind"], strict=True):
+            aside[table] += count
+            kinds[kind] += 1
+    outcomes = Counter(file.outcome for file in this.account.files.values())
+    # A file that could not be used stands in the table of files as well; it is no row that came out.
+    rows_out = Counter(tables) - Counter({"files": outcomes[QUARANTINED]})
+    rows_out[BOUNDARY_LISTS.name] = check_folder(BOUNDARY_LISTS, this.staged / BOUNDARY_LISTS.name)
+    for name in _COUNTED:
+        assert rows_in[name] == rows_out[name] + aside[name], (
+            f"{name}: {rows_in[name]} rows came in, {rows_out[name]} came out and {aside[name]} are in quarantine"
+        )
+    return {
+        "job": JOB,
+        "tables": tables,
+        "rows_in": {name: rows_in[name] for name in sorted(rows_in)},
+        "rows_out": {name: rows_out[name] for name in sorted(rows_in)},
+        "quarantined": {name: aside[name] for name in sorted(aside)},
+        "problems": dict(sorted(kinds.items())),
+        "files": {
+            "found": len(this.found.files),
+            "passed_over": this.found.passed_over,
+            **dict(sorted(outcomes.items())),
+        },
+        "bytes": sum(file.size_bytes for file in this.account.files.values()),
+    }

@@ -1,0 +1,87 @@
+"""The small tables of an import, put together by the driver from what the tasks wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from engine.bundles import NamespaceBundles
+from engine.errors import Problem
+from pipeline.reading.found import FoundFile
+from pipeline.reading.rows import BAD, SUPERSEDED, Row, quarantine_row
+from pipeline.schemas import BROKERS, BUNDLE_REPORTS, parts_of
+
+
+def _rows(folder: Path, columns: Sequence[str]) -> Iterable[tuple[Any, ...]]:
+    for part in parts_of(folder):
+        table = pq.read_table(part, columns=list(columns))
+        yield from zip(*(table[name].to_pylist() for name in columns), strict=True)
+
+
+def merge_consumer_sets(folder: Path) -> list[Row]:
+    """Every list of names once, in the order of its number."""
+    found = {(number, tuple(names)) for number, names in _rows(folder, ("consumer_set", "names"))}
+    return [(number, list(names)) for number, names in sorted(found)]
+
+
+def check_sets(sets: Sequence[Row]) -> None:
+    """No two lists share a number: with 64 bits it does not happen, and if it did every result would be wrong."""
+    assert len({row[0] for row in sets}) == len(sets), "two lists of consumers have one number"
+
+
+def merge_boundary_lists(folder: Path, files: Sequence[FoundFile]) -> tuple[list[Row], list[Row], int]:
+    """The bundles of each namespace from its latest list, rows of the quarantine for others, and the bundles found.
+
+    The same list in several answers (bundles, policies) is one list. The last row is a count for the account.
+    """
+    position = {file.name: file.position for file in files}
+    lists: dict[str, dict[tuple[int, ...], tuple[int, str]]] = {}
+    for namespace, boundaries, file in _rows(folder, ("namespace", "boundaries", "file")):
+        place = position.get(str(file), position.get(str(file).partition(": ")[0], -1))
+        known = lists.setdefault(str(namespace), {})
+        key = tuple(boundaries)
+        known[key] = max(known.get(key, (-1, "")), (place, str(file)))
+    bundles: list[Row] = []
+    replaced: list[Row] = []
+    count = 0
+    for namespace, known in sorted(lists.items()):
+        ordered = sorted(known.items(), key=lambda entry: entry[1])
+        for boundaries, (_, file) in ordered[:-1]:
+            reason = f"its bundles of {namespace} are replaced by those of {ordered[-1][1][1]}"
+            problem = Problem(file, "$.boundaries", reason, "a namespace has one list; the later one counts")
+            replaced.append(quarantine_row(problem, "bundles", len(boundaries) - 1, SUPERSEDED))
+            count += len(boundaries) - 1
+        boundaries, (_, file) = ordered[-1]
+        for place, bundle in enumerate(NamespaceBundles(namespace, boundaries)):
+            bundles.append((f"{namespace}/{bundle}", namespace, str(bundle), place, bundle.lower, bundle.upper, file))
+        count += len(boundaries) - 1
+    return bundles, replaced, count
+
+
+def notices(staged: Path, claimed: Iterable[tuple[str, Sequence[str]]]) -> list[Row]:
+    """What no single answer shows: bundles that two brokers claim, and brokers of different releases."""
+    told: list[Row] = []
+    by_bundle: dict[str, dict[str, str]] = {}
+    for bundle, broker, file in _rows(staged / BUNDLE_REPORTS.name, ("bundle", "broker", "file")):
+        by_bundle.setdefault(str(bundle), {})[str(broker)] = str(file)
+    for bundle, brokers in sorted(by_bundle.items()):
+        if len(brokers) > 1:
+            told.append(_claim(bundle, sorted(brokers), f"load reports ({', '.join(sorted(brokers.values()))})"))
+    told += [_claim(bundle, brokers, "statistics") for bundle, brokers in claimed]
+    versions: dict[str, list[str]] = {}
+    for broker, version in _rows(staged / BROKERS.name, ("broker", "version")):
+        versions.setdefault(str(version) or "unknown", []).append(str(broker))
+    if len(versions) > 1:
+        words = "; ".join(f"{version}: {', '.join(sorted(set(names)))}" for version, names in sorted(versions.items()))
+        problem = Problem("", "$", f"the brokers have different releases: {words}", "rules may differ between them")
+        told.append(quarantine_row(problem, "brokers"))
+    return told
+
+
+def _claim(bundle: str, brokers: Sequence[str], where: str) -> Row:
+    reason = f"{bundle} is claimed by {' and '.join(brokers)} in their {where}"
+    advice = "it moved while the answers were recorded, or a report is older than the move; record them again"
+    return quarantine_row(Problem("", "$", reason, advice), "bundles", 0, BAD)

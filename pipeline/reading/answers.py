@@ -1,0 +1,226 @@
+"""One file into rows: what it is, whose it is, and what it says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from engine.admin.kinds import AnswerKind, recognise
+from engine.admin.namespaces import (
+    decode_bundles,
+    decode_hash_positions,
+    decode_policies,
+    decode_runtime_configuration,
+    decode_topic_list,
+)
+from engine.admin.naming import Naming, naming_of, scenario_facts
+from engine.admin.requests import AdminRequest
+from engine.admin.text import WHOLE_CHECK_BYTES, raw_object
+from engine.bundles import namespace_bundles
+from engine.config import DEFAULTS, BrokerSettings
+from engine.errors import Problem, Rejection
+from engine.names import parse_topic_name
+from pipeline.reading.load_reports import take_load_report
+from pipeline.reading.rows import BAD, Rows, quarantine_row
+from pipeline.reading.topics import take_broker_stats, take_named, take_one
+from pipeline.reading.unpacking import read_answer
+
+READ: Final = "read"
+OF_NO_USE: Final = "of no use here"
+QUARANTINED: Final = "quarantined"
+WAITING: Final = "waiting for a name"
+_NAMELESS: Final = (AnswerKind.TOPIC_STATS, AnswerKind.BUNDLES, AnswerKind.POLICIES)
+_NAMED: Final = (AnswerKind.PARTITIONED_STATS, AnswerKind.NAMED_STATS)
+_BROKER_STATS_HEAD: Final = re.compile(rb'\s*\{\s*"[^"/:]+/[^"/:]+"\s*:\s*\{\s*"0x[0-9a-f]{8}_0x')
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What is known of a file beside its content: its broker's name, and the topic or namespace it is about.
+
+    ``requests`` are those of the recording it belongs to, by file name without its folder.
+    """
+
+    broker: str = ""
+    about: str = ""
+    requests: Mapping[str, AdminRequest] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one file. ``namespaces`` are those its content names."""
+
+    kind: str
+    outcome: str
+    size_bytes: int
+    namespaces: frozenset[str] = frozenset()
+
+
+def take_file(rows: Rows, path: str, name: str, told: Told) -> Outcome:
+    """Read one file; good rows are kept whatever else is wrong with it. O(length)."""
+    data, problems = read_answer(path, name)
+    if data is None or not data.strip():
+        rows.found["files"] += 1
+        rows.set_aside("files", problems or (Problem(name, "$", "the file is empty", "record it again"),), 1, name)
+        return Outcome(AnswerKind.NO_JSON.value, QUARANTINED, 0)
+    told_before = len(rows.quarantine)
+    rows.quarantine += [quarantine_row(problem, "files") for problem in problems]
+    before = len(rows.topics), len(rows.listed), len(rows.bundle_reports)
+    kind = _kind_of(name, data)
+    outcome = _take(rows, kind, data, name, told)
+    if outcome == WAITING:
+        # It is read again once its name is known, and told of then.
+        del rows.quarantine[told_before:]
+    else:
+        rows.found["files"] += 1
+    if outcome == QUARANTINED:
+        rows.set_aside("files", _why_no_answer(data, name), 1, name)
+    return Outcome(kind.value, outcome, len(data), _namespaces_since(rows, before))
+
+
+def _kind_of(name: str, data: bytes) -> AnswerKind:
+    # To recognise a document takes as long as to read it, so the largest of all is known by how it begins.
+    if len(data) > WHOLE_CHECK_BYTES and _BROKER_STATS_HEAD.match(data):
+        return AnswerKind.BROKER_STATS_TOPICS
+    return recognise(name, data)
+
+
+def _take(rows: Rows, kind: AnswerKind, data: bytes, name: str, told: Told) -> str:
+    if kind is AnswerKind.MANY:
+        return _take_members(rows, data, name, told)
+    if kind in _NAMELESS:
+        return _take_nameless(rows, kind, data, name, told)
+    match kind:
+        case AnswerKind.BROKER_STATS_TOPICS:
+            take_broker_stats(rows, data, name, told.broker)
+        case AnswerKind.PARTITIONED_STATS | AnswerKind.NAMED_STATS:
+            take_named(rows, kind, data, name)
+        case AnswerKind.LOAD_REPORT:
+            take_load_report(rows, data, name)
+        case AnswerKind.TOPIC_LIST | AnswerKind.HASH_POSITIONS:
+            _take_names(rows, kind, data, name, told)
+        case AnswerKind.RUNTIME_CONFIGURATION:
+            _take_settings(rows, data, name)
+        case AnswerKind.SCENARIO:
+            _take_scenario(rows, data, name)
+        case AnswerKind.NO_JSON if data.lstrip()[:1] != b"0":  # a bundle's range is a plain text
+            return QUARANTINED
+        case _:
+            return OF_NO_USE
+    return READ
+
+
+def _why_no_answer(data: bytes, name: str) -> tuple[Problem, ...]:
+    faults = raw_object(data, name)[1] if data.lstrip()[:1] == b"{" else ()
+    reason = "is no JSON that could be understood"
+    return faults or (Problem(name, "$", reason, "put recorded answers of the admin interface there"),)
+
+
+def _take_members(rows: Rows, data: bytes, name: str, told: Told) -> str:
+    members, problems = raw_object(data, name)
+    rows.quarantine += [quarantine_row(problem, "files") for problem in problems]
+    kinds = {member: recognise(member, bytes(raw)) for member, raw in members.items()}
+    for member, raw in members.items():
+        if kinds[member] not in _NAMELESS:
+            _take(rows, kinds[member], bytes(raw), f"{name}: {member}", told)
+    naming = naming_of(told.requests, [str(row[0]) for row in (*rows.topics, *rows.listed)])
+    for member, raw in members.items():
+        if kinds[member] in _NAMELESS:
+            _take_named_member(
+                rows, kinds[member], bytes(raw), f"{name}: {member}", naming_of_kind(naming, kinds[member], member)
+            )
+    return READ
+
+
+def _take_named_member(rows: Rows, kind: AnswerKind, data: bytes, name: str, about: str | None) -> None:
+    if about is None:
+        refuse_nameless(rows, kind.value, name)
+    else:
+        _take_nameless(rows, kind, data, name, Told(about=about))
+
+
+def naming_of_kind(naming: Naming, kind: AnswerKind, name: str) -> str | None:
+    """The topic or the namespace that a nameless answer of this kind is about."""
+    return naming.topic(name) if kind is AnswerKind.TOPIC_STATS else naming.namespace(name)
+
+
+def refuse_nameless(rows: Rows, kind: str, name: str) -> None:
+    """Set aside an answer of which nobody can say what it is about."""
+    topic = kind == AnswerKind.TOPIC_STATS.value
+    reason = f"the answer does not say which {'topic' if topic else 'namespace'} it is about"
+    advice = "name the file like persistent%3A%2F%2Ft%2Fn%2Fx.json" if topic else "put the namespace into its name"
+    table = "topics" if topic else "boundary_lists"
+    rows.found[table] += 1
+    rows.quarantine.append(quarantine_row(Problem(name, "$", reason, advice), table, 1, BAD))
+
+
+def _take_nameless(rows: Rows, kind: AnswerKind, data: bytes, name: str, told: Told) -> str:
+    """Statistics of one topic and boundary lists do not say what they are about."""
+    if not told.about:
+        return WAITING
+    if kind is AnswerKind.TOPIC_STATS:
+        take_one(rows, data, told.about, name)
+        return READ
+    decoded = decode_bundles(data, name) if kind is AnswerKind.BUNDLES else decode_policies(data, name)
+    rows.found["boundary_lists"] += 1
+    good = namespace_bundles(told.about, decoded.good.boundaries)
+    if isinstance(good, Rejection):
+        problems = decoded.problems or (Problem(name, "$", good.message, "record the answer again"),)
+        rows.set_aside("boundary_lists", problems, 1, name)
+    else:
+        rows.set_aside("boundary_lists", decoded.problems, 0, name)
+        rows.boundary_lists.append((told.about, list(good.boundaries), name))
+    return READ
+
+
+def _take_names(rows: Rows, kind: AnswerKind, data: bytes, name: str, told: Told) -> None:
+    if kind is AnswerKind.HASH_POSITIONS:
+        positions = decode_hash_positions(data, name)
+        names: Iterable[str] = positions.good.positions if positions.good else ()
+        problems, aside = positions.problems, positions.set_aside
+    else:
+        listed = decode_topic_list(data, name)
+        names, problems, aside = listed.good, listed.problems, listed.set_aside
+    is_parent = _lists_parents(name, told)
+    rows.found["listed"] += aside
+    rows.set_aside("listed", problems, aside, name)
+    for text in dict.fromkeys(names):
+        rows.found["listed"] += 1
+        parsed = parse_topic_name(text)
+        if isinstance(parsed, Rejection) or "://" not in text:
+            reason = parsed.message if isinstance(parsed, Rejection) else f"{text!r} is no full topic name"
+            problem = Problem(name, "$", reason, "this one is set aside; the rest is kept")
+            rows.quarantine.append(quarantine_row(problem, "listed", 1, BAD))
+        else:
+            rows.listed.append((text, parsed.domain, parsed.namespace, is_parent, name))
+
+
+def _lists_parents(name: str, told: Told) -> bool:
+    base = name.rpartition("/")[2]
+    request = told.requests.get(base)
+    if request is not None and request.what:
+        return request.what == "partitioned-list"
+    return "partitioned" in base
+
+
+def _take_settings(rows: Rows, data: bytes, name: str) -> None:
+    decoded = decode_runtime_configuration(data, name)
+    rows.quarantine += [quarantine_row(problem, "settings", 0, BAD) for problem in decoded.problems]
+    if decoded.good is not None:
+        settings = decoded.good.settings
+        rows.settings += [(key, settings.text_of(key), name) for key in decoded.good.named]
+
+
+def _take_scenario(rows: Rows, data: bytes, name: str) -> None:
+    settings = scenario_facts(data).settings or BrokerSettings()
+    rows.settings += [
+        (key, settings.text_of(key), name) for key, default in DEFAULTS.items() if getattr(settings, key) != default
+    ]
+
+
+def _namespaces_since(rows: Rows, before: tuple[int, int, int]) -> frozenset[str]:
+    topics, listed, reports = before
+    found = {str(row[2]) for row in rows.topics[topics:]} | {str(row[2]) for row in rows.listed[listed:]}
+    return frozenset(found | {str(row[1]) for row in rows.bundle_reports[reports:]})

@@ -1,0 +1,143 @@
+"""Rows of the tables while a file is read, and the account of what came in and what was set aside."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from engine.admin.facts import ConsumerFacts, SubscriptionFacts, TopicFacts
+from engine.errors import Problem
+from engine.names import PARTITION_SUFFIX
+from pipeline.reading.wire import PublisherWire
+
+Row = tuple[object, ...]
+BAD: Final = "bad"
+NOTE: Final = "note"
+SUPERSEDED: Final = "superseded"
+# The engine's words for what is told without anything being set aside.
+_NOTES: Final = ("the later one counts", "was read without", "was converted", "changed while it was being read")
+
+
+def consumer_set_id(names: Sequence[str]) -> int:
+    """A 64-bit number for a list of names, the same in every task; the job checks that no two lists share one.
+
+    >>> consumer_set_id(["a", "b"]) == consumer_set_id(["ab"])
+    False
+    """
+    digest = hashlib.blake2b(digest_size=8)
+    for name in names:
+        data = name.encode("utf-8", "surrogatepass")
+        digest.update(len(data).to_bytes(4, "little") + data)
+    return int.from_bytes(digest.digest(), "little", signed=True)
+
+
+def quarantine_row(problem: Problem, table: str, rows: int = 0, kind: str = NOTE) -> Row:
+    """One row of the quarantine; ``rows`` of ``table`` were set aside for this problem."""
+    place = problem.path or "$"
+    return (problem.source, place, problem.line, problem.column, table, rows, kind, problem.reason, problem.advice)
+
+
+def is_note(problem: Problem) -> bool:
+    """Whether a problem of the engine tells a repair and no loss."""
+    return any(words in problem.reason for words in _NOTES)
+
+
+class TopicPlace(NamedTuple):
+    """What all rows about one topic have in common."""
+
+    name: str
+    namespace: str
+    partitioned_topic: str
+    partition_index: int
+    source: str
+
+
+@dataclass
+class Rows:
+    """The rows of some files. ``found`` counts by table what the answers hold, good or not."""
+
+    topics: list[Row] = field(default_factory=list)
+    subscriptions: list[Row] = field(default_factory=list)
+    consumers: list[Row] = field(default_factory=list)
+    publishers: list[Row] = field(default_factory=list)
+    boundary_lists: list[Row] = field(default_factory=list)
+    bundle_reports: list[Row] = field(default_factory=list)
+    brokers: list[Row] = field(default_factory=list)
+    listed: list[Row] = field(default_factory=list)
+    settings: list[Row] = field(default_factory=list)
+    quarantine: list[Row] = field(default_factory=list)
+    sets: dict[tuple[str, ...], int] = field(default_factory=dict)
+    found: Counter[str] = field(default_factory=Counter)
+
+    def topic(self, facts: TopicFacts, bundle: str | None, broker: str | None) -> None:
+        """One topic with its subscriptions and their consumers."""
+        name, source = facts.name, facts.source
+        parent = partitioned_topic(name, facts.partition_index)
+        self.topics.append(
+            (name, facts.domain, facts.namespace, parent, facts.partition_index, bundle, broker,
+             facts.msg_rate_in_msgs_per_sec, facts.msg_rate_out_msgs_per_sec, facts.msg_throughput_in_bytes_per_sec,
+             facts.msg_throughput_out_bytes_per_sec, facts.storage_size_bytes, facts.backlog_size_bytes,
+             facts.publishers, facts.kind, source)
+        )  # fmt: skip
+        for subscription in facts.subscriptions:
+            self.subscription(TopicPlace(name, facts.namespace, parent, facts.partition_index, source), subscription)
+
+    def subscription(self, place: TopicPlace, facts: SubscriptionFacts) -> None:
+        """One subscription of one topic with its consumers."""
+        number = self._set_of([consumer.name for consumer in facts.consumers])
+        self.found["subscriptions"] += 1
+        self.subscriptions.append(
+            (facts.name, *place[:4], facts.type, len(facts.consumers), number, facts.active_consumer_name,
+             facts.msg_rate_out_msgs_per_sec, facts.msg_throughput_out_bytes_per_sec,
+             facts.msg_backlog_entries, facts.unacked_messages, place.source)
+        )  # fmt: skip
+        self._consumers(place.name, facts.name, facts.consumers, place.source)
+
+    def _consumers(self, topic: str, subscription: str, consumers: Sequence[ConsumerFacts], source: str) -> None:
+        self.found["consumers"] += len(consumers)
+        for place, facts in enumerate(consumers):
+            ranges = [{"start": start, "end": end} for start, end in facts.key_hash_ranges]
+            self.consumers.append(
+                (subscription, topic, place, facts.name, facts.address, facts.connected_since, facts.client_version,
+                 facts.msg_rate_out_msgs_per_sec, facts.msg_throughput_out_bytes_per_sec, facts.unacked_messages,
+                 facts.available_permits, ranges, source)
+            )  # fmt: skip
+
+    def publisher(self, topic: str, place: int, facts: PublisherWire, source: str) -> None:
+        """One publisher of one topic."""
+        self.publishers.append(
+            (topic, place, facts.producerName, facts.producerId, facts.accessMode, facts.address,
+             facts.connectedSince, facts.clientVersion, facts.msgRateIn, facts.msgThroughputIn, facts.averageMsgSize,
+             source)
+        )  # fmt: skip
+
+    def set_aside(self, table: str, problems: Iterable[Problem], rows: int, source: str) -> None:
+        """Problems of one answer into the quarantine, with exactly ``rows`` rows of ``table`` charged to them.
+
+        What stands at a place inside the answer is charged before what concerns the whole.
+        """
+        told = sorted(problems, key=lambda problem: (is_note(problem), problem.path in ("", "$")))
+        for problem in told:
+            charged = min(rows, 0 if is_note(problem) else 1)
+            rows -= charged
+            self.quarantine.append(
+                quarantine_row(problem, table, charged, NOTE if not charged and is_note(problem) else BAD)
+            )
+        if rows:
+            rest = Problem(source, "$", f"{rows} more were set aside", "record the answer again, whole")
+            self.quarantine.append(quarantine_row(rest, table, rows, BAD))
+
+    def _set_of(self, names: list[str]) -> int:
+        key = tuple(names)
+        number = self.sets.get(key)
+        if number is None:
+            number = self.sets[key] = consumer_set_id(names)
+        return number
+
+
+def partitioned_topic(name: str, index: int) -> str:
+    """The parent of a partition; the topic itself where it is none."""
+    return name.rpartition(PARTITION_SUFFIX)[0] if index >= 0 else name

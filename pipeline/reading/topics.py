@@ -1,0 +1,205 @@
+"""Statistics of topics into rows: whole documents at once where they are sound, topic by topic where they are not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from engine.admin.facts import SubscriptionFacts, TopicFacts
+from engine.admin.kinds import AnswerKind
+from engine.admin.salvage import salvage_broker_stats, salvage_topics
+from engine.admin.text import WHOLE_CHECK_BYTES, child, raw_object, value_problem
+from engine.admin.topics import (
+    BROKER_STATS,
+    decode_broker_stats_topics,
+    decode_named_stats,
+    decode_partitioned_stats,
+    decode_topic_stats,
+    without_nulls,
+)
+from engine.admin.wire import SubscriptionWire
+from engine.errors import Problem, Rejection
+from engine.names import PARTITION_SUFFIX, parse_topic_name, partition_index
+from pipeline.reading.rows import BAD, Rows, TopicPlace, partitioned_topic, quarantine_row
+from pipeline.reading.wire import OnlyPublishers, PublisherWire, TopicWithPublishers
+
+_Document = dict[str, dict[str, dict[str, dict[str, TopicWithPublishers]]]]
+_DOCUMENT: Final = msgspec.json.Decoder(_Document)
+_LEVELS: Final = msgspec.json.Decoder(dict[str, dict[str, dict[str, dict[str, msgspec.Raw]]]])
+_RAW_OBJECT: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_ONLY_PUBLISHERS: Final = msgspec.json.Decoder(OnlyPublishers)
+_DOMAINS: Final = ("persistent", "non-persistent")
+
+
+def take_broker_stats(rows: Rows, data: bytes, source: str, broker: str) -> None:
+    """``broker-stats/topics`` of one broker. O(length)."""
+    if len(data) > WHOLE_CHECK_BYTES and _take_sound_document(rows, data, source, broker):
+        return
+    decoded = decode_broker_stats_topics(data, source)
+    good = decoded.good
+    rows.found["topics"] += len(good.topics) + decoded.set_aside
+    for name, facts in good.topics.items():
+        rows.topic(facts, good.places[name].bundle, broker)
+    rows.set_aside("topics", decoded.problems, decoded.set_aside, source)
+    _take_publishers(rows, _raw_of_broker_stats(data), good.topics, source)
+
+
+def take_named(rows: Rows, kind: AnswerKind, data: bytes, source: str) -> None:
+    """Statistics that say themselves which topics they are about: partitioned, or an object of name -> answer."""
+    decode = decode_partitioned_stats if kind is AnswerKind.PARTITIONED_STATS else decode_named_stats
+    decoded = decode(data, source)
+    whole = not any(problem.path == "$" and problem.line is not None for problem in decoded.problems)
+    # Of a text that is no JSON the engine keeps the topics that are whole; that there was more is one row set aside.
+    aside = decoded.set_aside + (0 if whole or decoded.set_aside else 1)
+    rows.found["topics"] += len(decoded.good) + aside
+    for facts in decoded.good.values():
+        rows.topic(facts, None, None)
+    rows.set_aside("topics", decoded.problems, aside, source)
+    _take_publishers(rows, _raw_of_named(data), decoded.good, source)
+
+
+def take_one(rows: Rows, data: bytes, topic: str, source: str) -> None:
+    """Statistics of one topic, whose full name is ``topic``."""
+    decoded = decode_topic_stats(data, topic, source)
+    rows.found["topics"] += 1
+    if decoded.good is not None:
+        rows.topic(decoded.good, None, None)
+    rows.set_aside("topics", decoded.problems, decoded.set_aside, source)
+    _take_publishers(rows, {topic: data}, {} if decoded.good is None else {topic: decoded.good}, source)
+
+
+def _take_sound_document(rows: Rows, data: bytes, source: str, broker: str) -> bool:
+    """The whole document in one go; False, with nothing taken, when anything in it needs a second look.
+
+    Each name has to stand there once: one that stands twice, anywhere, could be a member written twice.
+    """
+    try:
+        document = _DOCUMENT.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    topics = [
+        (name, bundle, wire)
+        for bundles in document.values()
+        for bundle, domains in bundles.items()
+        for domain in _DOMAINS
+        for name, wire in domains.get(domain, {}).items()
+    ]
+    if data.count(b"persistent://") != len(topics) or len({name for name, _, _ in topics}) != len(topics):
+        return False
+    places = [_place(name, source) for name, _, _ in topics]
+    if None in places or any(_unreadable(wire) for _, _, wire in topics):
+        return False
+    rows.found["topics"] += len(topics)
+    for place, (_, bundle, wire) in zip(places, topics, strict=True):
+        if place is not None:
+            _take_wire(rows, place, wire, bundle, broker)
+    return True
+
+
+def _place(name: str, source: str) -> TopicPlace | None:
+    domain, _, rest = name.partition("://")
+    pieces = rest.split("/")
+    if domain not in _DOMAINS or len(pieces) != 3:
+        return None
+    if not _is_plain(pieces) and isinstance(parse_topic_name(name), Rejection):
+        return None
+    index = partition_index(name) if PARTITION_SUFFIX in name else -1
+    return TopicPlace(name, f"{pieces[0]}/{pieces[1]}", partitioned_topic(name, index), index, source)
+
+
+def _is_plain(pieces: list[str]) -> bool:
+    return all(piece.isascii() and piece.replace("-", "").replace("_", "").isalnum() for piece in pieces)
+
+
+def _unreadable(wire: TopicWithPublishers) -> bool:
+    return any(
+        consumer.unreadable_range is not None
+        for subscription in wire.subscriptions.values()
+        if subscription.type == "Key_Shared"
+        for consumer in subscription.consumers
+    )
+
+
+def _take_wire(rows: Rows, place: TopicPlace, wire: TopicWithPublishers, bundle: str, broker: str) -> None:
+    name, domain = place.name, place.name.partition("://")[0]
+    count = wire.producerCount if wire.producerCount is not None else len(wire.publishers)
+    rows.topics.append(
+        (name, domain, *place[1:4], bundle, broker, wire.msgRateIn, wire.msgRateOut, wire.msgThroughputIn,
+         wire.msgThroughputOut, wire.storageSize, wire.backlogSize, count, BROKER_STATS, place.source)
+    )  # fmt: skip
+    for subscription, told in wire.subscriptions.items():
+        rows.subscription(place, _facts(subscription, told))
+    rows.found["publishers"] += len(wire.publishers)
+    for number, publisher in enumerate(wire.publishers):
+        rows.publisher(name, number, publisher, place.source)
+
+
+def _facts(name: str, wire: SubscriptionWire) -> SubscriptionFacts:
+    return SubscriptionFacts(
+        name, wire.type, wire.activeConsumerName, wire.consumers, wire.msgRateOut, wire.msgThroughputOut,
+        wire.msgBacklog, wire.unackedMessages,
+    )  # fmt: skip
+
+
+def _raw_of_broker_stats(data: bytes) -> dict[str, bytes | msgspec.Raw]:
+    try:
+        document = _LEVELS.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return {name: raw for _, _, name, raw in salvage_broker_stats(data)[0]}
+    return {
+        name: raw
+        for bundles in document.values()
+        for domains in bundles.values()
+        for domain in _DOMAINS
+        for name, raw in domains.get(domain, {}).items()
+    }
+
+
+def _raw_of_named(data: bytes) -> dict[str, bytes | msgspec.Raw]:
+    members, _ = raw_object(data, "", check_names=False)
+    if not members:
+        return dict(salvage_topics(data))
+    found: dict[str, bytes | msgspec.Raw] = {}
+    for name, raw in members.items():
+        if name == "partitions":
+            found |= _members(raw)
+        elif "://" in name:
+            inner = _members(raw)
+            found |= _members(inner["partitions"]) if "partitions" in inner else {name: raw}
+    return found
+
+
+def _members(raw: bytes | msgspec.Raw) -> dict[str, bytes | msgspec.Raw]:
+    try:
+        return dict(_RAW_OBJECT.decode(raw))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return {}
+
+
+def _take_publishers(
+    rows: Rows, raw_topics: dict[str, bytes | msgspec.Raw], good: Mapping[str, TopicFacts], source: str
+) -> None:
+    """The publishers of the topics that were kept, each on its own: the engine only counts them."""
+    for name in good:
+        if name not in raw_topics:
+            continue
+        try:
+            members = _ONLY_PUBLISHERS.decode(raw_topics[name]).publishers or ()
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            continue
+        rows.found["publishers"] += len(members)
+        for place, raw in enumerate(members):
+            publisher = _publisher(raw, f"{child('$', name)}.publishers[{place}]", source)
+            if isinstance(publisher, Problem):
+                rows.quarantine.append(quarantine_row(publisher, "publishers", 1, BAD))
+            else:
+                rows.publisher(name, place, publisher, source)
+
+
+def _publisher(raw: msgspec.Raw, path: str, source: str) -> PublisherWire | Problem:
+    try:
+        return msgspec.convert(without_nulls(msgspec.json.decode(raw)) or {}, type=PublisherWire)
+    except msgspec.ValidationError as fault:
+        return value_problem(source, path, fault)

@@ -1,0 +1,83 @@
+"""Of several answers about one topic the best one counts; the others are told."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as fn
+
+from pipeline.schemas import QUARANTINE, TOPICS
+
+_BROKER_STATS: Final = "broker-stats"
+
+
+def told_twice(topics: DataFrame, files: DataFrame) -> DataFrame:
+    """Topics that stand in more than one file: ``topic``, ``best_file`` and the bundle and broker any of them told.
+
+    Statistics of a topic count more than broker-stats, which cut their numbers and lack the active consumer; of equals
+    the later file counts. ``files``: ``file``, ``position``.
+    """
+    ranked = topics.join(fn.broadcast(files), "file").withColumn(
+        "_rank", fn.struct((fn.col("kind") != _BROKER_STATS).alias("exact"), "position")
+    )
+    grouped = ranked.groupBy("topic").agg(
+        fn.count("*").alias("_answers"),
+        fn.max_by("file", "_rank").alias("best_file"),
+        fn.max_by("bundle", fn.when(fn.col("bundle").isNotNull(), fn.col("_rank"))).alias("told_bundle"),
+        fn.max_by("broker", fn.when(fn.col("broker").isNotNull(), fn.col("_rank"))).alias("told_broker"),
+    )
+    return grouped.where("_answers > 1").drop("_answers")
+
+
+def only_best(table: DataFrame, twice: DataFrame) -> DataFrame:
+    """The rows of a table with ``topic`` and ``file`` that belong to the answer that counts."""
+    best = twice.select("topic", "best_file")
+    joined = table.join(best, "topic", "left").where("best_file is null or best_file = file")
+    return joined.select(*table.columns)
+
+
+def best_topics(topics: DataFrame, twice: DataFrame) -> DataFrame:
+    """``only_best`` of the topics, with bundle and broker where another answer told them."""
+    joined = topics.join(twice, "topic", "left").where("best_file is null or best_file = file")
+    filled = joined.withColumn("bundle", fn.coalesce("bundle", "told_bundle"))
+    return filled.withColumn("broker", fn.coalesce("broker", "told_broker")).select(*TOPICS.names)
+
+
+def superseded_topics(topics: DataFrame, twice: DataFrame) -> DataFrame:
+    """One row of the quarantine for each answer about a topic that another one replaces."""
+    losers = topics.join(twice.select("topic", "best_file"), "topic").where("best_file <> file")
+    reason = fn.concat(fn.lit("is told better, or later, by "), fn.col("best_file"))
+    return _quarantine(losers, fn.concat(fn.lit('$["'), fn.col("topic"), fn.lit('"]')), "topics", fn.lit(1), reason)
+
+
+def superseded_parts(table: DataFrame, twice: DataFrame, name: str) -> DataFrame:
+    """One row of the quarantine for each file whose topics were replaced: how many rows of a table went with them."""
+    losers = table.join(twice.select("topic", "best_file"), "topic").where("best_file <> file")
+    counted = losers.groupBy("file").agg(fn.count("*").alias("_rows"))
+    reason = fn.lit("they belong to topics that other answers tell better, or later")
+    return _quarantine(counted, fn.lit("$"), name, fn.col("_rows"), reason)
+
+
+def _quarantine(rows: DataFrame, place: object, table: str, count: object, reason: object) -> DataFrame:
+    columns = {
+        "file": fn.col("file"),
+        "place": place,
+        "line": fn.lit(None).cast("int"),
+        "column": fn.lit(None).cast("int"),
+        "table": fn.lit(table),
+        "rows": count,
+        "kind": fn.lit("superseded"),
+        "reason": reason,
+        "advice": fn.lit("nothing has to be done"),
+    }
+    made = [columns[name].cast(kind).alias(name) for name, kind, _ in QUARANTINE.fields]  # type: ignore[attr-defined]
+    return rows.select(*made)
+
+
+def claimed_twice(topics: DataFrame) -> DataFrame:
+    """Bundles of which two brokers list topics: ``bundle`` (full name) and ``brokers``."""
+    placed = topics.where("bundle is not null and broker is not null")
+    named = placed.select(fn.concat_ws("/", "namespace", "bundle").alias("bundle"), "broker")
+    grouped = named.groupBy("bundle").agg(fn.sort_array(fn.collect_set("broker")).alias("brokers"))
+    return grouped.where("size(brokers) > 1").orderBy("bundle")

@@ -1,0 +1,205 @@
+"""Results that appear all at once or not at all.
+
+Under OUT each job has a folder of its own for every run and one symbolic link to the run that counts; the tables are
+links through it. Putting a new run into place is one rename of one link, so whoever is killed when, the old result or
+the new one is there, whole. Relative links only: OUT can be moved.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import json
+import os
+import re
+import shutil
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow.parquet as pq
+
+from engine.errors import RingsideError
+from pipeline.schemas import Table
+
+RUNS: Final = ".runs"
+"""The hidden folder under OUT with the runs of all jobs."""
+ROWS_PER_GROUP: Final = 1 << 18
+_SUFFIX: Final = ".parquet"
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A result being written; nobody sees it before the ``with`` of :func:`replacing` ends well."""
+
+    job: str
+    folder: Path
+    tables: list[str] = field(default_factory=list)
+
+    def table(self, table: Table) -> Path:
+        """The folder for the parts of a table that belongs to the result; made when asked for the first time."""
+        place = self.folder / table.name
+        if table.name not in self.tables:
+            place.mkdir(exist_ok=True)
+            self.tables.append(table.name)
+        return place
+
+    def aside(self, name: str) -> Path:
+        """A folder for what only this run needs; it is removed at the end."""
+        place = self.folder / f".{name}"
+        place.mkdir(exist_ok=True)
+        return place
+
+
+@contextmanager
+def replacing(target: Path, job: str) -> Iterator[Draft]:
+    """Write a job's new result; at the end it takes the place of the old one in one step.
+
+    An exception, a signal or a kill leaves the old result as it was. Raises ``RingsideError`` when OUT cannot be
+    written to or another run of any job writes there.
+    """
+    try:
+        runs = target / RUNS
+        runs.mkdir(parents=True, exist_ok=True)
+        with _alone(target / RUNS / ".lock", target):
+            _sweep(target, job)
+            folder = runs / f"{job}-{_next_number(runs, job)}"
+            folder.mkdir()
+            draft = Draft(job, folder)
+            try:
+                yield draft
+                for leftover in folder.glob(".*"):
+                    shutil.rmtree(leftover)
+                _put_into_place(target, draft)
+            finally:
+                _sweep(target, job)
+    except OSError as fault:
+        raise RingsideError(_sentence(target, fault)) from fault
+
+
+def _sentence(target: Path, fault: OSError) -> str:
+    reasons = {
+        errno.ENOSPC: "the disk is full; make room and start again",
+        errno.EDQUOT: "the quota of the disk is used up; make room and start again",
+        errno.EACCES: "there is no permission to write there",
+        errno.EROFS: "it lies on a read-only disk",
+        errno.ENOTDIR: "it is a file, and a folder is wanted",
+        errno.EEXIST: "it is a file, and a folder is wanted",
+    }
+    what = reasons.get(fault.errno or 0, fault.strerror or str(fault))
+    return f"cannot write to {target}: {what}. The result that was there is untouched"
+
+
+@contextmanager
+def _alone(lock: Path, target: Path) -> Iterator[None]:
+    with lock.open("w") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as fault:
+            raise RingsideError(f"another run is writing to {target}; wait for its end") from fault
+        yield
+
+
+def current_run(target: Path, job: str) -> Path | None:
+    """The folder of the run that counts, None before the first."""
+    link = target / RUNS / job
+    return link.resolve() if link.is_symlink() and link.exists() else None
+
+
+def _next_number(runs: Path, job: str) -> int:
+    numbers = [int(found[1]) for path in runs.iterdir() if (found := re.fullmatch(rf"{job}-(\d+)", path.name))]
+    return max(numbers, default=0) + 1
+
+
+def _sweep(target: Path, job: str) -> None:
+    """Remove runs of a job that do not count: what a killed one left, or what has just been replaced."""
+    kept = current_run(target, job)
+    for path in (target / RUNS).glob(f"{job}-*"):
+        if re.fullmatch(rf"{job}-\d+", path.name) and path.resolve() != kept:
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _put_into_place(target: Path, draft: Draft) -> None:
+    names = {*draft.tables, *(path.name for path in draft.folder.iterdir() if path.is_file())}
+    for name in names:
+        path = target / name
+        if not path.is_symlink() and path.exists():
+            raise RingsideError(f"{path} is in the way: it was not written by this program; move it elsewhere")
+    _link(target / RUNS / draft.job, draft.folder.name)
+    for name in sorted(names):
+        _link(target / name, f"{RUNS}/{draft.job}/{name}")
+    for path in target.iterdir():
+        if path.is_symlink() and path.parent == target and not path.exists():
+            path.unlink()
+
+
+def _link(path: Path, to: str) -> None:
+    if path.is_symlink() and os.readlink(path) == to:  # noqa: PTH115  the text of the link, not where it ends
+        return
+    fresh = path.with_name(f".{path.name}.new")
+    fresh.unlink(missing_ok=True)
+    fresh.symlink_to(to)
+    fresh.replace(path)
+
+
+def write_json(folder: Path, name: str, value: Mapping[str, object]) -> None:
+    """A summary: the same value gives the same bytes."""
+    text = json.dumps(value, indent=1, ensure_ascii=False, sort_keys=True, default=list)
+    (folder / name).write_text(text + "\n", encoding="utf-8")
+
+
+class PartWriter:
+    """Parts of one table, written by one task; a name that no other attempt has, so that retries never meet."""
+
+    def __init__(self, table: Table, folder: str | Path, task: int) -> None:
+        self.table = table
+        self.rows = 0
+        self._path = Path(folder) / f"part-{task:06d}-{uuid.uuid4().hex[:12]}{_SUFFIX}"
+        self._writer: Any = None
+
+    def write(self, columns: Any) -> None:
+        """Append a ``pyarrow.Table`` or ``RecordBatch`` of the table's columns."""
+        if columns.num_rows == 0:
+            return
+        if self._writer is None:
+            self._writer = pq.ParquetWriter(self._path, self.table.arrow, compression="zstd")
+        writing = self._writer.write_table if hasattr(columns, "column_names") else self._writer.write_batch
+        writing(columns, row_group_size=ROWS_PER_GROUP)
+        self.rows += columns.num_rows
+
+    def close(self) -> str | None:
+        """The name of the part, None when nothing was written."""
+        if self._writer is None:
+            return None
+        self._writer.close()
+        return self._path.name
+
+    def discard(self) -> None:
+        """Close and remove what was written."""
+        if self._writer is not None:
+            with contextlib.suppress(OSError):
+                self._writer.close()
+            self._path.unlink(missing_ok=True)
+
+
+def write_rows(table: Table, folder: Path, rows: list[tuple[object, ...]]) -> int:
+    """A small table in one part; also an empty table has a part, so that readers find its columns."""
+    pq.write_table(table.columns_of(rows), folder / f"part-000000{_SUFFIX}", compression="zstd")
+    return len(rows)
+
+
+def ensure_part(table: Table, folder: Path) -> None:
+    """A table nobody wrote to gets an empty part, so that readers find its columns."""
+    if not any(folder.glob(f"*{_SUFFIX}")):
+        write_rows(table, folder, [])
+
+
+def keep_only(folder: Path, names: set[str]) -> None:
+    """Remove parts that no finished task named: what a failed attempt left."""
+    for part in folder.glob(f"*{_SUFFIX}"):
+        if part.name not in names:
+            part.unlink()
