@@ -11,7 +11,9 @@
     expect topics NAMESPACE/RANGE OP N          expect refused [ERROR]       (the command on the line before)
     expect rate NAMESPACE/RANGE OP X            (messages per second, in plus out)
 
-``OP`` is ``=``, ``!=``, ``<``, ``<=``, ``>`` or ``>=``.
+Those about Key_Shared subscriptions stand in ``key_expectations``; moved, least, idle, consumers, share, notice and
+``max/mean slots|keys|messages`` hold there too and then count slots. ``OP`` is ``=``, ``!=``, ``<``, ``<=``, ``>`` or
+``>=``.
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ from typing import Final
 from engine.cluster.timeline import Timeline
 from engine.cluster.words import split_words
 from engine.errors import Rejection
+from engine.scenarios.key_expectations import KEY_FORMS, KEY_MEASURES, key_number, key_text_unmet
 from engine.views.dashboard import dashboard_view, topic_explanation
+from engine.views.keys_words import VERDICTS
 from engine.views.model import BundleNode, ConsumerRow, DashboardView, RuleInForce
 
 _OPERATORS: Final[Mapping[str, Callable[[float, float], bool]]] = {
@@ -38,8 +42,10 @@ _OPERATORS: Final[Mapping[str, Callable[[float, float], bool]]] = {
     ">=": operator.ge,
 }
 _NUMBER: Final = re.compile(r"[0-9]{1,15}(\.[0-9]{1,6})?")
-_RULES: Final = tuple(rule.value for rule in RuleInForce)
+_WORDS: Final = {"rule": tuple(rule.value for rule in RuleInForce), "verdict": tuple(VERDICTS.values())}
 _MEASURES: Final = ("partitions", "ring", "rate")
+
+_OF_BUNDLES: Final = frozenset({"bundles", "bundle", "topics", "rate"})
 
 # Kind -> how many words name the subject, and whether a comparison follows.
 _FORMS: Final[Mapping[str, tuple[int, bool, str]]] = {
@@ -56,6 +62,7 @@ _FORMS: Final[Mapping[str, tuple[int, bool, str]]] = {
     "topics": (1, True, "expect topics NAMESPACE/RANGE = N"),
     "rate": (1, True, "expect rate NAMESPACE/RANGE <= X"),
     "notice": (1, False, "expect notice CODE"),
+    **KEY_FORMS,
 }
 
 
@@ -81,24 +88,24 @@ def parse_expectation(text: str) -> Expectation | Rejection:
         return found
     words = [word.text for word in found]
     kind, rest = (words[0], words[1:]) if words else ("", [])
-    if kind == "rule":
-        rule = " ".join(rest)
-        if rule not in _RULES:
-            return _refuse(f"{rule!r} is no rule; write one of {', '.join(_RULES)}", rule)
-        return Expectation(text, kind, (rule,))
+    if kind in _WORDS:
+        value = " ".join(rest)
+        if value not in _WORDS[kind]:
+            return _refuse(f"{value!r} is no {kind}; write one of {', '.join(_WORDS[kind])}", value)
+        return Expectation(text, kind, (value,))
     if kind == "refused":
         if len(rest) > 1:
             return _refuse("write expect refused, or expect refused ERROR", rest[1])
         return Expectation(text, kind, tuple(rest))
     if kind not in _FORMS:
-        known = [*_FORMS, "rule", "refused"]
+        known = [*_FORMS, *_WORDS, "refused"]
         near = get_close_matches(kind, known, n=1)
         hint = f", did you mean {near[0]}?" if near else ""
         return _refuse(f"{kind!r} cannot be expected{hint}; known: {', '.join(known)}", kind)
     count, compared, form = _FORMS[kind]
     if len(rest) != count + 2 * compared:
         return _refuse(f"write {form}", kind)
-    if kind == "max/mean" and rest[0] not in _MEASURES:
+    if kind == "max/mean" and rest[0] not in (*_MEASURES, *KEY_MEASURES):
         return _refuse(f"{rest[0]!r} is not measured; write {form}", rest[0])
     if not compared:
         return Expectation(text, kind, tuple(rest))
@@ -115,6 +122,15 @@ def unmet(expectation: Expectation, timeline: Timeline, subscription: int = 0) -
 
     ``refused`` is for the runner, which knows what became of the command before.
     """
+    shared = _shared_key(timeline, subscription)
+    if shared:
+        reason = key_text_unmet(expectation.kind, expectation.subject, timeline, shared)
+        if reason is not None:
+            return reason
+        if expectation.kind not in _OF_BUNDLES:
+            return _compared(expectation, key_number(expectation.kind, expectation.subject, timeline, shared))
+    elif expectation.kind in KEY_FORMS or expectation.kind == "verdict":
+        return "no Key_Shared subscription is shown"
     view = dashboard_view(timeline, subscription=subscription)
     match expectation.kind:
         case "active":
@@ -128,7 +144,19 @@ def unmet(expectation: Expectation, timeline: Timeline, subscription: int = 0) -
         case "bundle":
             node = _bundle(view, expectation.subject[0])
             return "" if node is not None and not node.children else f"{expectation.subject[0]} is no bundle in force"
-    actual = _number(expectation, view)
+    return _compared(expectation, _number(expectation, view))
+
+
+def _shared_key(timeline: Timeline, subscription: int) -> str:
+    """The key of the shown subscription when that is a Key_Shared one: they follow those of type Failover."""
+    state = timeline.state
+    at = subscription - len(state.subscriptions)
+    if at < 0 or not state.key_subscriptions:
+        return ""
+    return state.key_subscriptions[min(at, len(state.key_subscriptions) - 1)].key
+
+
+def _compared(expectation: Expectation, actual: float | str) -> str:
     if isinstance(actual, str):
         return actual
     if _OPERATORS[expectation.operator](actual, expectation.value):
@@ -150,6 +178,8 @@ def _number(expectation: Expectation, view: DashboardView) -> float | str:
         return plain[expectation.kind]
     match expectation.kind:
         case "max/mean":
+            if subject not in _MEASURES:
+                return f"{subject} is measured where a Key_Shared subscription is shown"
             foot = view.foot
             values = (foot.max_over_mean_partitions, foot.max_over_mean_ring_share, foot.max_over_mean_rate)
             return values[_MEASURES.index(subject)]

@@ -19,6 +19,7 @@ from engine.cluster.state import ClusterState, Load, Namespace, Topic
 from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour, behaviour_of
 from engine.errors import InputError, Problem, Rejection
 from engine.names import TopicName, parse_topic_name
+from engine.scenarios.key_subscriptions import gather_keys, key_subscriptions_of
 from engine.scenarios.subscriptions import Group, flag_of, gather, subscriptions_of
 from engine.views.model import Notice
 
@@ -50,8 +51,8 @@ def open_path(path: str | Path) -> Opened:
 def open_snapshot(snapshot: Snapshot, *, release: str | None = None, consistent_hashing: bool | None = None) -> Opened:
     """A snapshot as a state; ``release`` and ``consistent_hashing`` overrule what the answers tell or suggest.
 
-    Failover subscriptions are opened, others are counted in a note. Raises ``InputError`` when the answers tell neither
-    topics nor bundles. O(t log t) for t partitions.
+    Failover and Key_Shared subscriptions are opened, others are counted in a note. Raises ``InputError`` when the
+    answers tell neither topics nor bundles. O(t log t) for t partitions.
     """
     topics = topics_of(snapshot)
     if not topics and not snapshot.bundles:
@@ -74,14 +75,19 @@ def open_snapshot(snapshot: Snapshot, *, release: str | None = None, consistent_
         settings = replace(settings, activeConsumerFailoverConsistentHashing=flag)
     subscriptions, more = subscriptions_of(groups, settings.activeConsumerFailoverConsistentHashing, behaviour)
     notes += more
+    connected = sum(len(each.consumers) for each in subscriptions)
+    taken = {each.key for each in subscriptions}
+    shared, more = key_subscriptions_of(gather_keys(snapshot, topics), settings, behaviour, taken, connected)
+    notes += more
     state = ClusterState(
         release=behaviour.label,
         settings=settings,
         topics={topic.name: topic for topic in topics},
         loads=_loads(snapshot),
         subscriptions=subscriptions,
+        key_subscriptions=shared,
         namespaces=_namespaces(snapshot, topics, settings, notes),
-        next_consumer_id=sum(len(each.consumers) for each in subscriptions),
+        next_consumer_id=connected + sum(len(each.consumers) for each in shared),
     )
     notes += _differences(groups, state)
     return Opened(state, snapshot.source, snapshot.problems, tuple(notes))

@@ -22,10 +22,22 @@ from engine.errors import InputError, Problem, Rejection
 from engine.scenarios.embedded import embedded
 from engine.scenarios.expectations import Expectation, unmet
 from engine.scenarios.opening import Opened, open_path
-from engine.scenarios.script_model import Do, Say, Script, ScriptLine, Select, Show, StartNew, StartPath, StartScene
+from engine.scenarios.script_model import (
+    Do,
+    Say,
+    Script,
+    ScriptLine,
+    Select,
+    Show,
+    StartKeys,
+    StartNew,
+    StartPath,
+    StartScene,
+)
 from engine.scenarios.script_reader import parse_script
 from engine.scenarios.selecting import Selection, resolve_selection
 from engine.scenarios.synthetic import synthetic_state
+from engine.scenarios.synthetic_keys import synthetic_keys
 
 __all__ = [
     "SHIPPED_SCRIPTS",
@@ -39,7 +51,16 @@ __all__ = [
 ]
 
 SUFFIX: Final = ".ringside"
-SHIPPED_SCRIPTS: Final = ("pip392", "flow-split")
+SHIPPED_SCRIPTS: Final = (
+    "pip392",
+    "flow-split",
+    "keys-equal-ranges",
+    "keys-points",
+    "keys-scaling",
+    "keys-autosplit-skew",
+    "keys-sticky-gap",
+    "keys-blocked",
+)
 MAX_BYTES: Final = 4 * 1024 * 1024
 
 
@@ -112,6 +133,10 @@ def start_of(script: Script) -> Opened:
                 new.bundles,
                 consistent_hashing=new.consistent_hashing,
                 release=new.release or CURRENT.label,
+            )
+        case StartKeys() as new:
+            return synthetic_keys(
+                new.keys, new.consumers, mode=new.mode, points=new.points, seed=new.seed, release=new.release
             )
 
 

@@ -38,7 +38,19 @@ class StartNew:
     release: str = ""
 
 
-Start = StartScene | StartPath | StartNew
+@dataclass(frozen=True, slots=True)
+class StartKeys:
+    """``new keys 1000 consumers 4 mode sticky …``: a made-up Key_Shared subscription, see ``synthetic_keys``."""
+
+    keys: int = 1_000
+    consumers: int = 4
+    mode: str = "consistent-auto-split"
+    points: int = 100
+    seed: int = 0
+    release: str = ""
+
+
+Start = StartScene | StartPath | StartNew | StartKeys
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +69,7 @@ class Do:
 
 @dataclass(frozen=True, slots=True)
 class Select:
-    """``select CONSUMER|TOPIC|BUNDLE``: what a person would put the cursor on."""
+    """``select CONSUMER|KEY|TOPIC|BUNDLE``: what a person would put the cursor on."""
 
     text: str
 

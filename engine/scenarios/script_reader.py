@@ -14,11 +14,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import PurePath
 from typing import Final
 
 from engine.cluster.grammar import COMMAND_FORMS
+from engine.cluster.key_state import SharingMode
 from engine.cluster.words import split_words
 from engine.errors import Problem, Rejection
 from engine.scenarios.embedded import SCENES
@@ -33,6 +35,7 @@ from engine.scenarios.script_model import (
     Select,
     Show,
     Start,
+    StartKeys,
     StartNew,
     StartPath,
     StartScene,
@@ -103,7 +106,7 @@ class _Reader:
             self.problems.append(Problem(self._source, "$", outcome.message, line=number))
         elif isinstance(outcome, float):
             self._seconds = outcome
-        elif isinstance(outcome, (StartScene, StartPath, StartNew)):
+        elif isinstance(outcome, (StartScene, StartPath, StartNew, StartKeys)):
             self.start = outcome
         elif self.start is None and not self.problems:
             advice = f"write it before everything else, for example: scene {SCENES[0].name}"
@@ -158,7 +161,36 @@ class _Reader:
         return bool(self.lines) and isinstance(self.lines[-1].action, Do)
 
 
-def _new(texts: list[str]) -> StartNew | Rejection:
+def _new(texts: list[str]) -> StartNew | StartKeys | Rejection:
+    """``new keys 1000 consumers 4 …`` for Key_Shared, else topics and a Failover subscription."""
+    return _new_keys(texts) if "keys" in texts[::2] else _new_topics(texts)
+
+
+def _new_keys(texts: list[str]) -> StartKeys | Rejection:
+    """``new keys 1000 consumers 4 mode sticky points 100 seed 0 release 4.0.7``, in any order."""
+    form = "new keys 1000 consumers 4 mode MODE points 100 seed 0 release VERSION"
+    if len(texts) % 2:
+        return _refuse(f"{texts[-1]!r} has no value; write {form}", texts[-1])
+    modes = [mode.value for mode in SharingMode]
+    start = StartKeys()
+    for name, value in _pairs(texts):
+        if name in ("keys", "consumers", "points", "seed") and _is_number(value):
+            start = replace(start, **{name: int(value)})  # type: ignore[arg-type]
+        elif name == "mode" and value in modes:
+            start = replace(start, mode=value)
+        elif name == "release":
+            start = replace(start, release=value)
+        else:
+            hint = f" (modes: {', '.join(modes)})" if name == "mode" else ""
+            return _refuse(f"{name} {value!r} is not understood{hint}; write {form}", name)
+    return start
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= 19
+
+
+def _new_topics(texts: list[str]) -> StartNew | Rejection:
     """``new topics 100 partitions 1 consumers 10 bundles 4 seed 0 flag on release 4.0.7``, in any order."""
     form = "new topics 100 partitions 1 consumers 10 bundles 4 seed 0 flag on|off release VERSION"
     if len(texts) % 2:
@@ -166,7 +198,7 @@ def _new(texts: list[str]) -> StartNew | Rejection:
     numbers: dict[str, int] = {}
     flag, release = False, ""
     for name, value in _pairs(texts):
-        if name in _NUMBERS and value.isascii() and value.isdigit() and len(value) <= 19:
+        if name in _NUMBERS and _is_number(value):
             numbers[name] = int(value)
         elif name == "flag" and value in ("on", "off"):
             flag = value == "on"

@@ -6,16 +6,21 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engine.bundles.boundaries import BundleRange, parse_range
+from engine.cluster.key_state import KeySubscription
 from engine.cluster.timeline import Timeline
 from engine.errors import Rejection
+from engine.keyshared.key_text import key_of_text
 from engine.views.dashboard import dashboard_view, topic_explanation
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """``kind`` says which fields count: a consumer's id, a partition's name, or a namespace with a canonical range."""
+    """``kind`` says which fields count: a consumer's id, a name, or a namespace with a canonical range.
 
-    kind: Literal["consumer", "topic", "bundle"]
+    ``topic`` is the name of a partition, or the text of a key where a Key_Shared subscription is shown.
+    """
+
+    kind: Literal["consumer", "topic", "key", "bundle"]
     consumer_id: int = -1
     topic: str = ""
     namespace: str = ""
@@ -32,6 +37,9 @@ def resolve_selection(timeline: Timeline, text: str, subscription: int = 0) -> S
         piece = parse_range(range_text)
         if isinstance(piece, BundleRange):
             return Selection("bundle", namespace=namespace, range_text=str(piece))
+    shared = timeline.state.key_subscriptions
+    if shared and subscription >= len(timeline.state.subscriptions):
+        return _of_keys(shared[min(subscription - len(timeline.state.subscriptions), len(shared) - 1)], text)
     view = dashboard_view(timeline, subscription=subscription)
     for row in view.consumers:
         if row.name == text:
@@ -40,3 +48,12 @@ def resolve_selection(timeline: Timeline, text: str, subscription: int = 0) -> S
     if isinstance(found, Rejection):
         return Rejection("NotFound", f"{text!r} is no bundle and no consumer; as a topic: {found.message}", "select")
     return Selection("topic", topic=found.topic)
+
+
+def _of_keys(subscription: KeySubscription, text: str) -> Selection | Rejection:
+    """A consumer by its name, else any key: also one that was never sent has its place."""
+    for consumer in subscription.consumers:
+        if consumer.name == text:
+            return Selection("consumer", consumer_id=consumer.consumer_id)
+    key = key_of_text(text)
+    return key if isinstance(key, Rejection) else Selection("key", topic=text)

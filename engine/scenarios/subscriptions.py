@@ -17,6 +17,7 @@ from engine.views.model import Notice
 from engine.views.notices import PRIORITIES_INFERRED
 
 FAILOVER: Final = "Failover"
+KEY_SHARED: Final = "Key_Shared"
 OTHER_TYPES: Final = "other-types"
 UNEQUAL_PARTITIONS: Final = "unequal-partitions"
 RECORD_UNEXPLAINED: Final = "record-unexplained"
@@ -181,7 +182,7 @@ def _other_types(snapshot: Snapshot) -> list[Notice]:
     seen: dict[str, set[tuple[str, str]]] = {}
     for facts in snapshot.topics.values():
         for each in facts.subscriptions:
-            if each.type != FAILOVER:
+            if each.type != FAILOVER and not (each.type == KEY_SHARED and each.consumers):
                 seen.setdefault(each.type, set()).add((facts.namespace, each.name))
     if not seen:
         return []
@@ -189,7 +190,7 @@ def _other_types(snapshot: Snapshot) -> list[Notice]:
         f"{len(names)} {'without consumers' if kind == _NOBODY_SINCE_LOAD else kind}"
         for kind, names in sorted(seen.items())
     )
-    return [Notice(OTHER_TYPES, f"only Failover subscriptions are shown; left out: {told}")]
+    return [Notice(OTHER_TYPES, f"only Failover and Key_Shared subscriptions are shown; left out: {told}")]
 
 
 def _unequal(count: int) -> list[Notice]:

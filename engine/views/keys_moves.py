@@ -95,6 +95,8 @@ def _sentence(before: KeysSlice | None, now: KeysSlice, moves: KeyMoves) -> str:
     told = f"{moves.moved:,} slots moved, {keys} with them"
     if before.subscription.mode is not now.subscription.mode:
         return f"all stopped and came back in another mode: {told}"
+    if before.subscription.points != now.subscription.points:
+        return f"all stopped and came back with other points: {told}"
     if not moves.gained and not moves.lost:
         return "no slot moved"
     if not moves.bystanders:

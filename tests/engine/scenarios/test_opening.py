@@ -137,14 +137,14 @@ def test_an_active_consumer_that_no_rule_gives_is_told_and_the_rest_is_kept() ->
 def test_other_types_are_counted_and_left_out() -> None:
     found = answers(
         {
-            "persistent://t/n/x": partition(["a"], None, "Key_Shared"),
+            "persistent://t/n/x": partition(["a"], None, "Shared"),
             "persistent://t/n/y": partition(["a"], "a", "Exclusive"),
             "persistent://t/n/z": partition([], None, "None"),
         }
     )
     assert found.state.subscriptions == () and len(found.state.topics) == 3
     (note,) = [note for note in found.notes if note.code == "other-types"]
-    assert "1 Exclusive, 1 Key_Shared, 1 without consumers" in note.text
+    assert "1 Exclusive, 1 without consumers, 1 Shared" in note.text
 
 
 def test_partitions_that_disagree_about_the_consumers_go_with_the_most() -> None:

@@ -1,0 +1,171 @@
+"""Key_Shared subscriptions of a snapshot, and which of the four modes explains the ranges that were reported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Final
+
+from engine.admin.facts import ConsumerFacts, Snapshot
+from engine.cluster.key_events import (
+    KeyConsumerJoined,
+    KeyDispatcherStarted,
+    KeyEvent,
+    KeyIntervalsSeen,
+    KeySubscriptionCreated,
+)
+from engine.cluster.key_evolve import folded
+from engine.cluster.key_rules import KEY_SETTINGS
+from engine.cluster.key_state import KeySubscription
+from engine.cluster.state import Topic
+from engine.config import BrokerSettings, ReleaseBehaviour
+from engine.keyshared.model import RANGE_SIZE, RangesById
+from engine.ranges import HashRange
+from engine.scenarios.subscriptions import KEY_SHARED
+from engine.views.model import Notice
+
+MODE_INFERRED: Final = "key-mode-inferred"
+RANGES_DIFFER: Final = "key-ranges-differ"
+MESSAGES_UNKNOWN: Final = "key-messages-unknown"
+
+_Ranges = tuple[tuple[tuple[int, int], ...], ...]
+
+
+@dataclass(slots=True)
+class KeyGroup:
+    """Topics of one namespace whose Key_Shared dispatchers have one list of consumers with the same ranges."""
+
+    name: str
+    namespace: str
+    consumers: tuple[ConsumerFacts, ...]
+    topics: list[str] = field(default_factory=list)
+
+
+def gather_keys(snapshot: Snapshot, topics: Sequence[Topic]) -> tuple[KeyGroup, ...]:
+    """The Key_Shared subscriptions, those of most topics first; consumers in the order of connecting.
+
+    Where the partitions of a topic disagree, the first one that has consumers counts. O(dispatchers x consumers).
+    """
+    groups: dict[tuple[str, str, tuple[str, ...], _Ranges], KeyGroup] = {}
+    for topic in topics:
+        for namespace, name, consumers in _dispatchers(snapshot, topic):
+            ordered = _by_connecting(consumers)
+            ranges = tuple(each.key_hash_ranges for each in ordered)
+            key = (namespace, name, tuple(each.name for each in ordered), ranges)
+            groups.setdefault(key, KeyGroup(name, namespace, ordered)).topics.append(topic.name)
+    return tuple(sorted(groups.values(), key=lambda group: (-len(group.topics), group.name, group.namespace)))
+
+
+def key_subscriptions_of(
+    groups: Sequence[KeyGroup],
+    settings: BrokerSettings,
+    behaviour: ReleaseBehaviour,
+    taken: set[str],
+    next_id: int,
+) -> tuple[tuple[KeySubscription, ...], tuple[Notice, ...]]:
+    """The groups as values of the model; ``taken`` are keys in use, consumer ids count on from ``next_id``."""
+    found: list[KeySubscription] = []
+    notes: list[Notice] = []
+    for group in groups:
+        key, number = group.name, 2
+        while key in taken:
+            key, number = f"{group.name}#{number}", number + 1
+        taken.add(key)
+        subscription, more = _opened(key, group, settings, behaviour, next_id)
+        notes += more
+        if subscription is not None:
+            found.append(subscription)
+            next_id += len(group.consumers)
+    return tuple(found), tuple(notes)
+
+
+def _opened(
+    key: str, group: KeyGroup, settings: BrokerSettings, behaviour: ReleaseBehaviour, first_id: int
+) -> tuple[KeySubscription | None, list[Notice]]:
+    reported: RangesById = {
+        first_id + at: tuple(HashRange(start, end) for start, end in each.key_hash_ranges if start <= end)
+        for at, each in enumerate(group.consumers)
+        if each.key_hash_ranges
+    }
+    notes: list[Notice] = []
+    held = sum(each.unacked_messages for each in group.consumers)
+    if held:
+        text = f"{key}: {held:,} messages are unacknowledged; no answer tells their keys, so they are not in the model"
+        notes.append(Notice(MESSAGES_UNKNOWN, text))
+    tried: list[KeySubscription] = []
+    for events in _Histories(key, group, settings, behaviour, first_id).that_could_give(reported):
+        subscription = folded(events)
+        if isinstance(subscription, str):
+            continue
+        if not reported or subscription.delivery.selector.ranges() == reported:
+            text = f"{key}: mode {subscription.mode.value}, since it gives the ranges that were reported"
+            return subscription, [*notes, *([Notice(MODE_INFERRED, text)] if reported else [])]
+        tried.append(subscription)
+    if not tried:
+        return None, [*notes, Notice(RANGES_DIFFER, f"{key}: no mode takes the ranges that were reported; left out")]
+    text = f"{key}: no mode gives exactly the ranges that were reported; shown is {tried[0].mode.value}"
+    return tried[0], [*notes, Notice(RANGES_DIFFER, text)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Histories:
+    """The histories that could have led to what was reported: the ring, halved ranges, declared ranges."""
+
+    key: str
+    group: KeyGroup
+    settings: BrokerSettings
+    behaviour: ReleaseBehaviour
+    first_id: int
+
+    def that_could_give(self, reported: RangesById) -> Iterator[tuple[KeyEvent, ...]]:
+        """The likeliest first, by the setting in force."""
+        ring = self.settings.subscriptionKeySharedUseConsistentHashing
+        automatic = [self._history(declares=False, ring=True)]
+        intervals = _intervals(reported, len(self.group.consumers))
+        if intervals:
+            halved = self._history(declares=False, ring=False)
+            automatic.append((*halved, KeyIntervalsSeen(self.key, intervals)))
+        yield from automatic if ring else reversed(automatic)
+        if len(reported) == len(self.group.consumers):
+            yield self._history(declares=True, ring=ring)
+
+    def _history(self, *, declares: bool, ring: bool) -> tuple[KeyEvent, ...]:
+        chosen = replace(self.settings, subscriptionKeySharedUseConsistentHashing=ring)
+        texts = tuple((name, chosen.text_of(name)) for name in KEY_SETTINGS)
+        group = self.group
+        return (
+            KeySubscriptionCreated(self.key, group.name, group.namespace, tuple(group.topics)),
+            KeyDispatcherStarted(self.key, declares, 0, False, self.behaviour.label, texts),
+            *(
+                KeyConsumerJoined(self.key, self.first_id + at, each.name, each.key_hash_ranges if declares else None)
+                for at, each in enumerate(group.consumers)
+            ),
+        )
+
+
+def _intervals(reported: Mapping[int, tuple[HashRange, ...]], consumers: int) -> tuple[tuple[int, int], ...]:
+    """(upper, consumer id) when each consumer has one range and together they tile 0 .. 65536; else none."""
+    rows = sorted((pieces[0].start, pieces[0].end, owner) for owner, pieces in reported.items() if len(pieces) == 1)
+    if len(rows) != consumers or not rows or rows[0][0] != 0 or rows[-1][1] != RANGE_SIZE:
+        return ()
+    if any(later[0] != earlier[1] + 1 for earlier, later in pairwise(rows)):
+        return ()
+    return tuple((end, owner) for _, end, owner in rows)
+
+
+def _dispatchers(snapshot: Snapshot, topic: Topic) -> Iterator[tuple[str, str, tuple[ConsumerFacts, ...]]]:
+    seen: set[str] = set()
+    for name in topic.partition_names():
+        facts = snapshot.topics.get(name)
+        for each in facts.subscriptions if facts is not None else ():
+            if facts is not None and each.type == KEY_SHARED and each.consumers and each.name not in seen:
+                seen.add(each.name)
+                yield facts.namespace, each.name, each.consumers
+
+
+def _by_connecting(consumers: tuple[ConsumerFacts, ...]) -> tuple[ConsumerFacts, ...]:
+    # Time stamps are texts of one form; without them the broker's order, which is that of joining.
+    if all(each.connected_since for each in consumers):
+        return tuple(sorted(consumers, key=lambda each: each.connected_since.rstrip("Z")))
+    return consumers
