@@ -143,7 +143,9 @@ def _by_batch(
 ) -> RouteExplanation:
     assert isinstance(after, BatchRoundRobinRouter)
     if partitions == 1:
-        sentence = "There is one partition, and the turn stays where it is."
+        sentence = (
+            f"There is one partition: every message goes to partition {partition}, and the turn stays where it is."
+        )
         return RouteExplanation(partition, "one partition", None, None, (), key_ignored, sentence)
     why = "the batch is full or late, so turn" if after.cursor != router.cursor else "the batch has room, so still turn"
     sentence = f"{_lead(key_ignored)}, batching on: {why} {after.cursor} mod {_partitions(partitions)} = {partition}."

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.hashing import java_string_hash, java_string_hash_of_bytes, murmur3_32, utf8
+from engine.routing.batch_round_robin import BatchRoundRobinRouter
 from engine.routing.boost_hash import boost_hash
 from engine.routing.keys import HashingScheme, Message, key_hash, partition_of_key
 from engine.routing.partial import PartialRoundRobinRouter
@@ -31,7 +32,9 @@ def routers(partitions: int) -> st.SearchStrategy[Router]:
     single = st.builds(SinglePartitionRouter, st.integers(0, partitions - 1), hashing)
     around = st.builds(RoundRobinRouter, INTS_32, INTS_32, st.booleans(), st.integers(-1, 10**6), hashing)
     partial = st.builds(PartialRoundRobinRouter, st.integers(1, 20), st.integers(0, 99), st.just(()), INTS_32)
-    return st.one_of(single, around, partial)
+    numbers = st.integers(1, 2000)
+    batch = st.builds(BatchRoundRobinRouter, INTS_32, CLOCK_MS, numbers, numbers, numbers, hashing, numbers, numbers)
+    return st.one_of(single, around, partial, batch)
 
 
 @settings(max_examples=100, deadline=None)
