@@ -98,6 +98,22 @@ class Luck:
         return max((each.keys for each in self.consumers), default=0)
 
     @property
+    def time_over_ideal(self) -> float:
+        """How many times as long all messages take as with an even share, when all consumers are equally fast."""
+        most = max((each.messages for each in self.consumers), default=0.0)
+        return most * len(self.consumers) / self.messages if self.messages else 1.0
+
+    @property
+    def best_time_over_ideal(self) -> float:
+        """The same for the best placement of these keys there could be: no shorter than the hottest key takes."""
+        return max(1.0, self.hottest_share * len(self.consumers))
+
+    @property
+    def idle_time_share(self) -> float:
+        """The part of their time the consumers have nothing to do while the busiest one still works."""
+        return 1 - 1 / self.time_over_ideal
+
+    @property
     def idle(self) -> int:
         """How many consumers have no key, as observed."""
         return sum(not each.keys for each in self.consumers)
