@@ -29,7 +29,7 @@ from engine.verify.report import FactKind, Ledger
 from engine.verify.statistics import Statistics
 
 _NOTHING_TOLD = KeySharedTold()
-_LOST = "Key_Shared statistics after namesakes came or went: nothing tells which"
+_LOST = "Key_Shared statistics where the steps do not tell who came and went, or with which ranges"
 
 
 class KeySharedWalk:
@@ -103,7 +103,8 @@ class _Parts:
         self._sends = any(step.key_shared is not None and step.key_shared.sends for step in recording.steps)
         self.book = KeySharedBook(scenario.terms, judge, self._settings)
         self.members = KeySharedMembers(recording, scenario, self.book, ledger)
-        self.receivers = KeySharedReceivers(scenario, self.book, ledger)
+        persistent = not recording.topic.startswith(f"{NON_PERSISTENT}:")
+        self.receivers = KeySharedReceivers(scenario, self.book, ledger, keeps=persistent)
         self.draining = KeySharedDraining(recording, self.book, ledger)
 
     def compare(

@@ -23,7 +23,10 @@ class _Member:
 
 
 class KeySharedMembers:
-    """Lets consumers come and go in the book. ``lost``: namesakes whose coming and going nothing tells apart."""
+    """Lets consumers come and go in the book.
+
+    ``lost``: nothing tells which of two namesakes came or went, or which ranges a consumer brought.
+    """
 
     def __init__(self, recording: Recording, scenario: KeySharedScenario, book: KeySharedBook, ledger: Ledger) -> None:
         self._recording = recording
@@ -46,7 +49,8 @@ class KeySharedMembers:
     def go_on(self, step: Step, told: KeySharedTold, listed: Sequence[str] | None) -> None:
         """Bring the book to one step. ``listed`` are the names in its statistics, None without any."""
         if step.connected is not None:
-            self._follow([_Member(who, self._name_of(who), None) for who in step.connected])
+            names = [(who, self._name_of(who)) for who in step.connected]
+            self._follow([_Member(who, name, self._declared(name, told)) for who, name in names])
         elif told.accepted is not None:
             self._follow([_Member(name, name, ranges) for name, ranges in told.accepted.items()])
         elif told.joins is not None:
@@ -80,6 +84,9 @@ class KeySharedMembers:
                 self._join(member)
 
     def _join(self, member: _Member) -> None:
+        if self._scenario.terms.mode is KeySharedMode.STICKY and member.declared is None:
+            self.lost = True
+            return
         refusal = self._book.join(member.who, member.name, member.declared)
         if self._scenario.terms.mode is KeySharedMode.STICKY or isinstance(refusal, Rejection):
             modelled = ACCEPTED if refusal is None else as_on_the_wire(refusal, self._recording)
@@ -101,5 +108,6 @@ class KeySharedMembers:
     def _declared(self, name: str, told: KeySharedTold) -> DeclaredRanges | None:
         if self._scenario.terms.mode is not KeySharedMode.STICKY:
             return None
-        known = (self._scenario.declared or {}).get(name)
-        return told.declared if told.declared is not None else known
+        if told.accepted is not None and name in told.accepted:
+            return told.accepted[name]
+        return told.declared if told.declared is not None else (self._scenario.declared or {}).get(name)

@@ -13,17 +13,22 @@ Arrivals = dict[MessageName, set[str]]
 
 
 class KeySharedReceivers:
-    """Publishes what the steps send and holds what arrives against the book; ``outstanding`` had not arrived so far."""
+    """Publishes what the steps send and holds what arrives against the book; ``outstanding`` had not arrived so far.
 
-    def __init__(self, scenario: KeySharedScenario, book: KeySharedBook, ledger: Ledger) -> None:
+    ``keeps`` False: the topic is not persistent, and what nobody gets at once is dropped.
+    """
+
+    def __init__(self, scenario: KeySharedScenario, book: KeySharedBook, ledger: Ledger, *, keeps: bool) -> None:
         self._scenario = scenario
         self._book = book
+        self._keeps = keeps
         self._ledger = ledger
         self._number = 0
         self._round = ""
         self._late = False
         self._anew = False
         self._times_empty = 0
+        self._missed: set[MessageName] = set()
         self.outstanding: dict[MessageName, None] = {}
 
     def go_on(self, told: KeySharedTold) -> None:
@@ -45,13 +50,18 @@ class KeySharedReceivers:
         for message in tuple(self.outstanding):
             if only_newcomer and message not in arrived and self._book.sent_to.get(message) != newcomer:
                 continue
-            self._compare(message, arrived.get(message, set()))
-        for message in arrived.keys() - self.outstanding.keys():
+            if not self._compare(message, arrived.get(message, set())) and message not in arrived:
+                # Told once; it does not wait for anybody.
+                self._missed.add(message)
+                del self.outstanding[message]
+        for message in sorted(arrived.keys() - self.outstanding.keys() - self._missed):
             recorded = tuple(sorted(arrived[message]))
             rule = "a message that was acknowledged does not come again"
             self._ledger.compare(FactKind.KEY_RECEIVER, self._subject(message), recorded, (), rule)
         for message in arrived:
             self.outstanding.pop(message, None)
+        if not self._keeps:
+            self.outstanding.clear()
 
     @property
     def _newcomer(self) -> str | None:
@@ -64,33 +74,31 @@ class KeySharedReceivers:
             return ()
         return self._scenario.keys or tuple(dict.fromkeys(key for keys in told.received.values() for key in keys))
 
-    def _compare(self, message: MessageName, receivers: set[str]) -> None:
-        """``received`` may name somebody twice: a message that was not acknowledged in time comes again."""
-        book = self._book
+    def _compare(self, message: MessageName, receivers: set[str]) -> bool:
+        """False: it should have arrived, or gone to another, or not have gone at all."""
+        book, ledger, subject = self._book, self._ledger, self._subject(message)
         owner = book.owner_of(message[1])
         goes = book.may_go(message)
+        # One name for each: a message that was not acknowledged in time comes again.
         recorded = tuple(sorted(receivers))
         rule = f"slot {book.slot_of(message[1])} of the key, Pulsar {book.behaviour.label}"
         if self._anew and owner is not None:
             rule = f"{rule}: what nobody had acknowledged goes to those that come after all have left"
-            self._ledger.compare(FactKind.KEY_RECEIVER, self._subject(message), recorded, (owner,), rule)
-        elif goes and self._late:
-            if not receivers:
-                self._ledger.skip(_LATE)
-                return
-            # It may have gone when the model sent it, or just now.
-            possible = {book.sent_to[message], *([owner] if owner is not None else [])}
-            modelled = recorded if len(receivers) == 1 and receivers <= possible else (book.sent_to[message],)
-            self._ledger.compare(FactKind.KEY_RECEIVER, self._subject(message), recorded, modelled, rule)
-        elif goes:
+            return ledger.compare(FactKind.KEY_RECEIVER, subject, recorded, (owner,), rule)
+        if goes and self._late and not receivers:
+            ledger.skip(_LATE)
+            return True
+        if goes:
             modelled = (book.sent_to[message],)
-            self._ledger.compare(FactKind.KEY_RECEIVER, self._subject(message), recorded, modelled, rule)
-        elif owner is None:
+            # What is late may have gone when the model sent it, or just now.
+            if self._late and owner is not None and recorded == (owner,):
+                modelled = (owner,)
+            return ledger.compare(FactKind.KEY_RECEIVER, subject, recorded, modelled, rule)
+        if owner is None:
             rule = f"{rule}: no consumer has it"
-            self._ledger.compare(FactKind.KEY_WITHOUT_OWNER, self._subject(message), recorded, (), rule)
-        else:
-            rule = f"{rule}: {owner} has it, and an older message holds it back"
-            self._ledger.compare(FactKind.KEY_HELD_BACK, self._subject(message), recorded, (), rule)
+            return ledger.compare(FactKind.KEY_WITHOUT_OWNER, subject, recorded, (), rule)
+        rule = f"{rule}: {owner} has it, and an older message holds it back"
+        return ledger.compare(FactKind.KEY_HELD_BACK, subject, recorded, (), rule)
 
     def _subject(self, message: MessageName) -> str:
         round_name, key = message

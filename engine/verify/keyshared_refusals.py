@@ -57,7 +57,10 @@ def newcomer_terms(active: SubscriptionTerms, told: KeySharedTold) -> Subscripti
         mode = next((each for each in KeySharedMode if each.value in told.do), mode)
     words = re.findall(r"\b(?:Exclusive|Failover|Key_Shared|Shared)\b", told.do)
     kind = _TYPES[words[0]] if words else active.subscription_type
-    any_order = active.allow_out_of_order_delivery if told.any_order is None else told.any_order
+    any_order = told.any_order
+    if any_order is None:
+        # In words a step can only say that the ordering is another one.
+        any_order = active.allow_out_of_order_delivery is not ("order" in told.do)
     return replace(active, subscription_type=kind, mode=mode, allow_out_of_order_delivery=any_order)
 
 

@@ -76,11 +76,14 @@ def compare_terms(book: KeySharedBook, ledger: Ledger, subject: str, facts: KeyS
 
 
 def compare_backlog(book: KeySharedBook, ledger: Ledger, subject: str, facts: KeySharedFacts, waiting: int) -> None:
-    """Entries that went to nobody: the backlog without those that wait for an acknowledgement only.
+    """Entries that went to nobody: the backlog, once all that went out is acknowledged.
 
     Since 4.0 all of them are on the replay queue; before, some may not even have been read.
     """
-    recorded = facts.backlog_entries - facts.unacked_messages
+    if facts.unacked_messages:
+        ledger.skip("backlogs while messages are on their way")
+        return
+    recorded = facts.backlog_entries
     ledger.compare(FactKind.KEY_BACKLOG, subject, recorded, waiting, "messages sent, without those that arrived")
     if facts.replay_messages is not None and book.behaviour.ownerless_key == "waits":
         rule = "what waits was read, and is on the replay queue"
