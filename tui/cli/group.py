@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Sequence
 from importlib import import_module
 from typing import Any, Final
 
@@ -31,6 +32,32 @@ class DeferredCommand(click.Command):
         return real.make_context(info_name, args, parent, **extra)
 
 
+def first_word(args: Sequence[str], takes_value: Collection[str]) -> int | None:
+    """Where the first argument stands that is neither an option nor the value of one that takes a value."""
+    skip = False
+    for position, arg in enumerate(args):
+        if skip:
+            skip = False
+        elif arg == "--":
+            return position + 1 if position + 1 < len(args) else None
+        elif arg.startswith("-") and arg != "-":
+            skip = arg in takes_value
+        else:
+            return position
+    return None
+
+
+def values_taken(commands: Iterable[click.Command]) -> frozenset[str]:
+    """The options of commands that take a value."""
+    options = (param for command in commands for param in command.params)
+    return frozenset(
+        name
+        for param in options
+        if isinstance(param, click.Option) and not param.is_flag and not param.count
+        for name in param.opts
+    )
+
+
 class RingsideGroup(click.Group):
     """Commands, and ``open`` where none is named: ``ringside``, ``ringside FILE``, ``ringside --once FILE``.
 
@@ -52,28 +79,7 @@ class RingsideGroup(click.Group):
         return super().parse_args(ctx, wanted)
 
     def _first_word(self, args: list[str]) -> int | None:
-        """Where the first argument stands that is neither an option nor an option's value."""
-        takes_value = self._options_with_value()
-        skip = False
-        for position, arg in enumerate(args):
-            if skip:
-                skip = False
-            elif arg == "--":
-                return position + 1 if position + 1 < len(args) else None
-            elif arg.startswith("-") and arg != "-":
-                skip = arg in takes_value
-            else:
-                return position
-        return None
-
-    def _options_with_value(self) -> frozenset[str]:
-        options = (param for command in self.commands.values() for param in command.params)
-        return frozenset(
-            name
-            for param in options
-            if isinstance(param, click.Option) and not param.is_flag and not param.count
-            for name in param.opts
-        )
+        return first_word(args, values_taken(self.commands.values()))
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Both forms: a path, or a command."""

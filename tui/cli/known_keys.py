@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.errors import InputError, Rejection
 from engine.keyshared.key_text import key_of_text
-from tui.cli.options import KeyChoice
+from tui.cli.key_options import KeyChoice
 from tui.cli.output import say_problems
 
 

@@ -49,16 +49,8 @@ class JournalChoice:
     keep: bool
 
 
-@dataclass(frozen=True, slots=True)
-class KeyChoice:
-    """Which keys are known: texts from the command line, a file of them, and so many generated ones."""
-
-    texts: tuple[str, ...]
-    path: str | None
-    generated: int
-
-
-def _setting(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+def setting_pairs(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """Texts NAME=VALUE as pairs, for an option. Raises ``BadParameter``."""
     pairs = []
     for value in values:
         name, found, text = value.partition("=")
@@ -70,7 +62,7 @@ def _setting(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ..
 
 def what_if_options(command: _Command) -> _Command:
     """Add the options that change the state before it is shown; the command gets them as ``what_if``."""
-    return _collected(
+    return collected(
         command,
         "what_if",
         _what_if,
@@ -80,7 +72,7 @@ def what_if_options(command: _Command) -> _Command:
             "settings",
             multiple=True,
             metavar="NAME=VALUE",
-            callback=_setting,
+            callback=setting_pairs,
             help="A broker setting, as in broker.conf. Repeatable.",
         ),
         click.option("--pulsar", metavar="VERSION", help="Answer as this Pulsar version does, such as 4.0.7 or 2.11."),
@@ -97,7 +89,7 @@ def what_if_options(command: _Command) -> _Command:
 
 def output_options(command: _Command) -> _Command:
     """Add the options of showing; the command gets them as ``output``."""
-    return _collected(
+    return collected(
         command,
         "output",
         _output,
@@ -114,7 +106,7 @@ def output_options(command: _Command) -> _Command:
 
 def journal_options(command: _Command) -> _Command:
     """Add the options of the journal; the command gets them as ``journal``."""
-    return _collected(
+    return collected(
         command,
         "journal",
         _journal,
@@ -129,29 +121,8 @@ def journal_options(command: _Command) -> _Command:
     )
 
 
-def known_key_options(command: _Command) -> _Command:
-    """Add the options that name known keys; the command gets them as ``known``."""
-    return _collected(
-        command,
-        "known",
-        lambda given: KeyChoice(given["key"], given["keys"], given["generated"] or 0),
-        click.option(
-            "--key", metavar="KEY", multiple=True, help="A known key; bytes as hex:00ff or base64:AP8=. Repeatable."
-        ),
-        click.option(
-            "--keys", metavar="FILE", help="Known keys, one a line, if wanted with a tab and a count; - for stdin."
-        ),
-        click.option(
-            "--generated", metavar="N", type=click.IntRange(1, 5_000_000), help="N keys: key-0, key-1, and so on."
-        ),
-    )
-
-
 ascii_option = click.option("--ascii", "ascii_only", is_flag=True, help="Only ASCII characters.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-points_option = click.option(
-    "--points", metavar="N", type=int, default=100, show_default=True, help="Points of each node on the ring."
-)
 
 
 def _what_if(given: dict[str, Any]) -> WhatIf:
@@ -179,7 +150,7 @@ def _journal(given: dict[str, Any]) -> JournalChoice:
     return JournalChoice(given["journal_path"], keep=not given["no_journal"])
 
 
-def _collected(
+def collected(
     command: _Command,
     name: str,
     build: Callable[[dict[str, Any]], object],

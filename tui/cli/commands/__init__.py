@@ -5,8 +5,9 @@ from __future__ import annotations
 import click
 
 import engine
-from tui.cli.commands.ask import explain, split
+from tui.cli.commands.ask import split
 from tui.cli.commands.demo import demo
+from tui.cli.commands.explain import explain
 from tui.cli.commands.show import new, open_command, replay
 from tui.cli.group import DeferredCommand, RingsideGroup
 
@@ -45,5 +46,11 @@ _PLAN = DeferredCommand(
     "plan_command",
     short_help="Say how to change the number of nodes with consistent sticky ranges.",
 )
-for command in (open_command, new, demo, replay, explain, split, _RANGES, _PLAN, _VERIFY):
+_KEYS = DeferredCommand(
+    "keys",
+    "tui.cli.commands.keys",
+    "keys_command",
+    short_help="Say which slots and which keys a consumer has, and whether an uneven share is luck.",
+)
+for command in (open_command, new, demo, replay, explain, split, _KEYS, _RANGES, _PLAN, _VERIFY):
     ringside.add_command(command)

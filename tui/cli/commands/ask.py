@@ -16,16 +16,19 @@ if TYPE_CHECKING:
     from tui.cli.session import Session
 
 
-@click.command(short_help="Say why a topic goes to its active consumer.")
+@click.command("explain", short_help="Say why a topic goes to its active consumer.")
 @click.argument("topic")
 @click.argument("path", required=False, metavar="[FILE | FOLDER]", type=click.Path())
 @json_option
 @ascii_option
 @what_if_options
-def explain(topic: str, path: str | None, as_json: bool, ascii_only: bool, what_if: WhatIf) -> int:
+def explain_topic(topic: str, path: str | None, as_json: bool, ascii_only: bool, what_if: WhatIf) -> int:
     """Say why TOPIC (a full name, a local name, or a part of one) goes to its active consumer.
 
     Every number can be checked by hand: the bytes that are hashed, the hash, the point of the ring or the remainder.
+
+    The other form, explain key KEY, says why a key goes to its consumer of a Key_Shared subscription (explain key
+    --help). A topic that is called key is explain topic key.
     """
     from engine.errors import InputError, Rejection
     from engine.views.dashboard import topic_explanation

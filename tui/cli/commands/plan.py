@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from tui.cli.exits import FINE
-from tui.cli.options import KeyChoice, ascii_option, json_option, known_key_options, points_option
+from tui.cli.key_options import KeyChoice, known_key_options, points_option
+from tui.cli.options import ascii_option, json_option
 from tui.cli.output import write_out, write_page
 
 

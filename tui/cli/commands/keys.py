@@ -1,0 +1,87 @@
+"""``keys``: which slots and which known keys a consumer has, or all of them side by side."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+import click
+
+from tui.cli.exits import FINE
+from tui.cli.key_options import KeyChoice, SharingChoice, known_key_options, sharing_options
+from tui.cli.options import ascii_option, json_option
+from tui.cli.output import write_out, write_page
+
+if TYPE_CHECKING:
+    from engine.keyshared.model import Consumer
+    from tui.cli.sharing import Sharing
+
+
+@click.command("keys", short_help="Say which slots and which keys a consumer has, and whether it is luck.")
+@click.argument("path", required=False, metavar="[FILE | FOLDER]", type=click.Path())
+@click.option("--of", "consumer", metavar="CONSUMER", help="Only this one, by its name or #ID.")
+@sharing_options
+@known_key_options
+@json_option
+@ascii_option
+def keys_command(
+    *,
+    path: str | None,
+    consumer: str | None,
+    sharing: SharingChoice,
+    known: KeyChoice,
+    as_json: bool,
+    ascii_only: bool,
+) -> int:
+    """Say exactly which slots, and which of the known keys, the consumers of a Key_Shared subscription have.
+
+    With --of it is told of one consumer. Without it of all: shares, the spread of the known keys beside what chance
+    gives, and what explains the difference. Known keys are --key, --keys, --generated, or those of the recording.
+    """
+    from engine.errors import InputError
+    from tui.cli.known_keys import known_keys
+    from tui.cli.printers import keys as printer
+    from tui.cli.printers.documents import json_text
+    from tui.cli.sharing import owned_by, sharing_of
+
+    who = sharing_of(sharing, path)
+    if not who.selector.consumers:
+        what = (
+            f"{path}: nobody is connected" if path is not None else "--consumers: name who shares the keys, or a PATH"
+        )
+        raise InputError(what)
+    counts = known_keys(known) if known.named else dict(who.keys)
+    if consumer is not None:
+        owned = owned_by(who, _found(who, consumer), counts)
+        if as_json:
+            write_out(json_text(printer.owned_document(who, owned)))
+        else:
+            write_page(printer.owned_lines(who, owned), ascii_only=ascii_only)
+        return FINE
+    from engine.keyshared.luck import luck_of
+
+    luck = luck_of(who.selector, counts)
+    if as_json:
+        write_out(json_text(printer.spread_document(who, luck)))
+    else:
+        write_page(printer.spread_lines(who, luck), ascii_only=ascii_only)
+    return FINE
+
+
+def _found(who: Sharing, wanted: str) -> Consumer:
+    """The consumer of that name or #ID. Raises ``InputError``, which names what is near."""
+    from engine.errors import InputError
+
+    consumers = who.selector.consumers
+    if wanted.startswith("#") and wanted[1:].isdecimal():
+        found = [each for each in consumers if str(each.consumer_id) == wanted[1:]]
+    else:
+        found = [each for each in consumers if each.name == wanted]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        ids = ", ".join(f"#{each.consumer_id}" for each in found[:8]) + (", ..." if len(found) > 8 else "")
+        raise InputError(f"--of: {len(found)} consumers are named {wanted!r}; name one of {ids}")
+    names = [each.name for each in consumers]
+    near = get_close_matches(wanted[:100], names[:10_000], n=3) or names[:5]
+    raise InputError(f"--of: no consumer is named {wanted[:100]!r}; there is {', '.join(map(repr, near))}")

@@ -1,0 +1,188 @@
+"""Who shares keys: a selector from the options, or a Key_Shared subscription of a recording or a saved session."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from engine.cluster.key_state import KeySubscription, SharingMode
+from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour, behaviour_of
+from engine.errors import InputError, Rejection
+from engine.keyshared.admission import KeySharedMode
+from engine.keyshared.assembly import JoinRefused, assemble
+from engine.keyshared.consistent_sticky import node_ranges
+from engine.keyshared.delivery_state import DeliveryState
+from engine.keyshared.model import Consumer, DeclaredRanges, Selector
+from engine.keyshared.ownership import OwnedSlots, keys_of, slots_by_consumer
+from tui.cli.key_options import DEFAULT_POINTS, SharingChoice
+from tui.sources.consumer_files import NamedRanges, named_ranges, read_consumers, without_duplicates
+
+
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """Who shares keys. ``subscription``, ``delivery`` and ``keys`` are those of a recording, if it is one."""
+
+    selector: Selector
+    mode: SharingMode
+    behaviour: ReleaseBehaviour
+    source: str
+    points: int = 0
+    subscription: str = ""
+    delivery: DeliveryState | None = None
+    keys: Mapping[bytes, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Owned:
+    """What one consumer has: exactly its slots, and those of the ``known`` keys (with their messages) it gets."""
+
+    consumer: Consumer
+    pieces: tuple[OwnedSlots, ...]
+    keys: tuple[bytes, ...]
+    known: Mapping[bytes, int]
+
+    @property
+    def slots(self) -> int:
+        return sum(piece.count for piece in self.pieces)
+
+
+def owned_by(who: Sharing, consumer: Consumer, known: Mapping[bytes, int]) -> Owned:
+    """The slots and the known keys of a consumer. O(n log n + k log n) for k keys."""
+    pieces = slots_by_consumer(who.selector)[consumer.consumer_id]
+    return Owned(consumer, pieces, keys_of(who.selector, consumer.consumer_id, known), known)
+
+
+def sharing_of(choice: SharingChoice, path: str | None) -> Sharing:
+    """What the command line says, or what is recorded at ``path``. Raises ``InputError`` by option or file."""
+    if path is None:
+        for option, given in (("--subscription", choice.subscription), ("--apply", choice.commands)):
+            if given:
+                raise InputError(f"{option}: it belongs to a recording; name its PATH")
+        return _invented(choice)
+    if choice.invented is not None:
+        raise InputError(f"{choice.invented}: {path} says who consumes; leave out one of the two")
+    return _recorded(choice, path)
+
+
+def _invented(choice: SharingChoice) -> Sharing:
+    behaviour, settings = _broker(choice)
+    mode = SharingMode(choice.mode) if choice.mode is not None else None
+    if mode is None and choice.ranges:
+        mode = SharingMode.STICKY
+    if mode is None:
+        ring = settings.subscriptionKeySharedUseConsistentHashing
+        mode = SharingMode.CONSISTENT_AUTO_SPLIT if ring else SharingMode.AUTO_SPLIT
+    points = DEFAULT_POINTS if choice.points is None else choice.points
+    if choice.points is not None and mode in (SharingMode.AUTO_SPLIT, SharingMode.STICKY):
+        raise InputError(f"--points: there are none in the mode {mode.value}")
+    settings = replace(settings, subscriptionKeySharedUseConsistentHashing=mode is SharingMode.CONSISTENT_AUTO_SPLIT)
+    if choice.points is not None:
+        settings = replace(settings, subscriptionKeySharedConsistentHashingReplicaPoints=points)
+    consumers = _consumers(choice, mode, points)
+    broker_mode = KeySharedMode.STICKY if mode.declares else KeySharedMode.AUTO_SPLIT
+    made = assemble(consumers, broker_mode, settings, behaviour)
+    if isinstance(made, JoinRefused):
+        raise InputError(f"{_option(choice)}: {_name(made.consumer)} cannot join: {made.rejection.message}")
+    if isinstance(made, Rejection):
+        raise InputError(f"--{made.field}: {made.message}")
+    points = points if mode is SharingMode.CONSISTENT_STICKY else 0
+    return Sharing(made, mode, behaviour, "the command line", points)
+
+
+def _broker(choice: SharingChoice) -> tuple[ReleaseBehaviour, BrokerSettings]:
+    behaviour: ReleaseBehaviour | Rejection = CURRENT if choice.pulsar is None else behaviour_of(choice.pulsar)
+    if isinstance(behaviour, Rejection):
+        raise InputError(f"--pulsar {choice.pulsar}: {behaviour.message}")
+    settings = BrokerSettings()
+    for name, text in choice.settings:
+        changed = settings.with_setting(name, text)
+        if isinstance(changed, Rejection):
+            raise InputError(f"--set {name}={text}: {changed.message}")
+        settings = changed
+    return behaviour, settings
+
+
+def _consumers(choice: SharingChoice, mode: SharingMode, points: int) -> list[Consumer]:
+    """The consumers in the order they join, numbered from 1, with what they declare."""
+    if choice.ranges and mode is not SharingMode.STICKY:
+        raise InputError(f"--ranges: consumers declare none in the mode {mode.value}; take --mode sticky")
+    named = _named(choice, mode)
+    if mode is SharingMode.CONSISTENT_STICKY:
+        told = node_ranges(points, max(len(named), 1))
+        if isinstance(told, Rejection):
+            raise InputError(f"--{told.field}: {told.message}")
+        named = [(name, tuple((each.start, each.end) for each in told[at])) for at, (name, _) in enumerate(named)]
+    return [
+        Consumer(number, name, declared if mode.declares else None)
+        for number, (name, declared) in enumerate(named, start=1)
+    ]
+
+
+def _named(choice: SharingChoice, mode: SharingMode) -> list[NamedRanges]:
+    if choice.consumers is not None and choice.consumers_from is not None:
+        raise InputError("--consumers and --consumers-from both say who consumes; leave out one of them")
+    named: list[NamedRanges] | None = None
+    if choice.consumers is not None:
+        named = [(name, None) for name in choice.consumers.split(",")] if choice.consumers else []
+    elif choice.consumers_from is not None:
+        with_ranges = mode is SharingMode.STICKY and not choice.ranges
+        named = list(read_consumers(choice.consumers_from, with_ranges=with_ranges))
+    declared = without_duplicates([named_ranges(text, "--ranges") for text in choice.ranges], "--ranges")
+    if named is None:
+        return list(declared.items())
+    return _declaring(named, declared)
+
+
+def _declaring(named: Sequence[NamedRanges], declared: Mapping[str, DeclaredRanges | None]) -> list[NamedRanges]:
+    names = {name for name, _ in named}
+    strange = next((name for name in declared if name not in names), None)
+    if strange is not None:
+        raise InputError(f"--ranges: {strange!r} is none of the consumers")
+    return [(name, declared.get(name, ranges)) for name, ranges in named]
+
+
+def _option(choice: SharingChoice) -> str:
+    if choice.ranges:
+        return "--ranges"
+    return f"--consumers-from {choice.consumers_from}" if choice.consumers_from is not None else "--consumers"
+
+
+def _name(consumer: Consumer) -> str:
+    return repr(consumer.name if len(consumer.name) <= 60 else consumer.name[:60] + "...")
+
+
+def _recorded(choice: SharingChoice, path: str) -> Sharing:
+    from tui.cli.output import say_problems
+    from tui.cli.recorded import recorded_timeline
+
+    timeline, problems = recorded_timeline(choice, path)
+    say_problems(problems)
+    subscription = chosen_subscription(timeline.state.key_subscriptions, choice.subscription, path)
+    behaviour = behaviour_of(timeline.state.release)
+    assert not isinstance(behaviour, Rejection), "a state has a release that is known"
+    delivery = subscription.delivery
+    return Sharing(
+        delivery.selector,
+        subscription.mode,
+        behaviour,
+        timeline.source,
+        subscription.points,
+        subscription.key,
+        delivery,
+        subscription.keys,
+    )
+
+
+def chosen_subscription(found: Sequence[KeySubscription], wanted: str | None, path: str) -> KeySubscription:
+    """The Key_Shared subscription of that key or name, else the only one. Raises ``InputError``."""
+    if not found:
+        raise InputError(f"{path}: no Key_Shared subscription in it; name consumers with --consumers instead")
+    listed = ", ".join(repr(each.key) for each in found[:8]) + (", ..." if len(found) > 8 else "")
+    if wanted is None:
+        if len(found) > 1:
+            raise InputError(f"--subscription: which one? {path} has {listed}")
+        return found[0]
+    for names in ([each.key for each in found], [each.name for each in found]):
+        if wanted in names:
+            return found[names.index(wanted)]
+    raise InputError(f"--subscription: there is no Key_Shared subscription {wanted!r}; {path} has {listed}")

@@ -1,0 +1,119 @@
+"""Consumers of a Key_Shared subscription and the ranges they declare, from texts and files."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+from engine.errors import InputError
+from engine.keyshared.model import DeclaredRanges
+from engine.keyshared.scaling_modes import node_name
+from tui.sources.key_files import read_text_lines
+
+NamedRanges = tuple[str, DeclaredRanges | None]
+"""A consumer's name and what it declares; None where it says nothing of that."""
+
+_RANGE: Final = re.compile(r"\s*(-?[0-9]{1,18})(?:\s*-\s*(-?[0-9]{1,18}))?\s*")
+_SHOWN: Final = 40
+
+
+def ranges_of_text(text: str, place: str) -> DeclaredRanges:
+    """``0-99,200-299,7``, as declared: possible or not. Raises ``InputError``, which names ``place`` and the piece.
+
+    >>> ranges_of_text("0-99,7", "--ranges")
+    ((0, 99), (7, 7))
+    """
+    return tuple(_range(piece, place) for piece in text.split(",")) if text.strip() else ()
+
+
+def named_ranges(text: str, place: str) -> NamedRanges:
+    """``NAME=START-END,...``; the last ``=`` counts, so a name may have one. Raises ``InputError``."""
+    name, found, ranges = text.rpartition("=")
+    if not found:
+        raise InputError(
+            f"{place}: {_short(text)} has no ranges; write NAME=START-END,... such as c-1=0-16383,20000-29999"
+        )
+    return name, ranges_of_text(ranges, f"{place} {_short(name)}")
+
+
+def read_consumers(path: str, *, with_ranges: bool) -> tuple[NamedRanges, ...]:
+    """The consumers of a file: JSON where it begins like that, else a line for each. Raises ``InputError``.
+
+    JSON is a list of names, or of objects with "name" (or "node", an index) and, if wanted, "ranges" as pairs. A line
+    is a name, or where ``with_ranges`` NAME=START-END,... .
+    """
+    lines = read_text_lines(path)
+    if lines and lines[0][1].lstrip().startswith("["):
+        return _of_json("\n".join(text for _, text in lines), path)
+    if not with_ranges:
+        return tuple((text, None) for _, text in lines)
+    return tuple(named_ranges(text, f"{path}:{number}") for number, text in lines)
+
+
+def _of_json(text: str, path: str) -> tuple[NamedRanges, ...]:
+    try:
+        document = json.loads(text)
+    except ValueError as error:
+        raise InputError(f"{path}: no JSON: {error}") from error
+    except RecursionError as error:
+        raise InputError(f"{path}: no list of consumers: too deeply nested") from error
+    return tuple(_consumer(each, f"{path} at $[{at}]") for at, each in enumerate(document))
+
+
+def _consumer(value: Any, place: str) -> NamedRanges:
+    if isinstance(value, str):
+        return value, None
+    if not isinstance(value, dict):
+        raise InputError(f'{place}: a consumer is a name or an object with "name" and "ranges"')
+    name, node, ranges = value.get("name"), value.get("node"), value.get("ranges")
+    if name is None and isinstance(node, int) and not isinstance(node, bool):
+        name = node_name(node)
+    if not isinstance(name, str):
+        raise InputError(f'{place}.name: a consumer has a "name", or a "node" with its index')
+    if ranges is None:
+        return name, None
+    if not isinstance(ranges, list):
+        raise InputError(f"{place}.ranges: a list of pairs [start, end] belongs here")
+    return name, tuple(_pair(each, f"{place}.ranges[{at}]") for at, each in enumerate(ranges))
+
+
+def _pair(value: Any, place: str) -> tuple[int, int]:
+    if (
+        not isinstance(value, list)
+        or len(value) != 2
+        or not all(isinstance(each, int) and not isinstance(each, bool) for each in value)
+    ):
+        raise InputError(f"{place}: {_short(json.dumps(value))} is no range; write [start, end], such as [0, 16383]")
+    start, end = value
+    return _checked(start, end, f"[{start}, {end}]", place)
+
+
+def _range(piece: str, place: str) -> tuple[int, int]:
+    match = _RANGE.fullmatch(piece)
+    if match is None:
+        raise InputError(f"{place}: {_short(piece)} is no range; write START-END, such as 0-16383")
+    start = int(match[1])
+    return _checked(start, start if match[2] is None else int(match[2]), _short(piece), place)
+
+
+def _checked(start: int, end: int, text: str, place: str) -> tuple[int, int]:
+    if end < start:
+        # In the words of the Java client, whose Range cannot even be built so.
+        raise InputError(f"{place}: {text}: Range end must >= range start.")
+    return start, end
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "...")
+
+
+def without_duplicates(named: Sequence[NamedRanges], place: str) -> dict[str, DeclaredRanges | None]:
+    """By name. Raises ``InputError`` for a name that stands twice."""
+    found: dict[str, DeclaredRanges | None] = {}
+    for name, declared in named:
+        if name in found:
+            raise InputError(f"{place}: {_short(name)} stands there twice; put all its ranges behind one =")
+        found[name] = declared
+    return found
