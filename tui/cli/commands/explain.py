@@ -51,11 +51,11 @@ def explain_key(
     told = explained(who.selector, sticky.data, draining=who.delivery.draining if who.delivery is not None else None)
     if as_json:
         from tui.cli.printers.documents import json_text
-        from tui.cli.printers.keys import explained_document
+        from tui.cli.printers.key_answers import explained_document
 
         write_out(json_text(explained_document(who, sticky, told)))
     else:
-        from tui.cli.printers.keys import explained_lines
+        from tui.cli.printers.key_answers import explained_lines
 
         write_page(explained_lines(who, sticky, told), ascii_only=ascii_only)
     return FINE

@@ -40,7 +40,7 @@ def keys_command(
     """
     from engine.errors import InputError
     from tui.cli.known_keys import known_keys
-    from tui.cli.printers import keys as printer
+    from tui.cli.printers import key_answers as printer
     from tui.cli.printers.documents import json_text
     from tui.cli.sharing import owned_by, sharing_of
 

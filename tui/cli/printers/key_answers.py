@@ -1,0 +1,267 @@
+"""``explain key`` and ``keys``: where a key goes and why, what a consumer has, and how the keys are spread."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from engine.cluster.key_state import SharingMode
+from engine.keyshared.entry_key import KeySource, StickyKey
+from engine.keyshared.explain import KeyExplanation
+from engine.keyshared.gaps import Gaps, gaps_of
+from engine.keyshared.key_text import text_of_key
+from engine.keyshared.luck import Luck
+from engine.keyshared.model import Consumer
+from engine.keyshared.ownership import OwnedSlots, owned_ranges, slots_by_consumer
+from engine.keyshared.waits import Wait, waits
+from engine.views.keys_answers import key_sentence
+from engine.views.keys_words import VERDICTS, luck_sentence
+from tui.cli.plain import Align, table, wrapped
+from tui.cli.printers.documents import plain_values
+from tui.cli.sharing import Owned, Sharing
+from tui.wording import counted, percent, safe_name, shorten_middle
+
+KEYS_SHOWN: Final = 50
+BYTES_SHOWN: Final = 64
+PIECES_SHOWN: Final = 1_000
+CONSUMERS_SHOWN: Final = 500
+_LABEL_CELLS: Final = 11
+_NAME_CELLS: Final = 24
+_ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", ">", ">", ">", ">")
+_REMARKS: Final = {
+    KeySource.NONE_KEY: "the message has no key; all such messages have this one, unless a producer and a sequence id"
+    " are known and the broker is 4.0 or later",
+    KeySource.PRODUCER_AND_SEQUENCE: "the message has no key; since 4.0 such messages are spread like this, before"
+    " they all had NONE_KEY",
+    KeySource.UNREADABLE: "Java cannot decode this base64, so the broker takes the message as one without a key",
+}
+
+
+def explained_lines(who: Sharing, sticky: StickyKey, told: KeyExplanation) -> list[str]:
+    """The key's way to its consumer, one labelled sentence for each step."""
+    step = told.slot
+    lines = _labelled("key", f"{_key(sticky.data)} ({sticky.source.value})")
+    if sticky.source in _REMARKS:
+        lines += _labelled("", _REMARKS[sticky.source])
+    lines += _labelled("bytes", _bytes(step.key))
+    lines += _labelled("hash", f"murmur3 gives {step.raw_hash}, without its top bit {step.hash_value}")
+    sums = f"{step.hash_value} mod {step.division.divisor} = {step.division.remainder}"
+    sums += f", plus {step.low}" if step.low else ""
+    folded = "; slot 0 means no hash, so it becomes 1" if step.folded else ""
+    lines += _labelled("slot", f"{step.slot} = {sums}{folded}")
+    if not who.selector.consumers:
+        return [*lines, *_labelled("owner", "nobody: name consumers with --consumers, or a recording")]
+    lines += _labelled("owner", _consumer(told.owner))
+    lines += _labelled("rule", safe_name(key_sentence(told)))
+    if told.point is not None and told.point.claimants:
+        keys = ", ".join(repr(each) for each in told.point.claimants[0].point_keys)
+        lines += _labelled("point", f"{told.point.point}, {told.point.distance} on, is the hash of {keys}")
+    heirs = ", then ".join(_consumer(each) for each in told.heirs)
+    lines += _labelled("heirs", heirs or "nobody: the messages would wait")
+    lines += _labelled("waits", _waiting(who, told))
+    return [*lines, *_labelled("of", _whose(who))]
+
+
+def explained_document(who: Sharing, sticky: StickyKey, told: KeyExplanation) -> dict[str, Any]:
+    """The same as plain values."""
+    wait = _wait(who, told)
+    return {
+        "key": text_of_key(sticky.data),
+        "source": sticky.source.value,
+        **_head(who),
+        "explanation": plain_values(told),
+        "sentence": key_sentence(told) if who.selector.consumers else "nobody is connected",
+        "wait": None
+        if wait is None
+        else {
+            "reason": wait.reason.name.lower(),
+            "ends_when": wait.reason.value,
+            "messages": len(wait.messages),
+            "holders": plain_values(wait.holders),
+            "since_ms": wait.since_ms,
+            "blocked_attempts": wait.blocked_attempts,
+        },
+    }
+
+
+def owned_lines(who: Sharing, owned: Owned) -> list[str]:
+    """Exactly the slots of a consumer, and its keys."""
+    share = percent(owned.slots / who.selector.slots.size)
+    lines = _labelled("consumer", _consumer(owned.consumer))
+    lines += _labelled("of", _whose(who))
+    lines += _labelled("slots", f"{counted(owned.slots, 'slot')} in {counted(len(owned.pieces), 'piece')}, {share}")
+    pieces = " ".join(_piece(each) for each in owned.pieces[:PIECES_SHOWN]) or "none"
+    lines += wrapped(pieces, first=" " * _LABEL_CELLS, rest=" " * _LABEL_CELLS)
+    lines += _more(len(owned.pieces), PIECES_SHOWN)
+    if not owned.known:
+        return lines
+    lines += _labelled("keys", f"{len(owned.keys)} of {counted(len(owned.known), 'known key')}")
+    rows = [
+        (_key(key), str(who.selector.slots.slot_of_key(key)), str(owned.known[key])) for key in owned.keys[:KEYS_SHOWN]
+    ]
+    if rows:
+        lines += table([("key", "slot", "messages"), *rows], ("<", ">", ">"), indent=" " * _LABEL_CELLS)
+    return lines + _more(len(owned.keys), KEYS_SHOWN)
+
+
+def owned_document(who: Sharing, owned: Owned) -> dict[str, Any]:
+    """The same as plain values; a slot of a piece counts where ``slot mod divisor == remainder``."""
+    return {
+        "consumer_id": owned.consumer.consumer_id,
+        "name": owned.consumer.name,
+        **_head(who),
+        "slots": owned.slots,
+        "share": owned.slots / who.selector.slots.size,
+        "pieces": [
+            {"range": [each.range.start, each.range.end], "divisor": each.divisor, "remainder": each.remainder}
+            for each in owned.pieces
+        ],
+        "known_keys": len(owned.known),
+        "keys": [
+            {"key": text_of_key(key), "slot": who.selector.slots.slot_of_key(key), "messages": owned.known[key]}
+            for key in owned.keys
+        ],
+    }
+
+
+def spread_lines(who: Sharing, luck: Luck) -> list[str]:
+    """All consumers, what nobody has, and whether the spread of the known keys is luck."""
+    lines = _labelled("of", _whose(who))
+    rows = [("consumer", "slots", "share", "pieces", "keys", "by share", "messages")]
+    owned = slots_by_consumer(who.selector)
+    for consumer, each in list(zip(who.selector.consumers, luck.consumers, strict=True))[:CONSUMERS_SHOWN]:
+        pieces = owned[consumer.consumer_id]
+        expected = f"{each.expected_keys:.1f} ({each.likely_low}-{each.likely_high})"
+        rows.append(
+            (
+                shorten_middle(safe_name(consumer.name), _NAME_CELLS),
+                str(sum(piece.count for piece in pieces)),
+                percent(each.share),
+                str(len(pieces)),
+                *((str(each.keys), expected, f"{each.messages:.0f}") if luck.keys else ("", "", "")),
+            )
+        )
+    if not luck.keys:
+        rows[0] = (*rows[0][:4], "", "", "")
+    lines += ["", *table(rows, _ALIGNS), *_more(len(luck.consumers), CONSUMERS_SHOWN), ""]
+    gaps = _gaps(who)
+    if gaps.slot_count:
+        where = " ".join(map(str, gaps.ranges[:PIECES_SHOWN]))
+        lines += _labelled("nobody", f"{counted(gaps.slot_count, 'slot')}: messages of their keys wait; {where}")
+        if luck.ownerless_keys:
+            lines += _labelled("", f"{counted(luck.ownerless_keys, 'known key')} in them")
+    lines += _labelled("luck", luck_sentence(luck))
+    if luck.keys:
+        lines += _labelled("verdict", VERDICTS[luck.verdict])
+    return lines
+
+
+def spread_document(who: Sharing, luck: Luck) -> dict[str, Any]:
+    """The same as plain values."""
+    owned = slots_by_consumer(who.selector)
+    gaps = _gaps(who)
+    return {
+        **_head(who),
+        "slots": who.selector.slots.size,
+        "consumers": [
+            {
+                "consumer_id": consumer.consumer_id,
+                "name": consumer.name,
+                "slots": sum(piece.count for piece in owned[consumer.consumer_id]),
+                "share": each.share,
+                "pieces": len(owned[consumer.consumer_id]),
+                "keys": each.keys,
+                "messages": each.messages,
+                "expected_keys": each.expected_keys,
+                "likely_keys": [each.likely_low, each.likely_high],
+            }
+            for consumer, each in zip(who.selector.consumers, luck.consumers, strict=True)
+        ],
+        "unowned": {
+            "slots": gaps.slot_count,
+            "ranges": [[piece.start, piece.end] for piece in gaps.ranges],
+            "known_keys": luck.ownerless_keys,
+        },
+        "known_keys": luck.keys + luck.ownerless_keys,
+        "luck": {
+            "verdict": VERDICTS[luck.verdict],
+            "sentence": luck_sentence(luck),
+            "busiest_keys": luck.busiest_keys,
+            "expected_busiest": luck.by_chance.expected_max if luck.by_chance is not None else 0.0,
+            "likely_busiest": [luck.busiest_low, luck.busiest_high],
+            "probability": luck.probability,
+            "probability_by_shares": luck.probability_by_shares,
+            "probability_of_messages": luck.probability_of_messages,
+            "hottest_key": text_of_key(luck.hottest_key) if luck.hottest_key is not None else None,
+            "hottest_share": luck.hottest_share,
+        },
+    }
+
+
+def _head(who: Sharing) -> dict[str, Any]:
+    return {
+        "mode": who.mode.value,
+        "client_side_technique": who.mode is SharingMode.CONSISTENT_STICKY,
+        "release": who.behaviour.label,
+        "subscription": who.subscription or None,
+        "connected": len(who.selector.consumers),
+    }
+
+
+def _whose(who: Sharing) -> str:
+    technique = " (a technique of clients on top of sticky)" if who.mode is SharingMode.CONSISTENT_STICKY else ""
+    name = f"subscription {safe_name(who.subscription)}, " if who.subscription else ""
+    return (
+        f"{name}{counted(len(who.selector.consumers), 'consumer')}, {who.mode.value}{technique}, {who.behaviour.label}"
+    )
+
+
+def _waiting(who: Sharing, told: KeyExplanation) -> str:
+    wait = _wait(who, told)
+    if wait is not None:
+        return f"{counted(len(wait.messages), 'message')} of this slot, until {wait.reason.value}"
+    if told.draining is not None:
+        holder = next((each for each in who.selector.consumers if each.consumer_id == told.draining.consumer_id), None)
+        return (
+            f"nothing yet; the slot drains for {_consumer(holder)}, which holds {told.draining.unacked} unacknowledged"
+        )
+    return "nothing stands in its way" if told.owner is not None else "for a consumer that has the slot"
+
+
+def _wait(who: Sharing, told: KeyExplanation) -> Wait | None:
+    found = waits(who.delivery) if who.delivery is not None else ()
+    return next((each for each in found if each.slot == told.slot.slot), None)
+
+
+def _gaps(who: Sharing) -> Gaps:
+    served = owned_ranges(who.selector)
+    if not served:  # shared points: every slot is somebody's
+        owned = slots_by_consumer(who.selector)
+        served = {owner: tuple(each.range for each in pieces) for owner, pieces in owned.items()}
+    return gaps_of(who.selector.consumers, served, who.selector.slots)
+
+
+def _consumer(consumer: Consumer | None) -> str:
+    return "nobody" if consumer is None else f"{safe_name(consumer.name)} (#{consumer.consumer_id})"
+
+
+def _key(key: bytes) -> str:
+    return shorten_middle(safe_name(text_of_key(key)), 60) if key else '""'
+
+
+def _bytes(key: bytes) -> str:
+    if not key:
+        return "none: the key is empty, and hashed as that"
+    more = f" ... ({len(key)} in all)" if len(key) > BYTES_SHOWN else f" ({len(key)})"
+    return key[:BYTES_SHOWN].hex(" ") + more
+
+
+def _piece(piece: OwnedSlots) -> str:
+    return str(piece.range) if piece.divisor == 1 else f"{piece.range}:{piece.remainder}mod{piece.divisor}"
+
+
+def _more(count: int, shown: int) -> list[str]:
+    return [f"{'':<{_LABEL_CELLS}}and {count - shown} more (--json has them all)"] if count > shown else []
+
+
+def _labelled(label: str, text: str) -> list[str]:
+    return wrapped(text, first=f"{label:<{_LABEL_CELLS}}", rest=" " * _LABEL_CELLS)
