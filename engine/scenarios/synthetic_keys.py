@@ -19,6 +19,7 @@ from engine.scenarios.opening import Opened
 from engine.scenarios.synthetic import load_of, synthetic_state
 
 SUBSCRIPTION: Final = "orders"
+DEFAULT_MODE: Final = SharingMode.CONSISTENT_AUTO_SPLIT.value
 DEFAULT_POINTS: Final = 100
 MAX_KEYS: Final = 1_000_000
 MAX_CONSUMERS: Final = 2_000
@@ -28,7 +29,7 @@ def synthetic_keys(
     keys: int = 1_000,
     consumers: int = 4,
     *,
-    mode: str = SharingMode.CONSISTENT_AUTO_SPLIT.value,
+    mode: str = DEFAULT_MODE,
     points: int = DEFAULT_POINTS,
     seed: int = 0,
     release: str = "",

@@ -114,11 +114,10 @@ def _pieces(selector: Selector, owned: dict[int, tuple[OwnedSlots, ...]]) -> Pie
         if ends and end <= ends[-1]:
             shared = True
             continue
-        if start > at:
-            # Slot 0 alone is no gap: it does not occur.
-            gap_owner = owner if start == 1 and at == 0 and selector.slots.folds_zero else -1
+        # Slot 0 alone is no gap, since it does not occur: the first piece covers it.
+        if start > at and not (start == 1 and at == 0 and selector.slots.folds_zero):
             ends.append(start - 1)
-            owners.append(gap_owner)
+            owners.append(-1)
         ends.append(end)
         owners.append(owner)
         at = end + 1

@@ -7,8 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from engine.cluster.evolve import evolve
 from engine.cluster.grammar import parse_command
+from engine.cluster.grammar_text import subscription_keys
 from engine.cluster.journal import Journal
+from engine.cluster.key_rules import restarts
 from engine.cluster.navigation import navigate
 from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Timeline
@@ -18,6 +21,8 @@ from engine.errors import InputError, Problem, Rejection
 from engine.scenarios.opening import FLAG_INFERRED, RELEASE_ASSUMED, Opened
 from engine.scenarios.script_model import Script
 from engine.views.dashboard import dashboard_view
+from engine.views.keys import keys_view
+from engine.views.keys_model import KeysView
 from engine.views.model import DashboardView, Notice
 from tui.cli.options import FLAG, WhatIf
 
@@ -43,6 +48,15 @@ class Session:
         return dashboard_view(
             self.timeline, subscription=self.subscription, problems=len(self.problems), notes=self.notes
         )
+
+    @property
+    def keys_view(self) -> KeysView | None:
+        """What the screen "keys" tells, where the shown subscription is of type Key_Shared."""
+        state = self.timeline.state
+        at = self.subscription - len(state.subscriptions)
+        if not 0 <= at < len(state.key_subscriptions):
+            return None
+        return keys_view(self.timeline, state.key_subscriptions[at].key, notes=self.notes)
 
 
 def begin(opened: Opened, what_if: WhatIf) -> Session:
@@ -82,13 +96,16 @@ def overruled(state: ClusterState, what_if: WhatIf) -> ClusterState:
         if isinstance(settings, Rejection):
             raise InputError(f"--set {name}={text}: {settings.message}")
         state = replace(state, settings=settings)
+    # What was connected by other settings connects again, as after a restart of the broker.
+    for event in restarts(state, state.settings, state.release):
+        state = evolve(state, event)
     return state
 
 
 def applied(timeline: Timeline, line: str, subscription: int = 0) -> Timeline:
     """The timeline after one line of the grammar, read for the subscription in view. Raises ``InputError``."""
-    subscriptions = timeline.state.subscriptions
-    key = subscriptions[subscription].key if subscription < len(subscriptions) else None
+    keys = subscription_keys(timeline.state)
+    key = keys[subscription] if subscription < len(keys) else None
     command = parse_command(line, timeline.state, key)
     if isinstance(command, TimelineCommand):
         moved = navigate(timeline, command)
@@ -106,12 +123,15 @@ def subscription_place(state: ClusterState, wanted: str | None) -> int:
     """Where the subscription of that key or name stands, the first by default. Raises ``InputError``."""
     if wanted is None:
         return 0
-    keys = [each.key for each in state.subscriptions]
-    for names in (keys, [each.name for each in state.subscriptions]):
+    keys = subscription_keys(state)
+    for names in (
+        keys,
+        [*(each.name for each in state.subscriptions), *(each.name for each in state.key_subscriptions)],
+    ):
         if wanted in names:
             return names.index(wanted)
     near = difflib.get_close_matches(wanted, keys, n=3) or keys[:5]
-    raise InputError(f"there is no Failover subscription {wanted!r}{_meant(near)}")
+    raise InputError(f"there is no Failover or Key_Shared subscription {wanted!r}{_meant(near)}")
 
 
 def _meant(names: Iterable[str]) -> str:

@@ -58,14 +58,18 @@ def print_session(session: Session, output: Output) -> None:
     """The session's present view on standard output."""
     if output.json:
         from engine.views.document import dashboard_document
+        from engine.views.keys_document import keys_document
         from tui.cli.printers.documents import json_text
 
-        write_out(json_text(dashboard_document(session.view)))
+        keys = session.keys_view
+        write_out(json_text(dashboard_document(session.view) if keys is None else keys_document(keys)))
         return
     from tui.cli.plain import plain
     from tui.cli.printers.dashboard import dashboard_lines
+    from tui.cli.printers.keys_page import keys_lines
 
-    page = "\n".join(dashboard_lines(session.view))
+    keys = session.keys_view
+    page = "\n".join(dashboard_lines(session.view) if keys is None else keys_lines(keys))
     write_out(plain(page, ascii_only=output.ascii_only or not speaks_unicode()))
 
 

@@ -46,6 +46,11 @@ def open_command(path: str | None, what_if: WhatIf, output: Output, journal: Jou
 @_number("--consumers", 10, "Each on every topic.")
 @_number("--bundles", 4, "Of the namespace.")
 @_number("--seed", 0, "For the rates.")
+@click.option("--keys", metavar="N", type=int, help="Instead: a Key_Shared subscription with so many known keys.")
+@click.option(
+    "--mode", metavar="MODE", help="With --keys: auto-split, consistent-auto-split, sticky, consistent-sticky."
+)
+@click.option("--points", metavar="N", type=int, help="With --mode consistent-sticky: points of a node (100).")
 @what_if_options
 @output_options
 @journal_options
@@ -56,18 +61,41 @@ def new(
     consumers: int,
     bundles: int,
     seed: int,
+    keys: int | None,
+    mode: str | None,
+    points: int | None,
     what_if: WhatIf,
     output: Output,
     journal: JournalChoice,
 ) -> int:
     """Open an invented cluster: the same numbers and the same seed give the same cluster."""
 
+    if keys is None and (mode is not None or points is not None):
+        raise click.UsageError("--mode and --points belong to Key_Shared; give --keys N too, for example --keys 1000")
+
     def made() -> Opened:
         from engine.scenarios.synthetic import synthetic_state
+        from engine.scenarios.synthetic_keys import DEFAULT_MODE, DEFAULT_POINTS, synthetic_keys
+
+        if keys is not None:
+            return synthetic_keys(
+                keys,
+                consumers,
+                mode=mode or DEFAULT_MODE,
+                points=DEFAULT_POINTS if points is None else points,
+                seed=seed,
+                release=what_if.pulsar or "",
+            )
 
         return synthetic_state(topics, partitions, consumers, seed, bundles)
 
-    return show(made, what_if, output, journal, name=f"an invented cluster of {topics} topics")
+    return show(
+        made,
+        what_if,
+        output,
+        journal,
+        name=f"an invented cluster of {topics} topics" if keys is None else f"{keys} keys",
+    )
 
 
 @click.command(short_help="Open a journal where it left off.")

@@ -1,0 +1,125 @@
+"""``--once`` of a Key_Shared subscription: everything the screen "keys" tells, as text, one fact a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from engine.views.keys_model import KeyConsumerRow, KeysFoot, KeysStatus, KeysView, WaitRow
+from tui.cli.plain import Align, table, wrapped
+from tui.wording import counted, percent, safe_name, shorten_middle
+
+NAME_CELLS: Final = 22
+SHOWN: Final = 20
+"""Waiting slots, gaps and deliveries that are listed; the rest is counted."""
+_HEADING: Final = ("", "consumer", "slots", "share", "keys", "messages", "unacked", "waiting", "pieces", "moved")
+_ALIGNS: Final[tuple[Align, ...]] = ("<", "<", ">", ">", ">", ">", ">", ">", ">", "<")
+
+
+def keys_lines(view: KeysView) -> list[str]:
+    """One screenful as lines of text."""
+    return [
+        *_status(view.status),
+        *(line for notice in view.notices for line in wrapped(safe_name(notice.text), first="notice: ", rest="  ")),
+        "",
+        *_consumers(view),
+        *wrapped(f"is it luck? {view.luck.verdict}: {view.luck.sentence}", first="", rest="  "),
+        *wrapped(f"last step: {view.moves.sentence}", first="", rest="  "),
+        "",
+        *_waits(view),
+        *_gaps(view),
+        "",
+        *_events(view),
+    ]
+
+
+def _status(status: KeysStatus) -> Iterator[str]:
+    yield f"source: {safe_name(status.source)}"
+    yield (
+        f"Pulsar: {safe_name(status.release)} · seed {status.seed} · step {status.step} of {status.steps}"
+        f" · {status.now_ms:,} ms"
+    )
+    side = " (a technique of clients, not a mode of the broker)" if status.client_side else ""
+    yield f"mode: {status.mode}{side}, {status.form}"
+    yield f"rule: {status.rule_text}"
+    yield from wrapped(status.order_rule, first="order: ", rest="  ")
+    yield f"subscription: {safe_name(status.subscription)} (Key_Shared) on {safe_name(status.topic)}"
+    others = [safe_name(key) for key in status.subscriptions if key != status.subscription]
+    if others:
+        yield from wrapped(", ".join(others), first="other subscriptions: ", rest="  ")
+
+
+def _consumers(view: KeysView) -> list[str]:
+    if not view.consumers:
+        return ['consumers: none; --apply "add NAME" connects one', *_foot(view.foot)]
+    rows = [_HEADING, *(_consumer(row) for row in view.consumers)]
+    return [f"consumers: {len(view.consumers)}", *table(rows, _ALIGNS, indent="  "), *_foot(view.foot)]
+
+
+def _consumer(row: KeyConsumerRow) -> tuple[str, ...]:
+    moved = " ".join(
+        [f"+{row.gained_slots:,}"] * bool(row.gained_slots) + [f"-{row.lost_slots:,}"] * bool(row.lost_slots)
+    )
+    return (
+        row.tag,
+        shorten_middle(safe_name(row.name), NAME_CELLS),
+        f"{row.slots:,}",
+        percent(row.share),
+        f"{row.keys:,}",
+        f"{row.messages:,}",
+        f"{row.unacked:,}",
+        f"{row.waiting:,}",
+        f"{row.ranges:,}",
+        moved + (" (bystander)" if row.bystander else ""),
+    )
+
+
+def _foot(foot: KeysFoot) -> Iterator[str]:
+    text = (
+        f"{foot.slots:,} slots, {counted(foot.keys, 'known key')}, {foot.messages:,} messages, {foot.waiting:,} waiting"
+        f" · max/mean: slots {foot.max_over_mean_slots:.2f}, keys {foot.max_over_mean_keys:.2f},"
+        f" messages {foot.max_over_mean_messages:.2f} · idle {foot.idle_consumers}"
+    )
+    if foot.unowned_slots:
+        text += f" · {foot.unowned_slots:,} slots and {foot.unowned_keys:,} keys have no owner"
+    yield from wrapped(text, first="  ", rest="  ")
+
+
+def _waits(view: KeysView) -> Iterator[str]:
+    if not view.waits:
+        yield "waiting: nothing"
+        return
+    yield f"waiting: {counted(len(view.waits), 'slot')}"
+    for row in view.waits[:SHOWN]:
+        yield from wrapped(_wait(view, row), first="  ", rest="    ")
+    if len(view.waits) > SHOWN:
+        yield f"  and {len(view.waits) - SHOWN:,} more"
+
+
+def _wait(view: KeysView, row: WaitRow) -> str:
+    keys = ", ".join(safe_name(key) or '""' for key in row.keys[:3]) + (", ..." if len(row.keys) > 3 else "")
+    owner = f" for {safe_name(view.consumers[row.owner].name)}" if row.owner >= 0 else ""
+    held = ", ".join(f"{safe_name(view.consumers[at].name)} holds {count}" for at, count in row.holders if at >= 0)
+    since = f", since {row.since_ms:,} ms" if row.since_ms >= 0 else ""
+    return (
+        f"slot {row.slot:,}: {counted(row.messages, 'message')} of {keys}{owner} ({row.reason}"
+        f"{': ' + held if held else ''}{since}) until {row.ends_when}"
+    )
+
+
+def _gaps(view: KeysView) -> Iterator[str]:
+    if not view.gaps or not view.consumers:
+        return
+    yield f"gaps: {counted(len(view.gaps), 'range')} without an owner"
+    for row in view.gaps[:SHOWN]:
+        keys = f", keys {', '.join(map(safe_name, row.keys[:5]))}" if row.keys else ""
+        yield f"  {row.start:,}-{row.end:,}: {row.end - row.start + 1:,} slots, {row.waiting:,} messages wait{keys}"
+    if len(view.gaps) > SHOWN:
+        yield f"  and {len(view.gaps) - SHOWN:,} more"
+
+
+def _events(view: KeysView) -> Iterator[str]:
+    yield "events:"
+    for event in view.events:
+        moved = f": {event.moved:,} slots moved, {event.least:,} had to" if event.moved else ""
+        yield from wrapped(safe_name(event.text) + moved, first=f"  {event.step:>3}  ", rest=" " * 7)
