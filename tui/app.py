@@ -51,7 +51,7 @@ class RingsideApp(App[int]):
     """
 
     TITLE = "Ringside"
-    CSS_PATH = stylesheet("main")
+    CSS_PATH = [stylesheet("main"), stylesheet("keys")]
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("question_mark", "help", "Help", key_display="?", tooltip="All keys"),
         Binding("q", "quit", "Quit", tooltip="Quit"),

@@ -32,7 +32,7 @@ class Column:
 
     def heading(self) -> Text:
         """The heading in the column's width: numbers stand right, words left."""
-        left = self.key in ("tag", "name", "bar")
+        left = self.key in ("tag", "name", "bar", "declared")
         text = self.label.ljust(self.width) if left else self.label.rjust(self.width - 1) + " "
         return Text(text[: self.width], no_wrap=True)
 

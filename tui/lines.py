@@ -21,6 +21,9 @@ GLYPHS: Final = {
     "topic": "#",
     "split": "/",
     "release": "^",
+    "send": ">",
+    "ack": "=",
+    "wait": ".",
     "open": "o",
 }
 _WIDE: Final = 64

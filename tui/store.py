@@ -19,6 +19,8 @@ from engine.cluster.timeline_commands import TimelineCommand
 from engine.errors import Rejection
 from engine.views.dashboard import dashboard_view, partitions_of, split_previews, topic_explanation, topics_of_bundle
 from engine.views.details import SplitPreviewView, TopicExplanation
+from engine.views.keys import keys_view
+from engine.views.keys_answers import key_answer, keys_of_consumer
 from engine.views.keys_model import ConsumerKeysView, KeyAnswer, KeysView
 from engine.views.model import BundleTopic, DashboardView, Notice, PartitionRow
 
@@ -113,8 +115,6 @@ class Store:
     def keys_view(self) -> KeysView | None:
         """The view of the shown Key_Shared subscription; None while a Failover one is shown. Made when asked for."""
         if self._keys_view is None and self.shows_keys:
-            from engine.views.keys import keys_view
-
             self._keys_view = keys_view(self._timeline, self._key, notes=self._notes)
         return self._keys_view
 
@@ -165,14 +165,10 @@ class Store:
 
     def explain_key_text(self, key_text: str) -> KeyAnswer | Rejection:
         """Where a key of the shown Key_Shared subscription goes, and why."""
-        from engine.views.keys import key_answer
-
         return key_answer(self._timeline, self._key, key_text)
 
     def keys_of_consumer(self, consumer_id: int) -> ConsumerKeysView:
         """The slots and the known keys that a consumer of the shown Key_Shared subscription has."""
-        from engine.views.keys import keys_of_consumer
-
         return keys_of_consumer(self._timeline, self._key, consumer_id)
 
     def _take(self, timeline: Timeline) -> None:

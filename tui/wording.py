@@ -17,6 +17,8 @@ FLAG: Final = "activeConsumerFailoverConsistentHashing"
 NO_NAME: Final = "(no name)"
 _ELLIPSIS: Final = "…"
 _UNITS: Final = ("", "k", "M", "G", "T", "P")
+_MOVES_NOTHING: Final = frozenset({"open", "send", "ack", "wait"})
+"""Kinds of steps that never move anything, so that there is nothing to tell of it."""
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 
@@ -166,7 +168,7 @@ def flag_unknown(status: StatusView) -> str:
 
 def event_effect(event: EventLine, noun: str = "partition") -> str:
     """What a step did: moves beside the least that would do, and what may be delivered twice."""
-    if event.partitions == 0 or event.kind == "open":
+    if event.partitions == 0 or event.kind in _MOVES_NOTHING:
         return ""
     if event.moved == 0:
         return "nothing moved"
@@ -178,7 +180,7 @@ def event_effect(event: EventLine, noun: str = "partition") -> str:
 
 def event_effect_short(event: EventLine) -> str:
     """``event_effect`` for narrow panels."""
-    if event.partitions == 0 or event.kind == "open":
+    if event.partitions == 0 or event.kind in _MOVES_NOTHING:
         return ""
     if event.moved == 0:
         return "0 moved"

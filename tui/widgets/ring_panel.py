@@ -152,6 +152,7 @@ class RingPanel(Widget, can_focus=True):
     def watch_waiting(self) -> None:
         """Other hashes are marked."""
         self._forget()
+        self._name_view()
 
     def watch_colours(self) -> None:
         """Other colours."""
@@ -174,6 +175,7 @@ class RingPanel(Widget, can_focus=True):
         dot = glyphs.marker if self.look_in_use is RingLook.HASH_MAP else glyphs.dot
         # Without colours dots are letters like everything else.
         legend = "" if self.colours.mono else f"{dot} {self._dots}, "
+        legend += f"{glyphs.waiting} waiting, " if self.waiting else ""
         self.border_subtitle = f"{legend}v: {self.look_in_use.value}{auto}"
 
     def action_select(self, by: int) -> None:

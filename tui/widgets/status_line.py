@@ -7,15 +7,10 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from engine.views.model import RuleInForce, StatusView
+from tui.ranked import KEPT, Part, Ranked, fitted_parts
 from tui.wording import NOT_SAVED, flag_text, not_saved, safe_name, saved_text, shorten_middle
 
-Part = tuple[str, str]
-Ranked = tuple[int, str, str]
 GAP = "  "
-KEPT = 3
-"""What may go later than the length of the subscription's name."""
-NAME_CELLS = (30, 20, 12, 8)
-"""How long that name may be, tried in this order."""
 
 
 class StatusLine(Widget):
@@ -41,20 +36,7 @@ def status_parts(status: StatusView, saved: str, width: int) -> list[Part]:
 
     Rule, flag, step and that steps are not saved stay longest; a long subscription is shortened before they go.
     """
-    shown = _parts(status, saved, NAME_CELLS[0])
-    for cells in NAME_CELLS:
-        shown = _parts(status, saved, cells)
-        while any(importance > KEPT for importance, _, _ in shown) and _cells(shown) > width:
-            shown.remove(max(shown, key=lambda part: part[0]))
-        if _cells(shown) <= width:
-            break
-    while len(shown) > 1 and _cells(shown) > width:
-        shown.remove(max(shown, key=lambda part: part[0]))
-    return [(text, style) for _, text, style in shown]
-
-
-def _cells(parts: list[Ranked]) -> int:
-    return Content("".join(text for _, text, _ in parts)).cell_length
+    return fitted_parts(lambda cells: _parts(status, saved, cells), width)
 
 
 def _parts(status: StatusView, saved: str, name_cells: int) -> list[Ranked]:

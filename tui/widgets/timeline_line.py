@@ -21,6 +21,9 @@ MARKS: Final = {
     "topic": StepMark("#", "text"),
     "split": StepMark("/", "warn"),
     "release": StepMark("^", "accent"),
+    "send": StepMark(">", "text"),
+    "ack": StepMark("=", "good"),
+    "wait": StepMark(".", "dim"),
 }
 OTHER: Final = StepMark("*", "text")
 

@@ -1,0 +1,154 @@
+"""What the keys of the screen for Key_Shared subscriptions do to the cluster and to the panels."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from textual import on
+
+from engine.cluster.commands import Acknowledge, AddConsumer, KillConsumer, PassTime, SendKeys, ShareKeys
+from engine.errors import Rejection
+from tui.naming import next_name
+from tui.screens.keys_add import AddKeyConsumerScreen
+from tui.screens.keys_mode import ShareKeysScreen
+from tui.screens.keys_questions import KeysQuestions
+from tui.screens.keys_send import SendKeysScreen
+from tui.widgets.line_table import LineTable
+from tui.widgets.ring_panel import RingPanel
+
+WAIT_MS: Final = 10
+"""How much time ``w`` lets pass."""
+FIRST_KEY: Final = "order-1"
+"""Proposed where no key is known."""
+_ALL_STOP: Final = "all nodes stop, then start with the ranges of the new number of nodes"
+
+
+class KeysActions(KeysQuestions):
+    """Keys that change the cluster or move among panels, and what the panels and scripts report."""
+
+    _sent_last = ""
+
+    # change
+
+    def action_add(self) -> None:
+        self._ask_to_add()
+
+    def _ask_to_add(self, ranges: str = "") -> None:
+        view = self.now
+        gap = view.gaps[0] if view.gaps else None
+        proposed = ranges or (f"{gap.start}-{gap.end}" if gap is not None else "")
+        status = view.status
+        self.app.push_screen(
+            AddKeyConsumerScreen(
+                status.subscription,
+                next_name(row.name for row in self.consumers),
+                self._add,
+                ranges=proposed if status.mode == "sticky" else None,
+                note=_ALL_STOP if status.client_side and self.consumers else "",
+            )
+        )
+
+    def _add(self, command: AddConsumer) -> Rejection | None:
+        refused = self.store.submit(command)
+        if refused is None:
+            added = [row.consumer_id for row in self.now.consumers if row.name == command.name]
+            self.selected = max(added, default=self.selected)
+            self.complain(None)
+        return refused
+
+    def action_kill(self) -> None:
+        if self.selected < 0:
+            self.complain("there is no consumer to kill; a adds one")
+            return
+        rows = self.consumers
+        at = next((i for i, row in enumerate(rows) if row.consumer_id == self.selected), 0)
+        neighbour = rows[at + 1] if at + 1 < len(rows) else rows[at - 1]
+        refused = self.store.submit(KillConsumer(self.store.subscription_key, self.selected))
+        if refused is None:
+            self.selected = neighbour.consumer_id
+        self.complain(refused)
+
+    def action_mode(self) -> None:
+        status = self.now.status
+        self.app.push_screen(ShareKeysScreen(status.subscription, status.mode, status.points, self._share))
+
+    def _share(self, command: ShareKeys) -> Rejection | None:
+        return self._done(self.store.submit(command))
+
+    def action_send(self) -> None:
+        names = self.ring.topic_names if self.ring is not None else ()
+        proposed = self.topic or self._sent_last or (names[0] if names else FIRST_KEY)
+        self.app.push_screen(SendKeysScreen(self.store.subscription_key, proposed, names, self._send))
+
+    def _send(self, command: SendKeys) -> Rejection | None:
+        refused = self._done(self.store.submit(command))
+        if refused is None:
+            self._sent_last = command.keys[0]
+        return refused
+
+    def _done(self, refused: Rejection | None) -> Rejection | None:
+        if refused is None:
+            self.complain(None)
+        return refused
+
+    def action_acknowledge(self, count: int) -> None:
+        if self.selected < 0:
+            self.complain("there is no consumer that could acknowledge")
+            return
+        self.complain(self.store.submit(Acknowledge(self.store.subscription_key, self.selected, count=count)))
+
+    def action_wait(self) -> None:
+        self.complain(self.store.submit(PassTime(WAIT_MS)))
+
+    # panels
+
+    def action_next_look(self) -> None:
+        self.next_look()
+
+    def action_back(self) -> None:
+        """Undo what was opened, the last first: zoom, explanation, filter, refusal."""
+        if self.zoomed:
+            self.zoomed = ""
+        elif self.has_class("-explaining"):
+            self.close_explanation()
+        elif self.filter_text:
+            self.filter_text = ""
+        else:
+            self.complain(None)
+
+    # scripts
+
+    def select_text(self, text: str) -> None:
+        """Put the cursor on what a script selects: a consumer, else a key, which is explained."""
+        found = next((row for row in self.now.consumers if row.name == text), None)
+        if found is not None:
+            self.selected = found.consumer_id
+        else:
+            self.complain(self.explain(text))
+
+    # messages of the panels
+
+    @on(RingPanel.Step)
+    def _stepped_on_ring(self, message: RingPanel.Step) -> None:
+        self.select_by([row.consumer_id for row in self.consumers], message.by)
+
+    @on(LineTable.Moved, "#table")
+    def _moved_among_consumers(self, message: LineTable.Moved) -> None:
+        # Other rows may have come since it was posted; only where the cursor stands now counts.
+        if message.index == message.table.cursor < len(self.consumers_listed):
+            self.selected = self.consumers_listed[message.index].consumer_id
+
+    @on(LineTable.Opened, "#table")
+    def _opened_consumer(self, message: LineTable.Opened) -> None:
+        self.open_owned(self.consumers_listed[message.index].consumer_id)
+
+    @on(LineTable.Opened, "#waiting")
+    def _opened_wait(self, message: LineTable.Opened) -> None:
+        keys = self.waits[message.index].keys
+        if keys:
+            self.complain(self.explain(keys[0]))
+
+    @on(LineTable.Opened, "#gaps")
+    def _opened_gap(self, message: LineTable.Opened) -> None:
+        gap = self.gaps[message.index]
+        self._ask_to_add(f"{gap.start}-{gap.end}")

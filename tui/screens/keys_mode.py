@@ -1,0 +1,105 @@
+"""The dialog of the ``m`` key: the four ways of sharing keys, each with a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Input, Label, OptionList
+from textual.widgets.option_list import Option
+
+from engine.cluster.commands import ShareKeys
+from engine.errors import Rejection
+from themes import stylesheet
+from tui.keys_words import MODES
+from tui.wording import safe_name
+
+WITH_POINTS = "consistent-sticky"
+POINTS = "100"
+
+
+class ShareKeysScreen(ModalScreen[None]):
+    """Stays open until the mode is changed or escape is pressed; a refusal shows below the list."""
+
+    CSS_PATH = stylesheet("dialogs")
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "cancel", "Cancel"),
+        Binding("j", "move('down')", "Down", show=False),
+        Binding("k", "move('up')", "Up", show=False),
+    ]
+
+    def __init__(self, subscription: str, mode: str, points: int, do: Callable[[ShareKeys], Rejection | None]) -> None:
+        super().__init__()
+        self._subscription = subscription
+        self._mode = mode
+        self._points = str(points) if mode == WITH_POINTS else POINTS
+        self._do = do
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="dialog -middle"):
+            yield OptionList(*(Option(self._prompt(mode), id=mode) for mode in MODES), markup=False, compact=True)
+            yield Label("points of each node", classes="dialog--label points")
+            yield Input(self._points, id="points", classes="points", compact=True, restrict=r"[0-9]*", max_length=9)
+            yield Label("", classes="dialog--error", markup=False)
+            yield Label("all consumers stop and come back · enter changes, escape cancels", classes="dialog--help")
+
+    def _prompt(self, mode: str) -> Content:
+        name, sentence = MODES[mode]
+        now = "  (now)" if mode == self._mode else ""
+        return Content.assemble((name, "bold"), (now, "$good"), "\n", (sentence, "$dim"), "\n")
+
+    def on_mount(self) -> None:
+        """The mode in force is marked."""
+        self.query_one(Vertical).border_title = f"how {safe_name(self._subscription)} shares keys"
+        self.query_one(Input).cursor_blink = False
+        listed = self.query_one(OptionList)
+        listed.highlighted = list(MODES).index(self._mode)
+        listed.focus()
+
+    def action_move(self, where: str) -> None:
+        listed = self.query_one(OptionList)
+        if where == "down":
+            listed.action_cursor_down()
+        else:
+            listed.action_cursor_up()
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        """Only one mode has points."""
+        event.stop()
+        self._complain("")
+        self.set_class(event.option.id == WITH_POINTS, "-points")
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self._change(event.option.id or self._mode)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        self._complain("")
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self._change(WITH_POINTS)
+
+    def _change(self, mode: str) -> None:
+        points = int(self.query_one(Input).value or "0") if mode == WITH_POINTS else 0
+        refused = self._do(ShareKeys(self._subscription, mode, points))
+        if refused is None:
+            self.dismiss()
+            return
+        self._complain(str(refused))
+        if refused.field == "points":
+            self.query_one(Input).focus()
+
+    def _complain(self, text: str) -> None:
+        label = self.query_one(".dialog--error", Label)
+        label.update(text)
+        label.set_class(bool(text), "-shown")
+
+    def action_cancel(self) -> None:
+        self.dismiss()
