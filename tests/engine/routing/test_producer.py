@@ -271,3 +271,11 @@ def test_before_anything_is_started_there_is_no_name_and_no_sequence_id() -> Non
     nothing = PartitionedProducer(0, EAGER, round_robin(0), 3)
     assert (nothing.producer_name, nothing.last_sequence_id, nothing.connected) == (None, -1, False)
     assert send(nothing, topic_of(3), None, 0)[2].error is not None
+
+
+def test_what_has_ended_does_not_connect_again_and_what_is_connected_needs_not() -> None:
+    producer, at = created(EAGER, SinglePartitionRouter(1), topic_of(3))
+    assert reconnect(producer, at, 1) == (producer, at, None)
+    closed, at, _ = close(producer, at)
+    assert reconnect(closed, at, 1) == (closed, at, None)
+    assert reconnect(producer, at, 99) == (producer, at, None)
