@@ -216,14 +216,16 @@ def _whose(who: Sharing) -> str:
 
 
 def _waiting(who: Sharing, told: KeyExplanation) -> str:
+    by_id = {each.consumer_id: each for each in who.selector.consumers}
     wait = _wait(who, told)
     if wait is not None:
-        return f"{counted(len(wait.messages), 'message')} of this slot, until {wait.reason.value}"
-    if told.draining is not None:
-        holder = next((each for each in who.selector.consumers if each.consumer_id == told.draining.consumer_id), None)
-        return (
-            f"nothing yet; the slot drains for {_consumer(holder)}, which holds {told.draining.unacked} unacknowledged"
+        held = ", ".join(f"{_consumer(by_id.get(each.consumer_id))} holds {each.unacked}" for each in wait.holders)
+        return f"{counted(len(wait.messages), 'message')} of this slot, until {wait.reason.value}" + (
+            f": {held}" if held else ""
         )
+    if told.draining is not None:
+        holder = _consumer(by_id.get(told.draining.consumer_id))
+        return f"nothing yet; the slot drains for {holder}, which holds {told.draining.unacked} unacknowledged"
     return "nothing stands in its way" if told.owner is not None else "for a consumer that has the slot"
 
 

@@ -1,0 +1,186 @@
+"""``ringside keys`` tells exactly what each consumer has, and whether an uneven spread is luck."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from engine.keyshared.ownership import slots_by_consumer
+from engine.ranges import HashRange, covers_exactly
+from tests.engine.keyshared.selectors import ring
+from tests.tui.cli.conftest import Run
+
+ABC = ("--consumers", "a,b,c")
+KEYS = ("--generated", "500")
+
+
+def test_the_keys_and_slots_of_all_consumers_are_those_there_are(run: Run) -> None:
+    every = [json.loads(run("keys", "--of", name, *ABC, *KEYS, "--json").out) for name in "abc"]
+    keys = [key["key"] for each in every for key in each["keys"]]
+    assert sorted(keys) == sorted(f"key-{number}" for number in range(500))
+    pieces = [HashRange(*piece["range"]) for each in every for piece in each["pieces"]]
+    assert covers_exactly(pieces, HashRange(1, 65_535))
+    owned = slots_by_consumer(ring("abc"))
+    assert [len(each["pieces"]) for each in every] == [len(owned[number]) for number in (1, 2, 3)]
+    for each in every:
+        assert each["slots"] == sum(piece["range"][1] - piece["range"][0] + 1 for piece in each["pieces"])
+        for key in each["keys"]:
+            assert any(low <= key["slot"] <= high for low, high in (piece["range"] for piece in each["pieces"]))
+
+
+def test_the_table_agrees_with_what_is_told_of_each_consumer(run: Run) -> None:
+    document = json.loads(run("keys", *ABC, *KEYS, "--json").out)
+    page = run("keys", *ABC, *KEYS).out
+    for row in document["consumers"]:
+        alone = json.loads(run("keys", "--of", row["name"], *ABC, *KEYS, "--json").out)
+        assert (row["slots"], row["keys"]) == (alone["slots"], len(alone["keys"]))
+        assert any(line.split()[:2] == [row["name"], str(row["slots"])] for line in page.splitlines())
+    assert document["known_keys"] == 500
+    assert document["luck"]["sentence"] in " ".join(page.split())
+
+
+def test_points_that_are_shared_are_told_by_remainder(run: Run) -> None:
+    """In the oldest rings consumers of one name share all points: each gets the hashes of one remainder."""
+    words = ("keys", "--of", "#1", "--consumers", "a,a", "--pulsar", "2.11.0", "--points", "1", "--json")
+    pieces = json.loads(run(*words).out)["pieces"]
+    assert {piece["divisor"] for piece in pieces} == {2}
+
+
+def test_slots_of_nobody_are_told_with_the_keys_in_them(run: Run) -> None:
+    words = ("--ranges", "a=0-100", "--ranges", "b=300-30000", *KEYS)
+    document = json.loads(run("keys", *words, "--json").out)
+    assert document["unowned"]["ranges"] == [[101, 299], [30_001, 65_535]]
+    served = sum(row["keys"] for row in document["consumers"])
+    assert served + document["unowned"]["known_keys"] == 500
+    assert "messages of their keys wait" in run("keys", *words).out
+
+
+def test_ranges_come_from_options_lines_or_json_alike(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "lines").write_text("a=0-100,200\n\nname=with=sign=300-400\n")
+    (tmp_path / "json").write_text(
+        '[{"name": "a", "ranges": [[0, 100], [200, 200]]}, {"name": "name=with=sign", "ranges": [[300, 400]]}]'
+    )
+    option = run("keys", "--ranges", "a=0-100,200", "--ranges", "name=with=sign=300-400", "--json")
+    assert option.code == 0
+    assert run("keys", "--mode", "sticky", "--consumers-from", "lines", "--json") == option
+    assert run("keys", "--mode", "sticky", "--consumers-from", "json", "--json") == option
+    both = ("--consumers", "a,name=with=sign", "--ranges", "name=with=sign=300-400", "--ranges", "a=200,0-100")
+    assert json.loads(run("keys", *both, "--json").out) == json.loads(option.out)
+
+
+def test_what_ranges_prints_is_taken_as_consumers(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "nodes.json").write_text(run("ranges", "--nodes", "4", "--json").out)
+    document = json.loads(run("keys", "--mode", "sticky", "--consumers-from", "nodes.json", "--json").out)
+    assert [row["name"] for row in document["consumers"]] == ["node-0", "node-1", "node-2", "node-3"]
+    assert document["unowned"]["slots"] == 0
+
+
+def test_a_hundred_thousand_ranges_in_a_file_are_judged(run: Run, tmp_path: Path) -> None:
+    """Ranges of one slot, more than there are slots: the first beyond is named in the client's words."""
+    pairs = ",".join(f"[{slot},{slot}]" for slot in range(100_000))
+    (tmp_path / "many.json").write_text(f'[{{"name": "a", "ranges": [{pairs}]}}]')
+    ran = run("keys", "--mode", "sticky", "--consumers-from", "many.json")
+    assert (ran.code, ran.out) == (2, "")
+    assert "--consumers-from many.json: 'a' cannot join" in ran.err
+    assert "Ranges must be [0, 65535] but provided range is [65536, 65536]" in ran.err
+    (tmp_path / "each.json").write_text(
+        json.dumps([{"name": f"c-{slot}", "ranges": [[slot % 65_536] * 2]} for slot in range(100_000)])
+    )
+    ran = run("keys", "--mode", "sticky", "--consumers-from", "each.json")
+    assert (ran.code, ran.out) == (2, "")
+    assert "'c-65536' cannot join: Range conflict with consumer Consumer{consumerId=1, consumerName=c-0}" in ran.err
+
+
+def test_auto_split_takes_no_more_consumers_than_it_has_slots(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "names").write_text("\n".join(f"c-{number}" for number in range(65_537)))
+    ran = run("keys", "--mode", "auto-split", "--consumers-from", "names", "--of", "c-7")
+    assert (ran.code, ran.out) == (2, "")
+    assert "'c-65536' cannot join: No more range can assigned to new consumer, assigned consumers 65536" in ran.err
+
+
+def test_many_keys_in_a_file_are_spread(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "keys.txt").write_text("\n".join(f"order-{number}" for number in range(200_000)))
+    document = json.loads(run("keys", *ABC, "--keys", "keys.txt", "--json").out)
+    assert sum(row["keys"] for row in document["consumers"]) == 200_000
+
+
+def test_a_recorded_subscription_is_read_with_its_ranges(run: Run, tmp_path: Path) -> None:
+    consumer = {"consumerName": "s-a", "keyHashRanges": ["[0, 9999]"]}
+    other = {"consumerName": "s-b", "keyHashRanges": ["[20000, 65535]"]}
+    stats = {
+        "subscriptions": {"sub": {"type": "Key_Shared", "keySharedMode": "STICKY", "consumers": [consumer, other]}}
+    }
+    path = tmp_path / f"{quote('persistent://public/default/orders', safe='')}.json"
+    path.write_text(json.dumps({"msgRateIn": 0.0, **stats}))
+    ran = run("keys", path.name, "--json")
+    assert ran.code == 0
+    document = json.loads(ran.out)
+    assert document["subscription"] == "sub"
+    assert {row["name"]: row["slots"] for row in document["consumers"]} == {"s-a": 9_999, "s-b": 45_536}
+    assert document["unowned"]["ranges"] == [[10_000, 19_999]]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ([], "--consumers"),
+        (["--of", "z", *ABC], "--of: no consumer is named 'z'; there is 'a', 'b', 'c'"),
+        (["--of", "c-11", "--consumers", "c-1,d"], "there is 'c-1'"),
+        (["--of", "#9", *ABC], "--of"),
+        (["--of", "a", "--consumers", "a,a"], "--of: 2 consumers are named 'a'; name one of #1, #2"),
+        (["--ranges", "a"], "--ranges: 'a' has no ranges; write NAME=START-END"),
+        (["--ranges", "a=x-5"], "--ranges 'a': 'x-5' is no range; write START-END"),
+        (["--ranges", "a=0-5,"], "--ranges 'a': '' is no range"),
+        (["--ranges", "a=9-3"], "--ranges 'a': '9-3': Range end must >= range start."),
+        (["--ranges", "a=0-65536"], "Ranges must be [0, 65535] but provided range is [0, 65536]"),
+        (["--ranges", "a=-1-5"], "Ranges must be [0, 65535] but provided range is [-1, 5]"),
+        (["--ranges", "a=" + "9" * 100], "--ranges 'a'"),
+        (["--ranges", "a="], "Ranges for KeyShared policy must not be empty."),
+        (["--ranges", "a=0-9,5-12"], "Ranges for KeyShared policy with overlap between [0, 9] and [5, 12]"),
+        (["--ranges", "a=0-9", "--ranges", "b=9-12"], "'b' cannot join: Range conflict with consumer"),
+        (["--ranges", "a=0-9", "--ranges", "a=20-29"], "'a' stands there twice"),
+        (["--ranges", "a=0-9", "--mode", "auto-split"], "--ranges: consumers declare none in the mode auto-split"),
+        (["--ranges", "z=0-9", *ABC], "--ranges: 'z' is none of the consumers"),
+        (["--mode", "sticky", *ABC], "'a' cannot join: Ranges for KeyShared policy must not be empty."),
+        ([*ABC, "--consumers-from", "names"], "leave out one of them"),
+        (["--consumers-from", "absent"], "absent: no such file"),
+        (["--consumers-from", "."], "Is a directory"),
+        (["--consumers-from", "binary"], "binary:1: no UTF-8 text"),
+        (["--consumers-from", "torn"], "torn: no JSON"),
+        (["--consumers-from", "numbers"], "numbers at $[0]: a consumer is a name"),
+        (["--consumers-from", "nameless"], "nameless at $[0].name"),
+        (["--consumers-from", "pairs", "--mode", "sticky"], "pairs at $[0].ranges[1]: '[1, \"x\"]' is no range"),
+        (["--consumers-from", "inverted", "--mode", "sticky"], "inverted at $[0].ranges[0]: [9, 3]: Range end"),
+        (["--consumers-from", "lines", "--mode", "sticky"], "lines:2: 'b' has no ranges"),
+        (["--consumers-from", "deep"], "deep: no"),
+        ([*ABC, "--keys", "absent"], "absent: no such file"),
+        ([*ABC, "--key", "hex:0"], "--key: 'hex:0'"),
+        ([*ABC, "--points", "0"], "--points"),
+        (["absent"], "absent: no such file"),
+        (["."], "lies in ."),
+    ],
+    ids=lambda value: repr(" ".join(value))[:60] if isinstance(value, list) else "",
+)
+def test_a_wrong_value_is_2_and_names_the_option_or_the_place(
+    run: Run, tmp_path: Path, words: list[str], told: str
+) -> None:
+    for name, content in {
+        "names": b"a\n",
+        "binary": b"\xff\xfe\x00",
+        "torn": b'["a", ',
+        "numbers": b"[1, 2]",
+        "nameless": b'[{"ranges": []}]',
+        "pairs": b'[{"name": "a", "ranges": [[0, 1], [1, "x"]]}]',
+        "inverted": b'[{"node": 0, "ranges": [[9, 3]]}]',
+        "lines": b"a=0-9\nb\n",
+        "deep": b"[" * 100_000,
+    }.items():
+        (tmp_path / name).write_bytes(content)
+    ran = run("keys", *words)
+    assert (ran.code, ran.out) == (2, "")
+    assert told in ran.err
+    assert "Traceback" not in ran.err
+    assert "unexpected" not in ran.err
