@@ -25,6 +25,9 @@ from engine.ranges import HashRange, join_neighbours
 DEFAULT_POINTS = 100
 """``subscriptionKeySharedConsistentHashingReplicaPoints``."""
 
+MAX_POINTS = 1_000_000
+"""Points of one consumer beyond which a ring is refused: each is hashed, and 65535 slots are long full by then."""
+
 
 @dataclass(frozen=True, slots=True)
 class RingMember:
@@ -181,10 +184,12 @@ def ring_selector(
 ) -> RingSelector | Rejection:
     """An empty ring. ``classic``: the current form inside the classic dispatcher, over 31-bit slots.
 
-    ``slots`` narrows the space, so that points meet; it replaces what the form has. ``points`` below 1 is refused.
+    ``slots`` narrows the space, so that points meet; it replaces what the form has. ``points`` below 1 is refused, and
+    more than ``MAX_POINTS``.
     """
-    if points < 1:
-        message = f"subscriptionKeySharedConsistentHashingReplicaPoints is {points}; a ring needs 1 point or more"
+    if not 1 <= points <= MAX_POINTS:
+        reason = "a ring needs 1 point or more" if points < 1 else f"more than {MAX_POINTS} are not modelled"
+        message = f"subscriptionKeySharedConsistentHashingReplicaPoints is {points}; {reason}"
         return Rejection("InvalidPoints", message, field="points")
     if slots is None:
         current = CLASSIC_RING_SLOTS if classic else RING_SLOTS

@@ -8,6 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from itertools import zip_longest
+from typing import Final
 
 from engine.errors import Rejection
 from engine.keyshared.model import (
@@ -20,6 +21,8 @@ from engine.keyshared.model import (
     without,
 )
 from engine.ranges import HashRange, join_neighbours
+
+_INT_32: Final = range(-(2**31), 2**31)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,11 +115,15 @@ def range_size_problem(range_size: int) -> Rejection | None:
 
 
 def declared_problem(declared: DeclaredRanges | None) -> Rejection | None:
-    """The refusal of a consumer that brings no ranges at all."""
+    """The refusal of a consumer that brings no ranges at all, or some that no client can send."""
     if declared is None:
         return Rejection("ConsumerAssign", "Must specify key shared meta for consumer.", field="ranges")
     if not declared:
         return Rejection("ConsumerAssign", "Ranges for KeyShared policy must not be empty.", field="ranges")
+    for start, end in declared:
+        if start not in _INT_32 or end not in _INT_32:
+            message = f"range [{start},{end}] does not fit the 32-bit numbers that clients send"
+            return Rejection("InvalidRange", message, field="ranges")
     return None
 
 

@@ -7,9 +7,18 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
+from itertools import accumulate
 
 from engine.errors import Rejection
-from engine.keyshared.model import RANGE_SIZE, Consumer, RangesById, SlotSpace, is_connected, without
+from engine.keyshared.model import (
+    RANGE_SIZE,
+    Consumer,
+    DeclaredRanges,
+    RangesById,
+    SlotSpace,
+    is_connected,
+    without,
+)
 from engine.keyshared.sticky import conflict_with, declared_problem, range_size_problem
 from engine.ranges import HashRange, join_neighbours
 
@@ -59,17 +68,25 @@ class LegacyStickySelector:
         """Take the end points of a consumer's ranges, all or none.
 
         Refusals as in the current form, with two differences: the order error names no range, and **own ranges that
-        overlap are accepted**. O(r log n), and O(r) more for each range that lies in a gap of one consumer.
+        overlap are accepted**. O((r + n) log(r + n)) for r of them.
         """
         assert not is_connected(self.consumers, consumer.consumer_id), f"{consumer} has joined already"
         refusal = declared_problem(consumer.declared)
         if refusal is not None:
             return refusal
         assert consumer.declared is not None
+        declared = {each.consumer_id: each.declared or () for each in self.consumers}
+        spans: dict[int, _Spans] = {}
         for start, end in consumer.declared:
             if start > end:
                 return Rejection("ConsumerAssign", "Fixed hash range start > end", field="ranges")
             holder = self._holder(start, end)
+            if holder is None:
+                surrounding = self._surrounding(start, end)
+                if surrounding is not None:
+                    if surrounding not in spans:
+                        spans[surrounding] = _Spans(declared[surrounding])
+                    holder = surrounding if spans[surrounding].overlap(start, end) else None
             if holder is not None:
                 return conflict_with(self.consumers, holder)
         points = dict(zip(self.ends, self.owners, strict=True))
@@ -84,20 +101,33 @@ class LegacyStickySelector:
         return self._with(without(self.consumers, consumer_id), points)
 
     def _holder(self, start: int, end: int) -> int | None:
-        """Who stands in the way of a range: an end point inside it, or a range of one consumer round about it."""
+        """Who has an end point inside a range: it stands in the way."""
+        below = bisect_right(self.ends, end) - 1
+        return self.owners[below] if below >= 0 and self.ends[below] >= start else None
+
+    def _surrounding(self, start: int, end: int) -> int | None:
+        """Whose end points are the nearest on both sides of a range that has none inside."""
         below, above = bisect_right(self.ends, end) - 1, bisect_left(self.ends, start)
-        if below >= 0 and self.ends[below] >= start:
-            return self.owners[below]
-        if below >= 0 and above < len(self.ends) and self.owners[below] == self.owners[above]:
-            holder = self.owners[above]
-            declared = next(each.declared for each in self.consumers if each.consumer_id == holder) or ()
-            if any(max(start, low) <= min(end, high) for low, high in declared):
-                return holder
-        return None
+        if below < 0 or above >= len(self.ends) or self.owners[below] != self.owners[above]:
+            return None
+        return self.owners[above]
 
     def _with(self, consumers: tuple[Consumer, ...], points: dict[int, int]) -> LegacyStickySelector:
         ends = tuple(sorted(points))
         return LegacyStickySelector(self.slots, consumers, ends, tuple(points[end] for end in ends))
+
+
+class _Spans:
+    """Ranges that may overlap each other, asked whether any overlaps another: O(log n) each time."""
+
+    def __init__(self, declared: DeclaredRanges) -> None:
+        ordered = sorted(declared)
+        self._starts = [start for start, _ in ordered]
+        self._furthest = list(accumulate((end for _, end in ordered), max))
+
+    def overlap(self, start: int, end: int) -> bool:
+        at = bisect_right(self._starts, end) - 1
+        return at >= 0 and self._furthest[at] >= start
 
 
 def legacy_sticky_selector(

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from engine.errors import Rejection
 from engine.keyshared.consistent_sticky import moved_slots, node_point, node_ranges, ranges_of_node
+from engine.keyshared.entry_key import EntryMetadata, sticky_key
 from engine.keyshared.explain import explain_key
 from engine.keyshared.gaps import gaps_of
-from engine.keyshared.model import Consumer
+from engine.keyshared.model import Consumer, DeclaredRanges
 from engine.keyshared.ownership import slots_by_consumer
 from engine.keyshared.recently_joined import RecentlyJoined
-from engine.keyshared.sticky import sticky_selector
+from engine.keyshared.ring import ring_selector
+from engine.keyshared.sticky import RangeConflict, sticky_selector
 from engine.keyshared.sticky_legacy import legacy_sticky_selector
 from engine.keyshared.sticky_policy import policy_problem
 from engine.ranges import HashRange
-from tests.engine.keyshared.selectors import accepted, ring, sticky, texts
+from tests.engine.keyshared.selectors import accepted, auto_split, ring, sticky, texts
 
 
 @pytest.mark.parametrize(
@@ -68,6 +72,75 @@ def test_thirty_thousand_ranges_are_taken_and_a_clash_among_a_hundred_thousand_i
     assert problem is not None
     assert problem.message.endswith("overlap between [0, 0] and [0, 0]")
     assert isinstance(selector.join(Consumer(2, "late", many)), Rejection)
+
+
+@pytest.mark.parametrize("make", [sticky_selector, legacy_sticky_selector])
+def test_two_hundred_thousand_interleaved_ranges_are_taken_in_both_forms(make: Callable[[], object]) -> None:
+    """The second consumer's ranges lie in the first one's gaps, one in each: a pass over all for each would not end."""
+    first = tuple((slot * 4, slot * 4 + 1) for slot in range(100_000))
+    second = tuple((slot * 4 + 2, slot * 4 + 2) for slot in range(100_000))
+    selector = sticky(make(), first, second)  # type: ignore[arg-type]
+    assert [selector.owner(slot) for slot in (40_000, 40_001, 40_002, 40_003)] == [1, 1, 2, None]
+    refusal = selector.join(Consumer(3, "late", ((300_001, 300_001),)))
+    assert isinstance(refusal, RangeConflict)
+    assert refusal.other.consumer_id == 1
+    assert dict(selector.leave(1).ranges()).keys() <= {2}
+
+
+def test_the_earlier_form_refuses_a_range_inside_one_that_another_of_the_same_consumer_hides() -> None:
+    selector = sticky(legacy_sticky_selector(), ((0, 99), (10, 20)))
+    assert isinstance(selector.join(Consumer(2, "late", ((50, 60),))), RangeConflict)
+
+
+@pytest.mark.parametrize(
+    ("declared", "client", "broker"),
+    [
+        (((5, 4),), "Range end must >= range start.", "Fixed hash range start > end for range: [5,4]"),
+        (((0, 65_536),), "Ranges must be [0, 65535] but provided range is [0, 65536]", None),
+        (((-1, 3),), "Ranges must be [0, 65535] but provided range is [-1, 3]", None),
+        (((70_000, 80_000),), "Ranges must be [0, 65535] but provided range is [70000, 80000]", None),
+        (
+            ((0, 2**31),),
+            "Ranges must be [0, 65535] but provided range is [0, 2147483648]",
+            "range [0,2147483648] does not fit the 32-bit numbers that clients send",
+        ),
+        ((), "Ranges for KeyShared policy must not be empty.", "Ranges for KeyShared policy must not be empty."),
+    ],
+)
+def test_what_the_client_refuses_the_broker_may_take_and_both_name_the_ranges(
+    declared: DeclaredRanges, client: str, broker: str | None
+) -> None:
+    problem = policy_problem(declared)
+    assert problem is not None
+    assert (problem.message, problem.field) == (client, "ranges")
+    joined = accepted(sticky_selector()).join(Consumer(1, "c", declared))
+    assert isinstance(joined, Rejection) == (broker is not None)
+    if isinstance(joined, Rejection):
+        assert (joined.message, joined.field) == (broker, "ranges")
+
+
+@pytest.mark.parametrize("points", [0, -1, 10**9])
+def test_a_ring_with_no_points_or_more_than_can_be_hashed_is_refused(points: int) -> None:
+    refusal = ring_selector(points=points)
+    assert isinstance(refusal, Rejection)
+    assert refusal.field == "points"
+    assert f"ReplicaPoints is {points};" in refusal.message
+
+
+def test_65537_consumers_at_once_are_refused_in_pulsars_words_and_65536_are_not() -> None:
+    consumers = [Consumer(number, "c") for number in range(65_537)]
+    refusal = auto_split().join_all(consumers)
+    assert isinstance(refusal, Rejection)
+    assert refusal.message == "No more range can assigned to new consumer, assigned consumers 65536"
+    assert refusal.field == "consumer"
+    assert len(accepted(auto_split().join_all(consumers[:-1])).uppers) == 65_536
+
+
+def test_an_empty_key_is_a_key_and_no_key_is_not() -> None:
+    empty, none = (sticky_key(EntryMetadata(partition_key=key)).data for key in ("", None))
+    assert (empty, none) == (b"", b"NONE_KEY")
+    slots = accepted(sticky_selector()).slots
+    assert slots.slot_of_key(empty) != slots.slot_of_key(none)
 
 
 def test_a_consumer_of_slot_0_alone_is_idle_and_ranges_past_the_end_are_never_matched() -> None:
