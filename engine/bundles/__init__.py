@@ -7,6 +7,36 @@ from engine.bundles.algorithms import (
     topic_count_equally_divide,
 )
 from engine.bundles.averages import BundleData, TimeAverageMessageData, new_bundle_data
+from engine.bundles.balance import simulate
+from engine.bundles.balance_input import (
+    BalancedTopic,
+    BalanceStart,
+    CheckedTopics,
+    balance_start,
+    check_topics,
+    equal_hash_findings,
+)
+from engine.bundles.balance_model import (
+    Attempt,
+    AttemptOutcome,
+    Balance,
+    BalanceCycle,
+    BalanceRun,
+    BalanceVerdict,
+    BundleLoad,
+    Move,
+)
+from engine.bundles.balance_replay import (
+    AveragesStored,
+    BundlesChanged,
+    ModularEvent,
+    ReplayedCycle,
+    ReplayedReport,
+    ReportWritten,
+    replay_extensible,
+    replay_modular,
+)
+from engine.bundles.balance_settings import BalanceSettings
 from engine.bundles.boundaries import (
     FULL_UPPER_BOUND,
     BundleRange,
@@ -21,6 +51,7 @@ from engine.bundles.boundaries import (
     validate_boundaries_at_creation,
 )
 from engine.bundles.children import SplitRefusal, SplitResult, split_bundles
+from engine.bundles.curve import CurveCut, CurvePoint, FlowCurve, FlowRule, flow_curve
 from engine.bundles.extensible import blocked_by_split, cycle
 from engine.bundles.extensible_model import (
     CycleDecision,
@@ -31,7 +62,18 @@ from engine.bundles.extensible_model import (
     SplitMemory,
 )
 from engine.bundles.flow import FlowLimits, flow_limits, flow_or_qps_as_proposed, flow_or_qps_equally_divide
-from engine.bundles.limits import BandwidthLimit, BundleStats, SplitReason, bandwidth_limit, exceeded_limit
+from engine.bundles.forecasting import Forecast, ForecastAttempt, ForecastTree, forecast
+from engine.bundles.leader import LeaderMemory, report_written
+from engine.bundles.limits import (
+    BandwidthLimit,
+    BundleStats,
+    LimitMeasure,
+    SplitReason,
+    bandwidth_finding,
+    bandwidth_limit,
+    exceeded_limit,
+    limit_measures,
+)
 from engine.bundles.loads import (
     BundleAverage,
     TopicLoad,
@@ -43,6 +85,7 @@ from engine.bundles.loads import (
     topics_in,
     with_partitions,
 )
+from engine.bundles.loops import Loop, LoopKind, find_loops, returning_bundles
 from engine.bundles.modular import (
     BrokerReport,
     ModularDecision,
@@ -52,6 +95,7 @@ from engine.bundles.modular import (
     visiting_order,
     why_no_run,
 )
+from engine.bundles.occupancy import CountedOccupancy, ExpectedOccupancy, count_occupancy, expected_occupancy
 from engine.bundles.plan import (
     ChildShare,
     LoadManager,
@@ -62,28 +106,61 @@ from engine.bundles.plan import (
     split_command,
 )
 from engine.bundles.preview import SplitPreview, preview_all
+from engine.bundles.sizing import BundlesNeeded, bundles_needed
 from engine.bundles.split import carry_out, choose_cuts, plan_split
 
 __all__ = [
     "FULL_UPPER_BOUND",
+    "Attempt",
+    "AttemptOutcome",
+    "AveragesStored",
+    "Balance",
+    "BalanceCycle",
+    "BalanceRun",
+    "BalanceSettings",
+    "BalanceStart",
+    "BalanceVerdict",
+    "BalancedTopic",
     "BandwidthLimit",
     "BrokerReport",
     "BundleAverage",
     "BundleData",
+    "BundleLoad",
     "BundleRange",
     "BundleStats",
+    "BundlesChanged",
+    "BundlesNeeded",
+    "CheckedTopics",
     "ChildShare",
+    "CountedOccupancy",
+    "CurveCut",
+    "CurvePoint",
     "CycleDecision",
     "CycleLimits",
     "CycleObservation",
     "CycleOutcome",
     "CycleVerdict",
+    "ExpectedOccupancy",
+    "FlowCurve",
     "FlowLimits",
+    "FlowRule",
+    "Forecast",
+    "ForecastAttempt",
+    "ForecastTree",
+    "LeaderMemory",
+    "LimitMeasure",
     "LoadManager",
+    "Loop",
+    "LoopKind",
     "ModularDecision",
+    "ModularEvent",
     "ModularObservation",
     "ModularVerdict",
+    "Move",
     "NamespaceBundles",
+    "ReplayedCycle",
+    "ReplayedReport",
+    "ReportWritten",
     "SplitMemory",
     "SplitPlan",
     "SplitPreview",
@@ -94,23 +171,34 @@ __all__ = [
     "TimeAverageMessageData",
     "TopicLoad",
     "WarningCode",
+    "balance_start",
+    "bandwidth_finding",
     "bandwidth_limit",
     "blocked_by_split",
     "boundaries_at_creation",
     "boundary_text",
     "bundle_of_topic",
+    "bundles_needed",
     "carry_out",
+    "check_topics",
     "choose_cuts",
     "compare_bundles",
+    "count_occupancy",
     "cycle",
     "default_boundaries",
+    "equal_hash_findings",
     "exceeded_limit",
+    "expected_occupancy",
+    "find_loops",
     "find_topic",
+    "flow_curve",
     "flow_limits",
     "flow_or_qps_as_proposed",
     "flow_or_qps_equally_divide",
+    "forecast",
     "hottest_bundle",
     "largest_bundle",
+    "limit_measures",
     "modular_decision",
     "namespace_bundles",
     "new_bundle_data",
@@ -120,7 +208,12 @@ __all__ = [
     "pulsar_admin_command",
     "pulsar_lookup_fails",
     "range_equally_divide",
+    "replay_extensible",
+    "replay_modular",
+    "report_written",
     "resolve_algorithm",
+    "returning_bundles",
+    "simulate",
     "specified_positions_divide",
     "split_bundles",
     "split_command",

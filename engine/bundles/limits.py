@@ -152,11 +152,12 @@ def limit_measures(
     >>> [(each.reason, each.over_by, round(each.share_of_limit, 3)) for each in measures[:3]]
     [('Topics', 1.0, 1.001), ('Sessions', -1000.0, 0.0), ('MsgRate', -15000.0, 0.5)]
     """
-    found = [LimitMeasure("Topics", stats.topics, settings.loadBalancerNamespaceBundleMaxTopics)]
+    found = [LimitMeasure("Topics", float(stats.topics), float(settings.loadBalancerNamespaceBundleMaxTopics))]
     if settings.loadBalancerNamespaceBundleMaxSessions > 0:
-        found.append(LimitMeasure("Sessions", stats.sessions, settings.loadBalancerNamespaceBundleMaxSessions))
-    found.append(LimitMeasure("MsgRate", msgs_per_sec, settings.loadBalancerNamespaceBundleMaxMsgRate))
-    found.append(LimitMeasure("Bandwidth", bytes_per_sec, bandwidth_limit(settings).pulsar_bytes_per_sec))
+        sessions = float(settings.loadBalancerNamespaceBundleMaxSessions)
+        found.append(LimitMeasure("Sessions", float(stats.sessions), sessions))
+    found.append(LimitMeasure("MsgRate", msgs_per_sec, float(settings.loadBalancerNamespaceBundleMaxMsgRate)))
+    found.append(LimitMeasure("Bandwidth", bytes_per_sec, float(bandwidth_limit(settings).pulsar_bytes_per_sec)))
     return tuple(found)
 
 

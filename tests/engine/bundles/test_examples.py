@@ -14,7 +14,18 @@ MODULES = [
     "engine.names",
     *(f"engine.bundles.{module.name}" for module in pkgutil.iter_modules(engine.bundles.__path__)),
 ]
-WITHOUT_EXAMPLES = {"engine.bundles.extensible_model", "engine.bundles.findings", "engine.bundles.target"}
+WITHOUT_EXAMPLES = {
+    f"engine.bundles.{name}"
+    for name in (
+        "balance_extensible",
+        "balance_model",
+        "balance_modular",
+        "balance_world",
+        "extensible_model",
+        "findings",
+        "target",
+    )
+}
 
 
 @pytest.mark.parametrize("name", MODULES)

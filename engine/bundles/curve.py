@@ -1,0 +1,206 @@
+"""The traffic of a bundle's topics summed up along the hash axis, with the limits and the cuts: a curve to draw.
+
+For both rules of :mod:`engine.bundles.flow`: as merged, where the sum starts anew at each cut, and as first proposed,
+where the one cut is at half of the total. Rates are msg/s, throughput is bytes/s, each in plus out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from engine.bundles.balance_input import check_topics, equal_hash_findings
+from engine.bundles.boundaries import BundleRange
+from engine.bundles.flow import FlowLimits
+from engine.bundles.loads import TopicLoad, topics_in
+from engine.errors import Rejection
+
+FlowRule = Literal["merged", "proposed"]
+FlowOutcome = Literal["cut", "fits", "below-gate", "too-few-topics", "too-few-hashes"]
+CutCause = Literal["MsgRate", "Bandwidth", "both"]
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePoint:
+    """One topic on the axis, with what the rule takes as its traffic (of twins the later one's, for each).
+
+    ``total_*``: summed from the bundle's start, this topic included. ``piece_*``: summed from the last cut; the
+    proposed rule has one piece.
+    """
+
+    topic: str
+    hash: int
+    msgs_per_sec: float
+    bytes_per_sec: float
+    total_msgs_per_sec: float
+    total_bytes_per_sec: float
+    piece_msgs_per_sec: float
+    piece_bytes_per_sec: float
+
+
+@dataclass(frozen=True, slots=True)
+class CurveCut:
+    """A cut: its position, the hashes it lies between, and the sums that were above a limit with the next topic.
+
+    The proposed rule can cut left of all topics; ``before`` is 0 there. ``inside``: strictly inside the bundle, as a
+    split demands. ``parts``: it has ``before`` on its left and ``after`` on its right.
+    """
+
+    position: int
+    before: int
+    after: int
+    cause: CutCause
+    msgs_per_sec: float
+    bytes_per_sec: float
+    inside: bool
+    parts: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FlowCurve:
+    """The curve of one bundle under one rule.
+
+    ``msg_limit`` and ``byte_limit`` are what the sums are compared with: the broker's limits, or half of the totals.
+    ``gate_*``: the totals that open the merged rule's gate (one is enough); 0 for the proposed rule, which has none.
+    ``total_*`` hold twins both. ``idle``: topics that count for nothing. ``problems``: bad topics left out, counted in
+    ``bad_topics``, and topics of equal hash.
+    """
+
+    bundle: BundleRange
+    rule: FlowRule
+    points: tuple[CurvePoint, ...]
+    cuts: tuple[CurveCut, ...]
+    outcome: FlowOutcome
+    total_msgs_per_sec: float
+    total_bytes_per_sec: float
+    msg_limit: float
+    byte_limit: float
+    gate_msgs_per_sec: float
+    gate_bytes_per_sec: float
+    idle: tuple[str, ...]
+    problems: tuple[Rejection, ...]
+    bad_topics: int
+
+    @property
+    def positions(self) -> tuple[int, ...]:
+        """The cuts as the algorithm answers them."""
+        return tuple(cut.position for cut in self.cuts)
+
+
+def flow_curve(
+    bundle: BundleRange, topics: Sequence[TopicLoad], limits: FlowLimits, rule: FlowRule = "merged"
+) -> FlowCurve | Rejection:
+    """The curve of the topics that lie in a bundle. O(n log n).
+
+    Topics with rates that are NaN, negative or infinite are left out and counted. Refused: a bundle without usable
+    topics (EmptyBundle).
+
+    The example of the proposal (#16782), under both rules:
+
+    >>> rates, mega = ((10, 100, 1), (20, 200, 2), (80, 300, 3), (90, 400, 4), (100, 500, 5), (110, 2000, 190)), 10**6
+    >>> topics = [TopicLoad(f"t{at}", at, rate, 0.0, thr * mega) for at, rate, thr in rates]
+    >>> shipped = FlowLimits(30000, 100 * mega, 10)
+    >>> [flow_curve(BundleRange(0, 512), topics, shipped, rule).positions for rule in ("proposed", "merged")]
+    [(105,), (106,)]
+    """
+    checked = check_topics(topics_in(bundle, topics))
+    loads = [topic.load for topic in checked.good]
+    if not loads:
+        message = f"bundle {bundle} holds none of the usable topics, so there is no traffic to sum up"
+        return Rejection("EmptyBundle", message, field="topics")
+    used = [load for load in loads if load.has_stats and (rule == "proposed" or _busy(load))]
+    load_at = {load.hash: (load.msgs_per_sec, load.bytes_per_sec) for load in used}
+    total_msgs = total_bytes = 0.0
+    for load in used:
+        total_msgs, total_bytes = total_msgs + load.msgs_per_sec, total_bytes + load.bytes_per_sec
+    ordered = sorted(used, key=lambda load: load.hash)
+    axis = [(load.name, load.hash, *load_at[load.hash]) for load in ordered]
+    gates = (limits.max_msgs_per_sec * limits.gate_factor, limits.max_bytes_per_sec * limits.gate_factor)
+    outcome: FlowOutcome | None = None
+    if rule == "proposed":
+        levels, gates = (total_msgs / 2, total_bytes / 2), (0.0, 0.0)
+        points, cuts = _proposed(bundle, axis, levels)
+    else:
+        levels = (float(limits.max_msgs_per_sec), float(limits.max_bytes_per_sec))
+        outcome = _stopped(len(loads), len(load_at), (total_msgs, total_bytes), gates)
+        points, cuts = _merged(bundle, axis, levels, cutting=outcome is None)
+    busy = {load.name for load in used}
+    return FlowCurve(
+        bundle,
+        rule,
+        points,
+        cuts,
+        outcome or ("cut" if cuts else "fits"),
+        total_msgs,
+        total_bytes,
+        *levels,
+        *gates,
+        tuple(load.name for load in loads if load.name not in busy),
+        (*checked.bad, *equal_hash_findings(used)),
+        len(checked.bad),
+    )
+
+
+def _busy(load: TopicLoad) -> bool:
+    return load.msgs_per_sec > 0 or load.bytes_per_sec > 0
+
+
+def _stopped(topics: int, hashes: int, totals: tuple[float, float], gates: tuple[float, float]) -> FlowOutcome | None:
+    if topics <= 1:
+        return "too-few-topics"
+    if hashes < 2:
+        return "too-few-hashes"
+    return "below-gate" if totals[0] < gates[0] and totals[1] < gates[1] else None
+
+
+_Axis = Sequence[tuple[str, int, float, float]]
+
+
+def _merged(
+    bundle: BundleRange, axis: _Axis, levels: tuple[float, float], *, cutting: bool
+) -> tuple[tuple[CurvePoint, ...], tuple[CurveCut, ...]]:
+    points: list[CurvePoint] = []
+    cuts: list[CurveCut] = []
+    total = piece = (0.0, 0.0)
+    before = 0
+    for place, (name, here, msgs, octets) in enumerate(axis):
+        grown = (piece[0] + msgs, piece[1] + octets)
+        if cutting and place and (grown[0] > levels[0] or grown[1] > levels[1]):
+            cuts.append(_cut(bundle, before + (here - before) // 2 + 1, (before, here), grown, levels))
+            grown = (msgs, octets)
+        piece, total, before = grown, (total[0] + msgs, total[1] + octets), here
+        points.append(CurvePoint(name, here, msgs, octets, *total, *piece))
+    return tuple(points), tuple(cuts)
+
+
+def _proposed(
+    bundle: BundleRange, axis: _Axis, levels: tuple[float, float]
+) -> tuple[tuple[CurvePoint, ...], tuple[CurveCut, ...]]:
+    points: list[CurvePoint] = []
+    cuts: list[CurveCut] = []
+    total = (0.0, 0.0)
+    before = 0
+    for name, here, msgs, octets in axis:
+        total = (total[0] + msgs, total[1] + octets)
+        points.append(CurvePoint(name, here, msgs, octets, *total, *total))
+        if not cuts and (total[0] > levels[0] or total[1] > levels[1]):
+            found = _cut(bundle, before + (here - before) // 2, (before, here), total, levels)
+            # Left of the first topic there is nothing to part from the rest.
+            cuts.append(found if len(points) > 1 else replace(found, parts=False))
+        before = here
+    return tuple(points), tuple(cuts)
+
+
+def _cut(
+    bundle: BundleRange,
+    position: int,
+    neighbours: tuple[int, int],
+    sums: tuple[float, float],
+    levels: tuple[float, float],
+) -> CurveCut:
+    over = (sums[0] > levels[0], sums[1] > levels[1])
+    cause: CutCause = "both" if all(over) else "MsgRate" if over[0] else "Bandwidth"
+    inside = bundle.lower < position < bundle.upper
+    before, after = neighbours
+    return CurveCut(position, before, after, cause, *sums, inside, before < position <= after)

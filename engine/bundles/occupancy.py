@@ -1,0 +1,209 @@
+"""How topics spread over bundles and brokers: counted, and expected by chance."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from engine.bundles.balls_in_bins import expected_empty, occupied_below
+from engine.bundles.boundaries import NamespaceBundles
+from engine.bundles.loads import TopicLoad
+from engine.errors import Rejection
+
+MAX_TOPICS: Final = 100_000
+MAX_BROKERS: Final = 256
+MAX_BUNDLES_ASKED: Final = 65_536
+"""Limits of this model: what can be computed while one waits."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedOccupancy:
+    """What chance does with ``topics`` topics in ``bundles`` equal bundles on ``brokers`` brokers, on average.
+
+    ``idle_brokers``: brokers without a topic when the bundles that have one are dealt out one to each broker in turn:
+    no balancer does better. ``fullest_broker_dealt``: topics of the fullest broker when *all* bundles are dealt out in
+    turn, whatever they hold. ``fullest_broker_packed``: a bound on it when each bundle goes to the broker with the
+    fewest topics so far; mean + (1 - 1/brokers) × fullest bundle (Graham's bound for list scheduling).
+    """
+
+    topics: int
+    bundles: int
+    brokers: int
+    empty_bundles: float
+    fullest_bundle: float
+    idle_brokers: float
+    fullest_broker_dealt: float
+
+    @property
+    def mean_per_bundle(self) -> float:
+        return self.topics / self.bundles
+
+    @property
+    def mean_per_broker(self) -> float:
+        return self.topics / self.brokers
+
+    @property
+    def fullest_broker_packed(self) -> float:
+        return packed_bound(self.topics, self.brokers, self.fullest_bundle)
+
+    @property
+    def empty_bundle_share(self) -> float:
+        return self.empty_bundles / self.bundles
+
+    @property
+    def idle_broker_share(self) -> float:
+        return self.idle_brokers / self.brokers
+
+    @property
+    def bundle_max_over_mean(self) -> float:
+        """How many times the mean the fullest bundle has; 1 without topics."""
+        return self.fullest_bundle / self.mean_per_bundle if self.topics else 1.0
+
+    @property
+    def dealt_max_over_mean(self) -> float:
+        """How many times the mean the fullest broker has when bundles are dealt out in turn; 1 without topics."""
+        return self.fullest_broker_dealt / self.mean_per_broker if self.topics else 1.0
+
+    @property
+    def packed_max_over_mean(self) -> float:
+        """The same when each bundle goes to the broker with the fewest topics: at most this, on average."""
+        return self.fullest_broker_packed / self.mean_per_broker if self.topics else 1.0
+
+
+def packed_bound(topics: int, brokers: int, fullest_bundle: float) -> float:
+    """Topics of the fullest broker, at most, when each bundle goes to the emptiest: mean + (1 - 1/brokers) × fullest.
+
+    >>> packed_bound(8, 2, 3.0)
+    5.5
+    """
+    return min(topics / brokers + (1 - 1 / brokers) * fullest_bundle, float(topics))
+
+
+def expected_occupancy(topics: int, bundles: int, brokers: int) -> ExpectedOccupancy | Rejection:
+    """Exact expectations of balls in bins for equal bundles. Refused: 0 bundles or brokers, and too large numbers.
+
+    Four topics in four bundles on two brokers leave 4 × (3/4)^4 bundles empty:
+
+    >>> found = expected_occupancy(4, 4, 2)
+    >>> round(found.empty_bundles, 6), round(found.fullest_bundle, 6), round(found.idle_brokers, 6)
+    (1.265625, 2.125, 0.015625)
+    """
+    for field, value, low, high in (
+        ("topics", topics, 0, MAX_TOPICS),
+        ("bundles", bundles, 1, MAX_BUNDLES_ASKED),
+        ("brokers", brokers, 1, MAX_BROKERS),
+    ):
+        if not low <= value <= high:
+            message = f"{value} {field}: a number from {low} to {high} is needed here"
+            return Rejection("IllegalArgumentException", message, field=field)
+    return occupancy_of(topics, bundles, brokers)
+
+
+def occupancy_of(topics: int, bundles: int, brokers: int) -> ExpectedOccupancy:
+    """The expectations of :func:`expected_occupancy` for numbers that are known to be in range."""
+    used = min(brokers, bundles)
+    # Dealt in turn, the first brokers have one bundle more; brokers beyond the bundles have none.
+    dealt = tuple((bundles // used + (place < bundles % used)) / bundles for place in range(used))
+    return ExpectedOccupancy(
+        topics,
+        bundles,
+        brokers,
+        expected_empty(topics, equal_shares(bundles)),
+        fullest_topics(topics, equal_shares(bundles)),
+        idle_brokers(topics, bundles, brokers),
+        fullest_topics(topics, dealt),
+    )
+
+
+def equal_shares(bundles: int) -> tuple[float, ...]:
+    """The probabilities of equal bundles."""
+    return (1.0 / bundles,) * bundles
+
+
+@lru_cache(maxsize=256)
+def fullest_topics(topics: int, shares: tuple[float, ...]) -> float:
+    """Topics in the fullest of bins with these shares, on average, remembered."""
+    return expected_fullest(topics, shares)
+
+
+@lru_cache(maxsize=256)
+def idle_brokers(topics: int, bundles: int, brokers: int) -> float:
+    """Brokers without a topic on average, when the bundles that have one are dealt out in turn, remembered."""
+    chances = occupied_below(topics, bundles, brokers)
+    return math.fsum(chance * (brokers - occupied) for occupied, chance in enumerate(chances))
+
+
+@dataclass(frozen=True, slots=True)
+class CountedOccupancy:
+    """Topics counted in the bundles and on the brokers of a namespace, beside what chance would do.
+
+    ``per_bundle`` in the order of the bundles, ``per_broker`` in the order of the brokers given. ``unplaced``: topics
+    in no bundle (their hash is below the first boundary). ``expected`` is for as many *equal* bundles.
+    """
+
+    bundles: NamespaceBundles
+    per_bundle: tuple[int, ...]
+    per_broker: tuple[tuple[str, int], ...]
+    unplaced: tuple[str, ...]
+    expected: ExpectedOccupancy
+
+    @property
+    def topics(self) -> int:
+        """Those placed."""
+        return sum(self.per_bundle)
+
+    @property
+    def empty_bundles(self) -> int:
+        return self.per_bundle.count(0)
+
+    @property
+    def idle_brokers(self) -> tuple[str, ...]:
+        return tuple(broker for broker, count in self.per_broker if not count)
+
+    @property
+    def fullest_bundle(self) -> int:
+        return max(self.per_bundle)
+
+    @property
+    def fullest_broker(self) -> int:
+        return max(count for _, count in self.per_broker)
+
+
+def count_occupancy(
+    bundles: NamespaceBundles,
+    topics: Sequence[TopicLoad],
+    brokers: Sequence[str],
+    owners: Mapping[str, str] | None = None,
+) -> CountedOccupancy | Rejection:
+    """Count topics in bundles and on brokers; ``owners`` by range text, the other bundles are dealt out in turn.
+
+    Refused: no brokers, an owner that is none of them, more than the model's limits. O(topics × log bundles).
+
+    >>> quarters = NamespaceBundles("t/n", (0, 2**30, 2**31, 3 * 2**30, 0xFFFFFFFF))
+    >>> found = count_occupancy(quarters, [TopicLoad("a", 1), TopicLoad("b", 2)], ["b:1", "b:2"])
+    >>> found.per_bundle, found.per_broker, found.idle_brokers
+    ((2, 0, 0, 0), (('b:1', 2), ('b:2', 0)), ('b:2',))
+    """
+    strangers = sorted(set((owners or {}).values()) - set(brokers))
+    if strangers and brokers:
+        message = f"{strangers[0]} owns a bundle but is not among the brokers"
+        return Rejection("UnknownBroker", message, field="owners")
+    counts = [0] * len(bundles)
+    unplaced = []
+    for topic in topics:
+        place = bundles.index_of(topic.hash)
+        if place < 0:
+            unplaced.append(topic.name)
+        else:
+            counts[place] += 1
+    expected = expected_occupancy(len(topics) - len(unplaced), len(bundles), len(brokers))
+    if isinstance(expected, Rejection):
+        return expected
+    on_broker = dict.fromkeys(brokers, 0)
+    for place, bundle in enumerate(bundles):
+        broker = (owners or {}).get(str(bundle), brokers[place % len(brokers)])
+        on_broker[broker] += counts[place]
+    return CountedOccupancy(bundles, tuple(counts), tuple(on_broker.items()), tuple(unplaced), expected)
