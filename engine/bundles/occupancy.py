@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from engine.bundles.balls_in_bins import expected_empty, occupied_below
+from engine.bundles.balls_in_bins import expected_empty, expected_fullest, occupied_below
 from engine.bundles.boundaries import NamespaceBundles
 from engine.bundles.loads import TopicLoad
 from engine.errors import Rejection
