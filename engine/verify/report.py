@@ -100,6 +100,7 @@ class VerifyReport:
     ``not_compared`` counts facts of kinds that are not modelled, or that cannot be decided from what was recorded.
     ``fits`` is filled when release or flag had to be tried; the first is the one the tallies are for, and
     ``undecided`` says that others fit as well. ``pulsar_version`` is the release whose rules were used.
+    ``key_shared_settings`` are the broker settings, by name, that a Key_Shared recording was held against.
     """
 
     path: str
@@ -112,6 +113,7 @@ class VerifyReport:
     not_compared: tuple[tuple[str, int], ...]
     problems: tuple[Problem, ...]
     fits: tuple[Fit, ...] = ()
+    key_shared_settings: tuple[tuple[str, str], ...] = ()
 
     @property
     def compared(self) -> int:

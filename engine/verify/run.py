@@ -13,7 +13,7 @@ from engine.verify.folder import load_recording
 from engine.verify.judge import Judge
 from engine.verify.recording import Recording
 from engine.verify.report import FactKind, Fit, FlagSource, VerifyReport, VersionSource
-from engine.verify.settings import FLAG
+from engine.verify.settings import FLAG, KEY_SHARED_SETTINGS
 from engine.verify.walk import Walk
 
 # The last release before the ring came to topics without partitions: the only other rule there is.
@@ -59,6 +59,9 @@ def verify_folder(path: str | Path, pulsar_version: str | None = None) -> Verify
         not_compared=tuple(sorted(best.ledger.skipped.items())),
         problems=(*recording.problems, *best.problems),
         fits=fits if len(fits) > 1 else (),
+        key_shared_settings=tuple((name, judge.settings.text_of(name)) for name in KEY_SHARED_SETTINGS)
+        if recording.key_shared is not None
+        else (),
     )
 
 

@@ -8,6 +8,11 @@ from engine.verify.recording import Answer, Recording
 from engine.verify.report import FactKind, Ledger
 
 FLAG = "activeConsumerFailoverConsistentHashing"
+KEY_SHARED_SETTINGS = (
+    "subscriptionKeySharedUseConsistentHashing",
+    "subscriptionKeySharedConsistentHashingReplicaPoints",
+    "subscriptionKeySharedUseClassicPersistentImplementation",
+)
 # ``ServiceConfiguration`` marks them as not dynamic, and so does a release that does not know them at all.
 _NOT_DYNAMIC = (FLAG, "activeConsumerFailoverDelayTimeMillis")
 

@@ -81,6 +81,7 @@ def _rules(report: VerifyReport) -> Iterator[str]:
         "tried": "not told, so both were tried",
     }[report.flag_source]
     yield f"activeConsumerFailoverConsistentHashing={flag} ({where})"
+    yield from (f"{name}={value}" for name, value in report.key_shared_settings)
     if report.fits:
         best = report.fits[0].differences
         fitting = [_fit(fit) for fit in report.fits if fit.differences == best]
@@ -152,6 +153,7 @@ def as_document(report: VerifyReport) -> dict[str, Any]:
                 for fit in report.fits
             ],
             "undecided": report.undecided,
+            "keySharedSettings": dict(report.key_shared_settings),
         },
         "compared": report.compared,
         "agree": report.agree,
