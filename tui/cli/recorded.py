@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
-from engine.cluster.grammar import parse_command
-from engine.cluster.timeline import Timeline
-from engine.errors import InputError, Problem, Rejection
+from engine.cluster.grammar_text import subscription_keys
 from tui.cli.key_options import SharingChoice
 from tui.cli.options import WhatIf
-from tui.cli.session import Session, begin, resumed
+from tui.cli.session import Session, applied, begin, resumed
 
-HEAD_BYTES = 4096
+HEAD_BYTES: Final = 4096
 
 
-def recorded_timeline(choice: SharingChoice, path: str) -> tuple[Timeline, tuple[Problem, ...]]:
-    """What ``path`` holds, changed as the options say, and what was wrong with it. Raises ``InputError``."""
+def recorded_session(choice: SharingChoice, path: str) -> Session:
+    """What ``path`` holds, changed as the options say. Raises ``InputError``.
+
+    Steps are read for the Key_Shared subscription that is meant, or the first one.
+    """
     what_if = WhatIf(choice.settings, choice.pulsar, (), None)
-    session = _session(path, what_if)
+    session = _opened(path, what_if)
     timeline = session.timeline
     for line in choice.commands:
-        timeline = _applied(timeline, line, choice.subscription)
-    return timeline, session.problems
+        keys = subscription_keys(timeline.state)
+        shared = [each.key for each in timeline.state.key_subscriptions]
+        wanted = choice.subscription if choice.subscription in shared else shared[0] if shared else None
+        timeline = applied(timeline, line, keys.index(wanted) if wanted is not None else 0)
+    return Session(timeline, 0, session.problems, session.notes)
 
 
-def _session(path: str, what_if: WhatIf) -> Session:
+def _opened(path: str, what_if: WhatIf) -> Session:
     if _is_journal(path):
         from tui.cli.reopening import reopened
 
@@ -36,30 +41,10 @@ def _session(path: str, what_if: WhatIf) -> Session:
 
 def _is_journal(path: str) -> bool:
     try:
+        # A pipe is no journal, and what is read of it here would be missing there.
         if not Path(path).is_file():
             return False
         with Path(path).open("rb") as file:
             return b'"kind":"header"' in file.read(HEAD_BYTES)
     except (OSError, ValueError):
         return False  # reading it will tell what is wrong with it
-
-
-def _applied(timeline: Timeline, line: str, subscription: str | None) -> Timeline:
-    keys = [each.key for each in timeline.state.key_subscriptions]
-    key = subscription if subscription in keys else keys[0] if len(keys) == 1 else None
-    command = parse_command(line, timeline.state, key)
-    rejection: Rejection | None
-    if isinstance(command, Rejection):
-        rejection = command
-    else:
-        from engine.cluster.navigation import navigate
-        from engine.cluster.timeline_commands import TimelineCommand
-
-        if isinstance(command, TimelineCommand):
-            moved = navigate(timeline, command)
-            timeline, rejection = moved.timeline, moved.rejection
-        else:
-            timeline, rejection = timeline.submit(command)
-    if rejection is not None:
-        raise InputError(f"--apply {line!r} is refused: {rejection.message}")
-    return timeline

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from engine.cluster.key_state import KeySubscription, SharingMode
 from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour, behaviour_of
@@ -16,6 +17,9 @@ from engine.keyshared.model import Consumer, DeclaredRanges, Selector
 from engine.keyshared.ownership import OwnedSlots, keys_of, slots_by_consumer
 from tui.cli.key_options import DEFAULT_POINTS, SharingChoice
 from tui.sources.consumer_files import NamedRanges, named_ranges, read_consumers, without_duplicates
+
+KEY_NOTES: Final = "key-"
+"""What the codes of notes on Key_Shared subscriptions begin with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,11 +156,15 @@ def _name(consumer: Consumer) -> str:
 
 
 def _recorded(choice: SharingChoice, path: str) -> Sharing:
-    from tui.cli.output import say_problems
-    from tui.cli.recorded import recorded_timeline
+    from tui.cli.output import say, say_problems
+    from tui.cli.recorded import recorded_session
 
-    timeline, problems = recorded_timeline(choice, path)
-    say_problems(problems)
+    session = recorded_session(choice, path)
+    say_problems(session.problems)
+    for note in session.notes:
+        if note.code.startswith(KEY_NOTES):
+            say(note.text)
+    timeline = session.timeline
     subscription = chosen_subscription(timeline.state.key_subscriptions, choice.subscription, path)
     behaviour = behaviour_of(timeline.state.release)
     assert not isinstance(behaviour, Rejection), "a state has a release that is known"

@@ -37,7 +37,8 @@ def read_keys(path: str) -> KeyFile:
     ``text:``). Raises ``InputError`` when the file cannot be read, has no key at all, or more than ``MAX_KEYS``.
     """
     counts: dict[bytes, int] = {}
-    problems = _Problems("standard input" if path == STANDARD_INPUT else path)
+    source = "standard input" if path == STANDARD_INPUT else path
+    problems = _Problems(source)
     for number, line in enumerate(_lines(path), start=1):
         text, tab, tail = line.rpartition(b"\t") if b"\t" in line else (line, b"", b"")
         if not line.strip():
@@ -51,9 +52,9 @@ def read_keys(path: str) -> KeyFile:
         else:
             counts[key] = counts.get(key, 0) + count
             if len(counts) > MAX_KEYS:
-                raise InputError(f"{path}: more than {MAX_KEYS} different keys; give a sample of them")
+                raise InputError(f"{source}: more than {MAX_KEYS} different keys; give a sample of them")
     if not counts:
-        raise InputError(f"{path}: no key in it; write one a line", problems.all())
+        raise InputError(f"{source}: no key in it; write one a line", problems.all())
     return KeyFile(counts, problems.all())
 
 
