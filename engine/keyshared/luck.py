@@ -120,7 +120,11 @@ class Luck:
 
 
 def luck_of(
-    selector: Selector, keys_with_counts: Mapping[bytes, float], *, received: Mapping[bytes, int] | None = None
+    selector: Selector,
+    keys_with_counts: Mapping[bytes, float],
+    *,
+    received: Mapping[bytes, int] | None = None,
+    exact: bool | None = None,
 ) -> Luck:
     """Judge how sticky keys (each with its messages, or any weight >= 0) fall on the consumers of a selector.
 
@@ -128,7 +132,8 @@ def luck_of(
     selector says. In this order: a key at the wrong consumer is a **defect**; a key that alone outweighs a consumer's
     fair part is a **hot key**; what equal shares give by chance is **chance**, unless the messages are not, which is
     hot keys again; what the selector's shares give has **their** cause; what is left are chosen keys. Something is not
-    chance when it is less probable than ``CHANCE_LEVEL``. O(k log n) and the cost of ``expected_spread``.
+    chance when it is less probable than ``CHANCE_LEVEL``. ``exact`` is for ``expected_spread``. O(k log n) and the cost
+    of that.
 
     >>> from engine.keyshared.autosplit import auto_split_selector
     >>> from engine.keyshared.model import Consumer
@@ -140,7 +145,7 @@ def luck_of(
     assert all(count >= 0 for count in keys_with_counts.values()), "a key carries no negative number of messages"
     placement = _place(selector, keys_with_counts, received or {})
     equal = equal_shares(len(placement.ids)) if placement.ids else ()
-    by_chance = expected_spread(sum(placement.keys), equal) if equal else None
+    by_chance = expected_spread(sum(placement.keys), equal, exact=exact) if equal else None
     low, median, high = (
         (by_chance.quantile(each) for each in (LIKELY_BETWEEN[0], 0.5, LIKELY_BETWEEN[1])) if by_chance else (0, 0, 0)
     )

@@ -21,7 +21,7 @@ from engine.scenarios.synthetic import load_of, synthetic_state
 SUBSCRIPTION: Final = "orders"
 DEFAULT_MODE: Final = SharingMode.CONSISTENT_AUTO_SPLIT.value
 DEFAULT_POINTS: Final = 100
-MAX_KEYS: Final = 1_000_000
+MAX_KEYS: Final = 100_000
 MAX_CONSUMERS: Final = 2_000
 
 

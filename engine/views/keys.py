@@ -12,7 +12,6 @@ from engine.cluster.key_events import KeyConsumerJoined
 from engine.cluster.key_state import KeySubscription, SharingMode
 from engine.cluster.remember import Remembered
 from engine.cluster.timeline import Timeline
-from engine.keyshared.fairness import fairness_of
 from engine.keyshared.key_text import text_of_key
 from engine.keyshared.luck import Luck, luck_of
 from engine.keyshared.ring import RingSelector
@@ -31,12 +30,13 @@ from engine.views.keys_model import (
 from engine.views.keys_moves import KeyMoves, key_moves, step_moves
 from engine.views.keys_notices import key_notices
 from engine.views.keys_ring import keys_ring
-from engine.views.keys_slice import KeysSlice, keys_slice_by_key
+from engine.views.keys_slice import KeysSlice, fairness, keys_slice_by_key
 from engine.views.keys_words import ORDER_RULES, REASONS, VERDICTS, form_text, luck_sentence, rule_text
 from engine.views.model import Notice
 from engine.views.table import letter_tag, max_over_mean
 
 DELIVERIES_SHOWN = 50
+EXACT_KEYS = 200
 KEYS_IN_A_ROW = 20
 """Keys that are listed for one waiting slot or one gap."""
 
@@ -106,7 +106,7 @@ def _rows(now: KeysSlice, moves: KeyMoves, waiting: Iterable[Wait]) -> tuple[Key
     subscription, delivery = now.subscription, now.subscription.delivery
     colours = key_colours(subscription)
     slots = now.slot_counts()
-    lost_points = {each.consumer_id: each.lost_points for each in fairness_of(now.selector).consumers}
+    lost_points = {each.consumer_id: each.lost_points for each in fairness(now.selector).consumers}
     points = now.selector.points if isinstance(now.selector, RingSelector) else 0
     keys: Counter[int] = Counter(now.known.owners.tolist())
     messages: Counter[int] = Counter()
@@ -190,7 +190,11 @@ def _gap_rows(now: KeysSlice, waiting: Iterable[Wait]) -> tuple[GapRow, ...]:
 
 def _luck_view(now: KeysSlice) -> LuckView:
     subscription = now.subscription
-    luck = _luck.get((now.selector, subscription.keys), (), lambda: luck_of(now.selector, subscription.keys))
+    # A screen has no time for the exact distribution of many keys; throws come close enough.
+    exact = None if len(subscription.keys) <= EXACT_KEYS else False
+    luck = _luck.get(
+        (now.selector, subscription.keys), (), lambda: luck_of(now.selector, subscription.keys, exact=exact)
+    )
     judged = luck.by_chance is not None and luck.keys > 0
     return LuckView(
         keys=luck.keys,

@@ -197,6 +197,9 @@ def _overlaid(was: _Shared, now: _Shared) -> list[tuple[HashRange, int, tuple[tu
 
 
 def _moved_keys(before: KeysSlice, now: KeysSlice) -> NDArray[np.bool_]:
+    if before.known.keys is now.known.keys:
+        same: NDArray[np.bool_] = (before.known.owners >= 0) & (before.known.owners != now.known.owners)
+        return same
     owners = {key: int(owner) for key, owner in zip(before.known.keys, before.known.owners, strict=True)}
     return np.array(
         [

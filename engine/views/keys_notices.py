@@ -7,10 +7,9 @@ from typing import Final
 
 from engine.cluster.key_state import SharingMode
 from engine.keyshared.delivery_state import OrderRule
-from engine.keyshared.fairness import fairness_of
 from engine.keyshared.ring import RingSelector
 from engine.keyshared.sticky_legacy import LegacyStickySelector
-from engine.views.keys_slice import KeysSlice
+from engine.views.keys_slice import KeysSlice, fairness
 from engine.views.model import Notice
 
 GAPS: Final = "key-gaps"
@@ -58,14 +57,14 @@ def _points_lost(now: KeysSlice) -> Notice | None:
     selector = now.selector
     if not isinstance(selector, RingSelector) or not selector.consumers:
         return None
-    fairness = fairness_of(selector)
-    lost = fairness.claimed_points - fairness.occupied_points
-    if not lost or not fairness.crowded:
+    shares = fairness(selector)
+    lost = shares.claimed_points - shares.occupied_points
+    if not lost or not shares.crowded:
         return None
-    share = lost / fairness.claimed_points
+    share = lost / shares.claimed_points
     return Notice(
         POINTS_LOST,
-        f"{lost:,} of {fairness.claimed_points:,} points ({share:.0%}) meet others, and who joined first keeps them:"
+        f"{lost:,} of {shares.claimed_points:,} points ({share:.0%}) meet others, and who joined first keeps them:"
         " the later a consumer joined, the less it has",
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from engine.cluster.key_state import KeySubscription
 from engine.cluster.remember import Remembered
 from engine.cluster.state import ClusterState
+from engine.keyshared.fairness import Fairness, fairness_of
 from engine.keyshared.gaps import Gaps, gaps_of
 from engine.keyshared.key_text import text_of_key
 from engine.keyshared.model import RangesById, Selector
@@ -73,15 +75,32 @@ class KeysSlice:
         return {owner: sum(each.count for each in pieces) for owner, pieces in self.owned.items()}
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class _Placed:
+    """What of ``KnownKeys`` does not depend on the consumers."""
+
+    texts: tuple[str, ...]
+    keys: tuple[bytes, ...]
+    slots: NDArray[np.int64]
+    messages: NDArray[np.int64]
+
+
 _owned: Remembered[tuple[dict[int, tuple[OwnedSlots, ...]], Pieces, Gaps]] = Remembered()
+_placed: Remembered[_Placed] = Remembered()
 _known: Remembered[KnownKeys] = Remembered()
+_fairness: Remembered[Fairness] = Remembered()
+
+
+def fairness(selector: Selector) -> Fairness:
+    """``fairness_of``, remembered: several panels ask for it."""
+    return _fairness.get((selector,), (), lambda: fairness_of(selector))
 
 
 def keys_slice(state: ClusterState, subscription: KeySubscription) -> KeysSlice:
     """The slice of one subscription; what did not change is remembered. O(n log n + k log k): n pieces, k keys."""
     selector = subscription.delivery.selector
     owned, pieces, gaps = _owned.get((selector,), (), lambda: _divided(selector))
-    known = _known.get((selector, subscription.keys), (), lambda: _known_keys(subscription))
+    known = _known.get((selector, subscription.keys), (), lambda: _known_keys(subscription, pieces))
     return KeysSlice(state, subscription, owned, pieces, gaps, known)
 
 
@@ -127,14 +146,28 @@ def _pieces(selector: Selector, owned: dict[int, tuple[OwnedSlots, ...]]) -> Pie
     return Pieces(np.array(ends, dtype=np.int64), np.array(owners, dtype=np.int64), shared)
 
 
-def _known_keys(subscription: KeySubscription) -> KnownKeys:
+def _known_keys(subscription: KeySubscription, pieces: Pieces) -> KnownKeys:
     selector = subscription.delivery.selector
-    rows = sorted((selector.slots.slot_of_key(key), key, count) for key, count in subscription.keys.items())
-    ids = [selector.owner(slot) for slot, _, _ in rows]
-    return KnownKeys(
-        texts=tuple(text_of_key(key) for _, key, _ in rows),
+    placed = _placed.get((subscription.keys,), (selector.slots,), lambda: _place(subscription))
+    if pieces.shared:
+        found = [selector.owner(slot) for slot in placed.slots.tolist()]
+        owners = np.array([-1 if each is None else each for each in found], dtype=np.int64)
+    else:
+        owners = pieces.owners_at(placed.slots)
+    return KnownKeys(placed.texts, placed.keys, placed.slots, owners, placed.messages)
+
+
+def _place(subscription: KeySubscription) -> _Placed:
+    slots = subscription.delivery.selector.slots
+    rows = sorted((slots.slot_of_key(key), key, count) for key, count in subscription.keys.items())
+    return _Placed(
+        texts=tuple(_text(key) for _, key, _ in rows),
         keys=tuple(key for _, key, _ in rows),
         slots=np.array([slot for slot, _, _ in rows], dtype=np.int64),
-        owners=np.array([-1 if each is None else each for each in ids], dtype=np.int64),
         messages=np.array([count for _, _, count in rows], dtype=np.int64),
     )
+
+
+@lru_cache(maxsize=200_000)
+def _text(key: bytes) -> str:
+    return text_of_key(key)
