@@ -77,11 +77,15 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A bundle unloaded and owned again: by another broker, or by the same one, which interrupted it for nothing."""
+    """A bundle unloaded and owned again: by another broker, or by the same one, which interrupted it for nothing.
+
+    ``topics``: those interrupted, in listing order.
+    """
 
     bundle: str
     from_broker: str
     to_broker: str
+    topics: tuple[str, ...] = ()
 
     @property
     def came_back(self) -> bool:

@@ -9,7 +9,7 @@ from engine.bundles.balance_input import BalancedTopic, BalanceStart, scaled
 from engine.bundles.balance_model import BundleLoad, Move
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
 from engine.bundles.limits import BundleStats, limit_measures
-from engine.bundles.loads import TopicLoad
+from engine.bundles.loads import TopicLoad, topics_in
 
 
 @dataclass(slots=True)
@@ -100,7 +100,8 @@ class World:
         after = min(self.start.brokers, key=lambda broker: (rates[broker], counts[broker]))
         self.owners[bundle] = after
         self.fresh.add(bundle)
-        return Move(self.full_name(bundle), before, after)
+        interrupted = tuple(topic.name for topic in topics_in(bundle, (topic.load for topic in self.start.topics)))
+        return Move(self.full_name(bundle), before, after, interrupted)
 
     def owned(self) -> tuple[tuple[BundleRange, str], ...]:
         return tuple(sorted(self.owners.items()))
