@@ -19,12 +19,12 @@ from engine.cluster.key_events import (
     KeyTimePassed,
 )
 from engine.cluster.key_state import KeySubscription
-from engine.config import CURRENT, BrokerSettings, behaviour_of
+from engine.config import CURRENT, behaviour_of, default_settings
 from engine.errors import Rejection
 from engine.keyshared.admission import KeySharedMode, SubscriptionTerms, delivery_terms, selector_for
 from engine.keyshared.autosplit import AutoSplitSelector
 from engine.keyshared.delivery import acknowledge, advance_to, join, leave, publish
-from engine.keyshared.delivery_state import Delivery, DeliveryState, Message
+from engine.keyshared.delivery_state import Delivery, DeliveryState
 from engine.keyshared.key_text import key_of_text
 from engine.keyshared.model import Consumer
 
@@ -136,7 +136,7 @@ def _started(subscription: KeySubscription, event: KeyDispatcherStarted) -> KeyS
     before = subscription.delivery
     # The cursor outlives the dispatcher: what is not acknowledged is read again, with the slots of the new selector.
     backlog = {
-        position: Message(position, message.key, empty.selector.slots.slot_of_key(message.key))
+        position: replace(message, slot=empty.selector.slots.slot_of_key(message.key))
         for position, message in before.backlog.items()
     }
     delivery = replace(
@@ -166,7 +166,7 @@ def dispatcher_of(event: KeyDispatcherStarted) -> DeliveryState | Rejection:
     behaviour = behaviour_of(event.release)
     if isinstance(behaviour, Rejection):
         return behaviour
-    settings = BrokerSettings()
+    settings = default_settings(behaviour)
     for name, text in event.settings:
         changed = settings.with_setting(name, text)
         if isinstance(changed, Rejection):

@@ -21,8 +21,10 @@ ORDER_RULES: Final = {
 REASONS: Final = {
     WaitReason.NO_CONSUMER: "no consumer",
     WaitReason.NO_OWNER: "no owner",
+    WaitReason.STOPPED: "all is stopped",
     WaitReason.DRAINING: "draining",
     WaitReason.RECENTLY_JOINED: "newcomer waits",
+    WaitReason.DELAYED: "delayed",
     WaitReason.NO_PERMITS: "no permits",
     WaitReason.READ_DUE: "read is due",
     WaitReason.LOOK_AHEAD: "look-ahead is full",
