@@ -19,6 +19,7 @@ from engine.verify.judge import (
     of_scenario,
     of_statistics,
 )
+from engine.verify.keyshared_statistics import compare_apart
 from engine.verify.recording import Recording, Step
 from engine.verify.report import FactKind, Ledger
 
@@ -77,6 +78,7 @@ def compare_consumers(
     for subscription in topic.subscriptions:
         if subscription.type == "Key_Shared":
             if not is_key_shared_of_scenario(court.recording, topic, subscription):
+                compare_apart(court.ledger, f"{topic.name} / {subscription.name}", subscription.consumers)
                 court.ledger.skip("Key_Shared subscriptions whose consumers' coming and going no steps tell")
         elif subscription.type == "Shared":
             court.ledger.skip("Shared subscriptions: nobody is chosen")

@@ -50,6 +50,29 @@ def compare_ranges(
         ledger.compare(FactKind.KEY_RANGES, place, *_where_they_differ(recorded, modelled), rule)
 
 
+def compare_apart(ledger: Ledger, subject: str, consumers: Sequence[ConsumerFacts]) -> None:
+    """All that can be said of ranges whose history is not told: no slot is two consumers'. O(n log n).
+
+    The two oldest rings show a shared point for each of its consumers, and they wrote ranges as texts.
+    """
+    pieces = sorted((piece, place) for place, each in enumerate(consumers) for piece in each.key_hash_ranges)
+    clashes: list[str] = []
+    furthest = -1
+    for number, (piece, place) in enumerate(pieces):
+        before = pieces[furthest] if furthest >= 0 else None
+        if (
+            before is not None
+            and piece[0] <= before[0][1]
+            and not (consumers[place].range_texts and piece == before[0])
+        ):
+            clashes += _texts((before[0], piece))
+        if before is None or piece[1] > before[0][1]:
+            furthest = number
+    if pieces:
+        rule = "a slot goes to one consumer"
+        ledger.compare(FactKind.KEY_RANGES_APART, subject, tuple(clashes), (), rule)
+
+
 def compare_form(
     book: KeySharedBook, settings: BrokerSettings, ledger: Ledger, subject: str, consumers: Sequence[ConsumerFacts]
 ) -> None:

@@ -45,6 +45,7 @@ class FactKind(Enum):
     NEVER_ANSWERED = "request that is never answered"
     KEY_RANGES = "hash ranges of a Key_Shared consumer"
     KEY_RANGES_FORM = "form in which hash ranges are reported"
+    KEY_RANGES_APART = "hash ranges that do not overlap"
     KEY_SHARED_TERMS = "mode and ordering of a Key_Shared subscription"
     KEY_RECEIVER = "receiver of a key"
     KEY_WITHOUT_OWNER = "key that nobody gets"

@@ -311,3 +311,26 @@ def test_the_terms_of_a_newcomer_are_read_from_the_step(told: KeySharedTold, exp
     terms = newcomer_terms(SubscriptionTerms(), told)
     assert terms == expected
     assert (join_refusal(SubscriptionTerms(), terms) is None) == (terms == SubscriptionTerms())
+
+
+@pytest.mark.parametrize("name", ["c-keyshared-ring", "c-keyshared-sticky", RING, "v2.11.0-c-keyshared-ring"])
+def test_without_a_scenario_no_slot_may_be_two_consumers(tmp_path: Path, name: str) -> None:
+    """In the oldest ring namesakes have the same ranges, and that is right."""
+    folder = copy_of(name, tmp_path)
+    (folder / "scenario.json").unlink()
+    report = verify_folder(folder)
+    assert (report.exit_code, _counts(report)) == (0, {FactKind.KEY_RANGES_APART: report.compared})
+    file = next(file.name for file in sorted(folder.iterdir()) if file.name.startswith("04-"))
+
+    def overlap(document: Any) -> None:
+        first, second = document["subscriptions"]["sub"]["consumers"][:2]
+        member = "keyHashRangeArrays" if "keyHashRangeArrays" in first else "keyHashRanges"
+        if member == "keyHashRangeArrays":
+            end = first[member][-1][1]
+            second[member].append([end, end + 1])
+        else:
+            second[member].append(first[member][-1].replace("]", "0]"))
+
+    edit(folder, file, overlap)
+    found = verify_folder(folder).differences
+    assert [(each.kind, each.file) for each in found] == [(FactKind.KEY_RANGES_APART, file)]

@@ -166,9 +166,13 @@ def test_every_recording_with_facts_is_in_the_table() -> None:
 
 
 def test_all_kinds_of_facts_but_the_doubtful_ones_occur_in_the_recordings() -> None:
-    """What no recording has: levels that must be inferred (scenarios tell them), flow splits between two rates."""
+    """What no recording has: levels and ranges without a scenario that tells them, flow splits between two rates."""
     seen = {tally.kind for name in LEAST for tally in _report(name).tallies}
-    assert set(FactKind) - seen == {FactKind.ACTIVE_INFERRED_LEVELS, FactKind.SPLIT_FLOW_WITHIN}
+    assert set(FactKind) - seen == {
+        FactKind.ACTIVE_INFERRED_LEVELS,
+        FactKind.KEY_RANGES_APART,
+        FactKind.SPLIT_FLOW_WITHIN,
+    }
 
 
 def test_the_scene_of_pip_392_has_600_active_consumers() -> None:
