@@ -136,6 +136,9 @@ QUARANTINE: Final = Table(
 """What was wrong. ``rows`` of ``table`` were set aside for it; ``kind``: ``bad``, ``superseded`` by a better answer
 about the same thing, or ``note``: told, with nothing set aside."""
 
+ASSIGN_QUARANTINE: Final = Table("assign_quarantine", QUARANTINE.columns)
+"""The same for the lists of consumers that the job ``assign`` was given."""
+
 ASSIGNMENTS: Final = Table(
     "assignments",
     ("subscription string", "topic string", "namespace string", "partition_index int", "policy string", "rule string",
@@ -199,8 +202,8 @@ OCCUPANCY: Final = Table(
 
 EVERY_TABLE: Final = (
     TOPICS, SUBSCRIPTIONS, CONSUMER_SETS, CONSUMERS, PUBLISHERS, BUNDLES, BUNDLE_REPORTS, BROKERS, LISTED, SETTINGS,
-    FILES, QUARANTINE, ASSIGNMENTS, CONSUMER_LOADS, SUBSCRIPTION_LOADS, BUNDLE_TOPICS, BUNDLE_LOADS, BROKER_LOADS,
-    BUNDLE_SPLITS, BUNDLE_CHILDREN, OCCUPANCY,
+    FILES, QUARANTINE, ASSIGN_QUARANTINE, ASSIGNMENTS, CONSUMER_LOADS, SUBSCRIPTION_LOADS, BUNDLE_TOPICS, BUNDLE_LOADS,
+    BROKER_LOADS, BUNDLE_SPLITS, BUNDLE_CHILDREN, OCCUPANCY,
 )  # fmt: skip
 
 

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from engine.errors import RingsideError
@@ -160,16 +161,21 @@ class PartWriter:
         self.rows = 0
         self._path = Path(folder) / f"part-{task:06d}-{uuid.uuid4().hex[:12]}{_SUFFIX}"
         self._writer: Any = None
+        self._schema: Any = None
 
     def write(self, columns: Any) -> None:
-        """Append a ``pyarrow.Table`` or ``RecordBatch`` of the table's columns."""
+        """Append a ``pyarrow.Table`` or ``RecordBatch`` of the table's columns; texts may come as dictionaries."""
         if columns.num_rows == 0:
             return
-        if self._writer is None:
-            self._writer = pq.ParquetWriter(self._path, self.table.arrow, compression="zstd")
-        writing = self._writer.write_table if hasattr(columns, "column_names") else self._writer.write_batch
-        writing(columns, row_group_size=ROWS_PER_GROUP)
-        self.rows += columns.num_rows
+        table = columns if isinstance(columns, pa.Table) else pa.Table.from_batches([columns])
+        if self._schema is None:
+            self._schema = _as_written(self.table, table.schema)
+            # Without Arrow's own schema a dictionary is read back as the texts it stands for.
+            self._writer = pq.ParquetWriter(self._path, self._schema, compression="zstd", store_schema=False)
+        self._writer.write_table(
+            pa.Table.from_arrays(table.columns, schema=self._schema), row_group_size=ROWS_PER_GROUP
+        )
+        self.rows += table.num_rows
 
     def close(self) -> str | None:
         """The name of the part, None when nothing was written."""
@@ -186,9 +192,14 @@ class PartWriter:
             self._path.unlink(missing_ok=True)
 
 
+def _as_written(table: Table, given: Any) -> Any:
+    assert given.names == list(table.names), f"{given.names} are not the columns of {table.name}"
+    return pa.schema([pa.field(field.name, given.field(field.name).type, field.nullable) for field in table.arrow])
+
+
 def write_rows(table: Table, folder: Path, rows: list[tuple[object, ...]]) -> int:
     """A small table in one part; also an empty table has a part, so that readers find its columns."""
-    pq.write_table(table.columns_of(rows), folder / f"part-000000{_SUFFIX}", compression="zstd")
+    pq.write_table(table.columns_of(rows), folder / f"part-000000{_SUFFIX}", compression="zstd", store_schema=False)
     return len(rows)
 
 

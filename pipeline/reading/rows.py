@@ -6,14 +6,14 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from engine.admin.facts import ConsumerFacts, SubscriptionFacts, TopicFacts
 from engine.errors import Problem
 from engine.names import PARTITION_SUFFIX
 from pipeline.reading.wire import PublisherWire
 
-Row = tuple[object, ...]
+Row = tuple[Any, ...]
 BAD: Final = "bad"
 NOTE: Final = "note"
 SUPERSEDED: Final = "superseded"

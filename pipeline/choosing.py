@@ -1,0 +1,154 @@
+"""The active consumer of many partitions under many policies: the engine's bulk rules, and the what-ifs beside them.
+
+Arrays in, arrays out; no Spark, no files. Owners are places in the unit's list (``pipeline.lists``), ``-1`` nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.config import ReleaseBehaviour
+from engine.fleet.failover_assign import assign
+from engine.fleet.failover_ring import Cohorts, Rings, cohorts, rings_of
+from pipeline.lists import ConsumerList, Slots, carried_over, slots_of
+from pipeline.policies import Policy
+from pipeline.what_if import RING_POINTS, bounded_load, capacity, fewest_moves, member_hashes, rendezvous
+
+Places = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Choosers:
+    """Everything that can be made ready before the partitions come: cohorts and rings of every unit."""
+
+    lists: Sequence[ConsumerList]
+    made: Cohorts
+    rings: Rings
+    what_if_rings: Rings | None
+    behaviour: ReleaseBehaviour
+
+    def places(self, policy: Policy, partitions: Partitions, before: Places | None = None) -> Places:
+        """The place of each partition's active consumer under one policy.
+
+        ``before`` is for ``fewest_moves``: where each partition is now, as a place in these lists. O(n log points).
+        """
+        unit, hashes = partitions.unit, partitions.hashes
+        match policy:
+            case Policy.FLAG_OFF | Policy.FLAG_ON:
+                on = policy is Policy.FLAG_ON
+                found = assign(
+                    self.made, self.rings, unit, hashes, partitions.index,
+                    consistent_hashing=on, behaviour=self.behaviour,
+                )  # fmt: skip
+                return found.astype(np.int64)
+            case Policy.RING_1000_POINTS:
+                assert self.what_if_rings is not None, "the rings of this policy were not asked for"
+                found = self.what_if_rings.look_up(unit, hashes)
+                return found.astype(np.int64)
+        chosen = np.full(len(unit), -1, dtype=np.int64)
+        for number, rows in partitions.by_unit():
+            chosen[rows] = self._in_one_unit(policy, number, hashes[rows], None if before is None else before[rows])
+        return chosen
+
+    def _in_one_unit(self, policy: Policy, unit: int, hashes: Places, before: Places | None) -> Places:
+        members = self.made.members[self.made.start[unit] : self.made.start[unit + 1]].astype(np.int64)
+        if not len(members):
+            return np.full(len(hashes), -1, dtype=np.int64)
+        if policy is Policy.RENDEZVOUS:
+            names = self.lists[unit].names
+            return members[rendezvous(hashes, member_hashes([names[place] for place in members.tolist()]))]
+        if policy is Policy.BOUNDED_LOAD:
+            owners = self.rings.owners_of(unit).astype(np.int64)
+            points = self.rings.points_of(unit)
+            # Of the claimants of one point the first stands for it; the others own nothing there.
+            first = np.append(True, points[1:] != points[:-1])
+            return bounded_load(hashes, points[first], owners[first], capacity(len(hashes), len(members)))
+        assert policy is Policy.FEWEST_MOVES and before is not None, policy
+        rank = np.full(len(self.lists[unit].names), -1, dtype=np.int64)
+        rank[members] = np.arange(len(members))
+        return members[fewest_moves(np.where(before < 0, -1, rank[before]), len(members))]
+
+
+@dataclass(frozen=True)
+class Partitions:
+    """Partitions (or topics), one array each of (n,): the unit, the topic's Murmur3 hash, the partition index (-1)."""
+
+    unit: Places
+    hashes: Places
+    index: Places
+
+    def by_unit(self) -> Iterator[tuple[int, Places]]:
+        """Each unit that occurs and its rows, in their order."""
+        order = np.argsort(self.unit, kind="stable")
+        sorted_units = self.unit[order]
+        starts = np.flatnonzero(np.append(True, sorted_units[1:] != sorted_units[:-1])[: len(order)])
+        ends = np.append(starts[1:], len(order))
+        for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+            yield int(sorted_units[start]), order[start:end]
+
+
+def choosers(lists: Sequence[ConsumerList], policies: Sequence[Policy], behaviour: ReleaseBehaviour) -> Choosers:
+    """Make ready for some policies. O(p log p) for p ring points in all."""
+    names = [each.names for each in lists]
+    made = cohorts(names, [each.levels for each in lists])
+    rings = rings_of(made, names)
+    what_if = rings_of(made, names, points=RING_POINTS) if Policy.RING_1000_POINTS in policies else None
+    return Choosers(lists, made, rings, what_if, behaviour)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Of one policy, slots: ``before`` and ``after`` are both counted in the lists after the change, so that a
+    partition has moved where they differ; ``before_place`` is the place in the list before."""
+
+    before_place: Places
+    before: Places
+    after_place: Places
+    after: Places
+
+
+@dataclass(frozen=True)
+class Change:
+    """The lists before and after, with their slots; ``old is new`` where nothing changes."""
+
+    old: Choosers
+    new: Choosers
+    old_slots: Slots
+    new_slots: Slots
+    carried: Places
+
+    def all_choices(
+        self, partitions: Partitions, now: Places, policies: Sequence[Policy], in_force: Policy
+    ) -> dict[Policy, Choice]:
+        """Every policy before and after; ``in_force`` is Pulsar's own from which ``fewest_moves`` starts.
+
+        ``now``: the places under ``in_force`` before the change.
+        """
+        found: dict[Policy, Choice] = {}
+        for policy in policies:
+            starts_now = policy in (in_force, Policy.FEWEST_MOVES)
+            before = now if starts_now else self.old.places(policy, partitions)
+            stays = self.old is self.new and policy is not Policy.FEWEST_MOVES
+            before_slot = self.carried[self.old_slots.of(partitions.unit, before)]
+            start = before_slot - self.new_slots.start[partitions.unit]
+            kept = np.where(before_slot == self.new_slots.nobody[partitions.unit], -1, start)
+            after = before if stays else self.new.places(policy, partitions, kept)
+            found[policy] = Choice(before, before_slot, after, self.new_slots.of(partitions.unit, after))
+        return found
+
+
+def change_of(
+    before: Sequence[ConsumerList],
+    after: Sequence[ConsumerList] | None,
+    policies: Sequence[Policy],
+    behaviour: ReleaseBehaviour,
+) -> Change:
+    """Make a change ready; ``after`` None means that nothing changes."""
+    old = choosers(before, policies, behaviour)
+    new = old if after is None else choosers(after, policies, behaviour)
+    carried = carried_over(before, before if after is None else after)
+    return Change(old, new, slots_of(before), slots_of(new.lists), carried)

@@ -1,0 +1,242 @@
+"""The job ``assign``: every partition of every Failover subscription to its active consumer, policy by policy."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+import pyarrow.parquet as pq
+
+from engine.config import CURRENT, ReleaseBehaviour, behaviour_of
+from engine.errors import InputError, Rejection
+from pipeline.choosing import change_of
+from pipeline.jobs.assign_tasks import INPUT_COLUMNS, PARTIAL_LOADS, AssignAccount, AssignPlan, assigner
+from pipeline.jobs.load_sums import LoadSums
+from pipeline.jobs.result import JobOptions, JobResult, spark_faults
+from pipeline.lists import Changes, ConsumerList, Key, list_of
+from pipeline.policies import Policy, policies_of
+from pipeline.reading.consumer_lists import read_consumer_lists
+from pipeline.reading.rows import Row
+from pipeline.schemas import (
+    ASSIGN_QUARANTINE,
+    ASSIGNMENTS,
+    CONSUMER_LOADS,
+    CONSUMER_SETS,
+    SETTINGS,
+    SUBSCRIPTION_LOADS,
+    SUBSCRIPTIONS,
+    check_folder,
+    parts_of,
+)
+from pipeline.tables import load, need_tables
+from pipeline.transforms.failover import chunk_of, failover_rows, sorted_by_unit, units_of
+from pipeline.writing import Draft, ensure_part, keep_only, replacing, write_json, write_rows
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+JOB: Final = "assign"
+MAX_UNITS: Final = 10_000
+"""Units in one pass: with 20 consumers each that is 240 MB of rings in every worker; more units take more passes."""
+_FLAG: Final = "activeConsumerFailoverConsistentHashing"
+KNOWN: Final = ("policies", "add", "kill", "consumers-from", "flag", "pulsar")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The job's own options: ``policies`` (all), ``add`` and ``kill`` (names with commas), ``consumers-from`` (a file),
+    ``flag`` (true or false: which of Pulsar's rules is in force, else what the brokers' settings say), ``pulsar``."""
+
+    policies: tuple[Policy, ...]
+    changes: Changes
+    in_force: Policy
+    behaviour: ReleaseBehaviour
+    told: tuple[Row, ...] = ()
+
+
+def asked_of(settings: Mapping[str, str], source: Path) -> Asked:
+    """Read the options. Raises ``InputError`` for a word that is not known or means nothing."""
+    unknown = [name for name in settings if name not in KNOWN]
+    if unknown:
+        raise InputError(f"assign knows no option {unknown[0]!r}; it knows {', '.join(KNOWN)}")
+    lists: dict[tuple[str, str], ConsumerList] = {}
+    told: list[Row] = []
+    if settings.get("consumers-from"):
+        lists, told = read_consumer_lists(Path(settings["consumers-from"]))
+    changes = Changes(_names(settings.get("add", "")), _names(settings.get("kill", "")), lists)
+    behaviour = behaviour_of(settings["pulsar"]) if "pulsar" in settings else CURRENT
+    if isinstance(behaviour, Rejection):
+        raise InputError(behaviour.message)
+    flag = settings.get("flag") or _told_flag(source)
+    if flag not in ("true", "false"):
+        raise InputError(f"flag is true or false, not {flag!r}")
+    in_force = Policy.FLAG_ON if flag == "true" else Policy.FLAG_OFF
+    return Asked(policies_of(settings.get("policies", "all")), changes, in_force, behaviour, tuple(told))
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def _told_flag(source: Path) -> str:
+    for part in parts_of(source / SETTINGS.name):
+        table = pq.read_table(part, columns=["name", "value"])
+        for name, value in zip(table["name"].to_pylist(), table["value"].to_pylist(), strict=True):
+            if name == _FLAG:
+                return str(value)
+    return "false"
+
+
+def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) -> JobResult:
+    """From the tables ``subscriptions`` and ``consumer_sets`` of an import under ``source``.
+
+    Raises ``InputError`` when a table or an option is missing or wrong, ``RingsideError`` when writing fails.
+    """
+    need_tables(source, (SUBSCRIPTIONS, CONSUMER_SETS))
+    asked = asked_of(options.settings, source)
+    with replacing(target, JOB) as draft, spark_faults(JOB):
+        this = _Assign(source, draft, asked)
+        rows = failover_rows(load(spark, source, SUBSCRIPTIONS)).select(*INPUT_COLUMNS)
+        for units, part in _passes(rows):
+            this.one_pass(units, part)
+            options.say(f"assign: {this.account['rows']:,} rows written")
+        _check_killed(asked.changes, this.killed)
+        write_rows(CONSUMER_LOADS, draft.table(CONSUMER_LOADS), this.consumers)
+        write_rows(SUBSCRIPTION_LOADS, draft.table(SUBSCRIPTION_LOADS), this.subscriptions)
+        write_rows(ASSIGN_QUARANTINE, draft.table(ASSIGN_QUARANTINE), list(asked.told))
+        ensure_part(ASSIGNMENTS, draft.table(ASSIGNMENTS))
+        summary = _summary(this)
+        write_json(draft.folder, f"{JOB}.json", summary)
+    return JobResult(JOB, summary)
+
+
+def _passes(rows: DataFrame) -> Iterator[tuple[list[Key], DataFrame]]:
+    """The units and rows of each pass over the input: one, unless the rings of all lists are too many for a worker."""
+    units = units_of(rows)
+    first = units.limit(MAX_UNITS + 1).collect()
+    if len(first) <= MAX_UNITS:
+        yield _keys(first), rows
+        return
+    chunks = -(-units.count() // MAX_UNITS)
+    for number in range(chunks):
+        yield _keys(chunk_of(units, number, chunks).collect()), chunk_of(rows, number, chunks)
+
+
+def _keys(rows: Sequence[Any]) -> list[Key]:
+    return sorted((row.namespace, row.subscription, row.consumer_set) for row in rows)
+
+
+@dataclass
+class _Assign:
+    """One run: what was asked for, where things are written, and what has come back so far."""
+
+    source: Path
+    draft: Draft
+    asked: Asked
+    account: Counter[str] = field(default_factory=Counter)
+    killed: set[str] = field(default_factory=set)
+    consumers: list[Row] = field(default_factory=list)
+    subscriptions: list[Row] = field(default_factory=list)
+
+    def one_pass(self, keys: list[Key], rows: DataFrame) -> None:
+        """The rings of some units go to the tasks, the tasks write, the sums come back."""
+        if not keys:
+            return
+        asked = self.asked
+        sets = _consumer_sets(self.source, {number for _, _, number in keys})
+        before = [sets[number] for _, _, number in keys]
+        after = None
+        if not asked.changes.nothing:
+            after = [asked.changes.after(key, each) for key, each in zip(keys, before, strict=True)]
+            self.killed.update(name for each in before for name in each.names if name in asked.changes.kill)
+        whole = any(policy.needs_whole_subscription for policy in asked.policies)
+        folder = self.draft.aside("staged")
+        for table in _STAGED:
+            (folder / table.name).mkdir(exist_ok=True)
+        change = change_of(before, after, asked.policies, asked.behaviour)
+        units = {key: place for place, key in enumerate(keys)}
+        plan = AssignPlan(units, change, asked.policies, asked.in_force, str(folder), whole)
+        ready = sorted_by_unit(rows) if whole else rows
+        answers = ready.mapInArrow(assigner(plan), "account binary").collect()
+        self._collect([msgspec.msgpack.decode(bytes(row.account), type=AssignAccount) for row in answers], folder)
+        sums = LoadSums(keys, change.new.lists, asked.policies, change.new_slots)
+        for part in parts_of(folder / PARTIAL_LOADS.name):
+            sums.add(pq.read_table(part))
+            part.unlink()
+        self.consumers += sums.consumer_rows()
+        self.subscriptions += sums.subscription_rows()
+
+    def _collect(self, accounts: list[AssignAccount], folder: Path) -> None:
+        """Keep the parts of tasks that ended well, and move the rows into the result."""
+        for table in _STAGED:
+            named = {name for each in accounts for name in each.parts.get(table.name, ())}
+            keep_only(folder / table.name, named)
+        for each in accounts:
+            self.account.update(rows=each.rows, told=each.told, agreed=each.agreed)
+        place = self.draft.table(ASSIGNMENTS)
+        for part in parts_of(folder / ASSIGNMENTS.name):
+            part.rename(place / part.name)
+
+
+_STAGED: Final = (ASSIGNMENTS, PARTIAL_LOADS)
+
+
+def _consumer_sets(source: Path, wanted: set[int]) -> dict[int, ConsumerList]:
+    found: dict[int, ConsumerList] = {}
+    for part in parts_of(source / CONSUMER_SETS.name):
+        table: Any = pq.read_table(part)
+        numbers = table["consumer_set"].to_pylist()
+        found |= {
+            number: list_of(table["names"][place].as_py()) for place, number in enumerate(numbers) if number in wanted
+        }
+    lost = wanted - found.keys()
+    if lost:
+        raise InputError(
+            f"{len(lost)} lists of consumers are named in {SUBSCRIPTIONS.name} and stand nowhere; import again"
+        )
+    return found
+
+
+def _check_killed(changes: Changes, killed: set[str]) -> None:
+    missing = [name for name in changes.kill if name not in killed]
+    if missing:
+        raise InputError(f"no Failover subscription has a consumer called {missing[0]!r}, so it cannot be taken away")
+
+
+def _summary(this: _Assign) -> dict[str, object]:
+    asked, account = this.asked, this.account
+    tables = {
+        table.name: check_folder(table, this.draft.folder / table.name)
+        for table in (ASSIGNMENTS, CONSUMER_LOADS, SUBSCRIPTION_LOADS, ASSIGN_QUARANTINE)
+    }
+    assert tables[ASSIGNMENTS.name] == account["rows"], "rows were lost between writing and reading"
+    names = SUBSCRIPTION_LOADS.names
+    by_policy: dict[str, dict[str, object]] = {}
+    for policy in asked.policies:
+        rows = [dict(zip(names, row, strict=True)) for row in this.subscriptions if row[2] == policy.value]
+        worst = [row["max_over_mean"] for row in rows if row["max_over_mean"] is not None]
+        by_policy[policy.value] = {
+            "what_if": policy.what_if,
+            "partitions": sum(row["partitions"] for row in rows),
+            "idle": sum(row["idle"] for row in rows),
+            "moved": sum(row["moved"] for row in rows),
+            "least_moved": sum(row["least_moved"] for row in rows),
+            "worst_max_over_mean": max(worst, default=None),
+        }
+    return {
+        "job": JOB,
+        "tables": tables,
+        "rows_in": tables[ASSIGNMENTS.name] // max(len(asked.policies), 1),
+        "in_force": asked.in_force.value,
+        "policies": by_policy,
+        "told": {"active_consumers": account["told"], "agreeing": account["agreed"]},
+        "changes": {
+            "add": list(asked.changes.add),
+            "kill": list(asked.changes.kill),
+            "lists": len(asked.changes.lists),
+        },
+    }

@@ -1,0 +1,92 @@
+"""Loads of consumers and subscriptions, from the sums of all tasks."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pipeline.lists import ConsumerList, Key, Slots, numbered
+from pipeline.policies import Policy
+from pipeline.reading.rows import Row
+
+
+class LoadSums:
+    """Adds up by policy and slot; a consumer of several units of one subscription is one consumer.
+
+    Equal names in one list are different consumers, the first, the second …, as everywhere.
+    """
+
+    def __init__(
+        self, keys: Sequence[Key], lists: Sequence[ConsumerList], policies: Sequence[Policy], slots: Slots
+    ) -> None:
+        self._keys, self._lists, self._policies, self._slots = keys, lists, policies, slots
+        size = int(slots.start[-1])
+        self._sums = {policy: np.zeros((5, size)) for policy in policies}
+
+    def add(self, partial: Any) -> None:
+        """The partial loads of one task."""
+        numbers = partial["policy"].to_numpy()
+        slot = partial["slot"].to_numpy()
+        for number, policy in enumerate(Policy):
+            if policy not in self._sums:
+                continue
+            rows = numbers == number
+            for place, name in enumerate(("partitions", "before", "moved", "msg_rate_out", "msg_throughput_out")):
+                self._sums[policy][place][slot[rows]] += partial[name].to_numpy()[rows]
+
+    def consumer_rows(self) -> list[Row]:
+        """Rows of ``consumer_loads``: by namespace, subscription, policy and name; nobody is no consumer."""
+        rows: list[Row] = []
+        for (namespace, subscription), units in self._by_subscription().items():
+            for policy in self._policies:
+                for (name, _), sums in sorted(self._of(units, policy)[0].items()):
+                    rows.append(
+                        (namespace, subscription, policy.value, policy.what_if, name, int(sums[0]), float(sums[3]),
+                         float(sums[4]))
+                    )  # fmt: skip
+        return rows
+
+    def subscription_rows(self) -> list[Row]:
+        """Rows of ``subscription_loads``."""
+        return [
+            self._subscription_row(key, units, policy)
+            for key, units in self._by_subscription().items()
+            for policy in self._policies
+        ]
+
+    def _by_subscription(self) -> dict[tuple[str, str], list[int]]:
+        found: dict[tuple[str, str], list[int]] = defaultdict(list)
+        for unit, (namespace, subscription, _) in enumerate(self._keys):
+            found[namespace, subscription].append(unit)
+        return found
+
+    def _of(self, units: Sequence[int], policy: Policy) -> tuple[dict[tuple[str, int], Any], Any]:
+        """The sums of each consumer of some units, and those of nobody."""
+        sums = self._sums[policy]
+        members: dict[tuple[str, int], Any] = defaultdict(lambda: np.zeros(5))
+        nobody = np.zeros(5)
+        for unit in units:
+            start = int(self._slots.start[unit])
+            for place, name in enumerate(numbered(self._lists[unit].names)):
+                members[name] += sums[:, start + place]
+            nobody += sums[:, int(self._slots.nobody[unit])]
+        return members, nobody
+
+    def _subscription_row(self, key: tuple[str, str], units: Sequence[int], policy: Policy) -> Row:
+        members, nobody = self._of(units, policy)
+        table = np.array(list(members.values())).reshape(-1, 5)
+        held, rates = table[:, 0], table[:, 3]
+        partitions = int(held.sum() + nobody[0])
+        count = len(members)
+        mean, mean_rate = (held.sum() / count, rates.sum() / count) if count else (0.0, 0.0)
+        gaps = np.maximum(np.append(table[:, 1], nobody[1]) - np.append(held, nobody[0]), 0)
+        moved = int(table[:, 2].sum() + nobody[2])
+        return (
+            *key, policy.value, policy.what_if, partitions, count, int((held == 0).sum()),
+            int(held.max(initial=0)), float(mean), float(held.max() / mean) if mean else None,
+            float(rates.max(initial=0)), float(mean_rate), float(rates.max() / mean_rate) if mean_rate else None,
+            moved, int(gaps.sum()),
+        )  # fmt: skip

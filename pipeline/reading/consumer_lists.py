@@ -1,0 +1,88 @@
+"""Lists of consumers somebody wrote: what would be if a subscription had these."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from engine.admin.text import malformed
+from engine.errors import InputError, Problem
+from pipeline.lists import ConsumerList
+from pipeline.reading.rows import BAD, NOTE, Row, quarantine_row
+from pipeline.reading.unpacking import read_answer
+
+Lists = dict[tuple[str, str], ConsumerList]
+_WANTED = "a header line with subscription,consumer and, if wanted, namespace and priority_level"
+
+
+def read_consumer_lists(path: Path) -> tuple[Lists, list[Row]]:
+    """Lists by (namespace, subscription), an empty namespace meaning any, and rows for a quarantine.
+
+    CSV with a header (``subscription,consumer[,namespace][,priority_level]``), or JSON ``{subscription: [name, …]}``.
+    Equal names are kept, as a broker does, and told. Raises ``InputError`` when nothing can be read.
+    """
+    data, problems = read_answer(str(path), path.name)
+    if data is None:
+        raise InputError(f"{path} cannot be read: {problems[0].reason}", problems)
+    found: dict[tuple[str, str], list[tuple[str, int]]] = defaultdict(list)
+    told: list[Row] = [quarantine_row(problem, "consumer_lists") for problem in problems]
+    entries = _json_entries(data, path.name) if data.lstrip()[:1] == b"{" else _csv_entries(data, path.name)
+    for entry in entries:
+        if isinstance(entry, Problem):
+            told.append(quarantine_row(entry, "consumer_lists", 1, BAD))
+            continue
+        key, name, level = entry
+        if any(name == known for known, _ in found[key]):
+            reason = f"{name!r} stands twice in the list of {key[1]}; both are kept, as a broker keeps them"
+            problem = Problem(path.name, "$", reason, "equal names make one ring: the later one owns every point")
+            told.append(quarantine_row(problem, "consumer_lists", 0, NOTE))
+        found[key].append((name, level))
+    if not found:
+        raise InputError(f"{path} has no list of consumers; write {_WANTED}, or JSON", problems)
+    lists = {
+        key: ConsumerList(tuple(name for name, _ in each), tuple(level for _, level in each))
+        for key, each in found.items()
+    }
+    return lists, told
+
+
+_Entry = tuple[tuple[str, str], str, int]
+
+
+def _csv_entries(data: bytes, source: str) -> Iterator[_Entry | Problem]:
+    reader = csv.DictReader(io.StringIO(data.decode("utf-8", "replace"), newline=""))
+    columns = reader.fieldnames or ()
+    if not {"subscription", "consumer"} <= set(columns):
+        raise InputError(f"{source} lacks {_WANTED}")
+    for row in reader:
+        line = reader.line_num
+        subscription, name = (row.get("subscription") or "").strip(), row.get("consumer")
+        level = (row.get("priority_level") or "0").strip()
+        if not subscription or name is None:
+            yield Problem(source, "$", "names no subscription or no consumer", "this line is set aside", line)
+        elif not level.lstrip("-").isdecimal():
+            yield Problem(source, "$", f"priority_level {level!r} is no whole number", "this line is set aside", line)
+        else:
+            yield ((row.get("namespace") or "").strip(), subscription), name, int(level)
+
+
+def _json_entries(data: bytes, source: str) -> Iterator[_Entry | Problem]:
+    try:
+        members = msgspec.json.decode(data, type=dict[str, list[object]])
+    except msgspec.ValidationError as fault:
+        raise InputError(f"{source}: {fault}; write {{subscription: [name, …]}}") from fault
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
+        problem = malformed(data, source, fault)
+        raise InputError(str(problem), (problem,)) from fault
+    for subscription, names in members.items():
+        for place, name in enumerate(names):
+            if isinstance(name, str):
+                yield ("", subscription), name, 0
+            else:
+                where = f"$.{subscription}[{place}]"
+                yield Problem(source, where, "is no name of a consumer", "this one is set aside; the rest is kept")
