@@ -85,7 +85,8 @@ class KeySharedMembers:
 
     def _join(self, member: _Member) -> None:
         if self._scenario.terms.mode is KeySharedMode.STICKY and member.declared is None:
-            self.lost = True
+            # Where the scenario tells the ranges of all, it is the name that cannot be right.
+            self.lost = self.lost or not self._scenario.declared
             return
         refusal = self._book.join(member.who, member.name, member.declared)
         if self._scenario.terms.mode is KeySharedMode.STICKY or isinstance(refusal, Rejection):

@@ -122,6 +122,14 @@ def test_a_consumer_that_should_be_there_is_missed(tmp_path: Path, spoil: str) -
     assert [(each.kind, each.file) for each in found] == [(FactKind.CONNECTED, "06-stats.json")]
 
 
+def test_a_name_that_the_scenario_does_not_know_is_found(tmp_path: Path) -> None:
+    def change(document: Any) -> None:
+        _consumers(document)[0]["consumerName"] = "naught"
+
+    found = _spoil(tmp_path, "c-keyshared-sticky-slot0", "02-stats.json", change)
+    assert [(each.kind, each.recorded) for each in found] == [(FactKind.CONNECTED, "naught, rest")]
+
+
 def test_another_order_of_consumers_is_found(tmp_path: Path) -> None:
     def change(document: Any) -> None:
         _consumers(document).reverse()
