@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from dataclasses import field, fields, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 if TYPE_CHECKING:
@@ -65,9 +66,13 @@ def added(total: _Record, new: _Record) -> _Record:
     >>> added(added(Seen(), Seen(2, 0, "b1")), Seen(3, 9, "b2"))
     Seen(msgs=5, since_ms=9, owner='')
     """
-    rules: list[tuple[str, Callable[[Any, Any], Any]]]
-    rules = [(each.name, each.metadata[_RULE]) for each in fields(total) if _RULE in each.metadata]
+    rules = _rules(type(total))
     return replace(total, **{name: rule(getattr(total, name), getattr(new, name)) for name, rule in rules})
+
+
+@cache
+def _rules(record: type[DataclassInstance]) -> tuple[tuple[str, Callable[[Any, Any], Any]], ...]:
+    return tuple((each.name, each.metadata[_RULE]) for each in fields(record) if _RULE in each.metadata)
 
 
 def mean_with(mean: float, new: float, count: int) -> float:

@@ -91,19 +91,22 @@ def partitioned_publishers(
     """
     if period_ms < 1:
         return Rejection("IllegalArgumentException", f"{period_ms} is below 1", field="periodMs")
-    by_setting = {
-        on: _merged(state, replace(settings, aggregatePublisherStatsByProducerName=on), period_ms, behaviour)
-        for on in (False, True)
-    }
-    on = settings.aggregatePublisherStatsByProducerName
-    shown = tuple(group.listed() for group in _groups(state, settings, period_ms))
-    return PartitionedPublishers(by_setting[on], by_setting[True], by_setting[False], shown, _truth(state, period_ms))
+    merged: dict[bool, MergedPublishers] = {}
+    listed: dict[bool, tuple[tuple[PublisherStats, ...], ...]] = {}
+    in_force = settings.aggregatePublisherStatsByProducerName
+    for on in (False, True):
+        assumed = replace(settings, aggregatePublisherStatsByProducerName=on)
+        groups = _groups(state, assumed, period_ms)
+        merged[on] = _merged(state, assumed, groups, behaviour)
+        listed[on] = tuple(group.listed() for group in groups) if on == in_force else ()
+    return PartitionedPublishers(
+        merged[in_force], merged[True], merged[False], listed[in_force], _truth(state, period_ms)
+    )
 
 
 def _merged(
-    state: ProducersState, settings: BrokerSettings, period_ms: int, behaviour: ReleaseBehaviour
+    state: ProducersState, settings: BrokerSettings, groups: Sequence[PublisherGroups], behaviour: ReleaseBehaviour
 ) -> MergedPublishers:
-    groups = _groups(state, settings, period_ms)
     total = aggregate_publishers(groups, behaviour)
     unnamed_owners = [
         [each.owner for each in there if not _named(state, settings, each)] for there in state.topic.connected

@@ -12,7 +12,7 @@ from functools import reduce
 
 from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour
 from engine.hashing import utf16_order
-from engine.routing.merging import added, mean_with, summed
+from engine.routing.merging import mean_with
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,16 +26,22 @@ class PublisherStats:
 
     producer_name: str | None = None
     supports_partial_producer: bool = False
-    msg_rate_in_msgs_per_sec: float = summed(0.0)
-    msg_throughput_in_bytes_per_sec: float = summed(0.0)
+    msg_rate_in_msgs_per_sec: float = 0.0
+    msg_throughput_in_bytes_per_sec: float = 0.0
     average_msg_size_bytes: float = 0.0
     count: int = 0
 
     def plus(self, new: PublisherStats) -> PublisherStats:
         """This entry of an aggregate after one more publisher; name and flag are those of the entry."""
         count = self.count + 1
-        mean = mean_with(self.average_msg_size_bytes, new.average_msg_size_bytes, count)
-        return replace(added(self, new), average_msg_size_bytes=mean, count=count)
+        return PublisherStats(
+            self.producer_name,
+            self.supports_partial_producer,
+            self.msg_rate_in_msgs_per_sec + new.msg_rate_in_msgs_per_sec,
+            self.msg_throughput_in_bytes_per_sec + new.msg_throughput_in_bytes_per_sec,
+            mean_with(self.average_msg_size_bytes, new.average_msg_size_bytes, count),
+            count,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +92,8 @@ def grouped(publishers: Iterable[PublisherStats]) -> PublisherGroups:
         if publisher.supports_partial_producer and publisher.producer_name is not None:
             named[publisher.producer_name] = publisher
         else:
-            unnamed.append(replace(publisher, supports_partial_producer=False))
+            flagged = publisher.supports_partial_producer
+            unnamed.append(replace(publisher, supports_partial_producer=False) if flagged else publisher)
     return PublisherGroups(tuple(unnamed), tuple(named.values()))
 
 
