@@ -93,8 +93,8 @@ def flow_curve(
 ) -> FlowCurve | Rejection:
     """The curve of the topics that lie in a bundle. O(n log n).
 
-    Topics with rates that are NaN, negative or infinite are left out and counted. Refused: a bundle without usable
-    topics (EmptyBundle).
+    Topics with rates that are NaN, negative or infinite are left out and counted, wherever they lie. Refused: a bundle
+    without usable topics (EmptyBundle).
 
     The example of the proposal (#16782), under both rules:
 
@@ -104,8 +104,8 @@ def flow_curve(
     >>> [flow_curve(BundleRange(0, 512), topics, shipped, rule).positions for rule in ("proposed", "merged")]
     [(105,), (106,)]
     """
-    checked = check_topics(topics_in(bundle, topics))
-    loads = [topic.load for topic in checked.good]
+    checked = check_topics(topics)
+    loads = topics_in(bundle, [topic.load for topic in checked.good])
     if not loads:
         message = f"bundle {bundle} holds none of the usable topics, so there is no traffic to sum up"
         return Rejection("EmptyBundle", message, field="topics")

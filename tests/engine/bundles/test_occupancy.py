@@ -1,0 +1,150 @@
+"""Occupancy: counted numbers add up, expected ones equal enumeration, and the number of bundles keeps its bounds."""
+
+from __future__ import annotations
+
+from itertools import product
+from statistics import mean
+
+import pytest
+
+from engine.bundles import (
+    BundlesNeeded,
+    CountedOccupancy,
+    ExpectedOccupancy,
+    NamespaceBundles,
+    TopicLoad,
+    bundles_needed,
+    count_occupancy,
+    default_boundaries,
+    expected_occupancy,
+    topic_load,
+)
+from engine.bundles.balls_in_bins import expected_empty, expected_fullest, occupied_below
+from engine.errors import Rejection
+
+
+def expected(topics: int, bundles: int, brokers: int) -> ExpectedOccupancy:
+    found = expected_occupancy(topics, bundles, brokers)
+    assert isinstance(found, ExpectedOccupancy), found
+    return found
+
+
+@pytest.mark.parametrize(("topics", "bundles", "brokers"), [(1, 1, 1), (2, 2, 2), (3, 4, 2), (5, 3, 4), (6, 4, 3)])
+def test_expectations_equal_the_mean_over_every_possible_throw(topics: int, bundles: int, brokers: int) -> None:
+    throws = list(product(range(bundles), repeat=topics))
+    found = expected(topics, bundles, brokers)
+    assert found.empty_bundles == pytest.approx(mean(bundles - len(set(throw)) for throw in throws))
+    assert found.fullest_bundle == pytest.approx(mean(max(map(throw.count, throw)) for throw in throws))
+    assert found.idle_brokers == pytest.approx(mean(max(brokers - len(set(throw)), 0) for throw in throws))
+    dealt = [[bundle % brokers for bundle in throw] for throw in throws]
+    assert found.fullest_broker_dealt == pytest.approx(mean(max(map(each.count, each)) for each in dealt))
+
+
+def test_unequal_shares_are_exact_too() -> None:
+    shares, throws = (0.5, 0.3, 0.2), list(product(range(3), repeat=4))
+    weights = [shares[a] * shares[b] * shares[c] * shares[d] for a, b, c, d in throws]
+    fullest = sum(weight * max(map(throw.count, throw)) for weight, throw in zip(weights, throws, strict=True))
+    assert expected_fullest(4, shares) == pytest.approx(fullest)
+    assert expected_empty(4, shares) == pytest.approx(0.5**4 + 0.7**4 + 0.8**4)
+
+
+def test_nothing_thrown_leaves_all_empty() -> None:
+    found = expected(0, 4, 3)
+    assert (found.empty_bundles, found.fullest_bundle, found.idle_brokers) == (4.0, 0.0, 3.0)
+    assert found.packed_max_over_mean == found.dealt_max_over_mean == found.bundle_max_over_mean == 1.0
+    assert occupied_below(0, 4, 2) == (1.0, 0.0)
+
+
+def test_large_numbers_stay_between_what_is_certain_and_what_is_known_of_the_normal_law() -> None:
+    """The larger of two binomials of n throws lies sqrt(n / (2 pi)) above n/2, but for terms that vanish."""
+    assert expected_fullest(100_000, (0.5, 0.5)) == pytest.approx(
+        50_000 + (100_000 / (2 * 3.141592653589793)) ** 0.5, rel=1e-6
+    )
+    assert expected_fullest(90_000, (1.0,)) == pytest.approx(90_000.0)
+
+
+def test_B12_eight_partitions_in_four_bundles_leave_a_broker_idle_and_more_bundles_do_not() -> None:
+    """The users' case: too few bundles, idle brokers. Enumerated expectations, then the answer to "how many"."""
+    few, needed = expected(8, 4, 3), bundles_needed(8, 3, idle_share=0.001, max_over_mean=3.0)
+    assert isinstance(needed, BundlesNeeded), needed
+    assert few.idle_broker_share > 0.001 >= needed.expected.idle_broker_share
+    assert needed.governed_by == "idle_share"
+    assert expected(8, needed.bundles - 1, 3).idle_broker_share > 0.001
+
+
+@pytest.mark.parametrize(("topics", "brokers", "bound"), [(100, 10, 1.5), (1000, 3, 1.2), (50, 4, 2.0), (300, 7, 1.3)])
+def test_B12_the_number_asked_for_is_the_smallest_that_keeps_the_bound(topics: int, brokers: int, bound: float) -> None:
+    needed = bundles_needed(topics, brokers, max_over_mean=bound)
+    assert isinstance(needed, BundlesNeeded), needed
+    assert needed.expected.packed_max_over_mean <= bound
+    assert expected(topics, needed.bundles - 1, brokers).packed_max_over_mean > bound
+    assert [each.bundles for each in needed.table] == sorted({each.bundles for each in needed.table})
+    assert needed.bundles in [each.bundles for each in needed.table]
+
+
+def test_the_explanation_holds_the_numbers_and_says_when_the_cap_is_passed() -> None:
+    needed = bundles_needed(20, 10)
+    assert isinstance(needed, BundlesNeeded)
+    assert not needed.within_maximum
+    text = "\n".join(needed.explanation)
+    assert f"{needed.bundles} bundles" in text and "loadBalancerNamespaceMaximumBundles" in text
+    alone = bundles_needed(5, 1)
+    assert isinstance(alone, BundlesNeeded)
+    assert (alone.bundles, alone.governed_by, alone.within_maximum) == (1, "nothing", True)
+
+
+def test_a_bound_that_chance_does_not_allow_is_refused_with_the_best_there_is() -> None:
+    """Five topics on ten brokers: the fullest has one at least, twice the mean, and the bound adds the mean."""
+    found = bundles_needed(5, 10, max_over_mean=1.5)
+    assert isinstance(found, Rejection)
+    assert (found.error, found.field) == ("Unattainable", "max_over_mean")
+
+
+@pytest.mark.parametrize(
+    ("topics", "brokers", "bounds", "field"),
+    [
+        (0, 3, {}, "topics"),
+        (-1, 3, {}, "topics"),
+        (100_001, 3, {}, "topics"),
+        (5, 0, {}, "brokers"),
+        (5, 257, {}, "brokers"),
+        (5, 3, {"max_over_mean": 0.5}, "max_over_mean"),
+        (5, 3, {"max_over_mean": float("nan")}, "max_over_mean"),
+        (5, 3, {"max_over_mean": float("inf")}, "max_over_mean"),
+        (5, 3, {"idle_share": -0.1}, "idle_share"),
+        (5, 3, {"idle_share": float("nan")}, "idle_share"),
+    ],
+)
+def test_bad_numbers_are_refused_by_name(topics: int, brokers: int, bounds: dict[str, float], field: str) -> None:
+    found = bundles_needed(topics, brokers, **bounds)
+    assert isinstance(found, Rejection)
+    assert found.field == field
+
+
+def test_counts_add_up_and_stand_beside_what_chance_does() -> None:
+    boundaries = default_boundaries(8)
+    assert isinstance(boundaries, tuple)
+    topics = [topic_load(f"persistent://t/n/x-partition-{place}") for place in range(100)]
+    found = count_occupancy(NamespaceBundles("t/n", boundaries), topics, ["b:1", "b:2", "b:3"])
+    assert isinstance(found, CountedOccupancy), found
+    assert sum(found.per_bundle) == sum(count for _, count in found.per_broker) == found.topics == 100
+    assert found.expected == expected(100, 8, 3)
+    assert (found.fullest_bundle, found.unplaced) == (max(found.per_bundle), ())
+
+
+def test_B14_a_topic_below_the_first_boundary_is_counted_as_unplaced() -> None:
+    upper = NamespaceBundles("t/n", (1000, 0xFFFFFFFF))
+    found = count_occupancy(upper, [TopicLoad("low", 5), TopicLoad("high", 5000)], ["b:1"])
+    assert isinstance(found, CountedOccupancy)
+    assert (found.per_bundle, found.unplaced) == ((1,), ("low",))
+
+
+def test_owners_decide_and_strangers_are_refused() -> None:
+    halves = NamespaceBundles("t/n", (0, 100, 0xFFFFFFFF))
+    owners = {str(bundle): "b:2" for bundle in halves}
+    found = count_occupancy(halves, [TopicLoad("a", 5), TopicLoad("b", 500)], ["b:1", "b:2"], owners)
+    assert isinstance(found, CountedOccupancy)
+    assert (found.per_broker, found.idle_brokers) == ((("b:1", 0), ("b:2", 2)), ("b:1",))
+    for brokers, field in ((["b:1"], "owners"), ([], "brokers")):
+        refused = count_occupancy(halves, [], brokers, owners)
+        assert isinstance(refused, Rejection) and refused.field == field
