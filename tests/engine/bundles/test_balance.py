@@ -192,9 +192,9 @@ def test_children_are_split_at_once_when_their_first_rates_are_too_high() -> Non
 
 
 def test_a_step_shows_late_in_the_long_term_average_and_at_once_in_the_current_rate() -> None:
-    """From 20 to 120 with the limit at 60: the average of 2 samples a cycle passes it only with the 9th cycle or so."""
+    """From 20 to 120 with the limit at 60: the average passes it cycles later, the current rate with its 4th hit."""
     step = [BalancedTopic(at(1, 10.0), steps=((4, 6.0),)), BalancedTopic(at(0xF0000000, 10.0), steps=((4, 6.0),))]
-    limits = {"loadBalancerNamespaceBundleMaxMsgRate": 60, "intervals": BalanceSettings()}
+    limits: dict[str, Any] = {"loadBalancerNamespaceBundleMaxMsgRate": 60, "intervals": BalanceSettings()}
     slow = run(step, 12, **limits)
     quick = run(step, 12, load_manager="extensible", **limits)
     assert quick.splits[0][0] == 8

@@ -33,7 +33,8 @@ def start(topics: list[Any], brokers: tuple[str, ...] = ("b:1",), **more: Any) -
     "field", ["msg_rate_in", "msg_rate_out", "throughput_in_bytes_per_sec", "throughput_out_bytes_per_sec"]
 )
 def test_a_rate_that_is_no_rate_is_left_out_and_the_rest_stays(field: str, value: float) -> None:
-    found = start([TopicLoad("persistent://t/n/bad", 9, **{field: value}), GOOD])
+    rates: dict[str, Any] = {field: value}
+    found = start([TopicLoad("persistent://t/n/bad", 9, **rates), GOOD])
     assert isinstance(found, BalanceStart), found
     assert [topic.load for topic in found.topics] == [GOOD]
     assert (found.bad_topics, [problem.field for problem in found.problems]) == (1, [f"topics[0].{field}"])

@@ -19,11 +19,13 @@ from engine.bundles import (
     BrokerReport,
     BundlesChanged,
     BundleStats,
+    CycleObservation,
     ModularEvent,
     NamespaceBundles,
     ReportWritten,
     balance_start,
     namespace_bundles,
+    replay_extensible,
     replay_modular,
     simulate,
     topic_load,
@@ -113,3 +115,30 @@ def test_the_simulation_splits_the_bundle_of_thirty_topics_as_the_cluster_did() 
     assert not isinstance(balance, Rejection), balance
     last = [line for line in of_kind("bundles") if line["namespace"] == "ring/topics"][-1]
     assert [f"0x{boundary:08x}" for boundary in balance.bundles.boundaries] == last["boundaries"]
+
+
+def test_a_report_read_together_with_a_newer_one_samples_the_newer_one_twice() -> None:
+    """Of two reports within milliseconds the leader may see both at once: the older numbers are not sampled at all."""
+    name = "t/n/0x00000000_0xffffffff"
+
+    def report(broker: str, rate: float) -> BrokerReport:
+        return BrokerReport(broker, (BundleStats(name if broker == "b" else "t/m/0x0_0x9", 1, msg_rate_in=rate),))
+
+    before = ReportWritten(0, report("b", 10.0))
+    apart = [before, ReportWritten(5, report("a", 1.0)), ReportWritten(6, report("b", 40.0))]
+    together = [before, ReportWritten(5, report("a", 1.0), (report("b", 40.0),)), apart[2]]
+    rates = [
+        replay_modular(events, BrokerSettings())[-1].averages[name].long_term.msg_rate_in
+        for events in (apart, together)
+    ]
+    assert rates == [(10 + 10 + 40) / 3, (10 + 40 + 40) / 3]
+
+
+def test_each_broker_of_the_extensible_manager_has_its_own_hits() -> None:
+    """Minute by minute: the second broker begins two cycles later, so its bundle is chosen two cycles later."""
+    hot = {broker: BundleStats(f"t/n/{text}", 9) for broker, text in (("a", "0x0_0x10"), ("b", "0x10_0x20"))}
+    limits = BrokerSettings(loadBalancerNamespaceBundleMaxTopics=8)
+    turns = ["a", "a", "a", "b", "a", "b", "b", "b"]
+    played = replay_extensible([(turn, CycleObservation((hot[turn],), {"t/n": 2})) for turn in turns], limits)
+    assert [len(step.decision.chosen) for step in played] == [0, 0, 0, 0, 1, 0, 0, 1]
+    assert [step.memory.hits_of(hot["b"].bundle) for step in played if step.broker == "b"] == [1, 2, 3, 0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 from statistics import mean
+from typing import Any
 
 import pytest
 
@@ -115,7 +116,7 @@ def test_a_bound_that_chance_does_not_allow_is_refused_with_the_best_there_is() 
         (5, 3, {"idle_share": float("nan")}, "idle_share"),
     ],
 )
-def test_bad_numbers_are_refused_by_name(topics: int, brokers: int, bounds: dict[str, float], field: str) -> None:
+def test_bad_numbers_are_refused_by_name(topics: int, brokers: int, bounds: dict[str, Any], field: str) -> None:
     found = bundles_needed(topics, brokers, **bounds)
     assert isinstance(found, Rejection)
     assert found.field == field
