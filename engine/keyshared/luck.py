@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -12,7 +11,8 @@ from typing import Final
 from engine.keyshared.chance import Spread, binomial_at_least, binomial_quantiles, equal_shares, expected_spread
 from engine.keyshared.fairness import CHANCE_LEVEL, Cause, fairness_of
 from engine.keyshared.model import Selector
-from engine.keyshared.ownership import OwnedSlots, slots_by_consumer
+from engine.keyshared.placement import Placement, place
+from engine.keyshared.ring import RingSelector
 
 LIKELY_BETWEEN: Final = (0.05, 0.95)
 """The quantiles between which nine of ten throws fall."""
@@ -25,6 +25,7 @@ class Verdict(Enum):
     """What explains how unevenly the keys fall; the value says it in words."""
 
     CHANCE = "chance: random keys are spread as unevenly as this"
+    CHANCE_OF_POINTS = "chance of the points: where points fall on the ring gives shares of different sizes"
     NAMES = "names: consumers whose names make the same points own fewer slots"
     JOIN_ORDER = "join order: points run out, and who joined first keeps them"
     HISTORY = "history: ranges were halved and given back in this order"
@@ -131,9 +132,9 @@ def luck_of(
     ``received`` names the consumer that a broker was seen to send a key to; a key it does not have goes where the
     selector says. In this order: a key at the wrong consumer is a **defect**; a key that alone outweighs a consumer's
     fair part is a **hot key**; what equal shares give by chance is **chance**, unless the messages are not, which is
-    hot keys again; what the selector's shares give has **their** cause; what is left are chosen keys. Something is not
-    chance when it is less probable than ``CHANCE_LEVEL``. ``exact`` is for ``expected_spread``. O(k log n) and the cost
-    of that.
+    hot keys again; what the selector's shares give has **their** cause, which on a ring can be the **chance of the
+    points**; what is left are chosen keys. Something is not chance when it is less probable than ``CHANCE_LEVEL``.
+    ``exact`` is for ``expected_spread``. O(k log k + s log n) for k keys on s slots, and the cost of that.
 
     >>> from engine.keyshared.autosplit import auto_split_selector
     >>> from engine.keyshared.model import Consumer
@@ -142,8 +143,8 @@ def luck_of(
     >>> [each.keys for each in luck.consumers], round(luck.by_chance.expected_max, 9), luck.verdict.name
     ([1, 3], 2.75, 'CHANCE')
     """
-    assert all(count >= 0 for count in keys_with_counts.values()), "a key carries no negative number of messages"
-    placement = _place(selector, keys_with_counts, received or {})
+    assert min(keys_with_counts.values(), default=0) >= 0, "a key carries no negative number of messages"
+    placement = place(selector, keys_with_counts, received or {})
     equal = equal_shares(len(placement.ids)) if placement.ids else ()
     by_chance = expected_spread(sum(placement.keys), equal, exact=exact) if equal else None
     low, median, high = (
@@ -168,7 +169,7 @@ def luck_of(
         probability=odds.equal,
         probability_by_shares=odds.by_shares,
         probability_of_messages=odds.messages,
-        hottest_key=max(keys_with_counts, key=lambda key: keys_with_counts[key], default=None),
+        hottest_key=max(keys_with_counts, key=keys_with_counts.__getitem__, default=None),
         hottest_share=_hottest_share(carried),
         keys_for_half=_keys_for_half(carried),
         misplaced=placement.misplaced,
@@ -184,54 +185,7 @@ class _Odds:
     messages: float
 
 
-@dataclass(frozen=True, slots=True)
-class _Placement:
-    """What each consumer has, side by side in join order; ``shares`` add up to 1 while anything is served."""
-
-    ids: tuple[int, ...]
-    shares: tuple[float, ...]
-    keys: tuple[int, ...]
-    messages: tuple[float, ...]
-    ownerless: int
-    misplaced: tuple[bytes, ...]
-
-
-def _place(selector: Selector, counts: Mapping[bytes, float], received: Mapping[bytes, int]) -> _Placement:
-    owned = slots_by_consumer(selector)
-    ids = tuple(each.consumer_id for each in selector.consumers)
-    slots = [sum(piece.count for piece in owned[number]) for number in ids]
-    keys, messages = dict.fromkeys(ids, 0), dict.fromkeys(ids, 0.0)
-    ownerless = 0
-    misplaced: list[bytes] = []
-    for key, count in counts.items():
-        slot = selector.slots.slot_of_key(key)
-        receiver = received.get(key, selector.owner(slot))
-        if receiver is None:
-            ownerless += 1
-            wrong = any(_has(pieces, slot) for pieces in owned.values())
-        else:
-            wrong = not _has(owned.get(receiver, ()), slot)
-            keys[receiver] = keys.get(receiver, 0) + 1
-            messages[receiver] = messages.get(receiver, 0.0) + count
-        if wrong:
-            misplaced.append(key)
-    served = sum(slots)
-    return _Placement(
-        ids=ids,
-        shares=tuple(each / served if served else 0.0 for each in slots),
-        keys=tuple(keys[number] for number in ids),
-        messages=tuple(messages[number] for number in ids),
-        ownerless=ownerless,
-        misplaced=tuple(misplaced),
-    )
-
-
-def _has(pieces: tuple[OwnedSlots, ...], slot: int) -> bool:
-    at = bisect_right(pieces, slot, key=lambda piece: piece.range.start) - 1
-    return at >= 0 and pieces[at].contains(slot)
-
-
-def _consumers(placement: _Placement) -> tuple[ConsumerLuck, ...]:
+def _consumers(placement: Placement) -> tuple[ConsumerLuck, ...]:
     total = sum(placement.keys)
     found: list[ConsumerLuck] = []
     for at, share in enumerate(placement.shares):
@@ -260,7 +214,7 @@ def _furthest_out(keys: Sequence[int], shares: Sequence[float]) -> float:
     return min(1.0, 2 * len(sides) * min(sides)) if total else 1.0
 
 
-def _of_messages(placement: _Placement) -> float:
+def _of_messages(placement: Placement) -> float:
     """The same for the busiest consumer's messages, counted in keys of the average weight."""
     total, number = sum(placement.keys), len(placement.ids)
     if not total or not sum(placement.messages):
@@ -280,7 +234,7 @@ def _keys_for_half(carried: Sequence[float]) -> int:
     return sum(before < half for before in accumulate(carried, initial=0.0)) if half else 0
 
 
-def _verdict(selector: Selector, placement: _Placement, odds: _Odds, carried: Sequence[float]) -> Verdict:
+def _verdict(selector: Selector, placement: Placement, odds: _Odds, carried: Sequence[float]) -> Verdict:
     if placement.misplaced:
         return Verdict.DEFECT
     if len(placement.ids) < 2:
@@ -296,10 +250,12 @@ def _verdict(selector: Selector, placement: _Placement, odds: _Odds, carried: Se
     return _verdict_on_shares(selector, placement)
 
 
-def _verdict_on_shares(selector: Selector, placement: _Placement) -> Verdict:
-    """The cause of the share that is furthest from an equal one; points that fell so by chance are chance."""
+def _verdict_on_shares(selector: Selector, placement: Placement) -> Verdict:
+    """The cause of the share that is furthest from an equal one; on a ring the points may have fallen so by chance."""
     fair = 1 / len(placement.ids)
     shares = fairness_of(selector).consumers
     by_distance = sorted(shares, key=lambda each: -abs(each.share - fair))
     cause = next((each.cause for each in by_distance if each.cause is not None), None)
-    return _VERDICT_OF[cause] if cause is not None else Verdict.CHANCE
+    if cause is not None:
+        return _VERDICT_OF[cause]
+    return Verdict.CHANCE_OF_POINTS if isinstance(selector, RingSelector) else Verdict.CHANCE

@@ -125,9 +125,9 @@ class LuckView:
 
     ``observed_max`` is the busiest consumer's number of known keys; by chance, on equal shares, it is ``expected_max``
     on average and between ``low_max`` and ``high_max`` in nine of ten cases. ``probability`` bounds from above how
-    often chance is as uneven. ``verdict`` is a word (chance, names, join order, history, declared, hot key, keys,
-    defect, nothing to judge), ``sentence`` says why with its numbers. ``hot_key`` is the busiest key with its part of
-    all messages (0..1).
+    often chance is as uneven. ``verdict`` is a word or two (chance, chance of the points, names, join order, history,
+    declared, hot key, keys, defect, nothing to judge), ``sentence`` says why with its numbers. ``hot_key`` is the
+    busiest key with its part of all messages (0..1).
     """
 
     keys: int

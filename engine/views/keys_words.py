@@ -31,6 +31,7 @@ REASONS: Final = {
 }
 VERDICTS: Final = {
     Verdict.CHANCE: "chance",
+    Verdict.CHANCE_OF_POINTS: "chance of the points",
     Verdict.NAMES: "names",
     Verdict.JOIN_ORDER: "join order",
     Verdict.HISTORY: "history",
@@ -73,15 +74,32 @@ def rule_text(subscription: KeySubscription) -> str:
 
 def luck_sentence(luck: Luck) -> str:
     """What is observed, what chance would do, and what explains the difference."""
+    if luck.misplaced and not luck.keys:
+        return _why(luck)
     if luck.by_chance is None or not luck.keys:
         return "no known key has an owner, so there is nothing to judge"
     if len(luck.consumers) < 2:
         return "one consumer has every key"
     busiest = f"busiest {luck.busiest_keys:,} of {luck.keys:,} keys"
     expected = f"chance gives {luck.by_chance.expected_max:.1f} ({luck.busiest_low:,} to {luck.busiest_high:,})"
-    why = luck.verdict.value.partition(": ")[2]
-    if luck.verdict is Verdict.HOT_KEY:
-        why = f"the hottest key carries {luck.hottest_share:.0%} of all messages, and a key goes to one consumer"
-    if luck.verdict is Verdict.DEFECT:
-        why = f"{len(luck.misplaced):,} keys are served by another consumer than the one that has their slot"
-    return f"{busiest}, {expected}: {why}"
+    return f"{busiest}, {expected}: {_why(luck)}"
+
+
+def _why(luck: Luck) -> str:
+    match luck.verdict:
+        case Verdict.HOT_KEY:
+            return f"the hottest key carries {luck.hottest_share:.0%} of all messages, and a key goes to one consumer"
+        case Verdict.DEFECT:
+            count = len(luck.misplaced)
+            are = "key is" if count == 1 else "keys are"
+            return f"{count:,} {are} served by another consumer than the one that has the slot"
+        case Verdict.CHANCE_OF_POINTS:
+            widest = max(each.share for each in luck.consumers)
+            return (
+                f"the points fell so by chance that one of {len(luck.consumers)} consumers has {widest:.1%} of the "
+                "slots, and the keys follow; more points a consumer make shares more even"
+            )
+        case Verdict.CHANCE if not luck.busiest_low <= luck.busiest_keys <= luck.busiest_high:
+            return f"unusual, but chance is as uneven in up to {luck.probability:.2g} of all cases"
+    value: str = luck.verdict.value
+    return value.partition(": ")[2]

@@ -33,7 +33,7 @@ KEYS = dict.fromkeys((f"key-{number}".encode() for number in range(600)), 1.0)
 MODES = ("ring", "auto-split", "sticky")
 EXPLAINED = {
     # Five points on a ring can fall very unevenly by chance alone.
-    "ring": {Verdict.CHANCE, Verdict.NAMES, Verdict.JOIN_ORDER},
+    "ring": {Verdict.CHANCE_OF_POINTS, Verdict.NAMES, Verdict.JOIN_ORDER},
     "auto-split": {Verdict.HISTORY},
     "sticky": {Verdict.DECLARED},
 }

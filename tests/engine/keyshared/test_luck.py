@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass
+from typing import ClassVar
 
 import pytest
 
@@ -52,6 +54,14 @@ def test_K13_join_order_is_named_where_the_ring_is_crowded() -> None:
     names = [f"host-{number}" for number in range(40)]
     crowded = ring(names, points=100, slots=SlotSpace(1, 1023))
     assert luck_of(crowded, alike(20_000)).verdict is Verdict.JOIN_ORDER
+
+
+def test_points_that_fell_unevenly_are_told_from_keys_that_did() -> None:
+    few = ring(["a", "b", "c"], points=4)
+    many = luck_of(few, alike(20_000))
+    assert many.verdict is Verdict.CHANCE_OF_POINTS
+    assert many.probability < 1e-4 <= many.probability_by_shares
+    assert luck_of(few, alike(9)).verdict is Verdict.CHANCE
 
 
 def test_auto_split_of_three_is_history_for_many_keys_and_chance_for_few() -> None:
@@ -121,6 +131,34 @@ class Crooked:
 
     def leave(self, consumer_id: int) -> Crooked:
         return Crooked(self.true.leave(consumer_id))
+
+
+class Counting(Crooked):
+    """An honest selector that writes down which slots are looked up."""
+
+    looked_up: ClassVar[list[int]] = []
+
+    def owner(self, slot: int) -> int | None:
+        self.looked_up.append(slot)
+        return self.true.owner(slot)
+
+
+def test_a_slot_is_looked_up_once_however_many_keys_it_has() -> None:
+    selector: Selector = Counting(three_of_auto_split())
+    Counting.looked_up.clear()
+    luck = luck_of(selector, dict.fromkeys((f"key-{number}".encode() for number in range(200_000)), 1.0))
+    assert len(Counting.looked_up) == len(set(Counting.looked_up)) < 65_536
+    assert (luck.keys, luck.misplaced) == (200_000, ())
+
+
+@pytest.mark.parametrize("form", list(RingForm))
+def test_every_form_of_the_ring_places_keys_where_its_look_up_does(form: RingForm) -> None:
+    names = ["c-1", "c-11", "c-1", "c"]
+    selector = ring(names, points=12, form=form, slots=SlotSpace(1, 255))
+    luck = luck_of(selector, alike(3_000))
+    counted = Counter(owner_of_key(selector, key) for key in KEYS[:3_000])
+    assert [each.keys for each in luck.consumers] == [counted[number] for number in (1, 2, 3, 4)]
+    assert luck.misplaced == ()
 
 
 def test_a_selector_that_serves_other_slots_than_it_tells_is_a_defect() -> None:

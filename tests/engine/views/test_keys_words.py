@@ -3,12 +3,51 @@
 from __future__ import annotations
 
 from engine.keyshared.delivery_state import OrderRule
-from engine.keyshared.luck import Verdict
+from engine.keyshared.luck import Luck, Verdict, luck_of
 from engine.keyshared.waits import WaitReason
-from engine.views.keys_words import ORDER_RULES, REASONS, VERDICTS
+from engine.views.keys_words import ORDER_RULES, REASONS, VERDICTS, luck_sentence
+from tests.engine.keyshared.selectors import auto_split, ring
 
 
 def test_no_reason_rule_or_verdict_is_without_words() -> None:
     assert set(REASONS) == set(WaitReason)
     assert set(ORDER_RULES) == set(OrderRule)
     assert set(VERDICTS) == set(Verdict)
+
+
+def of(keys: range, *, points: int = 100, hot: int = 1) -> Luck:
+    counts: dict[bytes, float] = {f"k-{number}".encode(): 1 for number in keys}
+    return luck_of(ring(["a", "b", "c", "d"], points=points), counts | {b"k-0": hot})
+
+
+def test_uneven_points_are_said_to_be_that_and_not_the_chance_of_keys() -> None:
+    luck = of(range(1_000), points=3)
+    assert VERDICTS[luck.verdict] == "chance of the points"
+    share = max(each.share for each in luck.consumers)
+    assert luck_sentence(luck) == (
+        f"busiest {luck.busiest_keys} of 1,000 keys, chance gives 266.4 (256 to 281): the points fell so by chance that"
+        f" one of 4 consumers has {share:.1%} of the slots, and the keys follow; more points a consumer make shares"
+        " more even"
+    )
+
+
+def test_what_chance_seldom_gives_is_not_said_to_be_what_it_gives() -> None:
+    for count in range(20, 400, 10):
+        luck = of(range(count))
+        told = luck_sentence(luck)
+        if luck.verdict is Verdict.CHANCE:
+            outside = not luck.busiest_low <= luck.busiest_keys <= luck.busiest_high
+            assert ("unusual" in told) is outside
+            assert ("spread as unevenly as this" in told) is not outside
+
+
+def test_each_other_verdict_says_what_it_rests_on() -> None:
+    assert luck_sentence(of(range(9), hot=90)).endswith(
+        "the hottest key carries 92% of all messages, and a key goes to one consumer"
+    )
+    wrong = luck_of(ring(["a", "b"]), {b"k": 1}, received={b"k": 9})
+    assert VERDICTS[wrong.verdict] == "defect"
+    assert luck_sentence(wrong) == "1 key is served by another consumer than the one that has the slot"
+    assert luck_sentence(luck_of(ring(), {b"k": 1})) == "no known key has an owner, so there is nothing to judge"
+    assert luck_sentence(luck_of(auto_split(), {})) == "no known key has an owner, so there is nothing to judge"
+    assert luck_sentence(luck_of(ring(["a"]), {b"k": 1})) == "one consumer has every key"
