@@ -31,7 +31,7 @@ pictures: $(STAMP)
 	@$(BIN)/python -m tests.pictures docs/pictures
 
 bench: $(STAMP)
-	@$(BIN)/python -m tests.bench
+	@$(BIN)/python -m tests.bench $(ARGS)
 
 clean:
 	rm -rf $(VENV) dist build

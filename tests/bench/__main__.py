@@ -1,23 +1,50 @@
 """``make bench``: everything that is timed, as one table. Each row is set beside a peer that ran in the same run.
 
 Nothing here fails for being slow: a loaded machine is slow, and the ratios tell more than the milliseconds.
+``make bench ARGS="--json FILE"`` also writes the rows; ``ARGS="fleet_ring start"`` runs some of the benchmarks only.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
-from tests.bench import dashboard_view, decode, repaint, ring_frame, start
-from tests.bench.table import Row, lines
+from tests.bench import (
+    dashboard_view,
+    decode,
+    fleet_hash,
+    fleet_ring,
+    fleet_updates,
+    repaint,
+    ring_frame,
+    start,
+)
+from tests.bench.table import Row, lines, write_json
+
+BENCHES: dict[str, Callable[[], list[Row]]] = {
+    module.__name__.rpartition(".")[2]: module.rows
+    for module in (ring_frame, repaint, start, decode, dashboard_view, fleet_hash, fleet_ring, fleet_updates)
+}
 
 
-def main() -> None:
-    """Run all and print the table."""
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run all, or those named, and print the table."""
+    parser = argparse.ArgumentParser(prog="make bench", description="Timings as ratios against named peers.")
+    parser.add_argument("bench", nargs="*", metavar="BENCH", help=f"of: {', '.join(BENCHES)}; all without any")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows to this file")
+    given = parser.parse_args(arguments)
+    unknown = sorted(set(given.bench) - set(BENCHES))
+    if unknown:
+        parser.error(f"no benchmark is called {', '.join(unknown)}; there are {', '.join(BENCHES)}")
     rows: list[Row] = []
-    for bench in (ring_frame, repaint, start, decode, dashboard_view):
-        sys.stderr.write(f"{bench.__name__} …\n")
-        rows += bench.rows()
+    for name in given.bench or BENCHES:
+        sys.stderr.write(f"{name} …\n")
+        rows += BENCHES[name]()
     sys.stdout.write("\n".join(lines(rows)) + "\n")
+    if given.json is not None:
+        write_json(rows, given.json)
 
 
 if __name__ == "__main__":

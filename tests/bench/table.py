@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One comparison. ``ratio`` is ours / peer: below 1 is faster than the peer. ``aim`` is what the project wants."""
+    """One comparison. ``ratio`` is peer / ours: how many times as fast as the peer. ``aim`` is what is wanted of it."""
 
     what: str
     ours_ms: float
@@ -20,7 +22,7 @@ class Row:
 
     @property
     def ratio(self) -> float:
-        return self.ours_ms / self.peer_ms if self.peer_ms else float("inf")
+        return self.peer_ms / self.ours_ms if self.ours_ms else float("inf")
 
 
 def median_ms(work: Callable[[], object], rounds: int = 15) -> float:
@@ -36,9 +38,35 @@ def median_ms(work: Callable[[], object], rounds: int = 15) -> float:
 
 def lines(rows: Sequence[Row]) -> list[str]:
     """The table as text, one line a row, under a heading."""
-    heading = f"{'what':<58} {'ms':>9}   {'peer':<44} {'ms':>9} {'ratio':>7}  aim"
+    heading = f"{'what':<58} {'ours ms':>11}   {'peer':<44} {'peer ms':>11} {'ratio':>8}  bar"
     body = [
-        f"{row.what:<58} {row.ours_ms:>9.2f}   {row.peer:<44} {row.peer_ms:>9.2f} {row.ratio:>7.2f}  {row.aim}"
+        f"{row.what:<58} {_short(row.ours_ms):>11}   {row.peer:<44} {_short(row.peer_ms):>11}"
+        f" {_short(row.ratio) + 'x':>8}  {row.aim}"
         for row in rows
     ]
     return [heading, "-" * len(heading), *body]
+
+
+def write_json(rows: Sequence[Row], path: Path) -> None:
+    """The rows as a list of objects; ``ratio`` is peer_s / ours_s, ``bar`` is empty where nothing was promised."""
+    entries = [
+        {
+            "name": row.what,
+            "ours_s": row.ours_ms / 1000,
+            "peer": row.peer,
+            "peer_s": row.peer_ms / 1000,
+            "ratio": row.ratio,
+            "bar": row.aim,
+        }
+        for row in rows
+    ]
+    path.write_text(json.dumps(entries, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _short(value: float) -> str:
+    """Three digits that count, however small or large.
+
+    >>> _short(1234.5), _short(12.345), _short(0.00033333)
+    ('1,234', '12.3', '0.000333')
+    """
+    return f"{value:,.0f}" if value >= 100 else f"{value:#.3g}"

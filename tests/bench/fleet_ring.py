@@ -1,0 +1,82 @@
+"""Rings in bulk beside uhashring: building one, one look-up, and all topics of a subscription, warm and cold.
+
+Each row twice: beside uhashring as it is shipped, for which the bars are, and beside uhashring given our hash. The
+second kind answers alike, and that is checked before anything is timed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.fleet.failover_assign import assign_sorted, sort_topics
+from engine.fleet.failover_ring import Rings, build_rings
+from engine.fleet.hashing import murmur3_bulk
+from engine.fleet.one_look_up import single_look_up
+from tests.bench.fleet_support import (
+    AS_SHIPPED,
+    WITH_OUR_HASH,
+    Size,
+    check_equal,
+    consumer_names,
+    median_seconds,
+    peer_ring,
+    seconds,
+    topic_names,
+)
+from tests.bench.table import Row
+
+FEW_LOOK_UPS = 20_000
+
+
+def cold(topics: list[str], names: list[str]) -> NDArray[np.int32]:
+    """From names to the owner of each topic, in the order of the names."""
+    rings = build_rings([names])
+    made = sort_topics(murmur3_bulk(topics))
+    owners = np.empty(len(topics), dtype=np.int32)
+    owners[made.row] = assign_sorted(rings, 0, made.hash)
+    return owners
+
+
+def rows(size: Size = Size(), look_up_at: tuple[int, ...] = (10, 100, 1_000)) -> list[Row]:  # noqa: B008
+    """Two rows for each comparison."""
+    topics, names = topic_names(size.topics), consumer_names(size.consumers)
+    rings = build_rings([names])
+    made = sort_topics(murmur3_bulk(topics))
+    check_equal(peer_all(names, topics, our_hash=True), names, rings, topics)
+    assert cold(topics, names).tolist() == rings.look_up(0, murmur3_bulk(topics)).tolist()
+    warm_s = median_seconds(lambda: assign_sorted(rings, 0, made.hash), size.rounds)
+    cold_s = median_seconds(lambda: cold(topics, names), size.rounds)
+    build_s = median_seconds(lambda: build_rings([names]), size.rounds)
+    found = []
+    for peer, our_hash in ((AS_SHIPPED, False), (WITH_OUR_HASH, True)):
+        peer_build_s = median_seconds(lambda our=our_hash: peer_ring(names, our_hash=our), size.rounds)
+        ring = peer_ring(names, our_hash=our_hash)
+        peer_warm_s, _ = seconds(lambda ring=ring: list(map(ring.get_node, topics)))
+        what = f"{size.topics:,} topics x {size.consumers:,} consumers"
+        bars = ("", "", "") if our_hash else (">= 200x", ">= 12x", ">= 25x")
+        found += [
+            Row(f"assign {what}, warm", warm_s * 1000, peer, peer_warm_s * 1000, bars[0]),
+            Row(f"assign {what}, cold", cold_s * 1000, peer, (peer_build_s + peer_warm_s) * 1000, bars[1]),
+            Row(f"build a ring of {size.consumers:,} consumers", build_s * 1000, peer, peer_build_s * 1000, bars[2]),
+        ]
+        found += [look_up_row(topics[:FEW_LOOK_UPS], count, peer, our_hash, size) for count in look_up_at]
+    return found
+
+
+def peer_all(names: list[str], topics: list[str], *, our_hash: bool) -> list[str]:
+    """The name of each topic's owner, by the peer."""
+    return list(map(peer_ring(names, our_hash=our_hash).get_node, topics))
+
+
+def look_up_row(topics: list[str], consumers: int, peer: str, our_hash: bool, size: Size) -> Row:
+    """One look-up from a name, the mean of many; ours and the peer's in turn."""
+    names = consumer_names(consumers)
+    rings: Rings = build_rings([names])
+    owner_of, ring = single_look_up(rings), peer_ring(names, our_hash=our_hash)
+    check_equal(peer_all(names, topics, our_hash=True), names, rings, topics)
+    assert [owner_of(topic) for topic in topics] == rings.look_up(0, murmur3_bulk(topics)).tolist()
+    ours_s = median_seconds(lambda: [owner_of(topic) for topic in topics], size.rounds) / len(topics)
+    peer_s = median_seconds(lambda: [ring.get_node(topic) for topic in topics], size.rounds) / len(topics)
+    bar = "" if our_hash else ">= 5x"
+    return Row(f"one look-up among {consumers:,} consumers", ours_s * 1000, peer, peer_s * 1000, bar)

@@ -1,0 +1,50 @@
+"""The fleet benchmarks run, agree with their peers before they time them, and are written as a table and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.bench import __main__ as bench
+from tests.bench import fleet_hash, fleet_ring, fleet_updates
+from tests.bench.fleet_support import Size
+from tests.bench.table import Row, lines
+
+SMALL = Size(topics=3_000, consumers=12, rounds=1)
+
+
+@pytest.mark.parametrize(
+    ("run", "bars"),
+    [
+        (lambda: fleet_hash.rows(SMALL), set()),
+        (lambda: fleet_ring.rows(SMALL, (1, 12)), {">= 200x", ">= 12x", ">= 25x", ">= 5x"}),
+        (lambda: fleet_updates.rows(SMALL), {">= 1000x", ">= 10x"}),
+    ],
+    ids=["hash", "ring", "updates"],
+)
+def test_a_small_run_agrees_with_its_peers_and_names_its_bars(run: Callable[[], list[Row]], bars: set[str]) -> None:
+    rows = run()
+    assert {row.aim for row in rows} - {""} == bars
+    assert all(row.ours_ms > 0 and row.peer_ms > 0 and row.peer for row in rows)
+
+
+def test_rows_are_printed_and_written_with_the_peer_over_ours_as_ratio(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(bench, "BENCHES", {"one": lambda: [Row("a", 2.0, "b", 500.0, ">= 200x")], "two": list})
+    bench.main(["one", "--json", str(tmp_path / "rows.json")])
+    assert json.loads((tmp_path / "rows.json").read_text(encoding="utf-8")) == [
+        {"name": "a", "ours_s": 0.002, "peer": "b", "peer_s": 0.5, "ratio": 250.0, "bar": ">= 200x"}
+    ]
+    printed = capsys.readouterr().out.splitlines()
+    assert printed == lines([Row("a", 2.0, "b", 500.0, ">= 200x")])
+    assert printed[-1].split() == ["a", "2.00", "b", "500", "250x", ">=", "200x"]
+
+
+def test_an_unknown_benchmark_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        bench.main(["speed"])
+    assert "no benchmark is called speed" in capsys.readouterr().err
