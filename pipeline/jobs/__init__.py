@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Job = Callable[["SparkSession", Path, Path, JobOptions], JobResult]
-MODULES: Final = {"import": "importing", "assign": "assigning"}
+MODULES: Final = {"import": "importing", "assign": "assigning", "bundles": "bundling"}
 """Job -> its module in this package; a module is loaded when its job is wanted."""
 
 

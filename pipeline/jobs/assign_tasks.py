@@ -16,7 +16,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from engine.failover.choose import rule_in_force
-from engine.fleet.hashing import ByteColumn, murmur3_bulk
+from engine.fleet.hashing import murmur3_bulk
+from pipeline.batches import byte_column, codes_of, joined, whole_groups
 from pipeline.choosing import Change, Choice, Partitions
 from pipeline.lists import Key
 from pipeline.policies import WHAT_IF_RULE, Policy
@@ -33,7 +34,7 @@ INPUT_COLUMNS: Final = (
     "subscription", "topic", "namespace", "partition_index", "consumer_set", "told_active_consumer", "msg_rate_out",
     "msg_throughput_out",
 )  # fmt: skip
-_ROWS_TOGETHER: Final = 1 << 18
+UNIT_COLUMNS: Final = ("namespace", "subscription", "consumer_set")
 _RULES: Final = ("modulo", "ring", "first-connected", WHAT_IF_RULE)
 
 
@@ -87,7 +88,7 @@ class _Task:
     def run(self, batches: Iterator[Any]) -> AssignAccount:
         loads = PartWriter(PARTIAL_LOADS, f"{self.plan.folder}/{PARTIAL_LOADS.name}", self.number)
         try:
-            groups = _whole_units(batches) if self.plan.whole_units else _together(batches)
+            groups = whole_groups(batches, UNIT_COLUMNS) if self.plan.whole_units else joined(batches)
             for table in groups:
                 self.take(table)
             loads.write(self._partial_loads())
@@ -196,32 +197,14 @@ def _slots(start: NDArray[np.int64], unit: NDArray[np.int64], places: NDArray[np
     return np.where(places < 0, start[unit + 1] - 1, start[unit] + places)
 
 
-def byte_column(strings: Any) -> ByteColumn:
-    """An Arrow column of texts as the engine's bulk hashes take it, without copying its bytes."""
-    array = strings.combine_chunks() if isinstance(strings, pa.ChunkedArray) else strings
-    if isinstance(array, pa.ChunkedArray):
-        array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type)
-    wide = pa.types.is_large_string(array.type)
-    _, offsets, data = array.buffers()
-    if offsets is None or not len(array):
-        return ByteColumn(np.zeros(len(array) + 1, dtype=np.int64), np.zeros(0, dtype=np.uint8))
-    all_places = np.frombuffer(offsets, dtype=np.int64) if wide else np.frombuffer(offsets, dtype=np.int32)
-    places = all_places[array.offset : array.offset + len(array) + 1]
-    text = np.frombuffer(data, dtype=np.uint8) if data is not None else np.zeros(0, dtype=np.uint8)
-    return ByteColumn(places, text)
-
-
 def unit_numbers(table: Any, units: Mapping[Key, int]) -> NDArray[np.int64]:
     """The unit of each row by (namespace, subscription, consumer_set). O(rows), and a look-up a combination."""
     codes = np.zeros(table.num_rows, dtype=np.int64)
     columns = []
-    for name in ("namespace", "subscription", "consumer_set"):
-        encoded = pc.dictionary_encode(table[name])
-        encoded = encoded.unify_dictionaries().combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
-        if isinstance(encoded, pa.ChunkedArray):
-            encoded = encoded.chunk(0)
-        columns.append(encoded.dictionary.to_pylist())
-        codes = codes * len(encoded.dictionary) + encoded.indices.to_numpy().astype(np.int64)
+    for name in UNIT_COLUMNS:
+        values, places = codes_of(table[name])
+        columns.append(values)
+        codes = codes * len(values) + places
     present, inverse = np.unique(codes, return_inverse=True)
     numbers = np.empty(len(present), dtype=np.int64)
     for place, code in enumerate(present.tolist()):
@@ -229,56 +212,3 @@ def unit_numbers(table: Any, units: Mapping[Key, int]) -> NDArray[np.int64]:
         first, second = divmod(rest, len(columns[1]))
         numbers[place] = units[columns[0][first], columns[1][second], columns[2][third]]
     return numbers[inverse]
-
-
-def _together(batches: Iterator[Any]) -> Iterator[Any]:
-    """Batches joined until they are worth the while."""
-    held: list[Any] = []
-    rows = 0
-    for batch in batches:
-        held.append(batch)
-        rows += batch.num_rows
-        if rows >= _ROWS_TOGETHER:
-            yield pa.Table.from_batches(held).combine_chunks()
-            held, rows = [], 0
-    if rows:
-        yield pa.Table.from_batches(held).combine_chunks()
-
-
-def _whole_units(batches: Iterator[Any]) -> Iterator[Any]:
-    """Batches sorted by unit, joined so that no unit is in two pieces: the last unit waits for what follows."""
-    done: list[Any] = []
-    waiting: list[Any] = []
-    rows = 0
-    for batch in batches:
-        if not batch.num_rows:
-            continue
-        cut = _start_of_last_unit(batch)
-        if waiting and (cut or _unit_at(batch, 0) != _unit_at(waiting[0], 0)):
-            done += waiting
-            rows += sum(each.num_rows for each in waiting)
-            waiting = []
-        done += [batch.slice(0, cut)] if cut else []
-        rows += cut
-        waiting.append(batch.slice(cut))
-        if rows >= _ROWS_TOGETHER:
-            yield pa.Table.from_batches(done).combine_chunks()
-            done, rows = [], 0
-    if done or waiting:
-        yield pa.Table.from_batches([*done, *waiting]).combine_chunks()
-
-
-def _start_of_last_unit(table: Any) -> int:
-    low, high = 0, table.num_rows - 1
-    last = _unit_at(table, high)
-    while low < high:
-        middle = (low + high) // 2
-        if _unit_at(table, middle) == last:
-            high = middle
-        else:
-            low = middle + 1
-    return low
-
-
-def _unit_at(table: Any, row: int) -> Key:
-    return tuple(table[name][row].as_py() for name in ("namespace", "subscription", "consumer_set"))

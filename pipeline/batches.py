@@ -1,0 +1,98 @@
+"""Arrow batches of a task, joined to pieces worth a bulk call, and their texts as the engine's hashes take them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from engine.fleet.hashing import ByteColumn
+
+ROWS_TOGETHER: Final = 1 << 18
+
+
+def joined(batches: Iterator[Any], *, rows_together: int = ROWS_TOGETHER) -> Iterator[Any]:
+    """Tables of about so many rows; the last one may be smaller."""
+    held: list[Any] = []
+    rows = 0
+    for batch in batches:
+        held.append(batch)
+        rows += batch.num_rows
+        if rows >= rows_together:
+            yield pa.Table.from_batches(held).combine_chunks()
+            held, rows = [], 0
+    if rows:
+        yield pa.Table.from_batches(held).combine_chunks()
+
+
+def whole_groups(
+    batches: Iterator[Any], columns: Sequence[str], *, rows_together: int = ROWS_TOGETHER
+) -> Iterator[Any]:
+    """Tables in which no group (rows with equal ``columns``) is cut: the last group waits for what follows.
+
+    Rows of one group have to stand together. O(rows), and a search for the last group of each batch.
+    """
+    done: list[Any] = []
+    waiting: list[Any] = []
+    rows = 0
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        cut = _start_of_last_group(batch, columns)
+        if waiting and (cut or _group_at(batch, 0, columns) != _group_at(waiting[0], 0, columns)):
+            done += waiting
+            rows += sum(each.num_rows for each in waiting)
+            waiting = []
+        done += [batch.slice(0, cut)] if cut else []
+        rows += cut
+        waiting.append(batch.slice(cut))
+        if rows >= rows_together:
+            yield pa.Table.from_batches(done).combine_chunks()
+            done, rows = [], 0
+    if done or waiting:
+        yield pa.Table.from_batches([*done, *waiting]).combine_chunks()
+
+
+def _start_of_last_group(batch: Any, columns: Sequence[str]) -> int:
+    low, high = 0, batch.num_rows - 1
+    last = _group_at(batch, high, columns)
+    while low < high:
+        middle = (low + high) // 2
+        if _group_at(batch, middle, columns) == last:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def _group_at(batch: Any, row: int, columns: Sequence[str]) -> tuple[Any, ...]:
+    return tuple(batch[name][row].as_py() for name in columns)
+
+
+def byte_column(strings: Any) -> ByteColumn:
+    """An Arrow column of texts as the engine's bulk hashes take it, without copying its bytes."""
+    array = strings
+    if isinstance(array, pa.ChunkedArray):
+        array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type)
+    wide = pa.types.is_large_string(array.type)
+    _, offsets, data = array.buffers()
+    if offsets is None or not len(array):
+        return ByteColumn(np.zeros(len(array) + 1, dtype=np.int64), np.zeros(0, dtype=np.uint8))
+    all_places = np.frombuffer(offsets, dtype=np.int64) if wide else np.frombuffer(offsets, dtype=np.int32)
+    places = all_places[array.offset : array.offset + len(array) + 1]
+    text = np.frombuffer(data, dtype=np.uint8) if data is not None else np.zeros(0, dtype=np.uint8)
+    return ByteColumn(places, text)
+
+
+def codes_of(column: Any) -> tuple[list[Any], Any]:
+    """The different values of a column, and for each row the place of its value: (n,) int64. No empty places."""
+    encoded = column.dictionary_encode()
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.unify_dictionaries()
+        if not encoded.num_chunks:
+            return [], np.zeros(0, dtype=np.int64)
+        values = encoded.chunk(0).dictionary.to_pylist()
+        return values, np.concatenate([chunk.indices.to_numpy() for chunk in encoded.chunks]).astype(np.int64)
+    return encoded.dictionary.to_pylist(), encoded.indices.to_numpy().astype(np.int64)

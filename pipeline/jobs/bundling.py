@@ -1,0 +1,171 @@
+"""The job ``bundles``: topics to bundles, what each bundle and broker carries, what would be split and where."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+import numpy as np
+import pyarrow.parquet as pq
+
+from engine.bundles import visiting_order
+from engine.config import DEFAULTS, BrokerSettings
+from engine.errors import InputError, Rejection
+from pipeline.bundling import Topics
+from pipeline.jobs.bundle_tasks import WRITTEN, BundleAccount, BundlePlan, BundleTask, bundler
+from pipeline.jobs.result import JobOptions, JobResult, spark_faults
+from pipeline.reading.rows import Row
+from pipeline.schemas import (
+    BROKER_LOADS,
+    BROKERS,
+    BUNDLE_REPORTS,
+    BUNDLES,
+    LISTED,
+    SETTINGS,
+    SUBSCRIPTIONS,
+    TOPICS,
+    check_folder,
+    parts_of,
+)
+from pipeline.tables import load, need_tables
+from pipeline.transforms.bundle_topics import by_namespace, listed_topics, loaded_topics
+from pipeline.writing import Draft, ensure_part, keep_only, replacing, write_json, write_rows
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+JOB: Final = "bundles"
+_ROWS_A_TASK: Final = 2_000_000
+_DRIVER_TASK: Final = 999_999
+
+
+def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) -> JobResult:
+    """From the tables ``topics``, ``subscriptions``, ``listed``, ``bundles`` and ``bundle_reports`` under ``source``.
+
+    Options are broker settings by their exact names, on top of what the brokers said themselves, and ``listed``
+    (``false``: count loaded topics only). Raises ``InputError`` for a missing table or a setting that is none.
+    """
+    need_tables(source, (TOPICS, SUBSCRIPTIONS, LISTED, BUNDLES, BUNDLE_REPORTS))
+    settings = settings_of(source, options.settings)
+    with replacing(target, JOB) as draft, spark_faults(JOB):
+        folder = draft.aside("staged")
+        for table in WRITTEN:
+            (folder / table.name).mkdir()
+        plan = _plan(source, settings, folder)
+        topics = load(spark, source, TOPICS)
+        rows = loaded_topics(topics, load(spark, source, SUBSCRIPTIONS))
+        if options.settings.get("listed", "true") != "false":
+            rows = rows.unionByName(listed_topics(load(spark, source, LISTED), topics))
+        count = check_folder(TOPICS, source / TOPICS.name) + check_folder(LISTED, source / LISTED.name)
+        ready = by_namespace(rows, max(int(spark.conf.get("spark.sql.shuffle.partitions") or 4), count // _ROWS_A_TASK))
+        answers = ready.mapInArrow(bundler(plan), "account binary").collect()
+        accounts = [msgspec.msgpack.decode(bytes(row.account), type=BundleAccount) for row in answers]
+        accounts.append(_without_topics(plan, {name for each in accounts for name in each.namespaces}))
+        options.say(f"bundles: {sum(each.rows for each in accounts):,} topics placed")
+        _collect(draft, folder, accounts)
+        write_rows(BROKER_LOADS, draft.table(BROKER_LOADS), _broker_rows(accounts))
+        summary = _summary(draft, accounts, settings)
+        write_json(draft.folder, f"{JOB}.json", summary)
+    return JobResult(JOB, summary)
+
+
+def settings_of(source: Path, given: Mapping[str, str]) -> BrokerSettings:
+    """The brokers' own settings, with those given on top. Raises ``InputError`` for a name or value that is none."""
+    settings = BrokerSettings()
+    told: dict[str, str] = {}
+    for part in parts_of(source / SETTINGS.name):
+        table = pq.read_table(part, columns=["name", "value"])
+        told |= dict(zip(table["name"].to_pylist(), table["value"].to_pylist(), strict=True))
+    for name, value in told.items():
+        changed = settings.with_setting(name, value) if name in DEFAULTS else settings
+        settings = settings if isinstance(changed, Rejection) else changed
+    for name, value in given.items():
+        if name == "listed":
+            continue
+        changed = settings.with_setting(name, value)
+        if isinstance(changed, Rejection):
+            raise InputError(str(changed))
+        settings = changed
+    return replace(settings)
+
+
+def _plan(source: Path, settings: BrokerSettings, folder: Path) -> BundlePlan:
+    boundaries: dict[str, list[int]] = {}
+    for part in parts_of(source / BUNDLES.name):
+        rows = pq.read_table(part, columns=["namespace", "position", "lower", "upper"]).to_pydict()
+        for namespace, position, lower, upper in zip(*rows.values(), strict=True):
+            # Positions ascend in each namespace; the last upper bound is the end of the list.
+            bounds = boundaries.setdefault(namespace, [lower])
+            assert len(bounds) == position + 1, f"the bundles of {namespace} are out of order"
+            bounds.append(upper)
+    owners, brokers = _owners(source)
+    return BundlePlan(boundaries, owners, visiting_order(brokers), settings, str(folder))
+
+
+def _owners(source: Path) -> tuple[dict[str, str], list[str]]:
+    """Owner by full bundle name: of two brokers that report it the one whose report is newer, then by name."""
+    updated: dict[str, int] = {}
+    for part in parts_of(source / BROKERS.name):
+        rows = pq.read_table(part, columns=["broker", "last_update_ms"]).to_pydict()
+        for broker, when in zip(*rows.values(), strict=True):
+            updated[broker] = max(when, updated.get(broker, 0))
+    best: dict[str, tuple[int, str]] = {}
+    for part in parts_of(source / BUNDLE_REPORTS.name):
+        rows = pq.read_table(part, columns=["bundle", "broker"]).to_pydict()
+        for bundle, broker in zip(*rows.values(), strict=True):
+            claim = (updated.get(broker, 0), broker)
+            best[bundle] = max(best.get(bundle, claim), claim)
+    return {bundle: broker for bundle, (_, broker) in best.items()}, sorted(updated)
+
+
+def _without_topics(plan: BundlePlan, seen: set[str]) -> BundleAccount:
+    """Namespaces of which nobody named a topic have bundles all the same."""
+    names = sorted(plan.boundaries.keys() - seen)
+    nothing = np.zeros(0, dtype=np.int64)
+    task = BundleTask(plan, _DRIVER_TASK)
+    if names:
+        task.judge(names, Topics(nothing, nothing, nothing.astype(bool), np.zeros((6, 0))), None)
+    return task.run(iter(()))
+
+
+def _collect(draft: Draft, folder: Path, accounts: list[BundleAccount]) -> None:
+    for table in WRITTEN:
+        keep_only(folder / table.name, {name for each in accounts for name in each.parts.get(table.name, ())})
+        place = draft.table(table)
+        for part in parts_of(folder / table.name):
+            part.rename(place / part.name)
+        ensure_part(table, place)
+
+
+def _broker_rows(accounts: list[BundleAccount]) -> list[Row]:
+    sums: dict[str, np.ndarray[tuple[int], np.dtype[np.float64]]] = {}
+    for each in accounts:
+        for broker, values in each.brokers.items():
+            sums[broker] = sums.get(broker, np.zeros(8)) + np.array(values)
+    return [
+        (broker or None, *(int(value) for value in values[:4]), *(float(value) for value in values[4:]))
+        for broker, values in sorted(sums.items())
+    ]
+
+
+def _summary(draft: Draft, accounts: list[BundleAccount], settings: BrokerSettings) -> dict[str, object]:
+    tables = {table.name: check_folder(table, draft.folder / table.name) for table in (*WRITTEN, BROKER_LOADS)}
+    placed = sum(each.rows for each in accounts)
+    assert tables["bundle_topics"] == placed, "rows were lost between writing and reading"
+    outcomes = Counter[str]()
+    for each in accounts:
+        outcomes.update(each.outcomes)
+    changed = {name: settings.text_of(name) for name, default in DEFAULTS.items() if getattr(settings, name) != default}
+    return {
+        "job": JOB,
+        "tables": tables,
+        "rows_in": placed,
+        "topics_in_no_bundle": sum(each.nowhere for each in accounts),
+        "topics_told_elsewhere": sum(each.elsewhere for each in accounts),
+        "outcomes": dict(sorted(outcomes.items())),
+        "settings": changed,
+    }
