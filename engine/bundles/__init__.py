@@ -26,6 +26,7 @@ from engine.bundles.balance_model import (
     BundleLoad,
     Move,
 )
+from engine.bundles.balance_readings import Reading, best_reading
 from engine.bundles.balance_replay import (
     AveragesStored,
     BundlesChanged,
@@ -158,6 +159,7 @@ __all__ = [
     "ModularVerdict",
     "Move",
     "NamespaceBundles",
+    "Reading",
     "ReplayedCycle",
     "ReplayedReport",
     "ReportWritten",
@@ -174,6 +176,7 @@ __all__ = [
     "balance_start",
     "bandwidth_finding",
     "bandwidth_limit",
+    "best_reading",
     "blocked_by_split",
     "boundaries_at_creation",
     "boundary_text",

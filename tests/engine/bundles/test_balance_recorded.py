@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,6 +26,7 @@ from engine.bundles import (
     NamespaceBundles,
     ReportWritten,
     balance_start,
+    best_reading,
     namespace_bundles,
     replay_extensible,
     replay_modular,
@@ -85,6 +88,29 @@ def test_all_59_stored_averages_come_out_with_their_samples() -> None:
             assert data.short_term.msg_rate_in == pytest.approx(short_rate, rel=1e-12)
             compared += 1
     assert compared == 59
+
+
+def averages_that_agree(events: Sequence[ModularEvent]) -> int:
+    stored = [step for step in replay_modular(events, settings()) if step.decision is None]
+    return sum(
+        step.averages[bundle].long_term.num_samples == samples
+        and step.averages[bundle].long_term.msg_rate_in == pytest.approx(rate, rel=1e-12)
+        for step, line in zip(stored, of_kind("stored"), strict=True)
+        for bundle, (_, samples, rate, _) in line["averages"].items()
+    )
+
+
+def test_a_reading_turned_round_is_found_again() -> None:
+    """Two reports of one moment in the wrong order cost averages; the search turns that moment back and no other."""
+    as_written = best_reading(EVENTS, averages_that_agree)
+    assert (as_written.agreement, as_written.turned, as_written.events) == (59, 0, tuple(EVENTS))
+    first, second = [place for place, found in enumerate(EVENTS) if isinstance(found, ReportWritten)][6:8]
+    turned = list(EVENTS)
+    turned[first] = replace(EVENTS[second], at_ms=EVENTS[first].at_ms)
+    turned[second] = replace(EVENTS[first], at_ms=EVENTS[second].at_ms)
+    assert averages_that_agree(turned) < 59
+    found = best_reading(turned, averages_that_agree)
+    assert (found.agreement, found.turned) == (59, 1)
 
 
 def test_reports_list_their_bundles_in_the_order_of_a_java_map() -> None:
