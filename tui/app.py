@@ -51,7 +51,7 @@ class RingsideApp(App[int]):
     """
 
     TITLE = "Ringside"
-    CSS_PATH = [stylesheet("main"), stylesheet("keys")]
+    CSS_PATH: ClassVar = [stylesheet("main"), stylesheet("keys")]
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("question_mark", "help", "Help", key_display="?", tooltip="All keys"),
         Binding("q", "quit", "Quit", tooltip="Quit"),
@@ -170,8 +170,11 @@ class RingsideApp(App[int]):
 
         if isinstance(self.screen, CommonScreen) and not self.screen.in_front:
             screen = self._screen_wanted()
-            screen.colours = self.colours
-            self.switch_screen(screen)
+            # The first one stays below the other: it is the one to go back to.
+            if screen in self.screen_stack:
+                self.pop_screen()
+            else:
+                self.push_screen(screen)
 
     def _open_later(self, opening: Opening) -> None:
         """Called after the first paint. A worker, so that keys and signals are heard meanwhile."""

@@ -36,11 +36,11 @@ def key_columns(rows: Sequence[KeyConsumerRow], width: int) -> tuple[Column, ...
     longest = max((cell_len(safe_name(row.name)) for row in rows), default=0) + 1
     name_width = min(max(longest, len("consumer") + 1), _NAME_CELLS[1])
     least_name = max(_NAME_CELLS[0], min(name_width, _EASY_NAME))
-    kept = [Column("tag", "", tag_width), Column("share", "slots", 6), Column("keys", "keys", 5)]
+    kept = [Column("tag", "", tag_width), Column("share", "slots", 6), Column("keys", "keys", 6)]
     room = width - sum(column.width for column in kept) - least_name
     wanted = [
         Column("unacked", "unack", 6),
-        Column("waiting", "wait", 5),
+        Column("waiting", "wait", 6),
         Column("bar", "", _BAR_CELLS[0]),
         Column("change", "moved", 8),
         Column("messages", "msgs", 6),

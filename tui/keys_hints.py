@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.views.keys_model import KeysView
 from engine.views.model import EventLine
-from tui.keys_words import mode_name, moves_told, name_at, wait_told
+from tui.keys_words import comes_with_time, mode_name, moves_told, name_at, wait_told
 from tui.wording import counted, safe_name, shorten_middle
 
 
@@ -53,7 +53,7 @@ def _next(event: EventLine, view: KeysView) -> str:
         waiting = f"{counted(view.foot.waiting, 'message')} {_wait(view)}"
         if wait.holders:
             return f"{waiting}, first for {name_at(view, wait.holders[0][0])}: select it and press o. f says why."
-        return f"{waiting}: {wait.reason}. f says why."
+        return f"{waiting}: {wait.reason}. {'w lets time pass' if comes_with_time(wait) else 'f says why'}."
     if event.kind in ("send", "wait"):
         return "Try x or a now: a key that moves waits for its former consumer. o acknowledges."
     if event.kind == "ack":

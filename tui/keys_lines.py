@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from engine.views.keys_model import GapRow, KeyConsumerRow, KeyRow, WaitRow
@@ -14,11 +15,11 @@ from tui.wording import counted, fit, quantity, safe_name, shorten_middle
 
 _SINCE_FROM: Final = 52
 """From this width on a wait says since when."""
-_WHY_FROM: Final = 76
+_WHY_FROM: Final = 78
 """And from this one on why, in a column of its own."""
 _SINCE: Final = 10
 _SLOT: Final = 6
-_REASON: Final = 16
+_REASON: Final = 18
 
 
 def wait_heading(width: int) -> Text:
@@ -88,7 +89,7 @@ def gap_line(gap: GapRow, width: int, colours: Palette) -> Text:
 
 def _cut(names: str, room: int) -> str:
     """As many cells of a list as fit, from its beginning."""
-    return fit(names, room).rstrip() if len(names) <= room else f"{names[: room - 1]}…"
+    return names if cell_len(names) <= room else f"{set_cell_size(names, room - 1)}…"
 
 
 def sent_line(told: str, width: int, colours: Palette) -> Text:

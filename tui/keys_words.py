@@ -75,9 +75,13 @@ def wait_told(view: KeysView, wait: WaitRow) -> str:
     return f"{what}{whom}{since}: {wait.reason}{f', {held}' if held else ''}. It ends when {_when(wait)}.{tried}"
 
 
+def comes_with_time(wait: WaitRow) -> bool:
+    """Whether nobody has to do anything for the wait to end."""
+    return wait.ends_when.startswith("the next ")
+
+
 def _when(wait: WaitRow) -> str:
-    # What ends a wait is told either as what happens or as a thing that comes.
-    return f"{wait.ends_when} comes" if wait.ends_when.startswith("the next ") else wait.ends_when
+    return f"{wait.ends_when} comes" if comes_with_time(wait) else wait.ends_when
 
 
 def gap_told(gap: GapRow) -> str:
@@ -98,7 +102,7 @@ def luck_title(luck: LuckView) -> str:
 def luck_numbers(luck: LuckView) -> tuple[str, ...]:
     """Observed beside expected, in a long form and in shorter ones."""
     if not luck.expected_max:
-        return (luck.sentence, luck.verdict)
+        return (luck.sentence, luck.sentence.partition(",")[0], luck.verdict)
     seen, keys = f"{luck.observed_max:,}", f"{luck.keys:,}"
     span = f"{luck.low_max:,} to {luck.high_max:,}"
     return (

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from textual.message import Message
 
-from engine.cluster.commands import Command
+from engine.cluster.commands import Command, SubscribeKeyShared
 from engine.cluster.grammar import parse_command
 from engine.cluster.navigation import navigate
 from engine.cluster.timeline import Timeline
@@ -122,6 +122,8 @@ class Store:
         """Carry out a command, or move in time; what is refused changes nothing."""
         if isinstance(command, Command):
             timeline, rejection = self._timeline.submit(command)
+            if rejection is None and isinstance(command, SubscribeKeyShared):
+                self._key = timeline.state.key_subscriptions[-1].key  # what was just made is what one wants to see
         else:
             moved = navigate(self._timeline, command)
             timeline, rejection = moved.timeline, moved.rejection

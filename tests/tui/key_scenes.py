@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 from engine.cluster.commands import Command
@@ -71,7 +70,7 @@ def joined_to(count: int) -> tuple[str, ...]:
 def keys_app(state: ClusterState | None = None, *lines: str, **how: Any) -> RingsideApp:
     """A still app in true colour on a state, after some commands that are steps of its timeline."""
     timeline = Timeline.start(in_mode("consistent-auto-split") if state is None else state, 7, "a test")
-    app = RingsideApp(timeline, **({"animate": False, "depth": "truecolor"} | how))
+    app = RingsideApp(timeline, **(dict[str, Any](animate=False, depth="truecolor") | how))
     for line in lines:
         refused = app.store.submit_line(line)
         assert refused is None, (line, refused)
@@ -81,8 +80,3 @@ def keys_app(state: ClusterState | None = None, *lines: str, **how: Any) -> Ring
 def keys_screen(app: RingsideApp) -> KeysScreen:
     """The screen of the Key_Shared subscription, also below a dialog."""
     return next(screen for screen in app.screen_stack if isinstance(screen, KeysScreen))
-
-
-def calm(state: ClusterState) -> ClusterState:
-    """The state at simulated time 0."""
-    return replace(state)

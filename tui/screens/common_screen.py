@@ -34,7 +34,17 @@ class CommonScreen(CommonPlaying):
     """The digit that goes to the events."""
     events_noun = "partition"
     """What a step moves."""
+    ready = False
+    """Whether there are panels that can show something."""
     _flash_timer: Timer | None = None
+
+    def make_ready(self) -> None:
+        """Everything is mounted: show the first view, and let a script begin or go on."""
+        self.ready = True
+        self.set_class(self.colours.mono, "-mono")
+        self.show_now()
+        self.begin(by_itself=self.flashes)
+        self.take_over()
 
     # time
 
@@ -81,13 +91,13 @@ class CommonScreen(CommonPlaying):
         """Catch up with what changed below another screen."""
         if self.on_front is not None:
             self.on_front()
-        if self.in_front:
+        if self.in_front and self.ready:
             self.show_now()
             self.take_over()
 
     @on(Store.Changed)
     def _store_changed(self) -> None:
-        if self in self.app.screen_stack and self.in_front:
+        if self.ready and self.in_front:
             self.show_now()
 
     def watch_event_lines(self, lines: tuple[EventLine, ...]) -> None:

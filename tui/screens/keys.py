@@ -112,9 +112,7 @@ class KeysScreen(KeysActions):
         self.query_one("#explain").border_title = "where does it go, and why"
         self.query_one("#explain").border_subtitle = "escape closes"
         self.query_one(KeyFooter).keys = key_hints(BINDINGS)
-        self.set_class(self.colours.mono, "-mono")
-        self.show_now()
-        self.begin(by_itself=self.flashes)
+        self.make_ready()
 
     def show_now(self) -> None:
         view = self.store.keys_view
@@ -148,6 +146,9 @@ class KeysScreen(KeysActions):
         self.event_lines = view.events
         self.timeline = view.timeline
         self.sentence = self.sentence_now()
+        if shown is None:  # watchers of what is empty from the start are not called
+            self.watch_consumers_listed(self.consumers_listed)
+            self.watch_waits(self.waits)
         self.explain_again()
         self.write_foot()
         if stepped:

@@ -13,8 +13,8 @@ CHANGE: Final = (
     Binding("x", "kill", "Kill", tooltip="Kill the selected consumer"),
     Binding("m", "mode", "Mode", tooltip="Change how keys are shared"),
     Binding("t", "send", "Send", tooltip="Send messages with a key"),
-    Binding("o", "acknowledge(1)", "Ack", tooltip="Acknowledge the oldest message of the selected consumer"),
-    Binding("O", "acknowledge(0)", "Ack all", show=False, tooltip="Acknowledge all messages of the selected consumer"),
+    Binding("o", "acknowledge(1)", "Ack", tooltip="Let the consumer acknowledge its oldest"),
+    Binding("O", "acknowledge(0)", "Ack all", show=False, tooltip="Let the consumer acknowledge everything"),
     Binding("w", "wait", "Wait", show=False, tooltip="Let 10 ms of simulated time pass"),
 )
 ASK: Final = (

@@ -90,11 +90,9 @@ class MainScreen(MainActions):
         self.query_one("#explain").border_title = "where does it go, and why"
         self.query_one("#explain").border_subtitle = "escape closes"
         self.query_one(KeyFooter).keys = key_hints()
-        self.set_class(self.colours.mono, "-mono")
-        self.show(self.store.view)
+        self.make_ready()
         if self.has_class("-bundles-only"):
             self.query_one("#bundles").focus()
-        self.begin(by_itself=self.flashes)
 
     def show_now(self) -> None:
         if self.store.view is not self._shown:

@@ -30,7 +30,7 @@ class Lines:
 NOTHING = Lines(0, lambda _index, _width: Text())
 
 
-class LineTable(ScrollView, can_focus=True):
+class LineTable(ScrollView, can_focus=True, inherit_bindings=False):
     """Rows with a cursor, drawn on demand: O(height) for a frame, whatever the number of rows."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"line-table--heading", "line-table--cursor"}
