@@ -72,7 +72,7 @@ class Naming:
 
     def topic(self, file_name: str) -> str | None:
         """The full name of the topic whose statistics are in a file."""
-        request = self.requests.get(file_name)
+        request = self._request(file_name)
         if request is not None and request.topic:
             return request.topic
         stem = unquote(_stem(file_name))
@@ -91,7 +91,7 @@ class Naming:
 
     def namespace(self, file_name: str) -> str | None:
         """The namespace whose bundles are in a file."""
-        request = self.requests.get(file_name)
+        request = self._request(file_name)
         if request is not None and request.namespace:
             return request.namespace
         stem = unquote(_stem(file_name))
@@ -105,6 +105,10 @@ class Naming:
             if len(candidates) == 1:
                 return next(iter(candidates))
         return None
+
+    def _request(self, file_name: str) -> AdminRequest | None:
+        """What was asked for; a scenario names its answers as they were before somebody compressed them."""
+        return self.requests.get(file_name) or self.requests.get(file_name.removesuffix(".gz"))
 
 
 def _last(namespace: str) -> str:

@@ -15,13 +15,16 @@ from engine.cluster.key_events import (
     KeyIntervalsSeen,
     KeySubscriptionCreated,
 )
-from engine.cluster.key_evolve import folded
+from engine.cluster.key_evolve import dispatcher_of, folded
 from engine.cluster.key_rules import KEY_SETTINGS
 from engine.cluster.key_state import KeySubscription
 from engine.cluster.state import Topic
 from engine.config import BrokerSettings, ReleaseBehaviour
+from engine.errors import Rejection
 from engine.keyshared.model import RANGE_SIZE, RangesById
+from engine.keyshared.ring import RingSelector
 from engine.ranges import HashRange
+from engine.scenarios.namesakes import name_indices, with_namesakes_that_left
 from engine.scenarios.subscriptions import KEY_SHARED
 from engine.views.model import Notice
 
@@ -76,8 +79,13 @@ def key_subscriptions_of(
         notes += more
         if subscription is not None:
             found.append(subscription)
-            next_id += len(group.consumers)
+            next_id = max((next_id, *(each + 1 for each in joined_ids(subscription))))
     return tuple(found), tuple(notes)
+
+
+def joined_ids(subscription: KeySubscription) -> tuple[int, ...]:
+    """The ids of all consumers that ever joined, also of those inferred to have left."""
+    return tuple(event.consumer_id for event in subscription.happened if isinstance(event, KeyConsumerJoined))
 
 
 def _opened(
@@ -99,7 +107,10 @@ def _opened(
         if isinstance(subscription, str):
             continue
         if not reported or subscription.delivery.selector.ranges() == reported:
-            text = f"{key}: mode {subscription.mode.value}, since it gives the ranges that were reported"
+            gone = len(joined_ids(subscription)) - len(subscription.consumers)
+            text = f"{key}: mode {subscription.mode.value}, since it gives the ranges that were reported" + (
+                f" if {gone} namesake{'s' if gone > 1 else ''} had left before" if gone else ""
+            )
             return subscription, [*notes, *([Notice(MODE_INFERRED, text)] if reported else [])]
         tried.append(subscription)
     if not tried:
@@ -121,27 +132,37 @@ class _Histories:
     def that_could_give(self, reported: RangesById) -> Iterator[tuple[KeyEvent, ...]]:
         """The likeliest first, by the setting in force."""
         ring = self.settings.subscriptionKeySharedUseConsistentHashing
-        automatic = [self._history(declares=False, ring=True)]
+        automatic = [self._on_a_ring(reported)]
         intervals = _intervals(reported, len(self.group.consumers))
         if intervals:
-            halved = self._history(declares=False, ring=False)
-            automatic.append((*halved, KeyIntervalsSeen(self.key, intervals)))
+            seen = KeyIntervalsSeen(self.key, intervals)
+            automatic.append((*self._start(declares=False, ring=False), *self._joins(), seen))
         yield from automatic if ring else reversed(automatic)
         if len(reported) == len(self.group.consumers):
-            yield self._history(declares=True, ring=ring)
+            yield (*self._start(declares=True, ring=ring), *self._joins(declares=True))
 
-    def _history(self, *, declares: bool, ring: bool) -> tuple[KeyEvent, ...]:
+    def _start(self, *, declares: bool, ring: bool) -> tuple[KeySubscriptionCreated, KeyDispatcherStarted]:
         chosen = replace(self.settings, subscriptionKeySharedUseConsistentHashing=ring)
         texts = tuple((name, chosen.text_of(name)) for name in KEY_SETTINGS)
         group = self.group
         return (
             KeySubscriptionCreated(self.key, group.name, group.namespace, tuple(group.topics)),
             KeyDispatcherStarted(self.key, declares, 0, False, self.behaviour.label, texts),
-            *(
-                KeyConsumerJoined(self.key, self.first_id + at, each.name, each.key_hash_ranges if declares else None)
-                for at, each in enumerate(group.consumers)
-            ),
         )
+
+    def _joins(self, *, declares: bool = False) -> tuple[KeyConsumerJoined, ...]:
+        return tuple(
+            KeyConsumerJoined(self.key, self.first_id + at, each.name, each.key_hash_ranges if declares else None)
+            for at, each in enumerate(self.group.consumers)
+        )
+
+    def _on_a_ring(self, reported: RangesById) -> tuple[KeyEvent, ...]:
+        start, joins = self._start(declares=False, ring=True), self._joins()
+        made = dispatcher_of(start[1])
+        if isinstance(made, Rejection) or not isinstance(made.selector, RingSelector):
+            return (*start, *joins)
+        indices = name_indices(made.selector, [(each.name, reported.get(each.consumer_id, ())) for each in joins])
+        return (*start, *with_namesakes_that_left(joins, indices))
 
 
 def _intervals(reported: Mapping[int, tuple[HashRange, ...]], consumers: int) -> tuple[tuple[int, int], ...]:

@@ -19,7 +19,7 @@ from engine.cluster.state import ClusterState, Load, Namespace, Topic
 from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour, behaviour_of
 from engine.errors import InputError, Problem, Rejection
 from engine.names import TopicName, parse_topic_name
-from engine.scenarios.key_subscriptions import gather_keys, key_subscriptions_of
+from engine.scenarios.key_subscriptions import gather_keys, joined_ids, key_subscriptions_of
 from engine.scenarios.subscriptions import Group, flag_of, gather, subscriptions_of
 from engine.views.model import Notice
 
@@ -87,7 +87,7 @@ def open_snapshot(snapshot: Snapshot, *, release: str | None = None, consistent_
         subscriptions=subscriptions,
         key_subscriptions=shared,
         namespaces=_namespaces(snapshot, topics, settings, notes),
-        next_consumer_id=connected + sum(len(each.consumers) for each in shared),
+        next_consumer_id=max((number + 1 for each in shared for number in joined_ids(each)), default=connected),
     )
     notes += _differences(groups, state)
     return Opened(state, snapshot.source, snapshot.problems, tuple(notes))

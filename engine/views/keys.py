@@ -74,9 +74,9 @@ def keys_view(timeline: Timeline, subscription_key: str, *, notes: Iterable[Noti
 
 
 def key_colours(subscription: KeySubscription) -> Mapping[int, int]:
-    """Consumer id -> its number from 0 in the order of the first joining; a number is never given again."""
-    joined = (event.consumer_id for event in subscription.happened if isinstance(event, KeyConsumerJoined))
-    return {consumer_id: number for number, consumer_id in enumerate(dict.fromkeys(joined))}
+    """Consumer id -> its number from 0; a number is never given again, since ids of newcomers only grow."""
+    joined = {event.consumer_id for event in subscription.happened if isinstance(event, KeyConsumerJoined)}
+    return {consumer_id: number for number, consumer_id in enumerate(sorted(joined))}
 
 
 def _status(timeline: Timeline, now: KeysSlice) -> KeysStatus:

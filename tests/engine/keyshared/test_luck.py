@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
 
 import pytest
 
@@ -126,11 +126,11 @@ class Crooked:
     def ranges(self) -> RangesById:
         return self.true.ranges()
 
-    def join(self, consumer: Consumer) -> Crooked:
-        return Crooked(accepted(self.true.join(consumer)))
+    def join(self, consumer: Consumer) -> Self:
+        return replace(self, true=accepted(self.true.join(consumer)))
 
-    def leave(self, consumer_id: int) -> Crooked:
-        return Crooked(self.true.leave(consumer_id))
+    def leave(self, consumer_id: int) -> Self:
+        return replace(self, true=self.true.leave(consumer_id))
 
 
 class Counting(Crooked):
