@@ -10,12 +10,14 @@ from typing import Final, Protocol
 
 import mmh3
 import pytest
+from hypothesis import given, settings
 
 from engine.keyshared.model import DeclaredRanges, Selector, SlotSpace
 from engine.keyshared.ring_forms import RingForm
 from engine.keyshared.sticky import sticky_selector
 from tests.engine.keyshared.selectors import accepted, auto_split, ring
 from tests.properties.keyshared_checks import all_slots, check_answers, moved_between_bystanders, owners, toggle
+from tests.properties.strategies import memberships
 
 NAMES: Final = ["a", "b", "a", "c"]
 POINTS: Final = 3
@@ -169,3 +171,16 @@ def test_L2_L3_L4_every_sequence_of_six_joins_and_leaves_agrees_with_the_plain_r
                 check_answers(selector, full=kind != "sticky")
     assert len(states) == sum(4**length for length in range(7))
     assert len({answer[0] for answer in seen}) > 16
+
+
+@settings(max_examples=100, deadline=None)
+@given(memberships(members=6, max_size=24))
+def test_longer_histories_of_auto_split_with_odd_widths_agree_with_the_plain_rule_too(moves: list[int]) -> None:
+    """Six moves halve only even widths; merged intervals bring odd ones, whose lower part is the larger."""
+    # Widths 12, 6 and 3, then 7: so that one is met whatever else is drawn.
+    moves = [1, 2, 3, 1, 1, 4, 3, 3, *moves]
+    selector, plain = start_of("auto-split")
+    for mover in moves:
+        plain.toggle(mover)
+        selector = toggle(selector, mover, [""] * 6)
+        assert owners(selector) == [plain.owner(slot) for slot in all_slots(selector)]

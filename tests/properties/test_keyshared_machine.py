@@ -113,7 +113,7 @@ class DeliveryMachine(RuleBasedStateMachine):
     def publish(self, keys: list[bytes]) -> None:
         self.take(publish(self.state, keys, self.now_ms))
 
-    @rule(keys=st.lists(st.sampled_from(KEYS), min_size=1, max_size=3), delay_ms=st.sampled_from((5, 50)))
+    @rule(keys=st.lists(st.sampled_from(KEYS), min_size=1, max_size=3), delay_ms=st.sampled_from((1, 5, 50)))
     def publish_delayed(self, keys: list[bytes], delay_ms: int) -> None:
         """Delayed messages may be overtaken by others of their key, and by each other."""
         before = self.state.next_position
