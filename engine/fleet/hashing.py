@@ -37,6 +37,20 @@ class ByteColumn:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
+    @classmethod
+    def from_buffers(cls, offsets: Any, data: Any | None, count: int, first: int = 0) -> ByteColumn:
+        """An Arrow column of type string or binary: its buffers, its length, and the place where a slice begins.
+
+        Both are anything with Python's buffer protocol. ``offsets``: int32, at least ``first + count + 1`` of them;
+        ``data``: None where Arrow has none. For the large types make the column from an int64 array of offsets.
+
+        >>> column = ByteColumn.from_buffers(np.array([0, 2, 5], np.int32).tobytes(), b"ababc", 1, 1)
+        >>> list(column.values())
+        [b'abc']
+        """
+        bounds = np.frombuffer(offsets, dtype="<i4", count=count + 1, offset=4 * first)
+        return cls(bounds, np.frombuffer(b"" if data is None else data, dtype=np.uint8))
+
     def values(self) -> Iterable[bytes]:
         """The strings one by one."""
         first = int(self.offsets[0])
@@ -85,6 +99,11 @@ def crc32_bulk(names: Names) -> NDArray[np.int64]:
         values, count = names.values(), len(names)
     else:
         listed = _listed(names)
+        if len(listed) and isinstance(listed[0], str):
+            try:
+                return np.fromiter(map(zlib.crc32, map(str.encode, listed)), dtype=np.int64, count=len(listed))
+            except UnicodeEncodeError:  # a surrogate without its partner
+                pass
         values, count = _as_bytes(listed), len(listed)
     return np.fromiter(map(zlib.crc32, values), dtype=np.int64, count=count)
 

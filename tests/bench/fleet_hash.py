@@ -6,11 +6,11 @@ import mmh3
 import numpy as np
 
 from engine.fleet.hashing import ByteColumn, murmur3_bulk
-from tests.bench.fleet_support import Size, median_seconds, topic_names
+from tests.bench.fleet_support import FULL, Size, median_seconds, topic_names
 from tests.bench.table import Row
 
 
-def rows(size: Size = Size()) -> list[Row]:  # noqa: B008
+def rows(size: Size = FULL) -> list[Row]:
     """One row for each form."""
     listed = topic_names(size.topics)
     fixed = np.array(listed, dtype="S")

@@ -31,6 +31,9 @@ class Size:
     rounds: int = 7
 
 
+FULL = Size()
+
+
 def topic_names(count: int) -> list[str]:
     """Names of about 60 bytes."""
     return [
@@ -69,6 +72,13 @@ def median_seconds(work: Callable[[], object], rounds: int) -> float:
     """Median wall-clock of so many calls, after one to warm up."""
     work()
     return statistics.median(seconds(work)[0] for _ in range(rounds))
+
+
+def best_in_turn(ours: Callable[[], object], peer: Callable[[], object], rounds: int) -> tuple[float, float]:
+    """The shortest of so many calls of each, one after the other: what is this short is swamped by any other load."""
+    ours(), peer()
+    taken = [(seconds(ours)[0], seconds(peer)[0]) for _ in range(rounds)]
+    return min(each for each, _ in taken), min(each for _, each in taken)
 
 
 def check_equal(peer: list[str], names: list[str], rings: Rings, topics: list[str]) -> None:

@@ -21,7 +21,7 @@ from engine.fleet.failover_ring import build_rings
 from engine.fleet.hashing import murmur3_bulk
 from engine.fleet.incremental import LiveRing
 from engine.fleet.moves import Moves, moves_between
-from tests.bench.fleet_support import POINTS, Size, consumer_names, median_seconds, murmur3, seconds, topic_names
+from tests.bench.fleet_support import FULL, POINTS, Size, consumer_names, median_seconds, murmur3, seconds, topic_names
 from tests.bench.table import Row
 
 CHANGES = 60
@@ -94,7 +94,7 @@ def recompute(names: list[str], ids: NDArray[np.int32], hashes: NDArray[np.int32
     return moves_between(before, after)
 
 
-def rows(size: Size = Size()) -> list[Row]:  # noqa: B008
+def rows(size: Size = FULL) -> list[Row]:
     """One row for each peer; p50 of leaves and joins, each with its exact moves."""
     topics, names = topic_names(size.topics), consumer_names(size.consumers)
     sorted_topics = sort_topics(murmur3_bulk(topics))
