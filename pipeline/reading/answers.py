@@ -17,7 +17,7 @@ from engine.admin.namespaces import (
 )
 from engine.admin.naming import Naming, naming_of, scenario_facts
 from engine.admin.requests import AdminRequest
-from engine.admin.text import WHOLE_CHECK_BYTES, raw_object
+from engine.admin.text import WHOLE_CHECK_BYTES, raw_list, raw_object
 from engine.bundles import namespace_bundles
 from engine.config import DEFAULTS, BrokerSettings
 from engine.errors import Problem, Rejection
@@ -107,13 +107,16 @@ def _take(rows: Rows, kind: AnswerKind, data: bytes, name: str, told: Told) -> s
             _take_scenario(rows, data, name)
         case AnswerKind.NO_JSON if data.lstrip()[:1] != b"0":  # a bundle's range is a plain text
             return QUARANTINED
+        case AnswerKind.OTHER if raw_list(data, name)[1] and data.lstrip()[:1] == b"[":
+            return QUARANTINED
         case _:
             return OF_NO_USE
     return READ
 
 
 def _why_no_answer(data: bytes, name: str) -> tuple[Problem, ...]:
-    faults = raw_object(data, name)[1] if data.lstrip()[:1] == b"{" else ()
+    start = data.lstrip()[:1]
+    faults = raw_object(data, name)[1] if start == b"{" else raw_list(data, name)[1] if start == b"[" else ()
     reason = "is no JSON that could be understood"
     return faults or (Problem(name, "$", reason, "put recorded answers of the admin interface there"),)
 
@@ -182,7 +185,9 @@ def _take_names(rows: Rows, kind: AnswerKind, data: bytes, name: str, told: Told
         problems, aside = positions.problems, positions.set_aside
     else:
         listed = decode_topic_list(data, name)
-        names, problems, aside = listed.good, listed.problems, listed.set_aside
+        names, problems = listed.good, listed.problems
+        # A list that breaks off loses all of it, and nobody knows how much that is.
+        aside = max(listed.set_aside, int(any(problem.line is not None for problem in problems)))
     is_parent = _lists_parents(name, told)
     rows.found["listed"] += aside
     rows.set_aside("listed", problems, aside, name)

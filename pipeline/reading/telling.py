@@ -18,7 +18,7 @@ from pipeline.reading.load_reports import broker_id
 from pipeline.reading.unpacking import read_answer
 from pipeline.reading.wire import LoadReportWire
 
-_SCENARIO: Final = "scenario.json"
+_SCENARIO: Final = "scenario"
 _LOAD_REPORT: Final = "load-report"
 _BROKER_STATS: Final = ("broker-stats-topics", "broker-stats", "topics", "destinations")
 _SMALL_BYTES: Final = 64 * 1024**2
@@ -36,7 +36,8 @@ def told_of(files: Sequence[FoundFile]) -> dict[str, Told]:
         brokers = _brokers(folder, inside)
         for file in inside:
             base = _base(file.name)
-            request = requests.get(base)
+            # A recording that was packed afterwards still names its files as they were.
+            request = requests.get(base) or requests.get(f"{_stem(base)}.json")
             # A request names the topic or the namespace; a file name can hold the topic's, escaped.
             topic = naming.topic(base) or "" if request is None or request.what != "bundles" else ""
             about = request.namespace if request is not None and request.what in ("bundles", "policies") else topic
@@ -50,7 +51,7 @@ def _base(name: str) -> str:
 
 def _requests(inside: Iterable[FoundFile]) -> Mapping[str, AdminRequest]:
     for file in inside:
-        if _base(file.name) == _SCENARIO and file.size_bytes < _SMALL_BYTES:
+        if _stem(_base(file.name)) == _SCENARIO and file.size_bytes < _SMALL_BYTES:
             data, _ = read_answer(file.path, file.name)
             return scenario_facts(data or b"").requests
     return {}

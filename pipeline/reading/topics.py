@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -39,10 +39,11 @@ def take_broker_stats(rows: Rows, data: bytes, source: str, broker: str) -> None
         return
     decoded = decode_broker_stats_topics(data, source)
     good = decoded.good
-    rows.found["topics"] += len(good.topics) + decoded.set_aside
+    aside = _rows_lost(decoded.problems, decoded.set_aside)
+    rows.found["topics"] += len(good.topics) + aside
     for name, facts in good.topics.items():
         rows.topic(facts, good.places[name].bundle, broker)
-    rows.set_aside("topics", decoded.problems, decoded.set_aside, source)
+    rows.set_aside("topics", decoded.problems, aside, source)
     _take_publishers(rows, _raw_of_broker_stats(data), good.topics, source)
 
 
@@ -50,9 +51,7 @@ def take_named(rows: Rows, kind: AnswerKind, data: bytes, source: str) -> None:
     """Statistics that say themselves which topics they are about: partitioned, or an object of name -> answer."""
     decode = decode_partitioned_stats if kind is AnswerKind.PARTITIONED_STATS else decode_named_stats
     decoded = decode(data, source)
-    whole = not any(problem.path == "$" and problem.line is not None for problem in decoded.problems)
-    # Of a text that is no JSON the engine keeps the topics that are whole; that there was more is one row set aside.
-    aside = decoded.set_aside + (0 if whole or decoded.set_aside else 1)
+    aside = _rows_lost(decoded.problems, decoded.set_aside)
     rows.found["topics"] += len(decoded.good) + aside
     for facts in decoded.good.values():
         rows.topic(facts, None, None)
@@ -68,6 +67,12 @@ def take_one(rows: Rows, data: bytes, topic: str, source: str) -> None:
         rows.topic(decoded.good, None, None)
     rows.set_aside("topics", decoded.problems, decoded.set_aside, source)
     _take_publishers(rows, {topic: data}, {} if decoded.good is None else {topic: decoded.good}, source)
+
+
+def _rows_lost(problems: Sequence[Problem], set_aside: int) -> int:
+    """How many topics are missing: of a text that is no JSON nobody knows, and it is told as one at least."""
+    cut = any(problem.path == "$" and problem.line is not None for problem in problems)
+    return max(set_aside, 1) if cut else set_aside
 
 
 def _take_sound_document(rows: Rows, data: bytes, source: str, broker: str) -> bool:

@@ -12,7 +12,7 @@ from engine.admin.text import MAX_TEXT_BYTES, plain_json
 from engine.errors import Problem
 
 _ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
-_PIECE: Final = 1 << 20
+_PIECE: Final = 1 << 16
 
 
 def read_answer(path: str, name: str) -> tuple[bytes | None, tuple[Problem, ...]]:

@@ -1,0 +1,249 @@
+"""Files into rows: the same topics as ``read_answers`` finds, and an account that adds up whatever the file holds."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from engine.admin import read_answers
+from pipeline.reading import topics as reading_topics
+from pipeline.reading.answers import OF_NO_USE, QUARANTINED, READ, WAITING, Told, take_file
+from pipeline.reading.found import find_answers
+from pipeline.reading.rows import Rows
+from pipeline.reading.telling import told_of
+
+RECORDINGS = Path(__file__).parents[2] / "recordings"
+FOLDERS = sorted(path.name for path in RECORDINGS.iterdir() if path.is_dir())
+TABLES = ("topics", "subscriptions", "consumers", "publishers", "listed", "bundle_reports", "brokers")
+TOPIC: dict[str, Any] = {"msgRateIn": 1.5, "publishers": [{"producerName": "p"}], "subscriptions": {}}
+
+
+def taken(path: Path, told: Told | None = None) -> tuple[Rows, str]:
+    """The rows of one file and what became of it."""
+    rows = Rows()
+    outcome = take_file(rows, str(path), path.name, told or Told())
+    return rows, outcome.outcome
+
+
+def aside(rows: Rows) -> Counter[str]:
+    """Rows set aside, by table."""
+    found: Counter[str] = Counter()
+    for row in rows.quarantine:
+        found[row[4]] += row[5]
+    return found
+
+
+def adds_up(rows: Rows) -> bool:
+    """Everything found is a row or in the quarantine."""
+    away = aside(rows)
+    return all(rows.found[name] == len(getattr(rows, name)) + away[name] for name in TABLES)
+
+
+def broker_stats(**topics: Any) -> dict[str, Any]:
+    named = {f"persistent://t/n/{name}": topic for name, topic in topics.items()}
+    return {"t/n": {"0x00000000_0xffffffff": {"persistent": named}}}
+
+
+def written(folder: Path, value: object, name: str = "broker-stats.json") -> Path:
+    path = folder / name
+    path.write_text(json.dumps(value))
+    return path
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_a_recording_gives_the_topics_that_read_answers_finds(folder: str) -> None:
+    """And of each topic the same numbers from the same file."""
+    found = find_answers(RECORDINGS / folder)
+    told = told_of(found.files)
+    ours: dict[tuple[str, str], Any] = {}
+    for file in found.files:
+        rows = Rows()
+        outcome = take_file(rows, file.path, file.name, told[file.name])
+        # The recordings list their requests; those collections of single answers do not.
+        assert outcome.outcome != WAITING or folder in ("versions", "versions-generated")
+        assert adds_up(rows)
+        ours |= {(row[0], row[15]): row for row in rows.topics}
+    snapshot = read_answers(RECORDINGS / folder)
+    assert {name for name, _ in ours} == snapshot.topics.keys()
+    for name, facts in snapshot.topics.items():
+        row = ours[name, facts.source]
+        assert row[7:9] == (facts.msg_rate_in_msgs_per_sec, facts.msg_rate_out_msgs_per_sec)
+        assert row[13:15] == (facts.publishers, facts.kind)
+
+
+@pytest.mark.parametrize("folder", ["f-inventory-2", "g-two-brokers", "g-autosplit-modular-count"])
+def test_a_sound_document_read_at_once_gives_the_rows_of_topic_by_topic(
+    folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Large documents take the short way; it must lead to the same place."""
+    seen = 0
+    for path in sorted((RECORDINGS / folder).glob("*broker-stats-topics*")):
+        slow, _ = taken(path, Told(broker="b"))
+        monkeypatch.setattr(reading_topics, "WHOLE_CHECK_BYTES", 0)
+        fast = Rows()
+        assert reading_topics._take_sound_document(fast, _text(path), path.name, "b")
+        monkeypatch.undo()
+        for table in ("topics", "subscriptions", "consumers", "publishers"):
+            assert getattr(fast, table) == getattr(slow, table)
+        assert {name: fast.found[name] for name in TABLES} == {name: slow.found[name] for name in TABLES}
+        seen += len(fast.topics)
+    assert seen > 40
+
+
+def _text(path: Path) -> bytes:
+    data = path.read_bytes()
+    return gzip.decompress(data) if path.suffix == ".gz" else data
+
+
+@pytest.mark.parametrize(
+    "spoilt",
+    [
+        {"msgRateIn": -1.0},
+        {"msgRateIn": "5"},
+        {"subscriptions": {"s": {"type": "Key_Shared", "consumers": [{"keyHashRanges": ["x"]}]}}},
+    ],
+    ids=["negative", "text", "range"],
+)
+def test_a_bad_topic_is_set_aside_with_its_place_and_the_rest_is_kept(spoilt: dict[str, Any], tmp_path: Path) -> None:
+    rows, outcome = taken(written(tmp_path, broker_stats(good=TOPIC, bad=TOPIC | spoilt)))
+    assert outcome == READ
+    assert [row[0] for row in rows.topics] == ["persistent://t/n/good"]
+    (bad,) = [row for row in rows.quarantine if row[5]]
+    assert bad[0] == "broker-stats.json"
+    assert "persistent://t/n/bad" in bad[1]
+    assert bad[4:7] == ("topics", 1, "bad")
+    assert bad[7]
+    assert adds_up(rows)
+
+
+def test_a_document_that_needs_a_second_look_is_not_read_at_once(tmp_path: Path) -> None:
+    for topics in (
+        broker_stats(good=TOPIC, bad=TOPIC | {"msgRateIn": -1.0}),
+        broker_stats(good=TOPIC | {"publishers": [{"metadata": {"of": "persistent://t/n/good"}}]}),
+        {"t/n": {"0x00000000_0xffffffff": {"persistent": {"persistent://t/n/a/b": TOPIC}}}},
+        {"t/n": {"0x00000000_0x1": {"persistent": {"persistent:// /n/a": TOPIC}}}},
+    ):
+        rows = Rows()
+        assert not reading_topics._take_sound_document(rows, json.dumps(topics).encode(), "x", "b")
+        assert rows == Rows()
+
+
+def test_a_bad_publisher_costs_only_itself(tmp_path: Path) -> None:
+    topic = TOPIC | {"publishers": [{"producerName": "a"}, {"msgRateIn": -1}, {"producerName": None}]}
+    rows, _ = taken(written(tmp_path, broker_stats(x=topic)))
+    assert [(row[1], row[2]) for row in rows.publishers] == [(0, "a"), (2, "")]
+    assert aside(rows) == {"publishers": 1}
+    assert rows.found["publishers"] == 3
+
+
+@pytest.mark.parametrize("keep", [0.3, 0.7, 0.95])
+def test_half_a_document_keeps_the_whole_topics_and_tells_the_rest(keep: float, tmp_path: Path) -> None:
+    topics = {f"x{number}": TOPIC for number in range(40)}
+    text = json.dumps(broker_stats(**topics))
+    path = tmp_path / "broker-stats.json"
+    path.write_text(text[: int(len(text) * keep)])
+    rows, outcome = taken(path)
+    assert outcome == READ
+    assert 0 < len(rows.topics) < 40
+    assert aside(rows)["topics"] >= 1
+    assert adds_up(rows)
+
+
+@pytest.mark.parametrize("packing", ["gzip", "zstd"])
+def test_a_packed_file_that_ends_early_keeps_what_could_be_unpacked(packing: str, tmp_path: Path) -> None:
+    chance = random.Random(7)
+    topics = {f"x{chance.getrandbits(64)}": TOPIC | {"msgInCount": chance.getrandbits(60)} for _ in range(6000)}
+    whole = json.dumps(broker_stats(**topics)).encode()
+    packed = gzip.compress(whole) if packing == "gzip" else pa.compress(whole, "zstd", asbytes=True)
+    path = tmp_path / f"broker-stats.json.{'gz' if packing == 'gzip' else 'zst'}"
+    path.write_bytes(packed)
+    rows, _ = taken(path)
+    assert (len(rows.topics), rows.quarantine) == (6000, [])
+    path.write_bytes(packed[: len(packed) * 2 // 3])
+    rows, _ = taken(path)
+    assert 0 < len(rows.topics) < 6000
+    assert any("in the middle" in row[7] for row in rows.quarantine)
+    assert adds_up(rows)
+
+
+def test_a_rate_that_is_no_number_sets_its_topic_aside(tmp_path: Path) -> None:
+    text = json.dumps(broker_stats(a=TOPIC, b=TOPIC)).replace("1.5", "NaN", 1)
+    path = tmp_path / "broker-stats.json"
+    path.write_text(text)
+    rows, _ = taken(path)
+    assert [row[0] for row in rows.topics] == ["persistent://t/n/b"]
+    assert aside(rows)["topics"] == 1
+    assert adds_up(rows)
+
+
+@pytest.mark.parametrize("text", ["", "   ", "not json", "{", "\x00\x01\x02", "[1,"])
+def test_a_file_that_is_no_answer_is_quarantined_whole(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(text)
+    rows, outcome = taken(path)
+    assert outcome == QUARANTINED
+    assert aside(rows) == {"files": 1}
+    assert rows.found["files"] == 1
+
+
+def test_answers_that_no_table_wants_are_counted_and_not_complained_about(tmp_path: Path) -> None:
+    rows, outcome = taken(written(tmp_path, {"brokerUrl": "pulsar://b:6650"}))
+    assert (outcome, rows.quarantine) == (OF_NO_USE, [])
+
+
+def test_a_boundary_list_waits_until_its_namespace_is_known(tmp_path: Path) -> None:
+    path = written(tmp_path, {"boundaries": ["0x00000000", "0x80000000", "0xffffffff"], "numBundles": 2})
+    rows, outcome = taken(path)
+    assert outcome == WAITING
+    assert rows == Rows()
+    rows, outcome = taken(path, Told(about="t/n"))
+    assert outcome == READ
+    assert rows.boundary_lists == [("t/n", [0, 0x80000000, 0xFFFFFFFF], path.name)]
+
+
+def test_a_boundary_list_no_namespace_can_have_is_set_aside(tmp_path: Path) -> None:
+    path = written(tmp_path, {"boundaries": ["0x00000000", "0x90000000", "0x80000000", "0xffffffff"]})
+    rows, _ = taken(path, Told(about="t/n"))
+    assert rows.boundary_lists == []
+    assert aside(rows) == {"boundary_lists": 1}
+
+
+def test_names_no_broker_would_accept_are_set_aside(tmp_path: Path) -> None:
+    names = ["persistent://t/n/a", "persistent://t/n", "tn/a", 5, "persistent://t/n/b-partition-3"]
+    rows, _ = taken(written(tmp_path, names, "t-n-persistent.json"))
+    assert [(row[0], row[3]) for row in rows.listed] == [
+        ("persistent://t/n/a", False),
+        ("persistent://t/n/b-partition-3", False),
+    ]
+    assert aside(rows) == {"listed": 3}
+    assert adds_up(rows)
+
+
+def test_a_bundle_whose_numbers_cannot_be_read_costs_only_itself(tmp_path: Path) -> None:
+    report = {
+        "webServiceUrl": "http://b1:8080",
+        "pulsarServiceUrl": "pulsar://b1:6650",
+        "lastUpdate": 5,
+        "lastStats": {
+            "t/n/0x00000000_0x80000000": {"msgRateIn": 2.0, "topics": 3},
+            "t/n/0x80000000_0xffffffff": {"msgRateIn": -2.0},
+            "t/n/nonsense": {},
+        },
+        "bundles": ["t/n/0x00000000_0x80000000", "t/m/0x00000000_0xffffffff"],
+        "brokerVersionString": "4.0.7",
+    }
+    rows, _ = taken(written(tmp_path, report, "load-report.json"))
+    assert [(row[0], row[3], row[5]) for row in rows.bundle_reports] == [
+        ("t/n/0x00000000_0x80000000", "b1:8080", 3),
+        ("t/m/0x00000000_0xffffffff", "b1:8080", 0),
+    ]
+    assert rows.brokers == [("b1:8080", "4.0.7", 5, 4, "load-report.json")]
+    assert aside(rows) == {"bundle_reports": 2}
+    assert adds_up(rows)

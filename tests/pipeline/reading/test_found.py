@@ -1,0 +1,94 @@
+"""Which files are looked into, in which order, and what they are told by their neighbours."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from engine.admin.kinds import AnswerKind
+from engine.errors import InputError
+from pipeline.reading.found import BYTES_PER_TASK, FILES_PER_TASK, FoundFile, deal, find_answers
+from pipeline.reading.telling import about_waiting, told_of
+
+
+def put(folder: Path, name: str, value: object = None) -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({} if value is None else value))
+    return path
+
+
+def report(broker: str) -> dict[str, object]:
+    return {"webServiceUrl": f"http://{broker}:8080", "pulsarServiceUrl": "x"}
+
+
+def test_files_come_at_any_depth_in_natural_order_and_without_the_result(tmp_path: Path) -> None:
+    for name in ("b/10-x.json", "b/9-x.json.gz", "a/x.json.zst", "notes.txt", ".hidden.json", "out/import.json"):
+        put(tmp_path, name)
+    found = find_answers(tmp_path, tmp_path / "out")
+    assert [file.name for file in found.files] == ["a/x.json.zst", "b/9-x.json.gz", "b/10-x.json"]
+    assert [file.position for file in found.files] == [0, 1, 2]
+    assert found.passed_over == 2
+
+
+def test_one_file_can_be_named(tmp_path: Path) -> None:
+    path = put(tmp_path, "x.json")
+    assert [file.name for file in find_answers(path).files] == ["x.json"]
+
+
+def test_an_empty_or_missing_folder_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no \.json or .* file lies in"):
+        find_answers(tmp_path)
+    with pytest.raises(InputError, match="does not exist"):
+        find_answers(tmp_path / "nowhere")
+
+
+def test_every_file_is_dealt_to_one_task_in_order() -> None:
+    sizes = [1, 2, BYTES_PER_TASK * 3, 5, *([7] * 1000)]
+    files = [FoundFile(str(place), "", size, place) for place, size in enumerate(sizes)]
+    groups = deal(files)
+    assert [file for group in groups for file in group] == files
+    assert max(len(group) for group in groups) == FILES_PER_TASK
+    assert all(len(group) == 1 or sum(file.size_bytes for file in group) <= BYTES_PER_TASK for group in groups)
+
+
+def test_the_broker_is_that_of_the_load_report_beside_the_statistics(tmp_path: Path) -> None:
+    put(tmp_path, "two/broker-stats-topics-a.json")
+    put(tmp_path, "two/broker-stats-topics-b.json")
+    put(tmp_path, "two/load-report-a.json", report("east"))
+    put(tmp_path, "two/load-report-b.json", report("west"))
+    put(tmp_path, "one/broker-stats-topics.json")
+    put(tmp_path, "one/load-report.json", report("north"))
+    put(tmp_path, "broker-7/broker-stats-topics.json")
+    put(tmp_path, "broker-stats-topics-x.json")
+    told = told_of(find_answers(tmp_path).files)
+    named = {name: one.broker for name, one in told.items() if "broker-stats" in name}
+    assert named == {
+        "two/broker-stats-topics-a.json": "east:8080",
+        "two/broker-stats-topics-b.json": "west:8080",
+        "one/broker-stats-topics.json": "north:8080",
+        "broker-7/broker-stats-topics.json": "broker-7",
+        "broker-stats-topics-x.json": "broker-stats-topics-x",
+    }
+
+
+def test_what_an_answer_is_about_is_told_by_the_recording_the_file_name_or_the_neighbours(tmp_path: Path) -> None:
+    answers = [{"request": "GET /admin/v2/namespaces/t/n/bundles", "file": "7-x.json"}]
+    put(tmp_path, "rec/scenario.json", {"scenario": "s", "steps": [{"answers": answers}]})
+    put(tmp_path, "rec/7-x.json")
+    put(tmp_path, "persistent%3A%2F%2Ft%2Fn%2Fa-stats.json")
+    put(tmp_path, "bundles/n2-bundles.json")
+    put(tmp_path, "bundles/stats-b.json")
+    files = {file.name: file for file in find_answers(tmp_path).files}
+    told = told_of(list(files.values()))
+    assert told["rec/7-x.json"].about == "t/n"
+    assert told["persistent%3A%2F%2Ft%2Fn%2Fa-stats.json"].about == "persistent://t/n/a"
+    assert told["bundles/n2-bundles.json"].about == ""
+    waiting = [
+        (files["bundles/n2-bundles.json"], AnswerKind.BUNDLES),
+        (files["bundles/stats-b.json"], AnswerKind.TOPIC_STATS),
+    ]
+    found = about_waiting(waiting, {"brokers": {"t/n1", "t/n2"}}, {"brokers": {"persistent://t/n1/b"}})
+    assert found == {"bundles/n2-bundles.json": "t/n2", "bundles/stats-b.json": "persistent://t/n1/b"}
