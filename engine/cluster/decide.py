@@ -26,15 +26,10 @@ from engine.cluster.commands import (
 )
 from engine.cluster.consumer_rules import add_consumer, kill_consumer, rename_consumer, set_priority_level
 from engine.cluster.events import Event
+from engine.cluster.key_consumer_rules import add_key_consumer, kill_key_consumer, rename_key_consumer
 from engine.cluster.key_message_rules import acknowledge_keys, pass_time, send_keys
-from engine.cluster.key_rules import (
-    add_key_consumer,
-    find_key_subscription,
-    kill_key_consumer,
-    rename_key_consumer,
-    share_keys,
-    subscribe_key_shared,
-)
+from engine.cluster.key_mode_rules import share_keys
+from engine.cluster.key_rules import find_key_subscription, subscribe_key_shared
 from engine.cluster.setting_rules import set_release, set_setting
 from engine.cluster.state import ClusterState
 from engine.cluster.topic_rules import add_topic, remove_topic, repartition_topic

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from engine.cluster.commands import SetRelease, SetSetting
 from engine.cluster.consumer_rules import refuse_long_name
 from engine.cluster.events import Event, ReleaseChanged, SettingChanged
-from engine.cluster.key_rules import KEY_SETTINGS, restarts
+from engine.cluster.key_restarts import KEY_SETTINGS, restarts
 from engine.cluster.state import ClusterState
 from engine.config import DEFAULTS, behaviour_of
 from engine.errors import Rejection
@@ -16,6 +16,9 @@ from engine.errors import Rejection
 
 def set_setting(state: ClusterState, command: SetSetting) -> tuple[Event, ...] | Rejection:
     """Refusals: UnknownSetting (with the nearest name), IllegalArgumentException. The value it has: nothing.
+
+    Where a Key_Shared dispatcher reads it, all consumers of that subscription come back to a new one; a value that it
+    cannot be made with is refused while there is such a subscription.
 
     A limit below the number of connected consumers disconnects nobody, as on a broker: it counts at the next connect.
     """
@@ -31,7 +34,10 @@ def set_setting(state: ClusterState, command: SetSetting) -> tuple[Event, ...] |
     if changed == state.settings:
         return ()
     event = SettingChanged(command.name, changed.text_of(command.name))
-    return (event, *restarts(state, changed, state.release)) if command.name in KEY_SETTINGS else (event,)
+    if command.name not in KEY_SETTINGS:
+        return (event,)
+    restarted = restarts(state, changed, state.release)
+    return restarted if isinstance(restarted, Rejection) else (event, *restarted)
 
 
 def set_release(state: ClusterState, command: SetRelease) -> tuple[Event, ...] | Rejection:
@@ -44,4 +50,5 @@ def set_release(state: ClusterState, command: SetRelease) -> tuple[Event, ...] |
         return behaviour
     if behaviour.label == state.release:
         return ()
-    return (ReleaseChanged(behaviour.label), *restarts(state, state.settings, behaviour.label))
+    restarted = restarts(state, state.settings, behaviour.label)
+    return restarted if isinstance(restarted, Rejection) else (ReleaseChanged(behaviour.label), *restarted)

@@ -16,7 +16,7 @@ from engine.cluster.key_events import (
     KeySubscriptionCreated,
 )
 from engine.cluster.key_evolve import dispatcher_of, folded
-from engine.cluster.key_rules import KEY_SETTINGS
+from engine.cluster.key_restarts import KEY_SETTINGS
 from engine.cluster.key_state import KeySubscription
 from engine.cluster.state import Topic
 from engine.config import BrokerSettings, ReleaseBehaviour

@@ -10,7 +10,7 @@ from engine.cluster.commands import ShareKeys
 from engine.cluster.decide import decide
 from engine.cluster.evolve import evolve
 from engine.cluster.key_events import KeyConsumerJoined, KeysSeen, KeySubscriptionCreated
-from engine.cluster.key_rules import started
+from engine.cluster.key_restarts import started
 from engine.cluster.key_state import SharingMode
 from engine.cluster.state import ClusterState
 from engine.config import CURRENT

@@ -11,7 +11,7 @@ from engine.cluster.evolve import evolve
 from engine.cluster.grammar import parse_command
 from engine.cluster.grammar_text import subscription_keys
 from engine.cluster.journal import Journal
-from engine.cluster.key_rules import restarts
+from engine.cluster.key_restarts import restarts
 from engine.cluster.navigation import navigate
 from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Timeline
@@ -97,7 +97,10 @@ def overruled(state: ClusterState, what_if: WhatIf) -> ClusterState:
             raise InputError(f"--set {name}={text}: {settings.message}")
         state = replace(state, settings=settings)
     # What was connected by other settings connects again, as after a restart of the broker.
-    for event in restarts(state, state.settings, state.release):
+    events = restarts(state, state.settings, state.release)
+    if isinstance(events, Rejection):
+        raise InputError(f"these settings cannot be used: {events.message}")
+    for event in events:
         state = evolve(state, event)
     return state
 
