@@ -24,6 +24,8 @@ GLYPHS: Final = {
     "send": ">",
     "ack": "=",
     "wait": ".",
+    "fail": "!",
+    "recover": "=",
     "open": "o",
 }
 _WIDE: Final = 64

@@ -8,7 +8,7 @@ no half of a surrogate pair and no number that is infinite, Python texts and flo
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, Final, NoReturn, TypeVar, get_args
 
@@ -20,6 +20,9 @@ from engine.cluster.invariants import faults
 from engine.cluster.key_events import KeyEvent
 from engine.cluster.key_evolve import folded
 from engine.cluster.key_state import KeySubscription
+from engine.cluster.producer_events import ProducerTopicEvent
+from engine.cluster.producer_evolve import folded_producers
+from engine.cluster.producer_state import ProducerTopic
 from engine.cluster.state import ClusterState, Load, Namespace, Subscription, Topic
 from engine.config import BrokerSettings
 from engine.errors import InputError, Problem
@@ -80,6 +83,9 @@ def state_to_plain(state: ClusterState) -> dict[str, Any]:
         "key_subscriptions": [
             [to_plain(event, tagged=True) for event in each.happened] for each in state.key_subscriptions
         ],
+        "producer_topics": [
+            [to_plain(event, tagged=True) for event in each.happened] for each in state.producer_topics
+        ],
         "namespaces": [to_plain(state.namespaces[name]) for name in sorted(state.namespaces)],
         "next_consumer_id": state.next_consumer_id,
     }
@@ -101,6 +107,7 @@ def state_from_plain(plain: Any, source: str = "state") -> ClusterState:
         },
         subscriptions=tuple(_list_of(plain, "subscriptions", Subscription, source)),
         key_subscriptions=_key_subscriptions(plain, source),
+        producer_topics=_producer_topics(plain, source),
         namespaces={each.name: each for each in _list_of(plain, "namespaces", Namespace, source)},
         next_consumer_id=convert(plain.get("next_consumer_id"), int, source, "$.next_consumer_id"),
     )
@@ -199,20 +206,31 @@ def _tagged(plain: Any, kinds: dict[str, type[Any]], source: str, place: str) ->
 
 
 def _key_subscriptions(plain: Any, source: str) -> tuple[KeySubscription, ...]:
-    if "key_subscriptions" not in plain:  # written before there were any
-        return ()
     found: list[KeySubscription] = []
-    for at, rows in enumerate(_member(plain, "key_subscriptions", list, source)):
-        place = f"$.key_subscriptions[{at}]"
-        events = [
-            event_from_plain(row, source, f"{place}[{number}]")
-            for number, row in enumerate(rows if isinstance(rows, list) else [rows])
-        ]
+    for place, events in _histories(plain, "key_subscriptions", source):
         subscription = folded(event for event in events if isinstance(event, KeyEvent))
         if isinstance(subscription, str):
             _fail(source, place, subscription)
         found.append(subscription)
     return tuple(found)
+
+
+def _producer_topics(plain: Any, source: str) -> tuple[ProducerTopic, ...]:
+    found: list[ProducerTopic] = []
+    for place, events in _histories(plain, "producer_topics", source):
+        topic = folded_producers(event for event in events if isinstance(event, ProducerTopicEvent))
+        if isinstance(topic, str):
+            _fail(source, place, topic)
+        found.append(topic)
+    return tuple(found)
+
+
+def _histories(plain: Any, key: str, source: str) -> Iterator[tuple[str, list[Event]]]:
+    """What is written down as the events of each, with its place; none in what is older than they are."""
+    for at, rows in enumerate(_member(plain, key, list, source) if key in plain else ()):
+        place = f"$.{key}[{at}]"
+        listed = rows if isinstance(rows, list) else [rows]
+        yield place, [event_from_plain(row, source, f"{place}[{number}]") for number, row in enumerate(listed)]
 
 
 def _list_of(plain: Any, key: str, kind: type[T], source: str) -> list[T]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from engine.cluster.producer_commands import ProducerCommand
+
 
 @dataclass(frozen=True, slots=True)
 class AddConsumer:
@@ -156,4 +158,5 @@ Command = (
     | SendKeys
     | Acknowledge
     | PassTime
+    | ProducerCommand
 )

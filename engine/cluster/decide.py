@@ -30,6 +30,8 @@ from engine.cluster.key_consumer_rules import add_key_consumer, kill_key_consume
 from engine.cluster.key_message_rules import acknowledge_keys, pass_time, send_keys
 from engine.cluster.key_mode_rules import share_keys
 from engine.cluster.key_rules import find_key_subscription, subscribe_key_shared
+from engine.cluster.producer_commands import ProducerCommand
+from engine.cluster.producer_rules import decide_producers
 from engine.cluster.setting_rules import set_release, set_setting
 from engine.cluster.state import ClusterState
 from engine.cluster.topic_rules import add_topic, remove_topic, repartition_topic
@@ -49,9 +51,13 @@ def decide(state: ClusterState, command: Command) -> tuple[Event, ...] | Rejecti
     >>> decide(ClusterState(), KillConsumer("billing", 0)).error
     'SubscriptionNotFound'
     """
+    if isinstance(command, ProducerCommand):
+        return decide_producers(state, command)
     match command:
         case AddConsumer() | KillConsumer() | RenameConsumer() | SetPriorityLevel():
             return _of_consumers(state, command)
+        case SubscribeKeyShared() | ShareKeys() | SendKeys() | Acknowledge():
+            return _of_keys(state, command)
         case SetSetting():
             return set_setting(state, command)
         case SetRelease():
@@ -64,6 +70,14 @@ def decide(state: ClusterState, command: Command) -> tuple[Event, ...] | Rejecti
             return repartition_topic(state, command)
         case SplitBundle():
             return split_bundle(state, command)
+        case PassTime():
+            return pass_time(state, command)
+
+
+def _of_keys(
+    state: ClusterState, command: SubscribeKeyShared | ShareKeys | SendKeys | Acknowledge
+) -> tuple[Event, ...] | Rejection:
+    match command:
         case SubscribeKeyShared():
             return subscribe_key_shared(state, command)
         case ShareKeys():
@@ -72,8 +86,6 @@ def decide(state: ClusterState, command: Command) -> tuple[Event, ...] | Rejecti
             return send_keys(state, command)
         case Acknowledge():
             return acknowledge_keys(state, command)
-        case PassTime():
-            return pass_time(state, command)
 
 
 def _of_consumers(

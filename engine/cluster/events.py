@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.cluster.key_events import KeyEvent
+from engine.cluster.producer_events import ProducerTopicEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,4 +95,5 @@ Event = (
     | NamespaceSeen
     | BundleWasSplit
     | KeyEvent
+    | ProducerTopicEvent
 )

@@ -20,6 +20,8 @@ from engine.cluster.events import (
 )
 from engine.cluster.key_events import KeyConsumerJoined, KeyEvent, KeySubscriptionCreated
 from engine.cluster.key_evolve import after, created, key_objection, without_topic
+from engine.cluster.producer_apply import grown_producers, producer_event_objection, with_producer_event
+from engine.cluster.producer_events import ProducerTopicEvent
 from engine.cluster.state import BundleSplit, ClusterState, Namespace, Subscription, Topic
 from engine.config import BrokerSettings
 from engine.errors import Rejection
@@ -36,6 +38,8 @@ def evolve(state: ClusterState, event: Event) -> ClusterState:
     """
     reason = objection(state, event)
     assert not reason, f"{event} does not fit the state: {reason}"
+    if isinstance(event, ProducerTopicEvent):
+        return with_producer_event(state, event)
     match event:
         case ConsumerAdded():
             newcomer = Consumer(event.consumer_id, event.name, event.priority_level)
@@ -62,7 +66,9 @@ def evolve(state: ClusterState, event: Event) -> ClusterState:
         case TopicRemoved():
             return _remove_topic(state, event)
         case TopicRepartitioned():
-            return replace(state, topics={**state.topics, event.topic: Topic(event.topic, event.partitions)})
+            topics = {**state.topics, event.topic: Topic(event.topic, event.partitions)}
+            grown = grown_producers(state, event.topic, event.partitions)
+            return replace(state, topics=topics, producer_topics=grown)
         case NamespaceSeen():
             seen = Namespace(event.namespace, event.boundaries)
             return replace(state, namespaces={**state.namespaces, event.namespace: seen})
@@ -79,6 +85,8 @@ def evolve(state: ClusterState, event: Event) -> ClusterState:
 
 def objection(state: ClusterState, event: Event) -> str:
     """Why an event cannot follow this state, "" when it can. For events that come from outside, as from a journal."""
+    if isinstance(event, ProducerTopicEvent):
+        return producer_event_objection(state, event)
     match event:
         case ConsumerAdded():
             if all(each.key != event.subscription for each in state.subscriptions):
@@ -197,4 +205,5 @@ def _remove_topic(state: ClusterState, event: TopicRemoved) -> ClusterState:
         key_subscriptions=tuple(
             left for each in state.key_subscriptions if (left := without_topic(each, event.topic)) is not None
         ),
+        producer_topics=tuple(each for each in state.producer_topics if each.topic != event.topic),
     )

@@ -14,6 +14,10 @@
     add NAME ranges START-END,... [to SUBSCRIPTION]  send KEY... [times N] [to SUBSCRIPTION]
     wait MILLISECONDS                                ack NAME|#ID|all [key KEY] [count N] [of SUBSCRIPTION]
 
+    producer add [count N] [lazy] [partial N] [...]  partition fail N [on TOPIC]
+    producer send NAME|#N|all [key KEY] [times N]    partition recover N [on TOPIC]
+    producer close NAME|#N [on TOPIC]
+
 Words are those of ``engine.cluster.words``. A word in quotes is never an option and never an id. Where a namespace or a
 range is written so oddly that the slash does not part them, ``split NAMESPACE bundle RANGE`` takes any two texts.
 """
@@ -39,6 +43,7 @@ from engine.cluster.commands import (
     SplitBundle,
 )
 from engine.cluster.grammar_keys import KEY_PARSERS
+from engine.cluster.grammar_producers import PRODUCER_FORMS, PRODUCER_PARSERS
 from engine.cluster.grammar_text import command_text
 from engine.cluster.line_reader import LineReader, RefusedLine
 from engine.cluster.state import ClusterState
@@ -56,6 +61,7 @@ COMMAND_FORMS: Final[Mapping[str, str]] = {
     "end": "end",
     "home": "home",
     "kill": "kill NAME|#ID [of SUBSCRIPTION]",
+    **PRODUCER_FORMS,
     "priority": "priority NAME|#ID N [of SUBSCRIPTION]",
     "redo": "redo",
     "release": "release VERSION",
@@ -223,4 +229,5 @@ _PARSERS: Final[Mapping[str, Callable[[LineReader], Command | TimelineCommand]]]
     "topic": _topic,
     "undo": lambda _: Undo(),
     **KEY_PARSERS,
+    **PRODUCER_PARSERS,
 }

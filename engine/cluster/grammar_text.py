@@ -23,6 +23,7 @@ from engine.cluster.commands import (
     SplitBundle,
     SubscribeKeyShared,
 )
+from engine.cluster.grammar_producers_text import producer_command_text
 from engine.cluster.state import ClusterState
 from engine.cluster.timeline_commands import End, GoTo, Home, Redo, SwitchBranch, TimelineCommand, Undo
 from engine.cluster.words import quote
@@ -62,18 +63,26 @@ def command_text(command: Command | TimelineCommand, state: ClusterState | None 
             return f"set {quote(name)} {quote(text)}"
         case SetRelease(version):
             return f"release {quote(version)}"
+        case AddTopic() | RemoveTopic() | RepartitionTopic():
+            return _topic_command_text(command)
+        case SplitBundle():
+            return _split_text(command)
+        case SubscribeKeyShared() | ShareKeys() | SendKeys() | Acknowledge() | PassTime():
+            return _key_command_text(command, state)
+        case Undo() | Redo() | Home() | End() | GoTo() | SwitchBranch():
+            return _timeline_text(command)
+        case _:
+            return producer_command_text(command, state)
+
+
+def _topic_command_text(command: AddTopic | RemoveTopic | RepartitionTopic) -> str:
+    match command:
         case AddTopic(topic, partitions):
             return f"topic add {quote(topic)}" + (f" partitions {partitions}" if partitions else "")
         case RemoveTopic(topic):
             return f"topic remove {quote(topic)}"
         case RepartitionTopic(topic, partitions):
             return f"topic partitions {quote(topic)} {partitions}"
-        case SplitBundle():
-            return _split_text(command)
-        case SubscribeKeyShared() | ShareKeys() | SendKeys() | Acknowledge() | PassTime():
-            return _key_command_text(command, state)
-        case _:
-            return _timeline_text(command)
 
 
 def _key_command_text(

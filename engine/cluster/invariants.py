@@ -8,6 +8,7 @@ from typing import Final
 from engine.bundles import namespace_bundles
 from engine.cluster.key_state import KeySubscription
 from engine.cluster.limits import INT_32, INT_64
+from engine.cluster.producer_invariants import producer_faults
 from engine.cluster.state import ClusterState, Namespace, Subscription
 from engine.errors import Rejection
 from engine.names import TopicName, parse_topic_name
@@ -21,7 +22,13 @@ def faults(state: ClusterState) -> tuple[str, ...]:
 
     O(consumers + topics + partitions of subscriptions).
     """
-    return (*_topic_faults(state), *_load_faults(state), *_subscription_faults(state), *_namespace_faults(state))
+    return (
+        *_topic_faults(state),
+        *_load_faults(state),
+        *_subscription_faults(state),
+        *producer_faults(state),
+        *_namespace_faults(state),
+    )
 
 
 def check(state: ClusterState) -> None:

@@ -110,6 +110,8 @@ def key_objection(subscription: KeySubscription, event: KeyEvent) -> str:
         case KeyDispatcherStarted():
             if connected:
                 return f"consumers of {subscription.key!r} are connected, so its dispatcher stays"
+            if event.points < 0 or (event.points and not event.declares):
+                return f"{event.points} points: a node has 1 or more, and only where consumers declare ranges"
             made = dispatcher_of(event)
             return str(made) if isinstance(made, Rejection) else ""
         case KeyConsumerJoined():
@@ -124,6 +126,8 @@ def key_objection(subscription: KeySubscription, event: KeyEvent) -> str:
         case KeyIntervalsSeen():
             return _interval_objection(subscription, event)
         case KeysSeen():
+            if any(count < 0 for _, count in event.keys):
+                return "a key has no negative number of messages"
             return _text_objection(text for text, _ in event.keys)
         case KeysPublished():
             return _text_objection(event.keys)

@@ -9,6 +9,7 @@ from engine.cluster.events import Event
 from engine.cluster.key_events import KeysAcknowledged, KeysPublished, KeyTimePassed
 from engine.cluster.key_rules import find_key_consumer, find_key_subscription, no_key_subscription
 from engine.cluster.key_state import KeySubscription
+from engine.cluster.producer_events import ProducerTimePassed
 from engine.cluster.state import ClusterState
 from engine.errors import Rejection
 from engine.keyshared.key_text import key_of_text
@@ -69,14 +70,17 @@ def acknowledge_keys(state: ClusterState, command: Acknowledge) -> tuple[Event, 
 
 
 def pass_time(state: ClusterState, command: PassTime) -> tuple[Event, ...] | Rejection:
-    """Time goes on for every Key_Shared subscription. Refusals: none there, less than a millisecond, too much."""
+    """Time goes on for all Key_Shared subscriptions and producers. Refusals: none there, less than 1 ms, too much."""
     if not 1 <= command.duration_ms <= MAX_TIME_MS:
         message = f"{command.duration_ms} is no duration; wait for 1 to {MAX_TIME_MS} ms"
         return Rejection("IllegalArgumentException", message, "duration_ms")
-    if not state.key_subscriptions:
-        message = "time changes nothing here: there is no Key_Shared subscription"
+    if not state.key_subscriptions and not state.producer_topics:
+        message = "time changes nothing here: there is no Key_Shared subscription and no producer"
         return Rejection("SubscriptionNotFound", message, "duration_ms", 404)
-    return tuple(KeyTimePassed(each.key, each.now_ms + command.duration_ms) for each in state.key_subscriptions)
+    return (
+        *(KeyTimePassed(each.key, each.now_ms + command.duration_ms) for each in state.key_subscriptions),
+        *(ProducerTimePassed(each.topic, each.now_ms + command.duration_ms) for each in state.producer_topics),
+    )
 
 
 def _held(subscription: KeySubscription, consumer_id: int | None, key: bytes | None) -> list[tuple[int, int]]:

@@ -55,7 +55,10 @@ class KeySubscription:
 
     @property
     def consumers(self) -> tuple[Consumer, ...]:
-        """Those connected, in the order of joining; for consistent sticky ranges that of the node indices."""
+        """Those connected, in the order of joining: for consistent sticky ranges that of the node indices, too.
+
+        Except a node that restarted under another name: it stands last and keeps its index.
+        """
         return self.delivery.selector.consumers
 
     @property

@@ -24,3 +24,15 @@ INT_64: Final = range(-(2**63), 2**63)
 
 MAX_POSITIONS: Final = 10_000
 """Positions of one split request."""
+
+MAX_PRODUCERS: Final = 10_000
+"""Partitioned producers of one topic."""
+
+MAX_PRODUCER_CELLS: Final = 2_000_000
+"""Producers times partitions of one topic: the matrix of who has opened what."""
+
+MAX_PRODUCER_OBJECTS: Final = 200_000
+"""Producer objects on brokers, of one topic."""
+
+MAX_PRODUCER_MESSAGES: Final = 10_000
+"""Messages that producers send in one step."""

@@ -7,10 +7,12 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Final, NoReturn, TypeVar
 
+from engine.cluster.grammar_producers_text import producer_topic_names, producer_topics_meant, producers_named
 from engine.cluster.grammar_text import consumers_of, subscription_keys
 from engine.cluster.state import ClusterState
 from engine.cluster.words import Word
 from engine.errors import Rejection
+from engine.names import TopicName, parse_topic_name
 
 V = TypeVar("V")
 
@@ -133,6 +135,38 @@ class LineReader:
         if not found:
             message = f"no consumer of {key} is named {who.text[:60]!r}"
             self.refuse("UnknownConsumer", message, who.text, [name for _, name in consumers])
+        return found[0]
+
+    def producer_topic(self, named: str | None) -> str:
+        """The topic that was named, else the one in view, else the sole one with producers or with partitions."""
+        if named is not None:
+            return named
+        if self._subscription_key is not None and self._subscription_key in producer_topic_names(self.state):
+            return self._subscription_key
+        found = producer_topics_meant(self.state)
+        if len(found) != 1:
+            listed = ", ".join(found[:3]) + (", ..." if len(found) > 3 else "")
+            what = f"say on TOPIC, one of {listed}" if found else "there is no partitioned topic"
+            self.refuse("ProducersNotFound", f"producers of which topic? {what}", self._words[0].text)
+        return found[0]
+
+    def producer(self, who: Word, topic: str) -> int:
+        """The number that ``#N`` spells, or that of the only producer of that name on a topic."""
+        spelt = None if who.quoted else _ID.fullmatch(who.text)
+        if spelt is not None:
+            return int(spelt[1])
+        name = parse_topic_name(topic)
+        complete = name.complete if isinstance(name, TopicName) else topic
+        known = next((each for each in self.state.producer_topics if each.topic == complete), None)
+        found = producers_named(known, who.text) if known is not None else []
+        if len(found) > 1:
+            numbers = ", ".join(f"#{each}" for each in found[:8]) + (", ..." if len(found) > 8 else "")
+            message = f"{len(found)} producers are named {who.text[:60]!r}; use one of {numbers}"
+            self.refuse("AmbiguousProducer", message, who.text)
+        if not found:
+            names = (each.producer_name or "" for each in known.producers.producers) if known is not None else ()
+            message = f"no producer is named {who.text[:60]!r}; write #0, #1 ... for their numbers"
+            self.refuse("ProducerNotFound", message, who.text, names)
         return found[0]
 
     def refuse(self, error: str, message: str, field: str, candidates: Iterable[str] = ()) -> NoReturn:

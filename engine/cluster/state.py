@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from engine.cluster.key_state import KeySubscription
+from engine.cluster.producer_state import ProducerTopic
 from engine.config import CURRENT, BrokerSettings
 from engine.failover.model import Consumer
 
@@ -89,7 +90,8 @@ class ClusterState:
     ``topics`` is keyed by topic name, ``loads`` by partition name (a partition without an entry has no statistics, as
     on a broker that has not loaded it), ``namespaces`` by ``tenant/namespace``. ``next_consumer_id`` makes ids unique
     over the whole history, so that a consumer that returns under its old name is another one. ``subscriptions`` are of
-    type Failover, ``key_subscriptions`` of type Key_Shared; no key stands twice among both.
+    type Failover, ``key_subscriptions`` of type Key_Shared; no key stands twice among both. ``producer_topics`` are the
+    partitioned topics whose producers count.
     """
 
     release: str = CURRENT.label
@@ -98,5 +100,6 @@ class ClusterState:
     loads: Mapping[str, Load] = field(default_factory=dict)
     subscriptions: tuple[Subscription, ...] = ()
     key_subscriptions: tuple[KeySubscription, ...] = ()
+    producer_topics: tuple[ProducerTopic, ...] = ()
     namespaces: Mapping[str, Namespace] = field(default_factory=dict)
     next_consumer_id: int = 0

@@ -7,6 +7,7 @@ from engine.cluster.commands import AddTopic, RemoveTopic, RepartitionTopic
 from engine.cluster.consumer_rules import refuse_long_name
 from engine.cluster.events import Event, NamespaceSeen, TopicAdded, TopicRemoved, TopicRepartitioned
 from engine.cluster.limits import MAX_PARTITIONS
+from engine.cluster.producer_apply import refuse_growth
 from engine.cluster.state import ClusterState, Topic
 from engine.errors import Rejection
 from engine.names import NON_PERSISTENT, PARTITION_SUFFIX, PERSISTENT, TopicName, parse_topic_name, partition_name
@@ -38,7 +39,7 @@ def add_topic(state: ClusterState, command: AddTopic) -> tuple[Event, ...] | Rej
 
 def remove_topic(state: ClusterState, command: RemoveTopic) -> tuple[Event, ...] | Rejection:
     """Deletes a topic with all its partitions and takes it from every subscription, as with ``--force``."""
-    topic = _find(state, command.topic)
+    topic = find_topic(state, command.topic)
     return topic if isinstance(topic, Rejection) else (TopicRemoved(topic.name),)
 
 
@@ -47,7 +48,7 @@ def repartition_topic(state: ClusterState, command: RepartitionTopic) -> tuple[E
 
     The consumers of its subscriptions connect to the new partitions; limits lowered since do not count against them.
     """
-    topic = _find(state, command.topic)
+    topic = find_topic(state, command.topic)
     if isinstance(topic, Rejection):
         return topic
     if topic.partitions == 0:
@@ -63,6 +64,7 @@ def repartition_topic(state: ClusterState, command: RepartitionTopic) -> tuple[E
     refusal = _refuse_partitions(command.partitions, least=1) or _refuse_taken(
         state, name, range(topic.partitions, command.partitions), growing=True
     )
+    refusal = refusal or refuse_growth(state, topic.name, command.partitions)
     if refusal is not None:
         return refusal
     if command.partitions == topic.partitions:
@@ -84,7 +86,8 @@ def _read(text: str) -> TopicName | Rejection:
     return name
 
 
-def _find(state: ClusterState, text: str) -> Topic | Rejection:
+def find_topic(state: ClusterState, text: str) -> Topic | Rejection:
+    """The topic of that name, complete or not. Refusals: a bad name, an unknown topic (404), a partition (412)."""
     name = _read(text)
     if isinstance(name, Rejection):
         return name

@@ -82,8 +82,10 @@ def add_producers(
         events.append(_created(step))
         if step.error is None:
             state = replace(state, producers=(*state.producers, step.producer))
-        state, thrown_out = _fence_whom_the_topic_lost(replace(state, topic=step.topic))
-        events.extend(thrown_out)
+        state = replace(state, topic=step.topic)
+        if settings.access_mode == "ExclusiveWithFencing":
+            state, thrown_out = _fence_whom_the_topic_lost(state)
+            events.extend(thrown_out)
     return ProducersStep(state, tuple(events))
 
 
@@ -209,8 +211,6 @@ def _created(step: CreateStep) -> Created:
 
 def _fence_whom_the_topic_lost(state: ProducersState) -> tuple[ProducersState, list[ProducerEvent]]:
     """Producers that hold themselves connected where the brokers have thrown them out become Fenced."""
-    if not any(each.access_mode == "ExclusiveWithFencing" for there in state.topic.connected for each in there):
-        return state, []
     topic = state.topic
     events: list[ProducerEvent] = []
     producers = list(state.producers)

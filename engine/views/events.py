@@ -25,6 +25,13 @@ from engine.cluster.commands import (
 )
 from engine.cluster.evolve import evolve
 from engine.cluster.facts import moves
+from engine.cluster.producer_commands import (
+    AddProducers,
+    CloseProducer,
+    FailPartition,
+    RecoverPartition,
+    SendByProducers,
+)
 from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Step, Timeline
 from engine.views.keys_moves import key_moves
@@ -52,6 +59,11 @@ _KINDS: Final[dict[type[Command], str]] = {
     SendKeys: "send",
     Acknowledge: "ack",
     PassTime: "wait",
+    AddProducers: "add",
+    CloseProducer: "kill",
+    SendByProducers: "send",
+    FailPartition: "fail",
+    RecoverPartition: "recover",
 }
 _kept: OrderedDict[tuple[Step, str], EventLine] = OrderedDict()
 

@@ -151,7 +151,7 @@ class EventLine:
     ``moved`` partitions changed their active consumer out of ``partitions``; ``least`` is the smallest number of moves
     by which the loads after the step could have been reached: the sum over consumers of max(0, after - before), where a
     partition that had nobody before does not count. For a Key_Shared subscription all three count slots. ``kind`` is a
-    word for a glyph: add, kill, setting, topic, split, release, send, ack, wait, open.
+    word for a glyph: add, kill, setting, topic, split, release, send, ack, wait, fail, recover, open.
     """
 
     step: int

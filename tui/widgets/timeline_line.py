@@ -24,6 +24,8 @@ MARKS: Final = {
     "send": StepMark(">", "text"),
     "ack": StepMark("=", "good"),
     "wait": StepMark(".", "dim"),
+    "fail": StepMark("!", "bad"),
+    "recover": StepMark("=", "good"),
 }
 OTHER: Final = StepMark("*", "text")
 
