@@ -14,7 +14,7 @@ from typing import Final
 from engine.cluster.timeline import Timeline
 from engine.scenarios.script import shipped_script, start_of
 from tui.app import RingsideApp
-from tui.screens.main import MainScreen
+from tui.screens.common_screen import CommonScreen
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ async def draw(picture: Picture) -> str:
     async with app.run_test(size=SIZE) as pilot:
         await pilot.pause()
         screen = app.screen
-        assert isinstance(screen, MainScreen)
+        assert isinstance(screen, CommonScreen)
         screen.play_on(picture.at_seconds)
         await pilot.pause()
         for key in picture.keys:

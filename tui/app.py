@@ -30,10 +30,8 @@ if TYPE_CHECKING:
     from engine.cluster.timeline import Timeline
     from engine.scenarios.script_model import Script
     from engine.views.model import Notice
-    from tui.player import Stage
+    from tui.front import Front
     from tui.screens.common_screen import CommonScreen
-    from tui.screens.keys import KeysScreen
-    from tui.screens.main import MainScreen
     from tui.store import Journal, Store
 
 LEAVING = ("q", "ctrl+c")
@@ -80,9 +78,7 @@ class RingsideApp(App[int]):
         self._depth: Depth | None = "mono" if mono else depth
         super().__init__()
         self.failure: Exception | None = None
-        self._main: MainScreen | None = None
-        self._keys: KeysScreen | None = None
-        self._stage: Stage | None = None
+        self._front: Front | None = None
         self._animate_changes = animate
         self._ascii_only = ascii_only
         if not animate:
@@ -128,53 +124,14 @@ class RingsideApp(App[int]):
         return screen
 
     def _first_screen(self) -> CommonScreen:
+        from tui.front import Front
         from tui.player import Player, Stage
 
-        self._stage = Stage(Player(self._script) if self._script is not None else None)
-        self.store.tell(lambda _changed: self._turn())
-        return self._screen_wanted()
-
-    def _screen_wanted(self) -> CommonScreen:
-        """The screen for the kind of subscription that the store shows, made when it is first wanted."""
-        return self._keys_screen() if self.store.shows_keys else self._main_screen()
-
-    def _main_screen(self) -> MainScreen:
-        if self._main is None:
-            from tui.screens.main import MainScreen
-
-            self._main = MainScreen(
-                self.store, self.colours, animate=self._animate_changes, ascii_only=self._ascii_only, stage=self._stage
-            )
-            self._keep(self._main)
-        return self._main
-
-    def _keys_screen(self) -> KeysScreen:
-        if self._keys is None:
-            from tui.screens.keys import KeysScreen
-
-            self._keys = KeysScreen(
-                self.store, self.colours, animate=self._animate_changes, ascii_only=self._ascii_only, stage=self._stage
-            )
-            self._keep(self._keys)
-        return self._keys
-
-    def _keep(self, screen: CommonScreen) -> None:
-        """A screen that stays while another one is shown."""
-        screen.on_front = self._turn
-        self.store.tell(screen.post_message)
-        self.install_screen(screen, type(screen).__name__)
-
-    def _turn(self) -> None:
-        """Bring the screen to the front that suits the subscription; not while something stands above it."""
-        from tui.screens.common_screen import CommonScreen
-
-        if isinstance(self.screen, CommonScreen) and not self.screen.in_front:
-            screen = self._screen_wanted()
-            # The first one stays below the other: it is the one to go back to.
-            if screen in self.screen_stack:
-                self.pop_screen()
-            else:
-                self.push_screen(screen)
+        stage = Stage(Player(self._script) if self._script is not None else None)
+        self._front = Front(
+            self, self.store, stage, self.colours, animate=self._animate_changes, ascii_only=self._ascii_only
+        )
+        return self._front.screen
 
     def _open_later(self, opening: Opening) -> None:
         """Called after the first paint. A worker, so that keys and signals are heard meanwhile."""
@@ -223,16 +180,15 @@ class RingsideApp(App[int]):
     def watch_theme(self) -> None:
         """Drawings take the palette that suits the theme, also a built-in one."""
         self._theme_name = "dark" if self.current_theme.dark else "light"
-        for screen in (self._main, self._keys):
-            if screen is not None and screen.is_attached:
-                screen.colours = self.colours
+        if self._front is not None:
+            self._front.paint(self.colours)
 
     def action_switch_theme(self) -> None:
         self.theme = theme_name("light" if self._theme_name == "dark" else "dark")
 
     async def action_quit(self) -> None:
         """Leave with exit code 0, or 1 after a script whose expectations failed. Steps are on disk already."""
-        failed = self._stage is not None and self._stage.failed_expectations
+        failed = self._front is not None and self._front.stage.failed_expectations
         self.exit(0, return_code=1 if failed else 0)
 
     def action_help(self) -> None:
@@ -240,21 +196,15 @@ class RingsideApp(App[int]):
 
         everywhere = [binding for binding in self.BINDINGS if isinstance(binding, Binding)]
         palette_key = Binding(self.COMMAND_PALETTE_BINDING, "command_palette", tooltip="All commands by name")
-        front = self._front()
+        front = self._front.screen if self._front is not None else None
         groups = [*(GROUPS if front is None else front.key_groups), ("everywhere", [*everywhere, palette_key])]
         self.push_screen(HelpScreen([*key_groups(groups), RING_LEGEND if front is None else front.legend]))
-
-    def _front(self) -> CommonScreen | None:
-        """The screen of the subscription, also below a dialog; None before there is one."""
-        if self._stage is None:
-            return None
-        return self._screen_wanted()
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """The command palette: every key of the screen by its words, then what works everywhere."""
         from tui.wording import safe_name
 
-        front = self._front()
+        front = self._front.screen if self._front is not None else None
         if front is not None and screen is front:
             for _, bindings in front.key_groups:
                 for binding in bindings:
@@ -281,13 +231,10 @@ class RingsideApp(App[int]):
 
 def _loaded(opening: Opening) -> tuple[Store, Script | None]:
     """What takes long between the first paint and the first state; runs in a thread."""
-    import tui.screens.main
+    import tui.front  # noqa: F401 - so that making the screen finds it loaded
 
     scene = opening.load()
-    store = _store_of(scene)
-    if store.shows_keys:
-        import tui.screens.keys  # noqa: F401 - likewise
-    return store, scene.script
+    return _store_of(scene), scene.script
 
 
 def _store_of(scene: Scene) -> Store:

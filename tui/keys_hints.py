@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.views.keys_model import KeysView
 from engine.views.model import EventLine
-from tui.keys_words import comes_with_time, mode_name, moves_told, name_at, wait_told
+from tui.keys_words import comes_with_time, mode_name, name_at, wait_told
 from tui.wording import counted, safe_name, shorten_middle
 
 
@@ -39,7 +39,7 @@ def keys_state_hint(view: KeysView) -> str:
 def _happened(event: EventLine, view: KeysView) -> str:
     words = shorten_middle(safe_name(event.text), 40)
     if event.kind in ("add", "kill", "setting", "release"):
-        return f"{words}: {moves_told(view.moves)}."
+        return f"{words}: {view.moves.sentence}."
     return f"{words}: done."
 
 

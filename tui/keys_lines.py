@@ -25,8 +25,8 @@ _REASON: Final = 18
 def wait_heading(width: int) -> Text:
     """The headings above ``wait_line``."""
     key = _key_width(width)
-    since = f"{'since':>{_SINCE}}" if width >= _SINCE_FROM else ""
-    reason = f"  {'why':<{_REASON}}" if width >= _WHY_FROM else ""
+    since = f"{'since':>{_SINCE - 1}} " if width >= _SINCE_FROM else ""
+    reason = f" {'why':<{_REASON}}" if width >= _WHY_FROM else ""
     return Text(f"{'slot':>{_SLOT}} {'key':<{key}} {'msgs':>5}  {'to':<3} {'after':<9}{since}{reason}", no_wrap=True)
 
 
@@ -49,15 +49,15 @@ def wait_line(wait: WaitRow, rows: Sequence[KeyConsumerRow], width: int, colours
     text.pad_right(max(0, 9 - (text.cell_len - start)))
     if width >= _SINCE_FROM and width - text.cell_len >= _SINCE:
         since = f"{wait.since_ms:,} ms" if wait.since_ms >= 0 else "-"
-        text.append(f"{since:>{_SINCE}}", dim)
+        text.append(f"{since:>{_SINCE - 1}} ", dim)
     if width >= _WHY_FROM:
-        text.append(f"  {wait.reason:<{_REASON}}")
+        text.append(f" {wait.reason:<{_REASON}}")
     return text
 
 
 def _key_width(width: int) -> int:
     since = _SINCE if width >= _SINCE_FROM else 0
-    reason = _REASON + 2 if width >= _WHY_FROM else 0
+    reason = _REASON + 1 if width >= _WHY_FROM else 0
     return max(6, width - _SLOT - 1 - 8 - 4 - 9 - since - reason)
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from engine.cluster.timeline import Timeline
 from engine.scenarios.embedded import embedded
+from tests.tui.key_scenes import SUBSCRIBED, before_a_move, in_mode, keys_app, state_after, with_a_gap
 from tests.tui.screens_under_test import after_keys, app_of, cluster
 from tui.app import RingsideApp
 
@@ -24,6 +25,17 @@ def scene(name: str = "pip392", **how: Any) -> RingsideApp:
     return RingsideApp(
         Timeline.start(opened.state, opened.seed, opened.source), animate=False, depth="truecolor", **how
     )
+
+
+def waiting(**how: Any) -> RingsideApp:
+    """A consumer has joined, and messages of two keys wait until another one acknowledges."""
+    lines = ("add worker-3", "wait 10", "send order-1 times 3", "send order-7", "wait 10", "send order-12")
+    return keys_app(before_a_move(), *lines, **how)
+
+
+def gap(**how: Any) -> RingsideApp:
+    """Declared ranges with two gaps, where messages wait."""
+    return keys_app(with_a_gap(), **how)
 
 
 GRIDS: Final[dict[str, tuple[Any, tuple[str, ...], tuple[int, int]]]] = {
@@ -58,6 +70,34 @@ GRIDS: Final[dict[str, tuple[Any, tuple[str, ...], tuple[int, int]]]] = {
     "nobody-80x24": (lambda: app_of(cluster(())), (), SMALL),
     "priorities-80x24": (lambda: app_of(cluster(priorities=(0, 0, 1))), ("c",), SMALL),
     "too-small-50x12": (scene, (), (50, 12)),
+    "keys-ring-80x24": (keys_app, (), SMALL),
+    "keys-ring-120x40": (keys_app, (), MIDDLE),
+    "keys-ring-200x60": (keys_app, (), LARGE),
+    "keys-waiting-80x24": (waiting, (), SMALL),
+    "keys-waiting-120x40": (waiting, (), MIDDLE),
+    "keys-waiting-200x60": (waiting, (), LARGE),
+    "keys-waiting-ascii-120x40": (lambda: waiting(ascii_only=True), (), MIDDLE),
+    "keys-gap-60x18": (gap, (), (60, 18)),
+    "keys-gap-80x24": (gap, (), SMALL),
+    "keys-gap-120x40": (gap, (), MIDDLE),
+    "keys-gap-200x60": (gap, (), LARGE),
+    "keys-gap-mono-80x24": (lambda: gap(mono=True), (), SMALL),
+    "keys-gap-map-mono-120x40": (lambda: gap(mono=True), ("v",), MIDDLE),
+    "keys-auto-split-120x40": (lambda: keys_app(in_mode("auto-split", 5)), ("x",), MIDDLE),
+    "keys-client-side-120x40": (lambda: keys_app(in_mode("consistent-sticky points 4")), ("x",), MIDDLE),
+    "keys-client-side-80x24": (lambda: keys_app(in_mode("consistent-sticky points 4")), (), SMALL),
+    "keys-after-a-kill-80x24": (keys_app, ("x",), SMALL),
+    "keys-nobody-80x24": (lambda: keys_app(state_after(SUBSCRIBED)), (), SMALL),
+    "keys-explanation-120x40": (waiting, ("f", "enter"), MIDDLE),
+    "keys-explanation-80x24": (waiting, ("f", "enter"), SMALL),
+    "keys-mode-dialog-80x24": (keys_app, ("m", "down", "down", "down"), SMALL),
+    "keys-add-dialog-80x24": (gap, ("a", "tab", "ctrl+u", *"0-10", "enter"), SMALL),
+    "keys-send-dialog-80x24": (keys_app, ("t",), SMALL),
+    "keys-owned-80x24": (keys_app, ("enter",), SMALL),
+    "keys-owned-120x40": (keys_app, ("enter",), MIDDLE),
+    "keys-notices-120x40": (gap, ("i",), MIDDLE),
+    "keys-help-80x24": (keys_app, ("question_mark",), SMALL),
+    "keys-zoomed-waits-80x24": (waiting, ("3", "z"), SMALL),
 }
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from engine.cluster.timeline import Timeline
 from engine.scenarios.embedded import embedded
+from tests.tui.key_scenes import before_a_move, in_mode, keys_app, with_a_gap
 from tui.app import RingsideApp
 
 SMALL, MIDDLE, LARGE = (80, 24), (120, 40), (200, 60)
@@ -72,3 +73,50 @@ class TestLooks:
     def test_mono(self, snap_compare: Compare) -> None:
         """No colour at all: letters on the ring, tags in the table, the marked row reversed."""
         assert snap_compare(app_of(mono=True), press=["c"], terminal_size=MIDDLE)
+
+
+@pytest.mark.parametrize("size", [SMALL, MIDDLE, LARGE], ids=["80x24", "120x40", "200x60"])
+class TestKeys:
+    """The screen of a Key_Shared subscription, at every size."""
+
+    def test_waiting(self, snap_compare: Compare, size: tuple[int, int]) -> None:
+        """The ring of slots with its band, marks at two keys that wait; who waits for whom, and what ends it."""
+        lines = ("add worker-3", "wait 10", "send order-1 times 3", "send order-7")
+        assert snap_compare(keys_app(before_a_move(), *lines), terminal_size=size)
+
+    def test_gap(self, snap_compare: Compare, size: tuple[int, int]) -> None:
+        """Two dark arcs that nobody has, the waiting keys in them, the gaps with their slots, the scale of luck."""
+        assert snap_compare(keys_app(with_a_gap()), terminal_size=size)
+
+
+class TestKeysInOtherClothes:
+    """Other modes, views and colours of that screen."""
+
+    def test_auto_split_on_the_map(self, snap_compare: Compare) -> None:
+        """Five consumers of halves and quarters, the first one killed; the slots row by row, labelled in decimal."""
+        assert snap_compare(keys_app(in_mode("auto-split", 5)), press=["x", "v"], terminal_size=MIDDLE)
+
+    def test_client_side(self, snap_compare: Compare) -> None:
+        """The status line says that this is a technique of clients; a few points a node make uneven arcs."""
+        assert snap_compare(keys_app(in_mode("consistent-sticky points 4")), terminal_size=MIDDLE)
+
+    def test_one_consumer_lit(self, snap_compare: Compare) -> None:
+        """Only worker-1 has its colour."""
+        assert snap_compare(keys_app(), press=["j", "v", "v"], terminal_size=MIDDLE)
+
+    def test_explanation(self, snap_compare: Compare) -> None:
+        """The key stands out on the ring; beside it owner, rule, what it waits for, bytes, hash, slot, point, heirs."""
+        app = keys_app(before_a_move(), "add worker-3", "send order-1 times 3")
+        assert snap_compare(app, press=["f", "enter"], terminal_size=MIDDLE)
+
+    def test_modes(self, snap_compare: Compare) -> None:
+        """Four modes with a sentence each, the one in force named, points for the last."""
+        assert snap_compare(keys_app(), press=["m", "down", "down", "down"], terminal_size=MIDDLE)
+
+    def test_light(self, snap_compare: Compare) -> None:
+        """Light ground, the same arrangement, readable words."""
+        assert snap_compare(keys_app(with_a_gap(), theme="light"), terminal_size=MIDDLE)
+
+    def test_mono(self, snap_compare: Compare) -> None:
+        """No colour at all: letters on the ring, dots for nobody, reversed marks at what waits."""
+        assert snap_compare(keys_app(with_a_gap(), mono=True), terminal_size=MIDDLE)

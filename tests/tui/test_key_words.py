@@ -230,7 +230,7 @@ def test_the_hint_goes_with_the_state() -> None:
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
-        (("kill worker-0",), ("slots moved", "no more than had to", "f asks where")),
+        (("kill worker-0",), ("slots moved", "nobody else lost any", "f asks where")),
         (("send order-1",), ("done.", "Try x or a")),
         (("send order-1", "ack all"), ("done.", "t sends on")),
         (("wait 10",), ("done.", "Try x or a")),

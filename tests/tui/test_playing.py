@@ -11,6 +11,7 @@ from engine.scenarios.script_model import Do, Script
 from tests.tui.screens_under_test import main_screen, run, text_of
 from tui.app import RingsideApp
 from tui.player import Player
+from tui.screens.common_screen import CommonScreen
 from tui.widgets.ring_panel import RingLook, RingPanel
 
 STORY = """# A small story
@@ -99,12 +100,15 @@ def test_shipped_scripts_play_to_their_end_without_a_failure(name: str) -> None:
     app = app_for(script)
 
     async def story(pilot: Pilot[int]) -> None:
-        screen = main_screen(app)
-        while screen.player is not None and not screen.player.finished:
-            screen.play_on(1.0)
+        def front() -> CommonScreen:
+            assert isinstance(app.screen, CommonScreen)
+            return app.screen
+
+        while not front().stage.over:
+            front().play_on(1.0)
             await pilot.pause()
-        assert screen.failed_expectations == 0
-        assert app.store.view.status.steps > 0
+        assert front().failed_expectations == 0
+        assert app.store.timeline.length > 0
 
     run(app, story)
     assert any(isinstance(line.action, Do) for line in script.lines)
