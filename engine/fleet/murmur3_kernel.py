@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 Words = NDArray[np.uint32]
 
-CHUNK: Final = 1 << 15
+CHUNK: Final = 1 << 13
 """Names mixed together: their states and their bytes stay in the cache."""
 LONGEST: Final = 1024
 """Bytes beyond which a name is hashed on its own: a few long ones would make a step for each of their blocks."""
