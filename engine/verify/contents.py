@@ -17,11 +17,13 @@ from engine.admin.namespaces import (
     decode_runtime_configuration,
     decode_topic_list,
 )
+from engine.admin.publishers import PublishedPartitions, decode_named_publishers, decode_publishers
 from engine.admin.text import raw_object
 from engine.admin.topics import decode_broker_stats_topics
 from engine.bundles import BundleRange, parse_range
 from engine.errors import Problem
 from engine.hashing import crc32_hash
+from engine.names import PARTITION_SUFFIX
 from engine.verify.actives import Court, compare_consumers, compare_loaded_order
 from engine.verify.books import Books
 from engine.verify.bundles import (
@@ -33,6 +35,8 @@ from engine.verify.bundles import (
     see_topic_list,
 )
 from engine.verify.keyshared import KeySharedWalk
+from engine.verify.producers_statistics import compare_aggregate
+from engine.verify.producers_walk import ProducersWalk
 from engine.verify.recording import Answer
 from engine.verify.report import FactKind
 from engine.verify.requests import REFUSALS_NOT_MODELLED
@@ -64,7 +68,9 @@ class Contents:
         books: Books,
         statistics: Mapping[int, Statistics | None],
         problems: list[Problem],
+        *,
         key_shared: KeySharedWalk,
+        producers: ProducersWalk,
     ) -> None:
         self._court = court
         self._recording = court.recording
@@ -73,6 +79,7 @@ class Contents:
         self._statistics = statistics
         self._problems = problems
         self._key_shared = key_shared
+        self._producers = producers
 
     def see(self, answer: Answer, connected: tuple[str, ...] | None) -> None:
         """Compare one answer; ``connected`` are the scenario's ids at that step, None where it does not tell them."""
@@ -85,8 +92,8 @@ class Contents:
                 compare_consumers(self._court, topic, connected, name_known=statistics.named)
                 if not leaves_out:
                     self._key_shared.see(topic, statistics.key_shared.get(topic.name, {}))
-            if answer.kind is not AnswerKind.TOPIC_STATS:
-                self._ledger.skip("aggregated statistics of partitioned topics")
+            self._producers.see(answer)
+            self._see_aggregates(answer)
             if answer.request.what == "partitioned-stats":
                 missing = self._recording.partitions - len(statistics.topics)
                 self._ledger.skip("partitions that statistics leave out: their broker gave no answer", max(missing, 0))
@@ -100,6 +107,19 @@ class Contents:
             AnswerKind.RUNTIME_CONFIGURATION: self._see_configuration,
         }
         seers.get(answer.kind, self._see_other)(answer)
+
+    def _see_aggregates(self, answer: Answer) -> None:
+        if answer.kind is AnswerKind.TOPIC_STATS:
+            return
+        found: Mapping[str, PublishedPartitions]
+        if answer.kind is AnswerKind.PARTITIONED_STATS:
+            one = decode_publishers(answer.data, answer.file).good
+            names = [name.rpartition(PARTITION_SUFFIX)[0] for name in one.partitions]
+            found = {answer.request.topic or next(iter(names), answer.file): one}
+        else:
+            found = decode_named_publishers(answer.data, answer.file).good
+        for topic, published in found.items():
+            compare_aggregate(topic, published, self._court.judge.behaviour, self._ledger)
 
     def _see_bundles(self, answer: Answer) -> None:
         policies = answer.kind is AnswerKind.POLICIES

@@ -13,6 +13,7 @@ from engine.admin.requests import AdminRequest
 from engine.config import BrokerSettings
 from engine.errors import Problem
 from engine.verify.keyshared_told import KeySharedScenario, KeySharedTold
+from engine.verify.producers_told import ProducersScenario, ProducersTold
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ class Step:
     """What is known after one change. ``connected`` are the scenario's own ids, in connect order; None: not told.
 
     ``notices``: id -> (topic or partition, is active) in order of arrival. ``delivered``: partition -> id -> messages.
-    ``key_shared`` is set in scenarios of that type.
+    ``key_shared`` and ``producers`` are set in scenarios about those.
     """
 
     label: str
@@ -53,6 +54,7 @@ class Step:
     notices: Mapping[str, tuple[tuple[str, bool], ...]] | None = None
     delivered: Mapping[str, Mapping[str, int]] | None = None
     key_shared: KeySharedTold | None = None
+    producers: ProducersTold | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,3 +112,4 @@ class Recording:
     strangers: Mapping[str, int] = field(default_factory=dict)
     """Who is connected in some step without standing in the roster, numbered after it, the same in all steps."""
     key_shared: KeySharedScenario | None = None
+    producers: ProducersScenario | None = None

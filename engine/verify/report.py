@@ -57,6 +57,21 @@ class FactKind(Enum):
     DRAINING_COUNT = "count of draining hashes"
     DRAINING_BLOCKED = "draining hashes that hold messages back"
     DRAINING_CLEARED = "draining hashes cleared so far"
+    PARTITIONED_SUM = "sums of a partitioned topic"
+    PARTITIONED_AVERAGE = "average message size of a partitioned topic"
+    PUBLISHER_ENTRIES = "publisher list of a partitioned topic"
+    PUBLISHER_SUM = "rates of a publisher entry"
+    PUBLISHER_AVERAGE = "average message size of a publisher entry"
+    SUBSCRIPTION_SUM = "sums of a subscription over partitions"
+    CONSUMER_ENTRIES = "consumer list over partitions"
+    PRODUCER_PARTITIONS = "producers at a partition"
+    PRODUCER_ACCESS_MODE = "access mode of a producer"
+    PRODUCER_FLAG = "flag of partial producers"
+    PRODUCER_NAME = "name of a producer"
+    PRODUCER_ANSWER = "answer to a producer that starts"
+    KEY_PARTITION = "partition of a key"
+    KEYLESS_PARTITION = "partition of a message without key"
+    PARTITION_MESSAGES = "messages of a partition"
 
 
 @dataclass(frozen=True, slots=True)

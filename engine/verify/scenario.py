@@ -13,6 +13,7 @@ from engine.config import BrokerSettings
 from engine.errors import Problem
 from engine.verify.keyshared_told import key_shared_scenario
 from engine.verify.members import dicts, items, text, whole
+from engine.verify.producers_told import producers_scenario
 from engine.verify.recording import Person, Recording, SplitRecord, ToldSplit
 from engine.verify.scenario_files import Files, version_of
 from engine.verify.scenario_steps import steps_of, untold_of
@@ -58,6 +59,7 @@ def with_scenario(path: Path, passed_over: tuple[str, ...], files: Files, scenar
         strangers={who: number for number, who in enumerate(strangers, len(roster))},
         problems=tuple(files.problems),
         key_shared=key_shared_scenario(scenario),
+        producers=producers_scenario(scenario),
     )
 
 

@@ -5,25 +5,36 @@ Owns what one step tells, and which of its facts are of kinds that are not model
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from engine.admin.kinds import AnswerKind, recognise
 from engine.admin.requests import parse_request
 from engine.verify.keyshared_told import KEY_SHARED_FACTS, is_key_shared, key_shared_told
 from engine.verify.members import dicts, text, whole
+from engine.verify.producers_told import PRODUCER_FACTS, producers_scenario, producers_told
 from engine.verify.recording import Answer, Step
 from engine.verify.scenario_files import Files
 
 # Members of steps that hold facts of kinds that are not modelled; the report counts them.
-_STEP_FACTS = KEY_SHARED_FACTS | {"key_to_partition", "partitions_in_order", "message_id"}
+_STEP_FACTS = KEY_SHARED_FACTS | PRODUCER_FACTS
+
+
+@dataclass(frozen=True, slots=True)
+class _Forms:
+    """What the scenario is about."""
+
+    key_shared: bool
+    producers: bool
 
 
 def steps_of(scenario: dict[str, Any], files: Files) -> tuple[Step, ...]:
     """The steps in order; one without a label has its number. Files that they name count as used."""
     steps: list[Step] = []
+    forms = _Forms(is_key_shared(scenario), producers_scenario(scenario) is not None)
     for number, raw in enumerate(dicts(scenario.get("steps")), 1):
         answers = tuple(_answer(each, files) for each in dicts(raw.get("answers")))
-        steps.append(_step(raw, str(raw.get("step", number)), answers, key_shared=is_key_shared(scenario)))
+        steps.append(_step(raw, str(raw.get("step", number)), answers, forms))
     return tuple(steps)
 
 
@@ -31,6 +42,7 @@ def untold_of(scenario: dict[str, Any]) -> tuple[tuple[str, int], ...]:
     """Facts of steps that are not modelled, with the number of steps that tell them, by name."""
     untold: dict[str, int] = {}
     modelled = KEY_SHARED_FACTS if is_key_shared(scenario) else frozenset[str]()
+    modelled |= PRODUCER_FACTS if producers_scenario(scenario) is not None else frozenset[str]()
     for raw in dicts(scenario.get("steps")):
         for name in raw.keys() & _STEP_FACTS - modelled:
             untold[name] = untold.get(name, 0) + 1
@@ -46,7 +58,7 @@ def _answer(raw: dict[str, Any], files: Files) -> Answer:
     return Answer(request, status, name, data, kind, raw.get("body"), "no_answer_after_s" not in raw)
 
 
-def _step(raw: dict[str, Any], label: str, answers: tuple[Answer, ...], *, key_shared: bool) -> Step:
+def _step(raw: dict[str, Any], label: str, answers: tuple[Answer, ...], forms: _Forms) -> Step:
     connected = raw.get("connected")
     notices = raw.get("notices")
     delivered = raw.get("delivered")
@@ -55,8 +67,9 @@ def _step(raw: dict[str, Any], label: str, answers: tuple[Answer, ...], *, key_s
         answers,
         tuple(text(each) for each in connected) if isinstance(connected, list) else None,
         _notices(notices) if isinstance(notices, dict) else None,
-        _delivered(delivered) if isinstance(delivered, dict) and not key_shared else None,
-        key_shared_told(raw) if key_shared else None,
+        _delivered(delivered) if isinstance(delivered, dict) and not forms.key_shared else None,
+        key_shared_told(raw) if forms.key_shared else None,
+        producers_told(raw) if forms.producers else None,
     )
 
 

@@ -15,6 +15,7 @@ from engine.verify.moments import compare_moments
 from engine.verify.names import known_names, topics_of_scenario
 from engine.verify.notices import NoticeBook, compare_notices
 from engine.verify.outside import ToldOutside
+from engine.verify.producers_walk import ProducersWalk
 from engine.verify.recording import Recording, Step
 from engine.verify.report import Ledger
 from engine.verify.requests import Requests, is_split
@@ -47,7 +48,15 @@ class Walk:
         self._requests = Requests(judge, self.ledger, self._books)
         self._statistics = statistics
         self._key_shared = KeySharedWalk(recording, judge, self.ledger, self.problems)
-        self._contents = Contents(self._court, self._books, statistics, self.problems, self._key_shared)
+        self._producers = ProducersWalk(recording, judge, self.ledger, self.problems)
+        self._contents = Contents(
+            self._court,
+            self._books,
+            statistics,
+            self.problems,
+            key_shared=self._key_shared,
+            producers=self._producers,
+        )
 
     def go(self) -> None:
         """Compare everything; the results are in ``ledger`` and ``problems``."""
@@ -60,6 +69,7 @@ class Walk:
             self.ledger.step, self.ledger.file = step.label, ""
             connected = step.connected if step.connected is not None else connected
             self._key_shared.go_on(step, self._statistics_of(step))
+            self._producers.go_on(step)
             told = notices.go_on(step.connected) if listens and step.connected is not None else None
             for answer in step.answers:
                 self.ledger.file = answer.file

@@ -1,0 +1,182 @@
+"""What partitioned statistics tell of publishers and sums: each partition, and the aggregate a broker made of them.
+
+Decoded on request and by itself: most readers do not want it, and the hot path of topic statistics stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+import msgspec
+
+from engine.admin.facts import ConsumerFacts, Decoded, Rate
+from engine.admin.text import child, raw_object, value_problem
+from engine.admin.topics import without_nulls
+from engine.errors import Problem
+from engine.names import partition_index
+from engine.routing.publishers import PublisherStats, grouped
+from engine.routing.stats import ConsumerStats, SubscriptionStats, TopicStats
+
+
+class PublisherFacts(
+    msgspec.Struct,
+    frozen=True,
+    rename={
+        "producer_name": "producerName",
+        "access_mode": "accessMode",
+        "supports_partial_producer": "supportsPartialProducer",
+        "msg_rate_in_msgs_per_sec": "msgRateIn",
+        "msg_throughput_in_bytes_per_sec": "msgThroughputIn",
+        "average_msg_size_bytes": "averageMsgSize",
+    },
+):
+    """One publisher as statistics show it; an entry of the aggregate may have no name, and has no access mode."""
+
+    producer_name: str | None = None
+    access_mode: str | None = None
+    supports_partial_producer: bool | None = None
+    msg_rate_in_msgs_per_sec: Rate = 0.0
+    msg_throughput_in_bytes_per_sec: Rate = 0.0
+    average_msg_size_bytes: Rate = 0.0
+
+    @property
+    def stats(self) -> PublisherStats:
+        """The part that is added up."""
+        return PublisherStats(
+            self.producer_name,
+            bool(self.supports_partial_producer),
+            self.msg_rate_in_msgs_per_sec,
+            self.msg_throughput_in_bytes_per_sec,
+            self.average_msg_size_bytes,
+        )
+
+
+class _SubscriptionWire(msgspec.Struct):
+    msgRateOut: Rate = 0.0
+    msgThroughputOut: Rate = 0.0
+    msgBacklog: int = 0
+    unackedMessages: int = 0
+    msgOutCounter: int = 0
+    bytesOutCounter: int = 0
+    consumers: tuple[ConsumerFacts, ...] = ()
+
+
+class _TopicWire(msgspec.Struct):
+    msgRateIn: Rate = 0.0
+    msgThroughputIn: Rate = 0.0
+    msgRateOut: Rate = 0.0
+    msgThroughputOut: Rate = 0.0
+    bytesInCounter: int = 0
+    msgInCounter: int = 0
+    bytesOutCounter: int = 0
+    msgOutCounter: int = 0
+    averageMsgSize: Rate = 0.0
+    storageSize: int = 0
+    backlogSize: int = 0
+    publishers: tuple[PublisherFacts, ...] = ()
+    subscriptions: dict[str, _SubscriptionWire] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedTopic:
+    """One partition, or the aggregate: ``publishers`` as listed, ``stats`` all that is added up (in both)."""
+
+    publishers: tuple[PublisherFacts, ...]
+    stats: TopicStats
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedPartitions:
+    """A partitioned topic. ``partitions`` by full name in the order of their index; None: it could not be read.
+
+    ``whole``: every partition the answer holds could be read, so that its aggregate can be made again.
+    """
+
+    aggregate: PublishedTopic | None
+    partitions: Mapping[str, PublishedTopic] = field(default_factory=lambda: MappingProxyType({}))
+    whole: bool = True
+
+
+def decode_publishers(data: bytes, source: str = "", path: str = "$") -> Decoded[PublishedPartitions]:
+    """``GET …/{topic}/partitioned-stats``: the aggregate and its partitions. O(length).
+
+    Members of partitions that do not stand for an index are left out: a broker that finds none shows the topic itself.
+    """
+    members, problems = raw_object(data, source, path)
+    found: list[Problem] = list(problems)
+    aggregate = _topic(data, source, path, found)
+    by_name: dict[str, PublishedTopic] = {}
+    whole = True
+    if "partitions" in members and bytes(members["partitions"]).strip() != b"null":
+        inner = child(path, "partitions")
+        partitions, more = raw_object(members["partitions"], source, inner)
+        found += more
+        whole = not more
+        for name in sorted((each for each in partitions if partition_index(each) >= 0), key=partition_index):
+            one = _topic(bytes(partitions[name]), source, child(inner, name), found)
+            whole = whole and one is not None
+            if one is not None:
+                by_name[name] = one
+    return Decoded(PublishedPartitions(aggregate, MappingProxyType(by_name), whole), tuple(found))
+
+
+def decode_named_publishers(data: bytes, source: str = "") -> Decoded[Mapping[str, PublishedPartitions]]:
+    """An object of topic -> answer: those that are statistics of partitioned topics, by name. O(length)."""
+    members, problems = raw_object(data, source)
+    good: dict[str, PublishedPartitions] = {}
+    found: list[Problem] = list(problems)
+    for name, raw in members.items():
+        if b'"partitions"' in bytes(raw):
+            decoded = decode_publishers(bytes(raw), source, child("$", name))
+            good[name] = decoded.good
+            found += decoded.problems
+    return Decoded(good, tuple(found))
+
+
+def _topic(data: bytes, source: str, path: str, problems: list[Problem]) -> PublishedTopic | None:
+    try:
+        wire = msgspec.convert(without_nulls(msgspec.json.decode(data)), type=_TopicWire)
+    except msgspec.ValidationError as fault:
+        problems.append(value_problem(source, path, fault))
+        return None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None  # told where the answer is decoded for its consumers
+    stats = TopicStats(
+        msg_rate_in_msgs_per_sec=wire.msgRateIn,
+        msg_throughput_in_bytes_per_sec=wire.msgThroughputIn,
+        msg_rate_out_msgs_per_sec=wire.msgRateOut,
+        msg_throughput_out_bytes_per_sec=wire.msgThroughputOut,
+        bytes_in_counter=wire.bytesInCounter,
+        msg_in_counter=wire.msgInCounter,
+        bytes_out_counter=wire.bytesOutCounter,
+        msg_out_counter=wire.msgOutCounter,
+        average_msg_size_bytes=wire.averageMsgSize,
+        storage_size_bytes=wire.storageSize,
+        backlog_size_bytes=wire.backlogSize,
+        publishers=grouped(each.stats for each in wire.publishers),
+        subscriptions=MappingProxyType({name: _subscription(each) for name, each in wire.subscriptions.items()}),
+    )
+    return PublishedTopic(wire.publishers, stats)
+
+
+def _subscription(wire: _SubscriptionWire) -> SubscriptionStats:
+    return SubscriptionStats(
+        msg_rate_out_msgs_per_sec=wire.msgRateOut,
+        msg_throughput_out_bytes_per_sec=wire.msgThroughputOut,
+        bytes_out_counter=wire.bytesOutCounter,
+        msg_out_counter=wire.msgOutCounter,
+        msg_backlog_entries=wire.msgBacklog,
+        unacked_messages=wire.unackedMessages,
+        consumers=tuple(
+            ConsumerStats(
+                each.name,
+                each.msg_rate_out_msgs_per_sec,
+                each.msg_throughput_out_bytes_per_sec,
+                unacked_messages=each.unacked_messages,
+                available_permits=each.available_permits,
+            )
+            for each in wire.consumers
+        ),
+    )
