@@ -120,7 +120,9 @@ def test_a_bulk_form_that_breaks_fails_its_family(tmp_path: Path, monkeypatch: p
     ],
 )
 def test_the_bulk_form_of_a_family_finds_a_spoilt_answer(bulk_family: str, member: str, wrong: object) -> None:
-    lines = [line for line in some_lines(bulk_family, 30) if not (bulk_family == "bundle_hash" and "error" in line["out"])]
+    lines = [
+        line for line in some_lines(bulk_family, 30) if not (bulk_family == "bundle_hash" and "error" in line["out"])
+    ]
     assert not list(_bulk_checkers[bulk_family](lines))
     lines[3][member] = wrong if bulk_family != "bundle_hash" else lines[3]["out"] | {"hash": 1}
     assert {at for at, _ in _bulk_checkers[bulk_family](lines)} == {3}
