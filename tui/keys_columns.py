@@ -21,7 +21,7 @@ _NAME_CELLS: Final = (6, 32)
 _EASY_NAME: Final = 13
 """A name of this width is not shortened for the sake of another column."""
 _BAR_CELLS: Final = (4, 30)
-_DECLARED_CELLS: Final = (14, 40)
+_DECLARED_CELLS: Final = (14, 28)
 BYSTANDER: Final = "!"
 """Before the tag of a consumer that lost slots although another one joined or left."""
 

@@ -48,7 +48,8 @@ def wait_line(wait: WaitRow, rows: Sequence[KeyConsumerRow], width: int, colours
         text.append(shorten_middle(wait.reason, max(9, width - start)), dim)
     text.pad_right(max(0, 9 - (text.cell_len - start)))
     if width >= _SINCE_FROM and width - text.cell_len >= _SINCE:
-        since = f"{wait.since_ms:,} ms" if wait.since_ms >= 0 else "-"
+        told = f"{wait.since_ms:,}" if wait.since_ms < 100_000 else quantity(wait.since_ms)
+        since = f"{told} ms" if wait.since_ms >= 0 else "-"
         text.append(f"{since:>{_SINCE - 1}} ", dim)
     if width >= _WHY_FROM:
         text.append(f" {wait.reason:<{_REASON}}")
@@ -96,7 +97,7 @@ def sent_line(told: str, width: int, colours: Palette) -> Text:
     """One message that went out."""
     text = Text(no_wrap=True)
     text.append("> ", f"bold {hex_colour(colours.good)}")
-    text.append(shorten_middle(safe_name(told), max(1, width - 2)))
+    text.append(_cut(safe_name(told), max(1, width - 2)))
     return text
 
 

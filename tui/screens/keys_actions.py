@@ -8,6 +8,7 @@ from textual import on
 
 from engine.cluster.commands import Acknowledge, AddConsumer, KillConsumer, PassTime, SendKeys, ShareKeys
 from engine.errors import Rejection
+from engine.scenarios.selecting import resolve_selection
 from tui.naming import next_name
 from tui.screens.keys_add import AddKeyConsumerScreen
 from tui.screens.keys_mode import ShareKeysScreen
@@ -120,11 +121,15 @@ class KeysActions(KeysQuestions):
 
     def select_text(self, text: str) -> None:
         """Put the cursor on what a script selects: a consumer, else a key, which is explained."""
-        found = next((row for row in self.now.consumers if row.name == text), None)
-        if found is not None:
+        found = resolve_selection(self.store.timeline, text, self.store.subscription)
+        if isinstance(found, Rejection):
+            self.complain(found)
+        elif found.kind == "consumer":
             self.selected = found.consumer_id
+        elif found.kind == "key":
+            self.complain(self.explain(found.topic))
         else:
-            self.complain(self.explain(text))
+            self.complain(f"{text!r} is a bundle; those stand on the screen of a Failover subscription")
 
     # messages of the panels
 
