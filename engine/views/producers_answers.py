@@ -1,0 +1,104 @@
+"""The questions of the screen "producers" that are answered on demand: a send explained, and merged statistics."""
+
+from __future__ import annotations
+
+from engine.cluster.facts import behaviour_in
+from engine.cluster.producer_apply import find_producer_topic
+from engine.cluster.producer_state import ProducerTopic
+from engine.cluster.remember import Remembered
+from engine.cluster.timeline import Timeline
+from engine.errors import Rejection
+from engine.routing.key_moves import HASHING_SCHEMES
+from engine.routing.keys import Message, partition_of_key
+from engine.routing.producer_stats import MergedPublishers, PartitionedPublishers, partitioned_publishers
+from engine.routing.send_explain import explain_send
+from engine.views.producers_model import SendAnswer, StatisticsRow, StatisticsView
+from engine.views.producers_words import name_of
+
+_statistics: Remembered[StatisticsView] = Remembered()
+
+
+def send_answer(timeline: Timeline, topic: str, number: int, key: str | None) -> SendAnswer | Rejection:
+    """What the next message of a producer with this key, or without one, would do. Refused: no such producer."""
+    now = find_producer_topic(timeline.state, topic)
+    if now is None:
+        return Rejection("ProducersNotFound", f"there are no producers of {topic!r}", "topic")
+    told = explain_send(now.producers, number, key)
+    if isinstance(told, Rejection):
+        return told
+    producer = now.producers.producers[number]
+    elsewhere: list[tuple[str, int | None]] = []
+    if key is not None and told.route.rule == "key hash":
+        mine = told.route.key.hashing if told.route.key is not None else ""
+        for scheme in HASHING_SCHEMES:
+            if scheme != mine:
+                known = Message(key).has_key(scheme)
+                elsewhere.append((scheme, partition_of_key(key, scheme, producer.partitions) if known else None))
+    return SendAnswer(number, name_of(producer), producer.settings.client.name, key, told, tuple(elsewhere))
+
+
+def statistics_view(timeline: Timeline, topic: str) -> StatisticsView:
+    """The merged statistics both ways; the messages of the whole history count as of one minute.
+
+    Remembered until something changes. O(producer objects), but for sorting.
+    """
+    now = find_producer_topic(timeline.state, topic)
+    assert now is not None, f"there are no producers of {topic!r}"
+    settings, behaviour = timeline.state.settings, behaviour_in(timeline.state)
+
+    def computed() -> StatisticsView:
+        found = partitioned_publishers(now.producers, settings, behaviour=behaviour)
+        assert not isinstance(found, Rejection), found
+        return _view(now, found, by_name=settings.aggregatePublisherStatsByProducerName)
+
+    return _statistics.get(
+        (now.producers,), (settings.aggregatePublisherStatsByProducerName, behaviour.label), computed
+    )
+
+
+def _view(topic: ProducerTopic, found: PartitionedPublishers, *, by_name: bool) -> StatisticsView:
+    truth = tuple(
+        StatisticsRow(
+            each.producer_name or "",
+            (each.number,),
+            each.msg_rate_in_msgs_per_sec,
+            each.msg_throughput_in_bytes_per_sec,
+            each.average_msg_size_bytes,
+        )
+        for each in found.truth
+    )
+    return StatisticsView(
+        in_force="by name" if by_name else "by position",
+        by_name=_rows(found.by_name),
+        by_position=_rows(found.by_position),
+        truth=truth,
+        torn_by_name=len(found.by_name.torn),
+        torn_by_position=len(found.by_position.torn),
+        sentence=_sentence(found, by_name=by_name),
+    )
+
+
+def _rows(merged: MergedPublishers) -> tuple[StatisticsRow, ...]:
+    return tuple(
+        StatisticsRow(
+            each.stats.producer_name or "",
+            each.producers,
+            each.stats.msg_rate_in_msgs_per_sec,
+            each.stats.msg_throughput_in_bytes_per_sec,
+            each.stats.average_msg_size_bytes,
+        )
+        for each in merged.entries
+    )
+
+
+def _sentence(found: PartitionedPublishers, *, by_name: bool) -> str:
+    if not found.truth:
+        return "nobody is connected"
+    merged = found.in_force
+    what = "by producer name" if by_name else "by position in each partition's list"
+    entries = len(merged.entries)
+    told = f"merged {what}: {entries:,} {'entry' if entries == 1 else 'entries'} for {len(found.truth):,} producers"
+    mixtures, torn = len(merged.mixtures), len(merged.torn)
+    if not mixtures and not torn:
+        return f"{told}, each its own"
+    return f"{told}, {mixtures:,} of them mixtures of several producers, {torn:,} producers torn over several entries"
