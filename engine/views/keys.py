@@ -31,7 +31,7 @@ from engine.views.keys_moves import KeyMoves, key_moves, step_moves
 from engine.views.keys_notices import key_notices
 from engine.views.keys_ring import keys_ring
 from engine.views.keys_slice import KeysSlice, fairness, keys_slice_by_key
-from engine.views.keys_words import ORDER_RULES, REASONS, VERDICTS, form_text, luck_sentence, rule_text
+from engine.views.keys_words import ORDER_RULES, REASONS, VERDICTS, form_text, luck_sentence, rule_text, shown
 from engine.views.model import Notice
 from engine.views.table import letter_tag, max_over_mean
 
@@ -177,13 +177,15 @@ def _wait_row(wait: Wait, positions: Mapping[int, int]) -> WaitRow:
 def _gap_rows(now: KeysSlice, waiting: Iterable[Wait]) -> tuple[GapRow, ...]:
     """The gaps with what is in them, the widest first."""
     slots = now.known.slots
-    by_slot = {each.slot: len(each.messages) for each in waiting}
+    by_slot: Counter[int] = Counter()
+    for each in waiting:  # delayed messages of a slot are a wait of their own
+        by_slot[each.slot] += len(each.messages)
     held = np.array(sorted(by_slot), dtype=np.int64)
     rows = []
     for gap in sorted(now.gaps.ranges, key=lambda each: (-each.size, each.start)):
         first, last = np.searchsorted(slots, [gap.start, gap.end + 1]).tolist()
         low, high = np.searchsorted(held, [gap.start, gap.end + 1]).tolist()
-        count = sum(by_slot[each] for each in held[low:high].tolist())
+        count = sum(by_slot[slot] for slot in held[low:high].tolist())
         rows.append(GapRow(gap.start, gap.end, now.known.texts[first:last][:KEYS_IN_A_ROW], count))
     return tuple(rows)
 
@@ -213,6 +215,6 @@ def _luck_view(now: KeysSlice) -> LuckView:
 def _deliveries(subscription: KeySubscription) -> tuple[str, ...]:
     names = {event.consumer_id: event.name for event in subscription.happened if isinstance(event, KeyConsumerJoined)}
     return tuple(
-        f"{names[each.consumer_id]} got {text_of_key(each.message.key)} (message {each.message.position})"
+        f"{shown(names[each.consumer_id])} got {shown(text_of_key(each.message.key))} (message {each.message.position})"
         for each in subscription.sent[-DELIVERIES_SHOWN:]
     )

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
 
 from engine.cluster.timeline import Timeline
 from engine.errors import Rejection
-from engine.keyshared.delivery_state import Message
 from engine.keyshared.explain import KeyExplanation, explain_key
 from engine.keyshared.key_text import key_of_text, text_of_key
 from engine.keyshared.waits import Wait, WaitReason, waits
@@ -14,6 +13,7 @@ from engine.views.history import state_before
 from engine.views.keys_model import ConsumerKeysView, KeyAnswer, KeyRow
 from engine.views.keys_moves import key_moves
 from engine.views.keys_slice import KeysSlice, keys_slice_by_key
+from engine.views.keys_words import shown
 
 
 def key_answer(timeline: Timeline, subscription_key: str, key_text: str) -> KeyAnswer | Rejection:
@@ -31,7 +31,7 @@ def key_answer(timeline: Timeline, subscription_key: str, key_text: str) -> KeyA
         text=text_of_key(key),
         explanation=told,
         sentence=key_sentence(told),
-        obstacle=_obstacle(now, wait) if wait is not None else "",
+        obstacle=_obstacle(now, told, wait),
         steps=key_steps(told),
     )
 
@@ -43,7 +43,7 @@ def keys_of_consumer(timeline: Timeline, subscription_key: str, consumer_id: int
     earlier = state_before(timeline)
     before = keys_slice_by_key(earlier, subscription_key) if earlier is not None else None
     moved = key_moves(before, now).keys
-    waiting = {each.slot: each for each in waits(now.subscription.delivery)}
+    waiting = Counter(message.key for each in waits(now.subscription.delivery) for message in each.messages)
     names = {each.consumer_id: each.name for each in now.selector.consumers}
     ids = [each.consumer_id for each in now.selector.consumers]
     pieces = now.owned.get(consumer_id, ())
@@ -54,7 +54,7 @@ def keys_of_consumer(timeline: Timeline, subscription_key: str, consumer_id: int
             slot=int(known.slots[at]),
             owner=ids.index(consumer_id),
             messages=int(known.messages[at]),
-            waiting=sum(each.key == known.keys[at] for each in _messages(waiting.get(int(known.slots[at])))),
+            waiting=waiting[known.keys[at]],
             moved=bool(moved[at]),
         )
         for at in range(len(known.keys))
@@ -74,7 +74,7 @@ def key_sentence(told: KeyExplanation) -> str:
     slot = told.slot.slot
     if told.owner is None:
         return f"slot {slot:,} belongs to nobody: messages of this key wait until somebody has it"
-    name = told.owner.name
+    name = shown(told.owner.name)
     if told.point is not None:
         round_the_end = ", round the end" if told.point.wrapped else ""
         if told.point.shared is not None and len(told.point.claimants) > 1:
@@ -104,27 +104,31 @@ def key_steps(told: KeyExplanation) -> tuple[str, ...]:
     lines.append(f"slot {step.slot:,}")
     if told.point is not None:
         keys = told.point.claimants[0].point_keys if told.point.claimants else ()
-        shown = ", ".join(repr(each) for each in keys[:2])
-        lines.append(f"point {told.point.point:,}, {told.point.distance:,} slots on, the hash of {shown}")
+        texts = ", ".join(repr(each) for each in keys[:2])
+        lines.append(f"point {told.point.point:,}, {told.point.distance:,} slots on, the hash of {texts}")
     if told.range is not None:
         lines.append(f"range {told.range}")
-    heirs = ", then ".join(each.name for each in told.heirs)
+    heirs = ", then ".join(shown(each.name) for each in told.heirs)
     lines.append(f"heirs: {heirs}" if heirs else "heirs: nobody")
     return tuple(lines)
 
 
-def _obstacle(now: KeysSlice, wait: Wait) -> str:
-    names = {each.consumer_id: each.name for each in now.selector.consumers}
+def _obstacle(now: KeysSlice, told: KeyExplanation, wait: Wait | None) -> str:
+    names = {each.consumer_id: shown(each.name) for each in now.selector.consumers}
+    if wait is None:
+        if told.draining is None:
+            return ""
+        holder = names.get(told.draining.consumer_id, "?")
+        return f"nothing waits yet; the slot drains until {holder} has acknowledged {told.draining.unacked}"
     count = f"{len(wait.messages)} message{'s' if len(wait.messages) != 1 else ''} of this slot"
+    verb = "wait" if len(wait.messages) != 1 else "waits"
     if wait.reason is WaitReason.DRAINING:
-        holder = wait.holders[0]
+        first = wait.holders[0]
         since = f" since {wait.since_ms:,} ms" if wait.since_ms is not None else ""
+        tries = f"{wait.blocked_attempts} attempt{'s were' if wait.blocked_attempts != 1 else ' was'} blocked"
         return (
-            f"draining: {count} wait{since} until {names.get(holder.consumer_id, '?')} has acknowledged "
-            f"{holder.unacked}; {wait.blocked_attempts} attempts were blocked"
+            f"draining: {count} {verb}{since} until {names.get(first.consumer_id, '?')} has acknowledged "
+            f"{first.unacked}; {tries}"
         )
-    return f"{count} wait: {wait.reason.value}"
-
-
-def _messages(wait: Wait | None) -> Iterable[Message]:
-    return wait.messages if wait is not None else ()
+    held = ", ".join(f"{names.get(each.consumer_id, '?')} holds {each.unacked}" for each in wait.holders)
+    return f"{count} {verb} until {wait.reason.value}" + (f": {held}" if held else "")

@@ -13,7 +13,7 @@ from engine.views.model import EventLine, Notice, RingView, TimelineView
 
 @dataclass(frozen=True, slots=True)
 class KeyConsumerRow:
-    """One consumer, in the order of joining (of node indices for consistent sticky ranges).
+    """One consumer, in the order of joining (which is that of node indices unless a node was renamed).
 
     ``slots`` are its own by the look-up; ``share`` is their part of all slots (0..1). ``keys`` counts the known keys it
     gets, ``messages`` how many messages those had so far, ``unacked`` what it holds unacknowledged, ``waiting`` the

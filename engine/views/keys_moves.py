@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.cluster.key_events import KeyDispatcherStarted
 from engine.cluster.key_state import SharingMode
 from engine.keyshared.impact import impact_of, subtract
 from engine.keyshared.model import RangesById
@@ -25,7 +26,8 @@ class KeyMoves:
 
     ``gained`` and ``lost`` count them by consumer id. ``moved`` had an owner before and have another one, or none, now;
     ``least`` of them had to, since their consumers have fewer now. ``bystanders`` lost slots to others that were
-    connected before too, although they stayed themselves. ``keys`` marks the known keys that moved.
+    connected before too, although they stayed themselves; there is none where the dispatcher was made anew, since then
+    nobody stayed. ``keys`` marks the known keys that moved.
     """
 
     gained: Mapping[int, int]
@@ -63,7 +65,7 @@ def key_moves(before: KeysSlice | None, now: KeysSlice) -> KeyMoves:
         lost=lost,
         moved=sum(lost.values()),
         least=sum(max(0, count - counts_now.get(owner, 0)) for owner, count in counts_before.items()),
-        bystanders=bystanders,
+        bystanders=() if _restarts(before) != _restarts(now) else bystanders,
         changed=changed,
         keys=_moved_keys(before, now),
     )
@@ -97,6 +99,8 @@ def _sentence(before: KeysSlice | None, now: KeysSlice, moves: KeyMoves) -> str:
         return f"all stopped and came back in another mode: {told}"
     if before.subscription.points != now.subscription.points:
         return f"all stopped and came back with other points: {told}"
+    if _restarts(before) != _restarts(now):
+        return f"all stopped and came back: {told}"
     if not moves.gained and not moves.lost:
         return "no slot moved"
     if not moves.bystanders:
@@ -109,13 +113,16 @@ def _space(of: KeysSlice) -> tuple[int, int]:
     return of.selector.slots.low, of.selector.slots.size
 
 
+def _restarts(of: KeysSlice) -> int:
+    """How many dispatchers the subscription has had."""
+    return sum(isinstance(event, KeyDispatcherStarted) for event in of.subscription.happened)
+
+
 def _why_bystanders(now: KeysSlice) -> str:
     if now.subscription.mode is SharingMode.CONSISTENT_STICKY:
         return "the last node takes over the index that is free"
     if _shares(now):
         return "consumers at one point take turns by slot mod how many, in this release"
-    if isinstance(now.selector, RingSelector) and now.selector.form.value == "indexed_replace":
-        return "points that a newcomer took are lost for good in this release"
     return "their ranges were declared anew"
 
 

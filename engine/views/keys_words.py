@@ -42,6 +42,11 @@ VERDICTS: Final = {
 }
 
 
+def shown(name: str) -> str:
+    """A name or key in a sentence; an empty one would leave a hole, so it is quoted."""
+    return name or '""'
+
+
 def form_text(subscription: KeySubscription) -> str:
     """Which form of the selector this is, in few words."""
     selector = subscription.delivery.selector

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from engine.views.keys_model import KeyConsumerRow, KeysFoot, KeysStatus, KeysView, WaitRow
+from engine.views.keys_words import shown
 from tui.cli.plain import Align, table, wrapped
 from tui.wording import counted, percent, safe_name, shorten_middle
 
@@ -62,7 +63,7 @@ def _consumer(row: KeyConsumerRow) -> tuple[str, ...]:
     )
     return (
         row.tag,
-        shorten_middle(safe_name(row.name), NAME_CELLS),
+        shorten_middle(_named(row.name), NAME_CELLS),
         f"{row.slots:,}",
         percent(row.share),
         f"{row.keys:,}",
@@ -97,9 +98,9 @@ def _waits(view: KeysView) -> Iterator[str]:
 
 
 def _wait(view: KeysView, row: WaitRow) -> str:
-    keys = ", ".join(safe_name(key) or '""' for key in row.keys[:3]) + (", ..." if len(row.keys) > 3 else "")
-    owner = f" for {safe_name(view.consumers[row.owner].name)}" if row.owner >= 0 else ""
-    held = ", ".join(f"{safe_name(view.consumers[at].name)} holds {count}" for at, count in row.holders if at >= 0)
+    keys = ", ".join(map(_named, row.keys[:3])) + (", ..." if len(row.keys) > 3 else "")
+    owner = f" for {_named(view.consumers[row.owner].name)}" if row.owner >= 0 else ""
+    held = ", ".join(f"{_named(view.consumers[at].name)} holds {count}" for at, count in row.holders if at >= 0)
     since = f", since {row.since_ms:,} ms" if row.since_ms >= 0 else ""
     return (
         f"slot {row.slot:,}: {counted(row.messages, 'message')} of {keys}{owner} ({row.reason}"
@@ -112,7 +113,7 @@ def _gaps(view: KeysView) -> Iterator[str]:
         return
     yield f"gaps: {counted(len(view.gaps), 'range')} without an owner"
     for row in view.gaps[:SHOWN]:
-        keys = f", keys {', '.join(map(safe_name, row.keys[:5]))}" if row.keys else ""
+        keys = f", keys {', '.join(map(_named, row.keys[:5]))}" if row.keys else ""
         yield f"  {row.start:,}-{row.end:,}: {row.end - row.start + 1:,} slots, {row.waiting:,} messages wait{keys}"
     if len(view.gaps) > SHOWN:
         yield f"  and {len(view.gaps) - SHOWN:,} more"
@@ -123,3 +124,7 @@ def _events(view: KeysView) -> Iterator[str]:
     for event in view.events:
         moved = f": {event.moved:,} slots moved, {event.least:,} had to" if event.moved else ""
         yield from wrapped(safe_name(event.text) + moved, first=f"  {event.step:>3}  ", rest=" " * 7)
+
+
+def _named(name: str) -> str:
+    return shown(safe_name(name))

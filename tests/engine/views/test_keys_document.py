@@ -1,0 +1,110 @@
+"""The keys document: valid against its schema in every state, and the same facts as the view."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, get_args
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from engine.cluster.commands import Command
+from engine.cluster.timeline import Timeline
+from engine.scenarios.synthetic_keys import synthetic_keys
+from engine.views.events import kind_of
+from engine.views.keys import keys_view
+from engine.views.keys_document import FORMAT, keys_document, keys_schema
+from engine.views.keys_words import VERDICTS
+from tests.engine.views.key_states import KEY, after
+
+
+def waiting() -> Timeline:
+    keys = " ".join(f"k{number}" for number in range(60))
+    return after("add a", f'send {keys} ""', "add b", f"send {keys}", "wait 50", "kill a")
+
+
+STATES: dict[str, Callable[[], Timeline]] = {
+    "nobody": after,
+    "nobody, and messages": lambda: after('send k "" hex:00ff'),
+    "no name": lambda: after('add ""', "add ä", 'send "" k'),
+    "draining": waiting,
+    "undone": lambda: waiting().undo(),
+    "gaps": lambda: after("share sticky", "add a ranges 0-99 200-299", "send k1 k2 k3"),
+    "sharing points": lambda: after("pulsar 2.11.0", "add c-1", "add c-11", "send a b c", "kill c-1"),
+    "other slots": lambda: after("add a", "send k", "set subscriptionKeySharedUseClassicPersistentImplementation true"),
+    "nodes": lambda: after("share consistent-sticky points 4", "add a", "add b", "add c", "send k times 9"),
+    "halved": lambda: after("share auto-split", "add a", "add b", "add c", "kill a"),
+    "a thousand": lambda: Timeline.start(synthetic_keys(1_000, 20).state),
+}
+
+
+def document_of(timeline: Timeline) -> dict[str, Any]:
+    return keys_document(keys_view(timeline, timeline.state.key_subscriptions[0].key))
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_a_document_is_valid_and_survives_json(name: str) -> None:
+    document = document_of(STATES[name]())
+    written = json.loads(json.dumps(document, allow_nan=False))
+    assert written == document
+    assert [fault.message for fault in Draft202012Validator(keys_schema()).iter_errors(written)] == []
+
+
+def test_the_schema_is_a_schema_and_every_object_in_it_is_closed_and_described() -> None:
+    Draft202012Validator.check_schema(keys_schema())
+
+    def visit(node: Any, path: str) -> None:
+        if isinstance(node, dict):
+            if node.get("type") == "object":
+                assert node["additionalProperties"] is False and node["description"], path
+                assert sorted(node["required"]) == sorted(node["properties"]), path
+                for member, told in node["properties"].items():
+                    assert "description" in told, f"{path}/{member}"
+            for key, value in node.items():
+                visit(value, f"{path}/{key}")
+
+    visit(keys_schema(), "")
+
+
+def test_the_schema_knows_every_verdict_and_every_kind_of_step() -> None:
+    members = keys_schema()["properties"]
+    assert set(members["luck"]["properties"]["verdict"]["enum"]) == {*VERDICTS.values(), "nothing to judge"}
+    kinds = {kind_of(command.__new__(command)) for command in get_args(Command)}
+    assert kinds <= set(members["timeline"]["properties"]["kinds"]["items"]["enum"])
+    assert kinds <= set(members["events"]["items"]["properties"]["kind"]["enum"])
+
+
+def test_a_member_too_many_or_too_few_is_not_valid() -> None:
+    document = document_of(waiting())
+    valid = Draft202012Validator(keys_schema())
+    assert valid.is_valid(document) and document["format"] == FORMAT
+    assert not valid.is_valid(document | {"more": 1})
+    assert not valid.is_valid({name: value for name, value in document.items() if name != "waits"})
+
+
+@pytest.mark.parametrize("name", ["draining", "gaps", "halved", "nodes", "a thousand"])
+def test_the_pieces_of_all_consumers_and_the_gaps_are_the_hash_space_once(name: str) -> None:
+    document = document_of(STATES[name]())
+    pieces = [piece for each in document["consumers"] for piece in each["pieces"]]
+    pieces += [[gap["start"], gap["end"]] for gap in document["gaps"]]
+    assert sum(end - start + 1 for start, end in pieces) == document["totals"]["slots"]
+    assert len({slot for start, end in pieces for slot in (start, end)} & {0}) == 0
+    for each in document["consumers"]:
+        assert sum(end - start + 1 for start, end in each["pieces"]) == each["slots"]
+
+
+def test_ids_stand_where_the_view_has_positions() -> None:
+    timeline = waiting()
+    document, view = document_of(timeline), keys_view(timeline, KEY)
+    assert [each["consumer_id"] for each in document["consumers"]] == [1]
+    assert {each["consumer_id"] for each in document["keys"]} == {1}
+    nobody = document_of(after('send k ""'))
+    assert [(each["key"], each["consumer"], each["consumer_id"]) for each in nobody["keys"]] == [
+        ("", None, None),
+        ("k", None, None),
+    ]
+    assert [(each["owner"], each["since_ms"], each["reason"]) for each in nobody["waits"]] == [
+        (None, None, "no consumer")
+    ] * 2
+    assert document["totals"]["waiting"] == view.foot.waiting
