@@ -11,7 +11,8 @@
     expect topics NAMESPACE/RANGE OP N          expect refused [ERROR]       (the command on the line before)
     expect rate NAMESPACE/RANGE OP X            (messages per second, in plus out)
 
-Those about Key_Shared subscriptions stand in ``key_expectations``; moved, least, idle, consumers, share, notice and
+Those about Key_Shared subscriptions stand in ``key_expectations``, those about producers in ``producer_expectations``.
+For Key_Shared, moved, least, idle, consumers, share, notice and
 ``max/mean slots|keys|messages`` hold there too and then count slots. ``OP`` is ``=``, ``!=``, ``<``, ``<=``, ``>`` or
 ``>=``.
 """
@@ -29,6 +30,7 @@ from engine.cluster.timeline import Timeline
 from engine.cluster.words import split_words
 from engine.errors import Rejection
 from engine.scenarios.key_expectations import KEY_FORMS, KEY_MEASURES, key_number, key_text_unmet
+from engine.scenarios.producer_expectations import PRODUCER_FORMS, producer_number, producer_text_unmet
 from engine.views.dashboard import dashboard_view, topic_explanation
 from engine.views.keys_words import VERDICTS
 from engine.views.model import BundleNode, ConsumerRow, DashboardView, RuleInForce
@@ -63,6 +65,7 @@ _FORMS: Final[Mapping[str, tuple[int, bool, str]]] = {
     "rate": (1, True, "expect rate NAMESPACE/RANGE <= X"),
     "notice": (1, False, "expect notice CODE"),
     **KEY_FORMS,
+    **PRODUCER_FORMS,
 }
 
 
@@ -122,6 +125,14 @@ def unmet(expectation: Expectation, timeline: Timeline, subscription: int = 0) -
 
     ``refused`` is for the runner, which knows what became of the command before.
     """
+    topic = _producer_topic(timeline, subscription, expectation.kind)
+    if topic:
+        reason = producer_text_unmet(expectation.kind, expectation.subject, timeline, topic)
+        if reason is None:
+            reason = _compared(expectation, producer_number(expectation.kind, expectation.subject, timeline, topic))
+        return reason
+    if expectation.kind in PRODUCER_FORMS:
+        return "there are no producers"
     shared = _shared_key(timeline, subscription)
     if shared:
         reason = key_text_unmet(expectation.kind, expectation.subject, timeline, shared)
@@ -145,6 +156,16 @@ def unmet(expectation: Expectation, timeline: Timeline, subscription: int = 0) -
             node = _bundle(view, expectation.subject[0])
             return "" if node is not None and not node.children else f"{expectation.subject[0]} is no bundle in force"
     return _compared(expectation, _number(expectation, view))
+
+
+def _producer_topic(timeline: Timeline, subscription: int, kind: str) -> str:
+    """The topic whose producers are meant: the one that is shown, or for what only they have the first."""
+    state = timeline.state
+    at = subscription - len(state.subscriptions) - len(state.key_subscriptions)
+    topics = state.producer_topics
+    if not topics or kind in _OF_BUNDLES or (at < 0 and kind not in PRODUCER_FORMS):
+        return ""
+    return topics[min(max(at, 0), len(topics) - 1)].topic
 
 
 def _shared_key(timeline: Timeline, subscription: int) -> str:

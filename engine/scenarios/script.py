@@ -32,12 +32,14 @@ from engine.scenarios.script_model import (
     StartKeys,
     StartNew,
     StartPath,
+    StartProducers,
     StartScene,
 )
 from engine.scenarios.script_reader import parse_script
 from engine.scenarios.selecting import Selection, resolve_selection
 from engine.scenarios.synthetic import synthetic_state
 from engine.scenarios.synthetic_keys import synthetic_keys
+from engine.scenarios.synthetic_producers import synthetic_producers
 
 __all__ = [
     "SHIPPED_SCRIPTS",
@@ -60,6 +62,8 @@ SHIPPED_SCRIPTS: Final = (
     "keys-autosplit-skew",
     "keys-sticky-gap",
     "keys-blocked",
+    "producers-lazy",
+    "producers-partial",
 )
 MAX_BYTES: Final = 4 * 1024 * 1024
 
@@ -137,6 +141,10 @@ def start_of(script: Script) -> Opened:
         case StartKeys() as new:
             return synthetic_keys(
                 new.keys, new.consumers, mode=new.mode, points=new.points, seed=new.seed, release=new.release
+            )
+        case StartProducers() as new:
+            return synthetic_producers(
+                new.plan, new.partitions, brokers=new.brokers, seed=new.seed, release=new.release
             )
 
 

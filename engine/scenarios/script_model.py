@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from engine.cluster.producer_events import ProducerPlan
 from engine.scenarios.expectations import Expectation
 
 ViewName = Literal["ring", "map", "focus"]
@@ -50,7 +51,18 @@ class StartKeys:
     release: str = ""
 
 
-Start = StartScene | StartPath | StartNew | StartKeys
+@dataclass(frozen=True, slots=True)
+class StartProducers:
+    """``new producers 100 partitions 1000 start lazy …``: producers on one topic, see ``synthetic_producers``."""
+
+    plan: ProducerPlan
+    partitions: int = 12
+    brokers: int = 3
+    seed: int = 0
+    release: str = ""
+
+
+Start = StartScene | StartPath | StartNew | StartKeys | StartProducers
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from typing import Final
 
 from engine.cluster.grammar import COMMAND_FORMS
 from engine.cluster.key_state import SharingMode
+from engine.cluster.producer_events import ProducerPlan
 from engine.cluster.words import split_words
 from engine.errors import Problem, Rejection
 from engine.scenarios.embedded import SCENES
@@ -38,6 +39,7 @@ from engine.scenarios.script_model import (
     StartKeys,
     StartNew,
     StartPath,
+    StartProducers,
     StartScene,
 )
 
@@ -106,7 +108,7 @@ class _Reader:
             self.problems.append(Problem(self._source, "$", outcome.message, line=number))
         elif isinstance(outcome, float):
             self._seconds = outcome
-        elif isinstance(outcome, (StartScene, StartPath, StartNew, StartKeys)):
+        elif isinstance(outcome, (StartScene, StartPath, StartNew, StartKeys, StartProducers)):
             self.start = outcome
         elif self.start is None and not self.problems:
             advice = f"write it before everything else, for example: scene {SCENES[0].name}"
@@ -161,8 +163,10 @@ class _Reader:
         return bool(self.lines) and isinstance(self.lines[-1].action, Do)
 
 
-def _new(texts: list[str]) -> StartNew | StartKeys | Rejection:
-    """``new keys 1000 consumers 4 …`` for Key_Shared, else topics and a Failover subscription."""
+def _new(texts: list[str]) -> StartNew | StartKeys | StartProducers | Rejection:
+    """``new keys 1000 …`` for Key_Shared, ``new producers 100 …``, else topics and a Failover subscription."""
+    if "producers" in texts[::2]:
+        return _new_producers(texts)
     return _new_keys(texts) if "keys" in texts[::2] else _new_topics(texts)
 
 
@@ -184,6 +188,35 @@ def _new_keys(texts: list[str]) -> StartKeys | Rejection:
             hint = f" (modes: {', '.join(modes)})" if name == "mode" else ""
             return _refuse(f"{name} {value!r} is not understood{hint}; write {form}", name)
     return start
+
+
+def _new_producers(texts: list[str]) -> StartProducers | Rejection:
+    """``new producers 100 partitions 1000 start lazy router partial limit 3 client java``, pairs in any order."""
+    form = (
+        "new producers 100 partitions 1000 start eager|lazy router round-robin|single|partial limit 3 above on|off"
+        " client java|python|cpp batching on|off brokers 3 seed 0 release VERSION"
+    )
+    if len(texts) % 2:
+        return _refuse(f"{texts[-1]!r} has no value; write {form}", texts[-1])
+    plan, start = ProducerPlan(), StartProducers(ProducerPlan())
+    for name, value in _pairs(texts):
+        if name in ("partitions", "brokers", "seed") and _is_number(value):
+            start = replace(start, **{name: int(value)})  # type: ignore[arg-type]
+        elif name in ("producers", "limit") and _is_number(value):
+            plan = replace(plan, **{"count" if name == "producers" else name: int(value)})  # type: ignore[arg-type]
+        elif name in ("router", "client"):
+            plan = replace(plan, **{name: value})  # type: ignore[arg-type]
+        elif name == "start" and value in ("eager", "lazy"):
+            plan = replace(plan, lazy=value == "lazy")
+        elif name == "above" and value in ("on", "off"):
+            plan = replace(plan, allow_limit_above=value == "on")
+        elif name == "batching" and value in ("on", "off"):
+            plan = replace(plan, batching=value == "on")
+        elif name == "release":
+            start = replace(start, release=value)
+        else:
+            return _refuse(f"{name} {value!r} is not understood; write {form}", name)
+    return replace(start, plan=plan)
 
 
 def _is_number(text: str) -> bool:

@@ -7,6 +7,7 @@ from typing import Literal
 
 from engine.bundles.boundaries import BundleRange, parse_range
 from engine.cluster.key_state import KeySubscription
+from engine.cluster.producer_state import ProducerTopic
 from engine.cluster.timeline import Timeline
 from engine.errors import Rejection
 from engine.keyshared.key_text import key_of_text
@@ -17,10 +18,11 @@ from engine.views.dashboard import dashboard_view, topic_explanation
 class Selection:
     """``kind`` says which fields count: a consumer's id, a name, or a namespace with a canonical range.
 
-    ``topic`` is the name of a partition, or the text of a key where a Key_Shared subscription is shown.
+    ``consumer_id`` is the number of a producer where those are shown. ``topic`` is the name of a partition, or the text
+    of a key where a Key_Shared subscription is shown.
     """
 
-    kind: Literal["consumer", "topic", "key", "bundle"]
+    kind: Literal["consumer", "topic", "key", "bundle", "producer"]
     consumer_id: int = -1
     topic: str = ""
     namespace: str = ""
@@ -37,6 +39,10 @@ def resolve_selection(timeline: Timeline, text: str, subscription: int = 0) -> S
         piece = parse_range(range_text)
         if isinstance(piece, BundleRange):
             return Selection("bundle", namespace=namespace, range_text=str(piece))
+    topics = timeline.state.producer_topics
+    at = subscription - len(timeline.state.subscriptions) - len(timeline.state.key_subscriptions)
+    if topics and at >= 0:
+        return _of_producers(topics[min(at, len(topics) - 1)], text)
     shared = timeline.state.key_subscriptions
     if shared and subscription >= len(timeline.state.subscriptions):
         return _of_keys(shared[min(subscription - len(timeline.state.subscriptions), len(shared) - 1)], text)
@@ -48,6 +54,17 @@ def resolve_selection(timeline: Timeline, text: str, subscription: int = 0) -> S
     if isinstance(found, Rejection):
         return Rejection("NotFound", f"{text!r} is no bundle and no consumer; as a topic: {found.message}", "select")
     return Selection("topic", topic=found.topic)
+
+
+def _of_producers(topic: ProducerTopic, text: str) -> Selection | Rejection:
+    """A producer by its name, or by #N."""
+    producers = topic.producers.producers
+    if text.startswith("#") and text[1:].isdecimal() and int(text[1:]) < len(producers):
+        return Selection("producer", consumer_id=int(text[1:]))
+    for producer in producers:
+        if producer.producer_name == text:
+            return Selection("producer", consumer_id=producer.number)
+    return Rejection("NotFound", f"{text!r} is no producer of {topic.topic}", "select")
 
 
 def _of_keys(subscription: KeySubscription, text: str) -> Selection | Rejection:
