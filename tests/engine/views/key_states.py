@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from engine.cluster.commands import Command
 from engine.cluster.grammar import parse_command
 from engine.cluster.state import ClusterState, Namespace, Topic
 from engine.cluster.timeline import Timeline
-from engine.cluster.timeline_commands import TimelineCommand
 
 TOPIC = "persistent://t/n/orders"
 KEY = "orders"
@@ -21,7 +21,7 @@ def after(*lines: str, start: Timeline | None = None) -> Timeline:
     timeline = start or Timeline.start(empty_state(), 7, "test")
     for line in lines if start is not None else (CREATED, *lines):
         command = parse_command(line, timeline.state, KEY)
-        assert not isinstance(command, TimelineCommand), line
+        assert isinstance(command, Command), (line, command)
         timeline, refusal = timeline.submit(command)
         assert refusal is None, (line, refusal)
     return timeline

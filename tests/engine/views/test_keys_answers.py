@@ -1,0 +1,143 @@
+"""Where a key goes and what stands in its way, in sentences; and the reverse: what a consumer has."""
+
+from __future__ import annotations
+
+from engine.errors import Rejection
+from engine.views.keys import keys_view
+from engine.views.keys_answers import key_answer, keys_of_consumer
+from engine.views.keys_model import KeyAnswer
+from tests.engine.views.key_states import KEY, after
+
+KEYS = [f"k{number}" for number in range(40)]
+SENT = f"send {' '.join(KEYS)}"
+
+
+def answer(*lines: str, key: str) -> KeyAnswer:
+    found = key_answer(after(*lines), KEY, key)
+    assert isinstance(found, KeyAnswer), found
+    return found
+
+
+def test_a_key_on_a_ring_falls_on_a_point() -> None:
+    found = answer("add a", "add b", key="k1")
+    owner, point = found.explanation.owner, found.explanation.point
+    assert owner is not None and point is not None
+    slot = found.explanation.slot.slot
+    assert found.sentence == f"slot {slot:,} falls on point {point.point:,}, the first at or after it: {owner.name}"
+    assert found.obstacle == ""
+    assert found.steps[0] == "bytes 6b 31"
+    assert found.steps[-1] == f"heirs: {'a' if owner.name == 'b' else 'b'}"
+
+
+def test_a_slot_past_the_last_point_goes_round_the_end() -> None:
+    timeline = after("set subscriptionKeySharedConsistentHashingReplicaPoints 1", "add a")
+    found = [key_answer(timeline, KEY, key) for key in KEYS]
+    told = [each.sentence for each in found if isinstance(each, KeyAnswer)]
+    assert any(", round the end, the first at or after it: a" in each for each in told)
+    assert not all("round the end" in each for each in told)
+
+
+def test_where_points_are_shared_the_turn_is_told_with_its_numbers() -> None:
+    found = answer("release 2.11.0", "add c", "add c", key="k1")
+    slot = found.explanation.slot.slot
+    assert f"which 2 consumers share: {slot:,} mod 2 = {slot % 2} is c" in found.sentence
+
+
+def test_a_key_in_a_range_lies_in_it() -> None:
+    found = answer("add a", "add b", "share sticky", key="k1")
+    slot = found.explanation.slot.slot
+    piece = "[0,32767]" if slot < 32_768 else "[32768,65535]"
+    assert found.sentence == f"slot {slot:,} lies in {piece} of {'a' if slot < 32_768 else 'b'}"
+
+
+def test_a_key_of_nobody_waits_for_somebody() -> None:
+    found = answer("share sticky", "add a ranges 0-1", "send k1", key="k1")
+    slot = found.explanation.slot.slot
+    assert found.sentence == f"slot {slot:,} belongs to nobody: messages of this key wait until somebody has it"
+    assert found.obstacle == "1 message of this slot waits until a consumer declares a range with this slot"
+    assert found.steps[-1] == "heirs: nobody"
+
+
+def test_a_consumer_without_a_name_is_quoted_and_an_empty_key_told() -> None:
+    found = answer('add ""', key="")
+    assert found.sentence.endswith('the first at or after it: ""')
+    assert found.steps[0] == "bytes (none: the key is empty)"
+    both = answer('add ""', 'add ""', key="")
+    assert both.steps[-1] == 'heirs: ""'
+    timeline = after('add ""', 'send ""')
+    assert keys_view(timeline, KEY).deliveries == ('"" got "" (message 0)',)
+
+
+def test_a_draining_slot_says_for_whom_it_drains_since_when_and_what_was_tried() -> None:
+    first = after("add a", SENT, "add b")
+    moved = next(
+        key for key in KEYS if (at := key_answer(first, KEY, key)) and isinstance(at, KeyAnswer) and at.obstacle
+    )
+    found = key_answer(first, KEY, moved)
+    assert isinstance(found, KeyAnswer)
+    assert found.obstacle == "nothing waits yet; the slot drains until a has acknowledged 1"
+    again = after(f"send {moved} times 2", "wait 30", start=first)
+    told = key_answer(again, KEY, moved)
+    assert isinstance(told, KeyAnswer)
+    assert told.obstacle.startswith("draining: 2 messages of this slot wait")
+    assert "until a has acknowledged 1; " in told.obstacle and "blocked" in told.obstacle
+    (row,) = keys_view(again, KEY).waits
+    assert (row.keys, row.messages, row.owner, row.holders) == ((moved,), 2, 1, ((0, 1),))
+    assert (row.reason, row.ends_when) == (
+        "draining",
+        "the former consumer acknowledges its messages of this slot, or leaves",
+    )
+    due = key_answer(after(f"ack a key {moved}", start=again), KEY, moved)
+    assert isinstance(due, KeyAnswer) and due.obstacle == "2 messages of this slot wait until the next read"
+    freed = after(f"ack a key {moved}", "wait 10", start=again)
+    assert isinstance(free := key_answer(freed, KEY, moved), KeyAnswer) and free.obstacle == ""
+    assert keys_view(freed, KEY).waits == ()
+
+
+def test_a_newcomer_waits_for_all_that_was_sent_before_in_the_classic_dispatcher() -> None:
+    classic = "set subscriptionKeySharedUseClassicPersistentImplementation true"
+    timeline = after(classic, "add a", SENT, "add b", SENT)
+    waits = keys_view(timeline, KEY).waits
+    assert waits and {(row.reason, row.holders[0][0], row.since_ms) for row in waits} == {("newcomer waits", 0, -1)}
+    told = key_answer(timeline, KEY, waits[0].keys[0])
+    assert isinstance(told, KeyAnswer)
+    assert told.obstacle.startswith("1 message of this slot waits until everything sent before this consumer joined")
+    assert ": a holds " in told.obstacle
+
+
+def test_what_is_no_key_and_what_is_no_subscription_is_refused() -> None:
+    timeline = after("add a")
+    wrong = key_answer(timeline, KEY, "hex:zz")
+    assert isinstance(wrong, Rejection) and "hex" in wrong.message
+    nowhere = key_answer(timeline, "billing", "k")
+    assert isinstance(nowhere, Rejection)
+    assert (nowhere.error, nowhere.message) == (
+        "SubscriptionNotFound",
+        "there is no Key_Shared subscription 'billing'",
+    )
+
+
+def test_a_consumer_has_exactly_the_slots_and_keys_that_the_selector_gives_it() -> None:
+    for lines in (("add a", "add b"), ("release 2.11.0", "add c", "add c"), ("share auto-split", "add a", "add b")):
+        timeline = after(*lines, SENT, "send k3 times 5", "add late", "send k3 k4")
+        selector = timeline.state.key_subscriptions[0].delivery.selector
+        for consumer in selector.consumers:
+            found = keys_of_consumer(timeline, KEY, consumer.consumer_id)
+            expected = {
+                key for key in KEYS if selector.owner(selector.slots.slot_of_key(key.encode())) == consumer.consumer_id
+            }
+            assert {row.text for row in found.keys} == expected
+            assert found.name == consumer.name
+            assert [row.messages for row in found.keys] == sorted((row.messages for row in found.keys), reverse=True)
+            assert found.slots == sum(
+                len(range(start + (rest - start) % every, end + 1, every)) for start, end, every, rest in found.pieces
+            )
+        waiting = sum(
+            row.waiting for each in selector.consumers for row in keys_of_consumer(timeline, KEY, each.consumer_id).keys
+        )
+        assert waiting == keys_view(timeline, KEY).foot.waiting
+
+
+def test_a_consumer_that_is_gone_has_nothing() -> None:
+    found = keys_of_consumer(after("add a", "kill a", SENT), KEY, 0)
+    assert (found.name, found.slots, found.pieces, found.keys) == ("", 0, (), ())

@@ -1,0 +1,154 @@
+"""What a step moved between consumers, in each mode and form of the ring, and whom it should not have touched."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.cluster.timeline import Timeline
+from engine.keyshared.model import Selector
+from engine.views.history import state_before
+from engine.views.keys import keys_view
+from engine.views.keys_model import KeysView
+from tests.engine.views.key_states import KEY, after
+
+THREE = ("add a", "add b", "add c")
+MODES = {
+    "auto-split": ("share auto-split", *THREE),
+    "ring": THREE,
+    "classic ring": ("set subscriptionKeySharedUseClassicPersistentImplementation true", *THREE),
+    "equal parts": (*THREE, "share sticky"),
+    "nodes": ("share consistent-sticky points 9", *THREE),
+    "indexed_replace": ("release 3.3.2", *THREE),
+}
+SHARED_FORMS = {"name_i": "2.11.0", "name_nul_i": "3.2.3"}
+
+
+def view(timeline: Timeline) -> KeysView:
+    return keys_view(timeline, KEY)
+
+
+def by_name(found: KeysView) -> dict[str, tuple[int, int, bool]]:
+    return {row.name: (row.gained_slots, row.lost_slots, row.bystander) for row in found.consumers}
+
+
+def selectors(timeline: Timeline) -> tuple[Selector, Selector]:
+    earlier = state_before(timeline)
+    assert earlier is not None
+    return earlier.key_subscriptions[0].delivery.selector, timeline.state.key_subscriptions[0].delivery.selector
+
+
+@pytest.mark.parametrize("mode", set(MODES) - {"equal parts"})
+def test_a_newcomer_takes_from_others_and_nobody_else_gains(mode: str) -> None:
+    found = view(after(*MODES[mode], "add d"))
+    rows = by_name(found)
+    gained, lost, _ = rows.pop("d")
+    assert gained > 0 == lost
+    assert all(each == 0 for each, _, _ in rows.values())
+    assert sum(each for _, each, _ in rows.values()) == gained == found.moves.slots == found.moves.least
+    assert found.moves.bystanders == ()
+    assert found.moves.sentence == f"{gained:,} slots moved, 0 of the known keys with them; nobody else lost any"
+
+
+@pytest.mark.parametrize("mode", set(MODES) - {"equal parts", "nodes"})
+def test_who_leaves_loses_all_and_nobody_else_loses_any(mode: str) -> None:
+    before = view(after(*MODES[mode]))
+    found = view(after(*MODES[mode], "kill b"))
+    rows = by_name(found)
+    assert sum(gained for gained, _, _ in rows.values()) == found.moves.slots == before.consumers[1].slots
+    assert all(lost == 0 and not bystander for _, lost, bystander in rows.values())
+
+
+def test_where_ranges_are_declared_a_leave_leaves_a_gap_and_moves_nothing_between_others() -> None:
+    found = view(after(*MODES["equal parts"], "kill b"))
+    assert by_name(found) == {"a": (0, 0, False), "c": (0, 0, False)}
+    assert (found.moves.slots, found.foot.unowned_slots) == (21_845, 21_845)
+    assert [(gap.start, gap.end) for gap in found.gaps] == [(21_845, 43_689)]
+
+
+def test_of_consistent_sticky_nodes_the_last_takes_over_the_index_that_is_free_and_its_own_slots_go_to_all() -> None:
+    timeline = after("share consistent-sticky points 9", *THREE, "add d", "kill b")
+    found = view(timeline)
+    assert [row.name for row in found.consumers] == ["a", "d", "c"]
+    earlier, now = selectors(timeline)
+    had = {slot for slot in range(1, 65_536, 7) if earlier.owner(slot) == 3}
+    kept = {slot for slot in had if now.owner(slot) == 3}
+    lost = by_name(found)["d"][1]
+    assert len(kept) < len(had)
+    assert by_name(found)["d"] == (by_name(found)["d"][0], lost, lost > 0)
+    if found.moves.bystanders:
+        assert found.moves.sentence.endswith(
+            "one other lost slots too: the last node takes over the index that is free"
+        )
+
+
+def test_the_last_node_leaves_without_moving_anything_between_the_others() -> None:
+    found = view(after(*MODES["nodes"], "kill c"))
+    assert found.moves.bystanders == ()
+    assert found.moves.sentence.endswith("nobody else lost any")
+
+
+@pytest.mark.parametrize("form", SHARED_FORMS)
+def test_where_points_are_shared_a_namesake_takes_turns_and_bystanders_lose_slots(form: str) -> None:
+    lines = (f"release {SHARED_FORMS[form]}", "add c", "add c", "add x")
+    timeline = after(*lines, "add c")
+    found = view(timeline)
+    earlier, now = selectors(timeline)
+    probes = range(0, 2**31 - 1, 65_537)
+    swapped = {earlier.owner(slot) for slot in probes if now.owner(slot) not in (earlier.owner(slot), 3)}
+    assert swapped and swapped <= {found.consumers[at].consumer_id for at in found.moves.bystanders}
+    assert found.moves.sentence.endswith(
+        "2 others lost slots too: consumers at one point take turns by slot mod how many, in this release"
+    )
+    assert sum(row.gained_slots for row in found.consumers) == found.moves.slots > found.moves.least
+
+
+def test_in_the_oldest_form_other_names_share_points_too() -> None:
+    """Bug pattern K-4: c1 with number 0 makes the point of c with number 10."""
+    found = view(after("release 2.11.0", "add c", "add z", "add c1"))
+    lost_points = {row.name: row.lost_points for row in found.consumers}
+    assert lost_points["c"] == lost_points["c1"] == 10 and lost_points["z"] == 0
+
+
+def test_a_restart_moves_slots_and_makes_nobody_a_bystander() -> None:
+    told = {
+        "share sticky": "all stopped and came back; keys have other slots now, and ",
+        "set subscriptionKeySharedConsistentHashingReplicaPoints 7": "all stopped and came back: ",
+        "set subscriptionKeySharedUseClassicPersistentImplementation true": "all stopped and came back; keys have "
+        "other slots now, and ",
+        "release 3.3.2": "all stopped and came back; keys have other slots now, and ",
+    }
+    for line, beginning in told.items():
+        found = view(after(*THREE, "send k1 k2 k3", line))
+        assert found.moves.sentence.startswith(beginning), line
+        assert found.moves.bystanders == () and not any(row.bystander for row in found.consumers)
+
+
+def test_another_mode_with_the_same_slots_counts_what_moved() -> None:
+    found = view(after("share auto-split", *THREE, "share sticky"))
+    assert found.moves.sentence.startswith("all stopped and came back in another mode: ")
+    assert found.moves.slots > 0 and found.moves.bystanders == ()
+
+
+def test_other_points_of_nodes_are_told_as_such() -> None:
+    found = view(after(*MODES["nodes"], "share consistent-sticky points 30"))
+    assert found.moves.sentence.startswith("all stopped and came back with other points: ")
+    assert found.moves.bystanders == ()
+
+
+def test_the_first_who_comes_and_the_last_who_goes_move_nothing_between_consumers() -> None:
+    assert view(after("add a")).moves.sentence == "whoever came first has everything"
+    assert view(after("add a", "kill a")).moves.sentence == "nobody is left: every message waits"
+    assert view(after("add a", "send k")).moves.sentence == "no slot moved"
+    assert view(after()).moves.sentence == "no slot moved"
+
+
+def test_known_keys_that_moved_are_counted_and_marked() -> None:
+    keys = [f"k{number}" for number in range(80)]
+    timeline = after(*THREE, f"send {' '.join(keys)}", "add d")
+    found = view(timeline)
+    earlier, now = selectors(timeline)
+    slots = [now.slots.slot_of_key(key.encode()) for key in keys]
+    moved = {key for key, slot in zip(keys, slots, strict=True) if earlier.owner(slot) != now.owner(slot)}
+    marks = zip(found.ring.topic_names, found.ring.topic_moved.tolist(), strict=True)
+    assert {name for name, mark in marks if mark} == moved
+    assert found.moves.keys == len(moved) > 0
