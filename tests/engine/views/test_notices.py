@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.cluster.timeline import Timeline
+from engine.failover.collisions import colliding_names
 from engine.failover.ring import FailoverRing
 from engine.views.dashboard import dashboard_view
 from engine.views.model import Notice
-from engine.views.notices import colliding_names
 from tests.engine.views.states import cluster
 
 

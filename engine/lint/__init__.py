@@ -1,0 +1,34 @@
+"""The doctor: rules over what brokers answered or over a list of names, each finding a value.
+
+A finding says what is wrong, where, how bad in numbers, and what to change. One rule a file (``engine.lint.rules``);
+``registry`` lists them. ``lint`` looks at a whole state; ``lint_subscription``, ``lint_key_subscription`` and
+``lint_namespace`` at one thing each, so that a pipeline can call them row by row.
+"""
+
+from engine.lint.cases import KeyCase, NamespaceCase, ProducedTopic, SubscriptionCase, World
+from engine.lint.doctor import lint, lint_key_subscription, lint_namespace, lint_subscription, lint_world
+from engine.lint.model import Finding, Severity, Where
+from engine.lint.names import lint_names
+from engine.lint.opened import Told
+from engine.lint.registry import ALL_RULES, RuleFacts, rule_ids
+
+__all__ = [
+    "ALL_RULES",
+    "Finding",
+    "KeyCase",
+    "NamespaceCase",
+    "ProducedTopic",
+    "RuleFacts",
+    "Severity",
+    "SubscriptionCase",
+    "Told",
+    "Where",
+    "World",
+    "lint",
+    "lint_key_subscription",
+    "lint_names",
+    "lint_namespace",
+    "lint_subscription",
+    "lint_world",
+    "rule_ids",
+]

@@ -1,0 +1,75 @@
+"""Which bundles a load manager would split by the numbers of now, and what would come of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from math import fsum
+
+from engine.bundles.algorithms import resolve_algorithm
+from engine.bundles.boundaries import BundleRange
+from engine.bundles.limits import BundleStats, SplitReason, exceeded_limit
+from engine.bundles.loads import TopicLoad
+from engine.bundles.split import choose_cuts
+from engine.errors import Rejection
+from engine.lint.cases import NamespaceCase, World
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One bundle above a limit, with all its topics, and the cuts of the default algorithm.
+
+    ``cuts`` None: the algorithm has nothing to split. ``refusal``: it cannot work at all. Rates are in plus out.
+    """
+
+    bundle: BundleRange
+    topics: tuple[TopicLoad, ...]
+    reason: SplitReason
+    msgs_per_sec: float
+    bytes_per_sec: float
+    algorithm: str
+    cuts: tuple[int, ...] | None
+    refusal: Rejection | None = None
+
+    @property
+    def children(self) -> tuple[BundleRange, ...]:
+        """The bundles after it; empty when the cuts cannot be carried out."""
+        ends = (self.bundle.lower, *(self.cuts or ()), self.bundle.upper)
+        if not self.cuts or any(low >= high for low, high in pairwise(ends)):
+            return ()
+        return tuple(BundleRange(low, high) for low, high in pairwise(ends))
+
+
+def attempts(case: NamespaceCase) -> Iterator[Attempt]:
+    """The splits that would be tried, by bundle. O(t log b), and O(k log k) for k topics of a bundle above a limit.
+
+    As in both load managers only bundles with two or more loaded topics count, and only while
+    ``loadBalancerAutoBundleSplitEnabled``. Rates are those of now, which the modular one averages over time.
+    """
+    world = case.world
+    if not world.settings.loadBalancerAutoBundleSplitEnabled:
+        return
+    for bundle, topics in case.by_bundle:
+        loaded = [topic for topic in topics if topic.has_stats]
+        if len(loaded) < 2 or not bundle.can_split:
+            continue
+        rate = fsum(topic.msgs_per_sec for topic in loaded)
+        throughput = fsum(topic.bytes_per_sec for topic in loaded)
+        # Only their sum is compared, so it does not matter that all of them are told as producers.
+        sessions = sum(case.sessions.get(topic.name, 0) for topic in loaded)
+        stats = BundleStats(f"{case.namespace}/{bundle}", topics=len(loaded), producers=sessions)
+        reason = exceeded_limit(stats, rate, throughput, world.settings)
+        if reason != "Unknown":
+            algorithm, cuts, refusal = cuts_of(world, bundle, topics)
+            yield Attempt(bundle, topics, reason, rate, throughput, algorithm, cuts, refusal)
+
+
+def cuts_of(
+    world: World, bundle: BundleRange, topics: tuple[TopicLoad, ...]
+) -> tuple[str, tuple[int, ...] | None, Rejection | None]:
+    """The default algorithm's exact name, its cuts for these topics, and why there can be none."""
+    default = world.settings.defaultNamespaceBundleSplitAlgorithm
+    algorithm = resolve_algorithm(None, default, world.behaviour.split_algorithms)
+    cuts = choose_cuts(bundle, algorithm, None, topics, world.settings)
+    return (algorithm, None, cuts) if isinstance(cuts, Rejection) else (algorithm, cuts, None)

@@ -1,0 +1,158 @@
+"""What a rule looks at: one subscription, one key space, one namespace, or the brokers' settings, as plain values.
+
+A case holds everything its rules need, so it can be built from a state, from a list of names or from a row of a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from engine.bundles.boundaries import BundleRange, NamespaceBundles
+from engine.bundles.loads import TopicLoad
+from engine.bundles.plan import LoadManager
+from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour
+from engine.failover.choose import Rule, cohort, rule_in_force, sort_consumers
+from engine.failover.model import Consumer
+from engine.keyshared.model import Consumer as KeyConsumer
+from engine.keyshared.model import Selector
+from engine.lint.model import Where
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What holds for all brokers: settings, release, and the load manager where it is known."""
+
+    settings: BrokerSettings = field(default_factory=BrokerSettings)
+    behaviour: ReleaseBehaviour = CURRENT
+    load_manager: LoadManager | None = None
+
+    @property
+    def flag_in_force(self) -> bool:
+        """``activeConsumerFailoverConsistentHashing``, as far as the release knows it."""
+        return (
+            self.settings.activeConsumerFailoverConsistentHashing and self.behaviour.knows_failover_consistent_hashing
+        )
+
+
+# The cases are not slotted: what several rules need is computed when first asked for and kept beside the fields.
+@dataclass(frozen=True)
+class SubscriptionCase:
+    """One Failover subscription over topics with the same consumers (in connect order).
+
+    ``partitioned`` and ``unpartitioned`` count its topics with and without partitions; ``topic`` is the first by name.
+    """
+
+    world: World
+    namespace: str
+    name: str
+    topic: str
+    consumers: tuple[Consumer, ...]
+    partitioned: int
+    unpartitioned: int
+
+    @property
+    def where(self) -> Where:
+        return Where(self.namespace, self.name, topic=self.topic, topics=self.partitioned + self.unpartitioned)
+
+    def where_of(self, consumer: str) -> Where:
+        """The place of one of its consumers."""
+        return replace(self.where, consumer=consumer)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names that can be active at all, in the dispatcher's order: those of the best priority level."""
+        return tuple(each.name for each in cohort(sort_consumers(self.consumers)))
+
+    @property
+    def ring_topics(self) -> int:
+        """How many topics the ring decides."""
+        return sum(
+            count
+            for index, count in ((0, self.partitioned), (-1, self.unpartitioned))
+            if count and self.rule(index) is Rule.RING
+        )
+
+    def rule(self, partition_index: int) -> Rule:
+        """The rule in force for a partition, or for a topic without partitions (-1)."""
+        flag = self.world.settings.activeConsumerFailoverConsistentHashing
+        return rule_in_force(partition_index, consistent_hashing=flag, behaviour=self.world.behaviour)
+
+
+@dataclass(frozen=True)
+class KeyCase:
+    """One Key_Shared subscription over topics with the same consumers (in the order of joining).
+
+    ``selector`` is None where only what clients declare or brokers report is known, and no selector that gives it.
+    ``known_keys``: sticky key -> number of its messages.
+    """
+
+    world: World
+    namespace: str
+    name: str
+    topic: str
+    topics: int
+    consumers: tuple[KeyConsumer, ...]
+    selector: Selector | None = None
+    known_keys: Mapping[bytes, int] = field(default_factory=dict)
+
+    @property
+    def where(self) -> Where:
+        return Where(self.namespace, self.name, topic=self.topic, topics=self.topics)
+
+    def where_of(self, consumer: str) -> Where:
+        """The place of one of its consumers."""
+        return replace(self.where, consumer=consumer)
+
+
+@dataclass(frozen=True, slots=True)
+class ProducedTopic:
+    """A topic by its name without partition suffix, and the client versions of its producers as brokers print them."""
+
+    topic: str
+    partitions: int
+    client_versions: frozenset[str]
+
+
+@dataclass(frozen=True)
+class NamespaceCase:
+    """One namespace: its bundles, all topics and partitions with their traffic, and who produces to them.
+
+    ``known_bundles`` are the range texts that answers tell, None when all of ``bundles`` are told: a finding must not
+    speak of a bundle that was only assumed. ``sessions`` are producers + consumers by name of topic or partition.
+    """
+
+    world: World
+    bundles: NamespaceBundles
+    topics: tuple[TopicLoad, ...]
+    known_bundles: frozenset[str] | None = None
+    sessions: Mapping[str, int] = field(default_factory=dict)
+    produced: tuple[ProducedTopic, ...] = ()
+
+    @property
+    def namespace(self) -> str:
+        return self.bundles.namespace
+
+    def where(self, bundle: str = "", topic: str = "") -> Where:
+        """A place in the namespace."""
+        return Where(self.namespace, bundle=bundle, topic=topic)
+
+    @cached_property
+    def by_bundle(self) -> tuple[tuple[BundleRange, tuple[TopicLoad, ...]], ...]:
+        """The told bundles that hold topics, ascending, with their topics in list order. O(t log b)."""
+        inside: dict[int, list[TopicLoad]] = {}
+        for topic in self.topics:
+            inside.setdefault(self.bundles.index_of(topic.hash), []).append(topic)
+        return tuple(
+            (self.bundles[at], tuple(inside[at])) for at in sorted(inside) if at >= 0 and self.tells(self.bundles[at])
+        )
+
+    def tells(self, bundle: BundleRange) -> bool:
+        """Whether an answer told this very bundle."""
+        return self.known_bundles is None or str(bundle) in self.known_bundles
+
+    def bundle_text(self, topic_hash: int) -> str:
+        """The range text of the bundle that holds a hash, "" where no answer tells it."""
+        at = self.bundles.index_of(topic_hash)
+        return str(self.bundles[at]) if at >= 0 and self.tells(self.bundles[at]) else ""

@@ -1,0 +1,115 @@
+"""From a state, and what answers tell besides, to the cases the rules look at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from engine.bundles.boundaries import NamespaceBundles
+from engine.bundles.plan import LoadManager
+from engine.cluster.facts import behaviour_in, bundles_of, topic_loads
+from engine.cluster.state import ClusterState, Topic
+from engine.keyshared.model import Consumer as KeyConsumer
+from engine.lint.cases import KeyCase, NamespaceCase, ProducedTopic, SubscriptionCase, World
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedRanges:
+    """Consumers of a Key_Shared subscription with the ranges that brokers report as ``declared``; as in ``KeyCase``."""
+
+    namespace: str
+    name: str
+    topic: str
+    topics: int
+    consumers: tuple[KeyConsumer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a state does not keep, and answers may tell.
+
+    ``known_bundles``: namespace -> the range texts that were told, None when the state's bundles are all told.
+    ``sessions``: name of topic or partition -> producers + consumers. ``client_versions``: topic without partition
+    suffix -> those of its producers. ``unexplained``: subscriptions whose reported ranges no selector gives.
+    """
+
+    known_bundles: Mapping[str, frozenset[str]] | None = None
+    sessions: Mapping[str, int] = field(default_factory=dict)
+    client_versions: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    load_manager: LoadManager | None = None
+    unexplained: tuple[ReportedRanges, ...] = ()
+
+
+NOTHING_TOLD: Final = Told()
+"""A state that stands for itself: all its bundles count, nothing more is known."""
+
+
+def world_of(state: ClusterState, told: Told) -> World:
+    return World(state.settings, behaviour_in(state), told.load_manager)
+
+
+def subscription_cases(state: ClusterState, world: World, namespace: str | None = None) -> Iterator[SubscriptionCase]:
+    """The Failover subscriptions with topics. O(topics of them)."""
+    for each in state.subscriptions:
+        if not each.topics or namespace not in (None, each.namespace):
+            continue
+        partitioned = sum(state.topics[topic].partitions > 0 for topic in each.topics)
+        alone = len(each.topics) - partitioned
+        first = min(each.topics)
+        yield SubscriptionCase(world, each.namespace, each.name, first, each.consumers, partitioned, alone)
+
+
+def key_cases(state: ClusterState, world: World, told: Told, namespace: str | None = None) -> Iterator[KeyCase]:
+    """The Key_Shared subscriptions with topics, then those whose reported ranges no selector gives."""
+    for each in state.key_subscriptions:
+        if each.topics and namespace in (None, each.namespace):
+            first, selector = min(each.topics), each.delivery.selector
+            yield KeyCase(
+                world, each.namespace, each.name, first, len(each.topics), each.consumers, selector, each.keys
+            )
+    for other in told.unexplained:
+        if namespace in (None, other.namespace):
+            yield KeyCase(world, other.namespace, other.name, other.topic, other.topics, other.consumers)
+
+
+def namespace_cases(
+    state: ClusterState, world: World, told: Told, namespace: str | None = None
+) -> Iterator[NamespaceCase]:
+    """The namespaces with topics or bundles. O(t log t) for t partitions in all."""
+    by_namespace: dict[str, dict[str, Topic]] = {name: {} for name in state.namespaces}
+    for name, topic in state.topics.items():
+        by_namespace.setdefault(namespace_of(name), {})[name] = topic
+    for name, topics in by_namespace.items():
+        if namespace not in (None, name):
+            continue
+        bundles = bundles_of(state, name) if name in state.namespaces else NamespaceBundles(name, (0, 0xFFFFFFFF))
+        known = told.known_bundles
+        untold = frozenset[str]() if name not in state.namespaces else None
+        yield NamespaceCase(
+            world,
+            bundles,
+            topic_loads(replace(state, topics=topics), name),
+            untold if known is None else known.get(name, frozenset()),
+            told.sessions,
+            _produced(topics, told),
+        )
+
+
+def namespace_of(topic: str) -> str:
+    """The namespace of a topic's complete name.
+
+    >>> namespace_of("persistent://t/n/x")
+    't/n'
+    """
+    return "/".join(topic.partition("://")[2].split("/", 2)[:2])
+
+
+def _produced(topics: Mapping[str, Topic], told: Told) -> tuple[ProducedTopic, ...]:
+    if not told.client_versions:
+        return ()
+    return tuple(
+        ProducedTopic(name, topic.partitions, told.client_versions[name])
+        for name, topic in topics.items()
+        if name in told.client_versions
+    )

@@ -1,0 +1,72 @@
+"""One topic that alone is above a limit of a bundle (bug pattern B-1): no split divides a topic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import fsum
+from typing import Final
+
+from engine.bundles.flow import flow_limits
+from engine.lint.cases import NamespaceCase
+from engine.lint.model import Finding, Severity
+from engine.lint.rule import Rule
+from engine.lint.words import counted
+
+ID: Final = "bundle-hot-topic"
+_ADVICE: Final = (
+    "give the topic more partitions so that its traffic is in several bundles, or raise"
+    " loadBalancerNamespaceBundleMaxMsgRate or ...MaxBandwidthMbytes above what one topic carries"
+)
+
+
+def check(case: NamespaceCase) -> Iterator[Finding]:
+    """One finding for each such topic; a warning while other loaded topics share its bundle, since it is split in vain.
+
+    O(t) for t topics, and O(t log b) once more when one is found. Rates are in plus out; limits are those of one bundle,
+    the bandwidth in the 64 bits that were meant.
+
+    >>> from engine.bundles import NamespaceBundles, TopicLoad
+    >>> from engine.lint.cases import World
+    >>> two = (TopicLoad("persistent://t/n/a", 5, msg_rate_in=30_001.0), TopicLoad("persistent://t/n/b", 6))
+    >>> case = NamespaceCase(World(), NamespaceBundles("t/n", (0, 0xFFFFFFFF)), two)
+    >>> [(each.where.topic, each.number("share_of_bundle"), each.severity.label) for each in check(case)]
+    [('persistent://t/n/a', 1.0, 'warning')]
+    """
+    limits = flow_limits(case.world.settings)
+    hot = [
+        topic
+        for topic in case.topics
+        if topic.has_stats
+        and (topic.msgs_per_sec > limits.max_msgs_per_sec or topic.bytes_per_sec > limits.max_bytes_per_sec)
+    ]
+    if not hot:
+        return
+    inside = {str(bundle): topics for bundle, topics in case.by_bundle}
+    for topic in hot:
+        bundle = case.bundle_text(topic.hash)
+        beside = [each for each in inside.get(bundle, (topic,)) if each.has_stats]
+        of_msgs, all_msgs = topic.msgs_per_sec, fsum(each.msgs_per_sec for each in beside)
+        share = of_msgs / all_msgs if all_msgs else 1.0
+        others = len(beside) - 1
+        company = (
+            f"its bundle is split again and again because of it, with {counted(others, 'other topic')} in it"
+            if others
+            else "it has its bundle to itself, and no split makes that smaller"
+        )
+        what = (
+            f"one topic carries {of_msgs:,.0f} messages/s and {topic.bytes_per_sec:,.0f} bytes/s, more than a bundle may"
+            f" ({limits.max_msgs_per_sec:,} and {limits.max_bytes_per_sec:,}): {company}"
+        )
+        numbers = (
+            ("msgs_per_sec", of_msgs),
+            ("max_msgs_per_sec", limits.max_msgs_per_sec),
+            ("bytes_per_sec", topic.bytes_per_sec),
+            ("max_bytes_per_sec", limits.max_bytes_per_sec),
+            ("share_of_bundle", share),
+            ("other_topics", others),
+        )
+        severity = Severity.WARNING if others else Severity.INFO
+        yield Finding(ID, severity, what, case.where(bundle, topic.name), numbers, _ADVICE)
+
+
+RULE: Final = Rule(ID, "one topic alone is above a limit of a bundle", Severity.WARNING, "#11937", check)

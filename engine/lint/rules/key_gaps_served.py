@@ -1,0 +1,53 @@
+"""Gaps between the sticky ranges of one consumer that it serves although it never declared them (#24730)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from engine.keyshared.sticky_legacy import LegacyStickySelector
+from engine.lint.cases import KeyCase
+from engine.lint.model import Finding, Severity
+from engine.lint.rule import Rule
+from engine.lint.words import counted
+from engine.ranges import HashRange, join_neighbours
+
+ID: Final = "key-gaps-served"
+_ADVICE: Final = "before an upgrade to 4.0.7, 3.3.9, 3.0.14 or later let somebody declare these slots"
+
+
+def check(case: KeyCase) -> Iterator[Finding]:
+    """One finding for each consumer that serves more slots than it declared. O(r log r) for r ranges.
+
+    Releases before #24730 keep only the ends of ranges; after an upgrade nobody owns these slots any more.
+
+    >>> from engine.keyshared.model import Consumer
+    >>> from engine.keyshared.sticky_legacy import legacy_sticky_selector
+    >>> from engine.lint.cases import World
+    >>> sticky = legacy_sticky_selector().join(Consumer(1, "a", ((0, 99), (200, 65535))))
+    >>> case = KeyCase(World(), "t/n", "s", "persistent://t/n/x", 1, sticky.consumers, sticky)
+    >>> [(each.where.consumer, each.number("slots")) for each in check(case)]
+    [('a', 100)]
+    """
+    selector = case.selector
+    if not isinstance(selector, LegacyStickySelector):
+        return
+    served = selector.served_ranges()
+    for each in selector.consumers:
+        ranges = join_neighbours(HashRange(start, end) for start, end in each.declared or () if start <= end)
+        extra = sum(r.size for r in served.get(each.consumer_id, ())) - sum(r.size for r in ranges)
+        if extra > 0:
+            what = (
+                f"{each.name or '(no name)'} serves {counted(extra, 'slot')} between its ranges that it did not"
+                f" declare: Pulsar {case.world.behaviour.label} keeps only the ends of ranges"
+            )
+            yield Finding(ID, Severity.WARNING, what, case.where_of(each.name), (("slots", extra),), _ADVICE)
+
+
+RULE: Final = Rule(
+    ID,
+    "a sticky consumer serves gaps between its ranges, which an upgrade leaves to nobody",
+    Severity.WARNING,
+    "#24730",
+    check,
+)

@@ -1,0 +1,82 @@
+"""A bundle above a limit for which the default algorithm has nothing to offer: tried for ever, never split."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from engine.config import FLOW_OR_QPS_EQUALLY_DIVIDE, SPECIFIED_POSITIONS_DIVIDE
+from engine.lint.attempts import Attempt, attempts
+from engine.lint.cases import NamespaceCase
+from engine.lint.model import Finding, Severity
+from engine.lint.rule import Rule
+
+ID: Final = "split-in-vain"
+
+
+def check(case: NamespaceCase) -> Iterator[Finding]:
+    """One finding for each bundle above a limit whose split changes nothing: no boundary, an impossible one, a refusal.
+
+    The modular load manager tries at every report and logs a success, the extensible one counts a failure in every
+    cycle. O(t log b) for t topics, then O(k log k) for each bundle of k topics above a limit.
+
+    >>> from engine.bundles import NamespaceBundles, TopicLoad
+    >>> from engine.config import BrokerSettings
+    >>> from engine.lint.cases import World
+    >>> flow = BrokerSettings(
+    ...     defaultNamespaceBundleSplitAlgorithm="flow_or_qps_equally_divide", loadBalancerNamespaceBundleMaxTopics=2
+    ... )
+    >>> idle = tuple(TopicLoad(f"persistent://t/n/{at}", at * 10) for at in range(3))
+    >>> [each.number("topics") for each in check(NamespaceCase(World(flow), NamespaceBundles("t/n", (0, 2**32 - 1)), idle))]
+    [3]
+    """
+    for attempt in attempts(case):
+        if attempt.children:
+            continue
+        what = (
+            f"the bundle is above its limit of {_LIMIT[attempt.reason]}, but {attempt.algorithm} {_why(attempt)}:"
+            " the split is tried again and again and changes nothing"
+        )
+        numbers = (
+            ("topics", len(attempt.topics)),
+            ("msgs_per_sec", attempt.msgs_per_sec),
+            ("bytes_per_sec", attempt.bytes_per_sec),
+        )
+        yield Finding(ID, Severity.WARNING, what, case.where(str(attempt.bundle)), numbers, _advice(attempt))
+
+
+_LIMIT: Final = {
+    "Topics": "topics",
+    "Sessions": "sessions",
+    "MsgRate": "messages/s",
+    "Bandwidth": "bytes/s",
+}
+
+
+def _why(attempt: Attempt) -> str:
+    if attempt.refusal is not None:
+        return "needs positions, which nobody gives it in an automatic split"
+    if attempt.cuts:
+        inside = all(attempt.bundle.lower < cut < attempt.bundle.upper for cut in attempt.cuts)
+        return "cuts twice at one place" if inside else "cuts at the bundle's own edge"
+    return "has no boundary for it"
+
+
+def _advice(attempt: Attempt) -> str:
+    if attempt.algorithm == SPECIFIED_POSITIONS_DIVIDE:
+        return "set defaultNamespaceBundleSplitAlgorithm to another algorithm"
+    if attempt.algorithm == FLOW_OR_QPS_EQUALLY_DIVIDE and not attempt.cuts:
+        return (
+            "split it by hand with topic_count_equally_divide, or raise the limit that is exceeded: the flow algorithm"
+            " looks at rates only"
+        )
+    return "split it by hand at a position between two topics, or raise the limit that is exceeded"
+
+
+RULE: Final = Rule(
+    ID,
+    "a bundle above a limit, and the default algorithm cannot split it",
+    Severity.WARNING,
+    "BundleSplitterTask, DefaultNamespaceBundleSplitStrategyImpl",
+    check,
+)

@@ -1,0 +1,61 @@
+"""Topics of one namespace with one CRC-32 (bug pattern B-7): no split of bundles ever parts them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import fsum
+from typing import Final
+
+from engine.bundles.flow import flow_limits
+from engine.bundles.loads import TopicLoad
+from engine.lint.cases import NamespaceCase
+from engine.lint.model import Finding, Severity
+from engine.lint.rule import Rule
+from engine.lint.words import listed
+
+ID: Final = "topic-crc32-twins"
+_ADVICE: Final = "rename one of them if they must not stay together; a partition is hashed by its own name"
+
+
+def check(case: NamespaceCase) -> Iterator[Finding]:
+    """One finding for each hash that several topics have; a warning when together they are above a limit of a bundle.
+
+    O(t) for t topics. Among 100,000 topics one pair is to be expected by chance.
+
+    >>> from engine.bundles import NamespaceBundles, TopicLoad
+    >>> from engine.lint.cases import World
+    >>> three = tuple(TopicLoad(f"persistent://t/n/{name}", at) for name, at in (("a", 7), ("b", 7), ("c", 8)))
+    >>> [each.number("topics") for each in check(NamespaceCase(World(), NamespaceBundles("t/n", (0, 2**32 - 1)), three))]
+    [2]
+    """
+    hashes = {topic.hash for topic in case.topics}
+    if len(hashes) == len(case.topics):
+        return
+    at_hash: dict[int, list[TopicLoad]] = {}
+    for topic in case.topics:
+        at_hash.setdefault(topic.hash, []).append(topic)
+    limits = flow_limits(case.world.settings)
+    for position, twins in at_hash.items():
+        if len(twins) == 1:
+            continue
+        names = sorted(topic.name for topic in twins)
+        rate = fsum(topic.msgs_per_sec for topic in twins)
+        throughput = fsum(topic.bytes_per_sec for topic in twins)
+        above = rate > limits.max_msgs_per_sec or throughput > limits.max_bytes_per_sec
+        effect = f"; together {rate:,.0f} messages/s, more than a bundle may carry" if above else ""
+        what = (
+            f"{len(twins)} topics have the CRC-32 {position:#010x} and stay in one bundle for ever: {listed(names)};"
+            f" flow_or_qps_equally_divide counts one of them for all{effect}"
+        )
+        numbers = (("topics", len(twins)), ("msgs_per_sec", rate), ("bytes_per_sec", throughput))
+        severity = Severity.WARNING if above else Severity.INFO
+        yield Finding(ID, severity, what, case.where(case.bundle_text(position), names[0]), numbers, _ADVICE)
+
+
+RULE: Final = Rule(
+    ID,
+    "topics of one namespace have one CRC-32",
+    Severity.WARNING,
+    "FlowOrQpsEquallyDivideBundleSplitAlgorithm",
+    check,
+)

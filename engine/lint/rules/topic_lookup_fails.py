@@ -1,0 +1,34 @@
+"""A topic whose hash is 0xffffffff: the broker's look-up of its bundle fails."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from engine.bundles.boundaries import pulsar_lookup_fails
+from engine.lint.cases import NamespaceCase
+from engine.lint.model import Finding, Severity
+from engine.lint.rule import Rule
+
+ID: Final = "topic-lookup-fails"
+
+
+def check(case: NamespaceCase) -> Iterator[Finding]:
+    """One finding for each such topic; one name in 2^32 is one. O(t) for t topics.
+
+    >>> from engine.bundles import NamespaceBundles, TopicLoad
+    >>> from engine.lint.cases import World
+    >>> one = (TopicLoad("persistent://t/n/a", 0xFFFFFFFF), TopicLoad("persistent://t/n/b", 0xFFFFFFFE))
+    >>> [each.where.topic for each in check(NamespaceCase(World(), NamespaceBundles("t/n", (0, 2**32 - 1)), one))]
+    ['persistent://t/n/a']
+    """
+    for topic in case.topics:
+        if pulsar_lookup_fails(topic.hash):
+            what = "its CRC-32 is 0xffffffff, and for this one hash the broker's look-up of the bundle fails"
+            where = case.where(case.bundle_text(topic.hash), topic.name)
+            yield Finding(ID, Severity.ERROR, what, where, (("hash", topic.hash),), "rename the topic")
+
+
+RULE: Final = Rule(
+    ID, "a topic's hash is the one the broker cannot look up", Severity.ERROR, "NamespaceBundles.findBundle", check
+)
