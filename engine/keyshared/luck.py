@@ -150,15 +150,12 @@ def luck_of(
     low, median, high = (
         (by_chance.quantile(each) for each in (LIKELY_BETWEEN[0], 0.5, LIKELY_BETWEEN[1])) if by_chance else (0, 0, 0)
     )
-    odds = _Odds(
-        equal=_furthest_out(placement.keys, equal),
-        by_shares=_furthest_out(placement.keys, placement.shares),
-        messages=_of_messages(placement),
-    )
+    odds = odds_of(placement)
     carried = sorted(keys_with_counts.values(), reverse=True)
+    weights = Weights(len(carried), sum(carried), carried[0] if carried else 0)
     return Luck(
-        verdict=_verdict(selector, placement, odds, carried),
-        consumers=_consumers(placement),
+        verdict=verdict_of(selector, placement, odds, weights),
+        consumers=consumers_of(placement),
         keys=sum(placement.keys),
         messages=sum(placement.messages),
         ownerless_keys=placement.ownerless,
@@ -170,14 +167,14 @@ def luck_of(
         probability_by_shares=odds.by_shares,
         probability_of_messages=odds.messages,
         hottest_key=max(keys_with_counts, key=keys_with_counts.__getitem__, default=None),
-        hottest_share=_hottest_share(carried),
+        hottest_share=weights.hottest_share,
         keys_for_half=_keys_for_half(carried),
         misplaced=placement.misplaced,
     )
 
 
 @dataclass(frozen=True, slots=True)
-class _Odds:
+class Odds:
     """The three probabilities of ``Luck``."""
 
     equal: float
@@ -185,7 +182,37 @@ class _Odds:
     messages: float
 
 
-def _consumers(placement: Placement) -> tuple[ConsumerLuck, ...]:
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What all keys carry, known without a list of them: their number, their messages, those of the hottest one."""
+
+    keys: int
+    messages: float
+    hottest: float
+
+    @property
+    def hottest_share(self) -> float:
+        """The part of all messages that the hottest key carries, 0 without any."""
+        return self.hottest / self.messages if self.messages else 0.0
+
+    @property
+    def mean_of_others(self) -> float:
+        """What a key carries on average, the hottest one left out."""
+        return (self.messages - self.hottest) / max(self.keys - 1, 1)
+
+
+def odds_of(placement: Placement) -> Odds:
+    """How probable it is that any consumer is as far out as the one furthest out. O(c sqrt(k))."""
+    equal = equal_shares(len(placement.ids)) if placement.ids else ()
+    return Odds(
+        equal=_furthest_out(placement.keys, equal),
+        by_shares=_furthest_out(placement.keys, placement.shares),
+        messages=_of_messages(placement),
+    )
+
+
+def consumers_of(placement: Placement) -> tuple[ConsumerLuck, ...]:
+    """Each consumer of a placement beside what its share of the slots gives. O(c sqrt(k))."""
     total = sum(placement.keys)
     found: list[ConsumerLuck] = []
     for at, share in enumerate(placement.shares):
@@ -225,23 +252,19 @@ def _of_messages(placement: Placement) -> float:
     return min(1.0, 2 * number * binomial_at_least(total, 1 / number, int(in_keys + 1e-9)))
 
 
-def _hottest_share(carried: Sequence[float]) -> float:
-    return carried[0] / total if (total := sum(carried)) else 0.0
-
-
 def _keys_for_half(carried: Sequence[float]) -> int:
     half = sum(carried) / 2
     return sum(before < half for before in accumulate(carried, initial=0.0)) if half else 0
 
 
-def _verdict(selector: Selector, placement: Placement, odds: _Odds, carried: Sequence[float]) -> Verdict:
+def verdict_of(selector: Selector, placement: Placement, odds: Odds, weights: Weights) -> Verdict:
+    """What explains a placement, in the order that ``luck_of`` tells; sums are enough, so also of folded traces."""
     if placement.misplaced:
         return Verdict.DEFECT
     if len(placement.ids) < 2:
         return Verdict.CHANCE
-    others = sum(carried[1:]) / max(len(carried) - 1, 1)
-    outweighs = _hottest_share(carried) * len(placement.ids) >= 1
-    if outweighs and carried[0] >= HOT_TIMES * others:
+    outweighs = weights.hottest_share * len(placement.ids) >= 1
+    if outweighs and weights.hottest >= HOT_TIMES * weights.mean_of_others:
         return Verdict.HOT_KEY
     if odds.equal >= CHANCE_LEVEL:
         return Verdict.HOT_KEY if odds.messages < CHANCE_LEVEL else Verdict.CHANCE
