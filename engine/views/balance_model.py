@@ -1,0 +1,217 @@
+"""What the screen "bundles" shows, as plain values: a namespace over time, its bundles beside their limits.
+
+Rates are messages per second and bytes per second, in plus out; shares are fractions, 1.0 on a limit; hashes are
+numbers; cycles count from 1, and 0 is the namespace as it is now. Sentences are made by ``balance_words``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from engine.bundles.balance_model import AttemptOutcome
+from engine.bundles.balance_settings import BalanceSettings
+from engine.bundles.forecasting import Forecast
+from engine.bundles.limits import SplitReason
+from engine.bundles.loops import LoopKind
+from engine.bundles.occupancy import CountedOccupancy
+from engine.bundles.plan import LoadManager
+from engine.errors import Rejection
+
+
+@dataclass(frozen=True, slots=True)
+class BalanceQuestion:
+    """What is asked beyond the state: how many brokers, which load manager, how far, growing by what a cycle.
+
+    ``intervals`` are the settings that give cycles their times; the two per-cycle limits among them are taken from the
+    state. ``growth_per_cycle`` 1.1 is ten percent more traffic at each full interval.
+    """
+
+    brokers: int = 2
+    load_manager: LoadManager = "modular"
+    cycles: int = 20
+    growth_per_cycle: float = 1.0
+    intervals: BalanceSettings = field(default_factory=BalanceSettings)
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureRow:
+    """One number beside its limit, in the unit of ``reason`` (:class:`engine.bundles.LimitMeasure`)."""
+
+    reason: SplitReason
+    measured: float
+    limit: float
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class BundleRow:
+    """One line of the tree after a cycle, children below their parents.
+
+    ``depth`` 0 is a bundle of the start; ``last_of`` says for each level whether nothing follows on it, so that guides
+    can be drawn. ``split_in``: the cycle that split it, 0 for a bundle that is still there; ``born_in``: the cycle that
+    made it, 0 for those of the start. ``measures`` are with the true traffic after the cycle; ``seen_msgs_per_sec`` is
+    what the decider had in that cycle (None: it had nothing of this bundle). ``hits``: in a row (extensible).
+    ``verdict`` is in words, "" where nobody judged.
+    """
+
+    range_text: str
+    lower: int
+    upper: int
+    depth: int
+    last_of: tuple[bool, ...]
+    broker: str
+    topics: int
+    sessions: int
+    msgs_per_sec: float
+    bytes_per_sec: float
+    measures: tuple[MeasureRow, ...]
+    seen_msgs_per_sec: float | None
+    samples: int
+    born_in: int
+    split_in: int
+    split_reason: SplitReason
+    hits: int
+    verdict: str
+
+    @property
+    def nearest(self) -> MeasureRow:
+        """The measure with the largest share of its limit; of equals the first."""
+        return max(self.measures, key=lambda measure: measure.share)
+
+    @property
+    def over(self) -> bool:
+        """Whether a decider would find it above a limit: an idle or lonely topic is never asked about."""
+        return self.topics > 1 and any(measure.measured > measure.limit for measure in self.measures)
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptRow:
+    """One split that a decider asked for; ``measured`` and ``limit`` in the reason's unit, ``at_seconds`` from now.
+
+    ``told`` is a sentence about what came of it, ``why`` one about its reason.
+    """
+
+    cycle: int
+    at_seconds: float
+    range_text: str
+    broker: str
+    outcome: AttemptOutcome
+    reason: SplitReason
+    measured: float | None
+    limit: float | None
+    cuts: tuple[int, ...]
+    children: tuple[str, ...]
+    echo: bool
+    why: str
+    told: str
+
+
+@dataclass(frozen=True, slots=True)
+class LoopRow:
+    """Something that goes round in circles: bundles of one kind and detail together, the first one named."""
+
+    kind: LoopKind
+    bundles: tuple[str, ...]
+    first_cycle: int
+    last_cycle: int
+    times: int
+    lasts: bool
+    told: str
+
+
+@dataclass(frozen=True, slots=True)
+class TreeRow:
+    """What one algorithm, as the broker's default, makes of the namespace in all cycles asked for."""
+
+    algorithm: str
+    configured: bool
+    bundles: int
+    empty_bundles: int
+    hottest: str
+    hottest_msgs_per_sec: float
+    attempts: tuple[AttemptRow, ...]
+    loops: tuple[LoopRow, ...]
+
+    @property
+    def splits(self) -> tuple[AttemptRow, ...]:
+        """The attempts that change something."""
+        return tuple(attempt for attempt in self.attempts if attempt.outcome == "split")
+
+    def next_split(self, after: int = 0) -> AttemptRow | None:
+        """The first split in a cycle behind that one; None when none comes."""
+        return next((attempt for attempt in self.splits if attempt.cycle > after), None)
+
+    def next_attempt(self, after: int = 0) -> AttemptRow | None:
+        """The first attempt of any outcome behind that cycle."""
+        return next((attempt for attempt in self.attempts if attempt.cycle > after), None)
+
+
+@dataclass(frozen=True, slots=True)
+class BalanceFrame:
+    """One algorithm's namespace after one cycle: the tree, what was done in that cycle, and what is to be noted of it.
+
+    ``early``: reports were written before their time, because much had changed.
+    """
+
+    algorithm: str
+    cycle: int
+    at_seconds: float
+    early: bool
+    rows: tuple[BundleRow, ...]
+    attempts: tuple[AttemptRow, ...]
+    moves: tuple[str, ...]
+    remarks: tuple[str, ...]
+
+    @property
+    def leaves(self) -> tuple[BundleRow, ...]:
+        """The bundles in force, ascending."""
+        return tuple(row for row in self.rows if not row.split_in)
+
+    @property
+    def over(self) -> int:
+        """How many bundles in force are above a limit."""
+        return sum(row.over for row in self.leaves)
+
+
+@dataclass(frozen=True, slots=True)
+class BundlesNeededRow:
+    """The number of bundles that keeps the brokers even, and why it is that many; ``problem`` where none does."""
+
+    bundles: int
+    told: tuple[str, ...]
+    problem: Rejection | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BalanceView:
+    """A namespace over time. ``balance_frame`` gives the tree after a cycle, ``curve_after`` a bundle's traffic then.
+
+    ``idle``: why nothing is decided at all, "" where something is. ``trees`` in Pulsar's order of the algorithms, the
+    configured one among them. ``problems``: what is wrong with the input or odd about the settings, ``bad_topics`` were
+    left out. ``occupancy`` is that of now.
+    """
+
+    namespace: str
+    release: str
+    question: BalanceQuestion
+    brokers: tuple[str, ...]
+    bundles: int
+    topics: int
+    msgs_per_sec: float
+    bytes_per_sec: float
+    idle: str
+    trees: tuple[TreeRow, ...]
+    occupancy: CountedOccupancy | Rejection
+    needed: BundlesNeededRow
+    problems: tuple[Rejection, ...]
+    bad_topics: int
+    forecast: Forecast
+
+    @property
+    def configured(self) -> TreeRow:
+        """The tree of the algorithm that the settings lead to."""
+        return next(tree for tree in self.trees if tree.configured)
+
+    def tree(self, algorithm: str) -> TreeRow:
+        """The tree of an algorithm by its name."""
+        return next(tree for tree in self.trees if tree.algorithm == algorithm)
