@@ -8,12 +8,11 @@ from engine.cluster.producer_state import ProducerTopic
 from engine.cluster.remember import Remembered
 from engine.cluster.timeline import Timeline
 from engine.errors import Rejection
-from engine.routing.key_moves import HASHING_SCHEMES
-from engine.routing.keys import Message, partition_of_key
 from engine.routing.producer_stats import MergedPublishers, PartitionedPublishers, partitioned_publishers
 from engine.routing.send_explain import explain_send
 from engine.views.producers_model import SendAnswer, StatisticsRow, StatisticsView
 from engine.views.producers_words import name_of
+from engine.views.routes import elsewhere
 
 _statistics: Remembered[StatisticsView] = Remembered()
 
@@ -27,14 +26,8 @@ def send_answer(timeline: Timeline, topic: str, number: int, key: str | None) ->
     if isinstance(told, Rejection):
         return told
     producer = now.producers.producers[number]
-    elsewhere: list[tuple[str, int | None]] = []
-    if key is not None and told.route.rule == "key hash":
-        mine = told.route.key.hashing if told.route.key is not None else ""
-        for scheme in HASHING_SCHEMES:
-            if scheme != mine:
-                known = Message(key).has_key(scheme)
-                elsewhere.append((scheme, partition_of_key(key, scheme, producer.partitions) if known else None))
-    return SendAnswer(number, name_of(producer), producer.settings.client.name, key, told, tuple(elsewhere))
+    others = elsewhere(told.route, producer.partitions)
+    return SendAnswer(number, name_of(producer), producer.settings.client.name, key, told, others)
 
 
 def statistics_view(timeline: Timeline, topic: str) -> StatisticsView:

@@ -26,7 +26,8 @@ def counts_view(topic: ProducerTopic, observed: int) -> CountsView:
     """The counts for as many producers, brokers and messages a producer as there are now; ``observed`` objects."""
     state = topic.producers
     ready = [each for each in state.producers if each.state == "Ready"]
-    turns = max((sum(mine.next_sequence_id for mine in each.started.values()) for each in ready), default=0)
+    taken = sum(mine.next_sequence_id for each in ready for mine in each.started.values())
+    turns = round(taken / len(ready)) if ready else 0
     routers = [each.router for each in ready]
     limits = Counter(each.limit for each in routers if isinstance(each, PartialRoundRobinRouter))
     limit = limits.most_common(1)[0][0] if limits else min(DEFAULT_LIMIT, topic.partitions)

@@ -106,10 +106,10 @@ class CurvePoint:
 class CountsView:
     """The same ``producers`` with each way to start: objects (``points``, ascending by partitions) and connections.
 
-    The work is ``messages`` without a key by each producer; ``lazy`` is meant with the routing mode ``lazy_mode``,
-    ``partial`` with ``limit``. ``here`` is the point of the topic's own number of partitions, ``connections`` are
-    (eager, lazy, partial) there, and ``forever`` the objects after so many messages that all is open that will be.
-    ``observed`` are the objects there are.
+    The work is ``messages`` without a key by each producer (what they took, on average); ``lazy`` is meant with the
+    routing mode ``lazy_mode``, ``partial`` with ``limit``. ``here`` is the point of the topic's own number of
+    partitions, ``connections`` are (eager, lazy, partial) there, and ``forever`` the objects after so many messages
+    that all is open that will be. ``observed`` are the objects there are.
     """
 
     producers: int

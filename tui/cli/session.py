@@ -9,7 +9,6 @@ from pathlib import Path
 
 from engine.cluster.evolve import evolve
 from engine.cluster.grammar import parse_command
-from engine.cluster.grammar_text import subscription_keys
 from engine.cluster.journal import Journal
 from engine.cluster.key_restarts import restarts
 from engine.cluster.navigation import navigate
@@ -24,6 +23,9 @@ from engine.views.dashboard import dashboard_view
 from engine.views.keys import keys_view
 from engine.views.keys_model import KeysView
 from engine.views.model import DashboardView, Notice
+from engine.views.producers import producers_view, shown_places
+from engine.views.producers_answers import statistics_view
+from engine.views.producers_model import ProducersView, StatisticsView
 from tui.cli.options import FLAG, WhatIf
 
 
@@ -58,6 +60,22 @@ class Session:
             return None
         return keys_view(self.timeline, state.key_subscriptions[at].key, notes=self.notes)
 
+    @property
+    def producers_view(self) -> ProducersView | None:
+        """What the screen "producers" tells, where the producers of a topic are shown."""
+        state = self.timeline.state
+        at = self.subscription - len(state.subscriptions) - len(state.key_subscriptions)
+        if not 0 <= at < len(state.producer_topics):
+            return None
+        return producers_view(self.timeline, state.producer_topics[at].topic, notes=self.notes)
+
+    @property
+    def statistics_view(self) -> StatisticsView:
+        """The merged statistics of the producers that are shown; only where ``producers_view`` is there."""
+        state = self.timeline.state
+        at = self.subscription - len(state.subscriptions) - len(state.key_subscriptions)
+        return statistics_view(self.timeline, state.producer_topics[at].topic)
+
 
 def begin(opened: Opened, what_if: WhatIf) -> Session:
     """A session on an opened state as if it had always had these settings; the commands become its first steps.
@@ -75,13 +93,18 @@ def begin(opened: Opened, what_if: WhatIf) -> Session:
 
 def resumed(session: Session, what_if: WhatIf) -> Session:
     """The session after further steps: a version, settings and commands, each a step of its own."""
-    place = subscription_place(session.timeline.state, what_if.subscription)
+    try:
+        place = subscription_place(session.timeline.state, what_if.subscription)
+    except InputError:
+        if not what_if.commands:
+            raise
+        place = 0  # one of the commands may make it
     timeline = session.timeline
     changes = [f"release {what_if.pulsar}"] if what_if.pulsar is not None else []
     changes += [f"set {name}={text}" for name, text in what_if.settings]
     for line in (*changes, *what_if.commands):
         timeline = applied(timeline, line, place)
-    return replace(session, timeline=timeline, subscription=place)
+    return replace(session, timeline=timeline, subscription=subscription_place(timeline.state, what_if.subscription))
 
 
 def overruled(state: ClusterState, what_if: WhatIf) -> ClusterState:
@@ -107,7 +130,7 @@ def overruled(state: ClusterState, what_if: WhatIf) -> ClusterState:
 
 def applied(timeline: Timeline, line: str, subscription: int = 0) -> Timeline:
     """The timeline after one line of the grammar, read for the subscription in view. Raises ``InputError``."""
-    keys = subscription_keys(timeline.state)
+    keys = shown_places(timeline.state)
     key = keys[subscription] if subscription < len(keys) else None
     command = parse_command(line, timeline.state, key)
     if isinstance(command, TimelineCommand):
@@ -126,15 +149,18 @@ def subscription_place(state: ClusterState, wanted: str | None) -> int:
     """Where the subscription of that key or name stands, the first by default. Raises ``InputError``."""
     if wanted is None:
         return 0
-    keys = subscription_keys(state)
+    keys = shown_places(state)
     for names in (
         keys,
         [*(each.name for each in state.subscriptions), *(each.name for each in state.key_subscriptions)],
+        [place.rpartition("/")[2] for place in keys],
     ):
         if wanted in names:
             return names.index(wanted)
     near = difflib.get_close_matches(wanted, keys, n=3) or keys[:5]
-    raise InputError(f"there is no Failover or Key_Shared subscription {wanted!r}{_meant(near)}")
+    raise InputError(
+        f"there is no Failover or Key_Shared subscription, and no topic with producers, {wanted!r}{_meant(near)}"
+    )
 
 
 def _meant(names: Iterable[str]) -> str:

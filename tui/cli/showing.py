@@ -59,18 +59,27 @@ def print_session(session: Session, output: Output) -> None:
     if output.json:
         from engine.views.document import dashboard_document
         from engine.views.keys_document import keys_document
+        from engine.views.producers_document import producers_document
         from tui.cli.printers.documents import json_text
 
+        producers = session.producers_view
+        if producers is not None:
+            write_out(json_text(producers_document(producers, session.statistics_view)))
+            return
         keys = session.keys_view
         write_out(json_text(dashboard_document(session.view) if keys is None else keys_document(keys)))
         return
     from tui.cli.plain import plain
     from tui.cli.printers.dashboard import dashboard_lines
     from tui.cli.printers.keys_page import keys_lines
+    from tui.cli.printers.producers_page import producers_lines
 
-    keys = session.keys_view
-    page = "\n".join(dashboard_lines(session.view) if keys is None else keys_lines(keys))
-    write_out(plain(page, ascii_only=output.ascii_only or not speaks_unicode()))
+    producers, keys = session.producers_view, session.keys_view
+    if producers is not None:
+        lines = producers_lines(producers, session.statistics_view)
+    else:
+        lines = dashboard_lines(session.view) if keys is None else keys_lines(keys)
+    write_out(plain("\n".join(lines), ascii_only=output.ascii_only or not speaks_unicode()))
 
 
 def _kept(session: Session, output: Output, journal: JournalChoice) -> tuple[Session, Keeping | None]:

@@ -52,5 +52,11 @@ _KEYS = DeferredCommand(
     "keys_command",
     short_help="Say which slots and which keys a consumer has, and whether an uneven share is luck.",
 )
-for command in (open_command, new, demo, replay, explain, split, _KEYS, _RANGES, _PLAN, _VERIFY):
+_PARTITIONS = DeferredCommand(
+    "partitions",
+    "tui.cli.commands.routes",
+    "partitions_command",
+    short_help="Say which keys more partitions move, and where clients disagree about keys.",
+)
+for command in (open_command, new, demo, replay, explain, split, _KEYS, _PARTITIONS, _RANGES, _PLAN, _VERIFY):
     ringside.add_command(command)

@@ -27,8 +27,8 @@ def explain_topic(topic: str, path: str | None, as_json: bool, ascii_only: bool,
 
     Every number can be checked by hand: the bytes that are hashed, the hash, the point of the ring or the remainder.
 
-    The other form, explain key KEY, says why a key goes to its consumer of a Key_Shared subscription (explain key
-    --help). A topic that is called key is explain topic key.
+    The other forms, explain key KEY and explain route KEY, say why a key goes to its consumer of a Key_Shared
+    subscription and to its partition (explain key --help). A topic that is called key is explain topic key.
     """
     from engine.errors import InputError, Rejection
     from engine.views.dashboard import topic_explanation

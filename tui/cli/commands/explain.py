@@ -1,13 +1,14 @@
-"""``explain``: why a topic goes to its active consumer, or with the word ``key`` why a key goes to its consumer."""
+"""``explain``: why a topic goes to its active consumer; with ``key`` why a key does, with ``route`` to its partition."""
 
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from tui.cli.commands.ask import explain_topic
+from tui.cli.commands.routes import explain_route
 from tui.cli.exits import FINE
 from tui.cli.group import first_word, values_taken
 from tui.cli.key_options import SharingChoice, sharing_options
@@ -94,23 +95,27 @@ def _metadata(key: str | None, given: dict[str, Any]) -> EntryMetadata:
     )
 
 
+FORMS: Final[dict[str | None, click.Command]] = {"key": explain_key, "topic": explain_topic, "route": explain_route}
+"""What ``explain`` can explain, by the word behind it."""
+
+
 class ExplainCommand(click.Command):
-    """``explain TOPIC``, ``explain topic TOPIC`` and ``explain key KEY``."""
+    """``explain TOPIC``, ``explain topic TOPIC``, ``explain key KEY`` and ``explain route KEY``."""
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
         """The context of the form that is meant; one of its words is taken away."""
-        at = first_word(args, values_taken((explain_key, explain_topic)))
+        at = first_word(args, values_taken((explain_key, explain_topic, explain_route)))
         form = args[at] if at is not None and "--" not in args[:at] else None
-        if at is None or form not in ("key", "topic"):
+        if at is None or form not in FORMS:
             return explain_topic.make_context(info_name, args, parent, **extra)
-        real = explain_key if form == "key" else explain_topic
+        real = FORMS[form]
         return real.make_context(f"{info_name} {form}", [*args[:at], *args[at + 1 :]], parent, **extra)
 
 
 explain = ExplainCommand(
     "explain",
     params=explain_topic.params,
-    short_help="Say why a topic goes to its active consumer, or with the word key why a key does.",
+    short_help="Say why a topic goes to its active consumer, or with the word key or route why a key does.",
 )

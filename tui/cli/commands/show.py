@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from tui.cli.options import JournalChoice, Output, WhatIf, journal_options, output_options, what_if_options
+from tui.cli.producer_options import ProducerChoice, producer_options
 from tui.cli.showing import show, show_session
 
 if TYPE_CHECKING:
@@ -42,7 +44,7 @@ def open_command(path: str | None, what_if: WhatIf, output: Output, journal: Jou
 
 @click.command(short_help="Open an invented cluster.")
 @_number("--topics", 100, "How many topics.")
-@_number("--partitions", 1, "Of each topic; 0: not partitioned.")
+@_number("--partitions", 1, "Of each topic; 0: not partitioned. With --producers: of the topic (12).")
 @_number("--consumers", 10, "Each on every topic.")
 @_number("--bundles", 4, "Of the namespace.")
 @_number("--seed", 0, "For the rates.")
@@ -51,6 +53,8 @@ def open_command(path: str | None, what_if: WhatIf, output: Output, journal: Jou
     "--mode", metavar="MODE", help="With --keys: auto-split, consistent-auto-split, sticky, consistent-sticky."
 )
 @click.option("--points", metavar="N", type=int, help="With --mode consistent-sticky: points of a node (100).")
+@click.option("--producers", metavar="N", type=int, help="Instead: so many producers on one partitioned topic.")
+@producer_options
 @what_if_options
 @output_options
 @journal_options
@@ -64,6 +68,8 @@ def new(
     keys: int | None,
     mode: str | None,
     points: int | None,
+    producers: int | None,
+    plan: ProducerChoice,
     what_if: WhatIf,
     output: Output,
     journal: JournalChoice,
@@ -72,6 +78,12 @@ def new(
 
     if keys is None and (mode is not None or points is not None):
         raise click.UsageError("--mode and --points belong to Key_Shared; give --keys N too, for example --keys 1000")
+
+    if producers is not None and keys is not None:
+        raise click.UsageError("--producers and --keys are two different clusters; choose one of them")
+    if producers is None and plan.named is not None:
+        raise click.UsageError(f"{plan.named} is about producers; give --producers N too, for example --producers 100")
+    named = click.get_current_context().get_parameter_source("partitions")
 
     def made() -> Opened:
         from engine.scenarios.synthetic import synthetic_state
@@ -85,6 +97,14 @@ def new(
                 points=DEFAULT_POINTS if points is None else points,
                 seed=seed,
                 release=what_if.pulsar or "",
+            )
+
+        if producers is not None:
+            from engine.scenarios.synthetic_producers import DEFAULT_PARTITIONS, synthetic_producers
+
+            many = DEFAULT_PARTITIONS if named is ParameterSource.DEFAULT else partitions
+            return synthetic_producers(
+                plan.plan(producers), many, brokers=plan.brokers, seed=seed, release=what_if.pulsar or ""
             )
 
         return synthetic_state(topics, partitions, consumers, seed, bundles)

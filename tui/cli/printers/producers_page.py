@@ -1,0 +1,185 @@
+"""``--once`` of the producers of a topic: everything the screen "producers" tells, as text, one fact a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+
+from engine.views.producers_model import (
+    LOST,
+    REASON,
+    ProducerRow,
+    ProducersView,
+    StatisticsRow,
+    StatisticsView,
+)
+from tui.cli.plain import Align, table, wrapped
+from tui.wording import counted, quantity, safe_name, shorten_middle
+
+NAME_CELLS: Final = 22
+LAST_CELLS: Final = 34
+SHOWN: Final = 20
+"""Producers, partitions, statistics and events that are listed; the rest is counted."""
+_CURVE_ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", ">", ">", ">")
+_HEADING: Final = ("#", "producer", "client", "router", "start", "opened", "of", "sent", "wait", "state", "last")
+_ALIGNS: Final[tuple[Align, ...]] = (">", "<", "<", "<", "<", ">", ">", ">", ">", "<", "<")
+
+
+def producers_lines(view: ProducersView, statistics: StatisticsView) -> list[str]:
+    """One screenful as lines of text."""
+    return [
+        *_status(view),
+        *(line for notice in view.notices for line in wrapped(safe_name(notice.text), first="notice: ", rest="  ")),
+        "",
+        *_producers(view),
+        *_opened(view),
+        "",
+        *_counts(view),
+        "",
+        *_partitions(view),
+        "",
+        *_statistics(statistics),
+        "",
+        *_events(view),
+    ]
+
+
+def _status(view: ProducersView) -> Iterator[str]:
+    status, foot = view.status, view.foot
+    yield f"source: {safe_name(status.source)}"
+    yield (
+        f"Pulsar: {safe_name(status.release)} · seed {status.seed} · step {status.step} of {status.steps}"
+        f" · {status.now_ms:,} ms"
+    )
+    size = f"{counted(status.partitions, 'partition')} · {counted(status.brokers, 'broker')}"
+    yield f"topic: {safe_name(status.topic)} · {size}"
+    yield f"statistics are merged {'by producer name' if status.by_name else 'by position'}"
+    others = [safe_name(place) for at, place in enumerate(status.places) if at != status.place]
+    if others:
+        yield from wrapped(", ".join(others), first="also shown here: ", rest="  ")
+    yield from wrapped(
+        f"{counted(foot.ready, 'producer')} with {counted(foot.broker_producers, 'object')} on brokers"
+        f" (eager ones would have {foot.pairs:,}), {counted(foot.connections, 'connection')},"
+        f" {foot.partitions_used:,} of {foot.partitions:,} partitions used, {foot.sent_msgs:,} messages published,"
+        f" {foot.pending_msgs:,} waiting",
+        first="in all: ",
+        rest="  ",
+    )
+
+
+def _producers(view: ProducersView) -> list[str]:
+    if not view.producers:
+        return ['producers: none; --apply "producer add count 3 lazy" creates some']
+    rows = [_HEADING, *(_row(row) for row in view.producers[:SHOWN])]
+    return [f"producers: {len(view.producers):,}", *table(rows, _ALIGNS, indent="  "), *_more(len(view.producers))]
+
+
+def _row(row: ProducerRow) -> tuple[str, ...]:
+    return (
+        str(row.number),
+        shorten_middle(safe_name(row.name), NAME_CELLS),
+        row.client,
+        row.router,
+        "lazy" if row.lazy else "eager",
+        f"{row.opened:,}" + (f" (+{row.gained:,})" if row.gained else ""),
+        f"{row.known:,}",
+        f"{row.sent_msgs:,}",
+        f"{row.pending_msgs:,}",
+        row.state,
+        shorten_middle(safe_name(row.last), LAST_CELLS),
+    )
+
+
+def _opened(view: ProducersView) -> Iterator[str]:
+    """Which partitions each has opened, where the list is short enough to be read."""
+    few = [row for row in view.producers[:SHOWN] if 0 < row.opened < row.known and row.opened <= SHOWN]
+    if few:
+        yield "opened partitions (x: the connection is lost):"
+    for row in few:
+        cells = view.matrix[row.number]
+        names = [f"{at}{'x' if cells[at] & LOST else ''}" for at in np.flatnonzero(cells & REASON).tolist()]
+        yield from wrapped(" ".join(names), first=f"  #{row.number}: ", rest="      ")
+
+
+def _counts(view: ProducersView) -> list[str]:
+    counts = view.counts
+    rows = [
+        ("", "objects", "connections", "in the long run"),
+        ("eager", *_way(counts.here.eager, counts.connections[0], counts.forever.eager)),
+        (f"lazy, {counts.lazy_mode}", *_way(counts.here.lazy, counts.connections[1], counts.forever.lazy)),
+        (f"lazy, partial({counts.limit})", *_way(counts.here.partial, counts.connections[2], counts.forever.partial)),
+        ("as it is", f"{counts.observed:,}", f"{view.foot.connections:,}", ""),
+    ]
+    middle = (len(counts.points) - 1) // 2
+    last = len(counts.points) - 1
+    marks = [counts.points[at] for at in sorted({0, middle // 2, middle, (middle + last) // 2, last})]
+    curve = [
+        ("partitions", *(f"{point.partitions:,}" for point in marks)),
+        ("eager", *(quantity(point.eager) for point in marks)),
+        (f"lazy, {counts.lazy_mode}", *(quantity(point.lazy) for point in marks)),
+        (f"lazy, partial({counts.limit})", *(quantity(point.partial) for point in marks)),
+    ]
+    return [
+        f"what the same {counted(counts.producers, 'producer')} cost after {counted(counts.messages, 'message')} each:",
+        *table(rows, ("<", ">", ">", ">"), indent="  "),
+        "objects over the number of partitions:",
+        *table(curve, _CURVE_ALIGNS[: len(marks) + 1], indent="  "),
+    ]
+
+
+def _way(objects: float, connections: float, forever: float) -> tuple[str, str, str]:
+    return f"{objects:,.0f}", f"{connections:,.0f}", f"{forever:,.0f}"
+
+
+def _partitions(view: ProducersView) -> Iterator[str]:
+    """The partitions with the most producers and messages, and those that are not served."""
+    part = view.partitions
+    busiest = np.lexsort((np.arange(part.count), -part.messages, -part.producers))[:SHOWN].tolist()
+    failing = dict(part.failing)
+    rows: list[tuple[str, ...]] = [("partition", "producers", "messages", "waiting", "")]
+    for at in sorted({*busiest, *list(failing)[:SHOWN]}):
+        told = f"not served: {safe_name(failing[at])}" if at in failing else "new" if at >= part.new_from else ""
+        numbers = [f"{int(column[at]):,}" for column in (part.producers, part.messages, part.pending)]
+        rows.append((str(at), *numbers, told))
+    yield f"partitions: {part.count:,}, busiest {view.foot.busiest:,} producers, {view.foot.idle:,} without any"
+    yield from table(rows, (">", ">", ">", ">", "<"), indent="  ")
+    yield from _more(part.count)
+
+
+def _statistics(view: StatisticsView) -> Iterator[str]:
+    yield from wrapped(view.sentence, first="statistics: ", rest="  ")
+    lists = (("by name", view.by_name, view.torn_by_name), ("by position", view.by_position, view.torn_by_position))
+    for title, entries, torn in lists:
+        mark = " (in force)" if title == view.in_force else ""
+        told = f"{counted(len(entries), 'row')}, {torn:,} producers in more than one"
+        yield f"  {title}{mark}: {told}"
+        rows = [_entry(row) for row in entries[:SHOWN]]
+        yield from table([("name", "msg/s", "B/s", "mean B", "of"), *rows], ("<", ">", ">", ">", "<"), indent="    ")
+        yield from _more(len(entries), indent="    ")
+
+
+def _entry(row: StatisticsRow) -> tuple[str, ...]:
+    who = ", ".join(f"#{number}" for number in row.producers[:4]) + (", ..." if len(row.producers) > 4 else "")
+    return (
+        shorten_middle(safe_name(row.name), NAME_CELLS) or "-",
+        quantity(row.msgs_per_sec),
+        quantity(row.bytes_per_sec),
+        quantity(row.mean_msg_bytes),
+        f"{who} (a mixture of {len(row.producers):,})" if row.mixture else who,
+    )
+
+
+def _events(view: ProducersView) -> Iterator[str]:
+    yield "events:"
+    for event in view.events:
+        told = [f"{event.opened:,} opened"] * bool(event.opened) + [f"{event.gone:,} gone"] * bool(event.gone)
+        told += [safe_name(event.effect)] * bool(event.effect)
+        effect = f": {', '.join(told)}" if told else ""
+        yield from wrapped(safe_name(event.text) + effect, first=f"  {event.step:>3}  ", rest=" " * 7)
+
+
+def _more(count: int, indent: str = "  ") -> list[str]:
+    left = count - SHOWN
+    return [f"{indent}and {left:,} more (--json has them all)"] if left > 0 else []
