@@ -66,7 +66,9 @@ class Choosers:
             points = self.rings.points_of(unit)
             # Of the claimants of one point the first stands for it; the others own nothing there.
             first = np.append(True, points[1:] != points[:-1])
-            return bounded_load(hashes, points[first], owners[first], capacity(len(hashes), len(members)))
+            points, owners = points[first], owners[first]
+            # A namesake that lost every point can hold nothing, so the others have to hold all.
+            return bounded_load(hashes, points, owners, capacity(len(hashes), len(np.unique(owners))))
         assert policy is Policy.FEWEST_MOVES and before is not None, policy
         rank = np.full(len(self.lists[unit].names), -1, dtype=np.int64)
         rank[members] = np.arange(len(members))
@@ -86,7 +88,7 @@ class Partitions:
         order = np.argsort(self.unit, kind="stable")
         sorted_units = self.unit[order]
         starts = np.flatnonzero(np.append(True, sorted_units[1:] != sorted_units[:-1])[: len(order)])
-        ends = np.append(starts[1:], len(order))
+        ends = np.append(starts[1:], len(order))[: len(starts)]
         for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
             yield int(sorted_units[start]), order[start:end]
 

@@ -1,0 +1,132 @@
+"""Key traces: which files are traces, and how they are dealt out to tasks in pieces that can be read alone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from engine.errors import InputError, Problem
+
+PARQUET: Final = "parquet"
+CSV: Final = "csv"
+LINES: Final = "json lines"
+_PACKED: Final = (".gz", ".zst", ".zstd")
+_SUFFIXES: Final = {".parquet": PARQUET, ".csv": CSV, ".jsonl": LINES, ".ndjson": LINES}
+TRACE_SUFFIXES: Final = (*_SUFFIXES, *(f"{each}.gz" for each in (".csv", ".jsonl", ".ndjson")))
+BYTES_PER_PIECE: Final = 32 * 1024**2
+ROWS_PER_PIECE: Final = 4_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class TracePiece:
+    """A part of one file: row groups ``first`` .. ``last - 1`` of Parquet, bytes ``first`` .. ``last - 1`` of plain
+    JSON lines (a line belongs to the piece in which it begins), else the whole file."""
+
+    name: str
+    path: str
+    form: str
+    first: int
+    last: int
+    size: int
+
+
+def form_of(name: str) -> str | None:
+    """The form of a trace by its name, None for other files.
+
+    >>> form_of("a.CSV.gz"), form_of("a.jsonl"), form_of("a.json"), form_of("a.parquet.gz")
+    ('csv', 'json lines', None, None)
+    """
+    plain = name.lower()
+    packed = next((suffix for suffix in _PACKED if plain.endswith(suffix)), "")
+    form = _SUFFIXES.get(Path(plain.removesuffix(packed)).suffix)
+    return None if packed and form == PARQUET else form
+
+
+def has_traces(source: Path) -> bool:
+    """Whether anything at or below ``source`` is a trace by its name."""
+    return next(_walk(source, None, []), None) is not None
+
+
+def find_traces(source: Path, skip: Path | None = None) -> tuple[list[TracePiece], list[Problem]]:
+    """The pieces of every trace at or below ``source`` in the order of names, and files that could not be opened.
+
+    Hidden files and ``skip`` (the result) are not looked into. Raises ``InputError`` when there is no trace.
+    """
+    problems: list[Problem] = []
+    pieces: list[TracePiece] = []
+    found = sorted(_walk(source, skip, problems))
+    if not found and not problems:
+        raise InputError(f"no key trace ({', '.join(TRACE_SUFFIXES)}) lies in {source}")
+    for name, path in found:
+        try:
+            pieces += _pieces(name, path, form_of(path.name) or "")
+        except (OSError, pa.ArrowException) as fault:
+            reason = f"cannot be read: {str(fault).splitlines()[0]}"
+            problems.append(Problem(name, "$", reason, "look at its permissions, or write it again"))
+    return pieces, problems
+
+
+def _walk(source: Path, skip: Path | None, problems: list[Problem]) -> Iterator[tuple[str, Path]]:
+    if not source.exists():
+        raise InputError(f"{source} does not exist; name a key trace or a folder of them")
+    if source.is_file():
+        if form_of(source.name):
+            yield source.name, source
+        return
+
+    def refused(fault: OSError) -> None:
+        reason = f"cannot be read: {fault.strerror or fault}"
+        problems.append(Problem(str(fault.filename), "$", reason, "look at its permissions"))
+
+    avoided = skip.resolve() if skip is not None else None
+    for here, folders, files in os.walk(source, onerror=refused):
+        folders[:] = [name for name in folders if not name.startswith(".") and (Path(here) / name).resolve() != avoided]
+        for name in files:
+            path = Path(here) / name
+            if not name.startswith((".", "_")) and form_of(name) and path.is_file():
+                yield path.relative_to(source).as_posix(), path
+
+
+def _pieces(name: str, path: Path, form: str) -> list[TracePiece]:
+    size = path.stat().st_size
+    with path.open("rb"):
+        pass  # a file without permission is told now, by its name, and not by a task
+    if form == PARQUET:
+        return _row_groups(name, path)
+    if form == LINES and not name.lower().endswith(_PACKED):
+        bounds = [*range(0, size, BYTES_PER_PIECE), size]
+        return [
+            TracePiece(name, str(path), form, first, last, last - first)
+            for first, last in zip(bounds, bounds[1:], strict=False)
+        ]
+    return [TracePiece(name, str(path), form, 0, size, size)]
+
+
+def _row_groups(name: str, path: Path) -> list[TracePiece]:
+    metadata = pq.ParquetFile(path).metadata
+    pieces: list[TracePiece] = []
+    first = rows = size = 0
+    for group in range(metadata.num_row_groups):
+        rows += metadata.row_group(group).num_rows
+        size += metadata.row_group(group).total_byte_size
+        if rows >= ROWS_PER_PIECE or group == metadata.num_row_groups - 1:
+            pieces.append(TracePiece(name, str(path), PARQUET, first, group + 1, size))
+            first, rows, size = group + 1, 0, 0
+    return pieces
+
+
+def deal_pieces(pieces: Sequence[TracePiece], at_most: int) -> list[list[TracePiece]]:
+    """Pieces for at most so many tasks of about equal size, the largest dealt first. O(pieces x tasks)."""
+    hands: list[list[TracePiece]] = [[] for _ in range(max(1, min(at_most, len(pieces))))]
+    sizes = [0] * len(hands)
+    for piece in sorted(pieces, key=lambda each: (-each.size, each.name, each.first)):
+        least = sizes.index(min(sizes))
+        hands[least].append(piece)
+        sizes[least] += piece.size + 1
+    return hands

@@ -1,0 +1,140 @@
+"""The bulk policies agree with the plain ones, partition by partition, whatever the lists look like."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.config import ReleaseBehaviour, behaviour_of
+from engine.fleet.hashing import murmur3_bulk
+from pipeline.choosing import Change, Partitions, change_of
+from pipeline.lists import Changes, ConsumerList, carried_over, list_of, slots_of
+from pipeline.policies import Policy
+from pipeline.what_if import bounded_load, capacity, fewest_moves, member_hashes, rendezvous
+from tests.pipeline.scalar_policies import Topic, places
+
+# Names of which some are others with a digit: their ring points meet.
+NAMES = st.sampled_from(["c", "c1", "c10", "c11", "d", "é", "😀", "\uffee", "c"])
+LISTS = st.lists(st.tuples(NAMES, st.sampled_from([0, 0, 0, 1])), max_size=6).map(
+    lambda pairs: ConsumerList(tuple(name for name, _ in pairs), tuple(level for _, level in pairs))
+)
+RELEASES = st.sampled_from(["2.11.0", "4.0.0", "4.2.4"])
+
+
+def behaviour(version: str) -> ReleaseBehaviour:
+    found = behaviour_of(version)
+    assert isinstance(found, ReleaseBehaviour)
+    return found
+
+
+def topics_of(unit: int, count: int, *, partitioned: bool) -> list[Topic]:
+    """Topics of one subscription, by name."""
+    base = f"persistent://t/n/unit{unit}"
+    made = [(f"{base}-partition-{index}", index) if partitioned else (f"{base}-{index}", -1) for index in range(count)]
+    return sorted(made)
+
+
+def partitions_of(topics: list[list[Topic]]) -> Partitions:
+    flat = [(unit, *topic) for unit, each in enumerate(topics) for topic in each]
+    return Partitions(
+        np.array([unit for unit, _, _ in flat], dtype=np.int64),
+        murmur3_bulk([name for _, name, _ in flat]),
+        np.array([index for _, _, index in flat], dtype=np.int64),
+    )
+
+
+def change(before: list[ConsumerList], after: list[ConsumerList] | None, version: str = "4.2.4") -> Change:
+    return change_of(before, after, tuple(Policy), behaviour(version))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(LISTS, LISTS, st.integers(0, 12), st.booleans()), min_size=1, max_size=4), RELEASES)
+def test_every_policy_picks_what_the_plain_one_picks_before_and_after_a_change(
+    units: list[tuple[ConsumerList, ConsumerList, int, bool]], version: str
+) -> None:
+    before, after = [unit[0] for unit in units], [unit[1] for unit in units]
+    topics = [topics_of(number, unit[2], partitioned=unit[3]) for number, unit in enumerate(units)]
+    partitions = partitions_of(topics)
+    made = change(before, after, version)
+    now = made.old.places(Policy.FLAG_OFF, partitions)
+    choices = made.all_choices(partitions, now, tuple(Policy), Policy.FLAG_OFF)
+    release = behaviour(version)
+    for number, here in enumerate(topics):
+        rows = partitions.unit == number
+        nobody = len(after[number].names)
+        same = carried_over([before[number]], [after[number]])
+        start = places(Policy.FLAG_OFF, before[number], here, release)
+        carried = [int(same[place]) if place >= 0 else nobody for place in start]
+        kept = [-1 if place == nobody else place for place in carried]
+        for policy, choice in choices.items():
+            assert choice.after_place[rows].tolist() == places(policy, after[number], here, release, kept), policy
+            old = start if policy is Policy.FEWEST_MOVES else places(policy, before[number], here, release)
+            assert choice.before_place[rows].tolist() == old, policy
+            moved = [(int(same[place]) if place >= 0 else nobody) for place in old]
+            ours = (choice.before[rows] - made.new_slots.start[number]).tolist()
+            assert ours == moved, policy
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 200), st.integers(1, 12))
+def test_bounded_load_never_gives_anybody_more_than_its_share_allows(count: int, members: int) -> None:
+    names = [f"consumer-{number}" for number in range(members)]
+    made = change([list_of(sorted(names))], None)
+    partitions = partitions_of([topics_of(0, count, partitioned=True)])
+    held = Counter(made.new.places(Policy.BOUNDED_LOAD, partitions).tolist())
+    assert sum(held.values()) == count
+    assert -1 not in held
+    assert max(held.values(), default=0) <= capacity(count, members)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.integers(-1, 4), max_size=40), st.integers(1, 5))
+def test_fewest_moves_is_even_and_no_even_share_needs_fewer(before: list[int], members: int) -> None:
+    now = np.array([place if place < members else -1 for place in before], dtype=np.int64)
+    after = fewest_moves(now, members)
+    held = np.bincount(after, minlength=members)
+    assert held.max() - held.min() <= 1
+    have = np.bincount(now[now >= 0], minlength=members)
+    extra = len(now) % members
+    # At most ``extra`` members may keep one above the floor; the richest gain most by it.
+    surplus = np.sort(np.maximum(have - len(now) // members, 0))[::-1]
+    least = int((now < 0).sum() + surplus.sum() - (surplus[:extra] > 0).sum())
+    assert int((after != now).sum()) == least
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.sampled_from("abcdefg"), min_size=1, max_size=7, unique=True), st.data())
+def test_under_rendezvous_only_the_topics_of_the_one_who_leaves_move(names: list[str], data: st.DataObject) -> None:
+    topics = murmur3_bulk([f"t{number}" for number in range(50)])
+    gone = data.draw(st.sampled_from(names))
+    left = [name for name in names if name != gone]
+    before = [names[place] for place in rendezvous(topics, member_hashes(names)).tolist()]
+    after = [left[place] if left else gone for place in rendezvous(topics, member_hashes(left)).tolist()]
+    assert [a for b, a in zip(before, after, strict=True) if b != gone] == [b for b in before if b != gone]
+
+
+def test_a_ring_without_members_gives_nobody() -> None:
+    empty = np.zeros(0, dtype=np.int64)
+    assert bounded_load(np.array([1, 2]), empty, empty, 3).tolist() == [-1, -1]
+    assert rendezvous(np.array([1, 2]), empty).tolist() == [-1, -1]
+    assert fewest_moves(np.array([-1, -1]), 0).tolist() == [-1, -1]
+
+
+def test_changes_take_away_first_and_add_on_the_leading_level() -> None:
+    before = ConsumerList(("a", "b", "x"), (0, 0, 2))
+    key = ("t/n", "s", 7)
+    assert Changes(add=("y",), kill=("a", "b")).after(key, before) == ConsumerList(("x", "y"), (2, 2))
+    given_list = ConsumerList(("q",), (0,))
+    assert Changes(lists={("", "s"): given_list}).after(key, before) == given_list
+    assert Changes(lists={("t/m", "s"): given_list}).after(key, before) == before
+    assert Changes().nothing
+
+
+def test_slots_have_a_place_for_nobody_in_every_unit() -> None:
+    slots = slots_of([list_of(["a", "b"]), list_of([])])
+    assert slots.start.tolist() == [0, 3, 4]
+    assert slots.nobody.tolist() == [2, 3]
+    assert slots.of(np.array([0, 0, 1]), np.array([1, -1, -1])).tolist() == [1, 2, 3]

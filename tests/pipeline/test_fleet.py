@@ -1,0 +1,312 @@
+"""Random fleets through Spark: every row agrees with the bulk engine and with the plain one."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from engine.bundles import (
+    NamespaceBundles,
+    SplitPlan,
+    TopicLoad,
+    default_boundaries,
+    plan_split,
+    topic_load,
+)
+from engine.config import SPLIT_ALGORITHMS, BrokerSettings
+from engine.errors import InputError, Rejection
+from engine.failover.choose import rule_in_force
+from pipeline.jobs import job_called
+from pipeline.jobs.result import JobOptions, JobResult
+from pipeline.lists import Changes, ConsumerList, carried_over, list_of
+from pipeline.policies import Policy
+from pipeline.reading.rows import consumer_set_id, partitioned_topic
+from pipeline.schemas import (
+    BROKERS,
+    BUNDLE_REPORTS,
+    BUNDLES,
+    CONSUMER_SETS,
+    LISTED,
+    SETTINGS,
+    SUBSCRIPTIONS,
+    TOPICS,
+)
+from pipeline.writing import replacing, write_rows
+from tests.pipeline.scalar_policies import places
+
+SETTING = {"loadBalancerNamespaceBundleMaxTopics": "12", "loadBalancerNamespaceBundleMaxMsgRate": "300"}
+NAMESPACES = ("t/a", "t/b", "u/a", "u/empty")
+
+
+class Fleet:
+    """A random fleet: Failover (and other) subscriptions over topics of some namespaces, and their bundles."""
+
+    def __init__(self, seed: int) -> None:
+        chance = random.Random(seed)
+        self.boundaries: dict[str, tuple[int, ...]] = {}
+        for namespace in NAMESPACES:
+            made = default_boundaries(chance.choice([1, 3, 4, 16]))
+            assert not isinstance(made, Rejection)
+            self.boundaries[namespace] = made
+        self.topics: dict[str, tuple[int, tuple[float, float, float, float]]] = {}
+        for namespace in NAMESPACES[:3]:
+            for number in range(chance.randint(20, 40)):
+                base = f"persistent://{namespace}/topic-{number}"
+                count = chance.choice([0, 1, 3, 8])
+                names = [(f"{base}-partition-{index}", index) for index in range(count)] or [(base, -1)]
+                for name, index in names:
+                    rates = (chance.choice([0.0, chance.expovariate(0.05)]), chance.expovariate(0.05), 1000.0, 2000.0)
+                    self.topics[name] = (index, rates)
+        self.subscriptions: dict[tuple[str, str], tuple[str, tuple[str, ...], float]] = {}
+        pool = ["c", "c1", "c10", "c11", "é", "z", "z2"]
+        for group in range(6):
+            kind = chance.choice(["Failover", "Failover", "Failover", "Shared"])
+            lists = [tuple(chance.choices(pool, k=chance.randint(0, 5))) for _ in range(2)]
+            for name in chance.sample(sorted(self.topics), k=len(self.topics) // 2):
+                self.subscriptions[f"group-{group % 5}", name] = (kind, chance.choice(lists), chance.uniform(0, 50))
+
+    def write(self, folder: Path) -> None:
+        """The tables an import would have made."""
+        sets = {names for _, names, _ in self.subscriptions.values()}
+        with replacing(folder, "import") as draft:
+            topics = [(name, "persistent", space(name), partitioned_topic(name, index), index, None, None, *rates, 0, 0,
+                       2, "stats", "f") for name, (index, rates) in self.topics.items()]  # fmt: skip
+            write_rows(TOPICS, draft.table(TOPICS), topics)
+            subscriptions = [
+                (group, name, space(name), partitioned_topic(name, self.topics[name][0]), self.topics[name][0], kind,
+                 len(names), consumer_set_id(names), None, rate, rate * 100, 0, 0, "f")
+                for (group, name), (kind, names, rate) in self.subscriptions.items()
+            ]  # fmt: skip
+            write_rows(SUBSCRIPTIONS, draft.table(SUBSCRIPTIONS), subscriptions)
+            write_rows(
+                CONSUMER_SETS, draft.table(CONSUMER_SETS), [(consumer_set_id(each), list(each)) for each in sets]
+            )
+            bundles = [
+                (f"{namespace}/{bundle}", namespace, str(bundle), place, bundle.lower, bundle.upper, "f")
+                for namespace, bounds in self.boundaries.items()
+                for place, bundle in enumerate(NamespaceBundles(namespace, bounds))
+            ]
+            write_rows(BUNDLES, draft.table(BUNDLES), bundles)
+            listed = [("persistent://t/a/nobody-opened-it", "persistent", "t/a", False, "f"),
+                      ("persistent://t/a/parent", "persistent", "t/a", True, "f")]  # fmt: skip
+            write_rows(LISTED, draft.table(LISTED), listed)
+            for table in (BUNDLE_REPORTS, BROKERS, SETTINGS):
+                write_rows(table, draft.table(table), [])
+
+
+def space(name: str) -> str:
+    return "/".join(name.partition("://")[2].split("/")[:2])
+
+
+def rows_of(folder: Path, table: str) -> list[dict[str, Any]]:
+    return [row for part in sorted((folder / table).glob("*.parquet")) for row in pq.read_table(part).to_pylist()]
+
+
+def ran(spark: SparkSession, job: str, folder: Path, **settings: str) -> JobResult:
+    named = {name.replace("_", "-") if name == "consumers_from" else name: value for name, value in settings.items()}
+    return job_called(job)(spark, folder, folder, JobOptions(named))
+
+
+@pytest.fixture(scope="module", params=[1, 2])
+def fleet(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Fleet, Path]:
+    made = Fleet(request.param)
+    folder = tmp_path_factory.mktemp("fleet")
+    made.write(folder)
+    return made, folder
+
+
+def units_of(fleet: Fleet) -> dict[tuple[str, str, tuple[str, ...]], list[tuple[str, int]]]:
+    units: dict[tuple[str, str, tuple[str, ...]], list[tuple[str, int]]] = defaultdict(list)
+    for (group, name), (kind, names, _) in fleet.subscriptions.items():
+        if kind == "Failover":
+            units[space(name), group, names].append((name, fleet.topics[name][0]))
+    return {key: sorted(topics) for key, topics in units.items()}
+
+
+@pytest.mark.parametrize("changed", [False, True], ids=["as it is", "changed"])
+def test_every_assignment_is_the_plain_engines(spark: SparkSession, fleet: tuple[Fleet, Path], changed: bool) -> None:
+    """All policies, before and after; loads are the sums of the rows, and moves are counted as they stand there."""
+    made, folder = fleet
+    changes = Changes(add=("new",), kill=("c1",)) if changed else Changes()
+    result = ran(spark, "assign", folder, **({"add": "new", "kill": "c1"} if changed else {}))
+    found = {(row["subscription"], row["topic"], row["policy"]): row for row in rows_of(folder, "assignments")}
+    expected = 0
+    for (namespace, group, names), topics in units_of(made).items():
+        before = list_of(names)
+        after = changes.after((namespace, group, 0), before) if changed else before
+        same = carried_over([before], [after]).tolist()
+        now = places(Policy.FLAG_OFF, before, topics)
+        kept = [-1 if place < 0 or same[place] == len(after.names) else same[place] for place in now]
+        for policy in Policy:
+            ours = places(policy, after, topics, before=kept)
+            old = now if policy is Policy.FEWEST_MOVES else places(policy, before, topics)
+            for (topic, index), place, was in zip(topics, ours, old, strict=True):
+                row = found[group, topic, policy.value]
+                assert row["active_consumer"] == (after.names[place] if place >= 0 else None)
+                assert row["active_before"] == (before.names[was] if was >= 0 else None)
+                assert row["partition_index"] == index
+                assert row["what_if"] is policy.what_if
+                assert row["msg_rate_out"] == made.subscriptions[group, topic][2]
+                carried = same[was] if was >= 0 else len(after.names)
+                assert row["moved"] == (carried != (place if place >= 0 else len(after.names)))
+                if not policy.what_if:
+                    rule = rule_in_force(index, consistent_hashing=policy is Policy.FLAG_ON)
+                    assert row["rule"] == rule.value
+                expected += 1
+    assert len(found) == expected
+    assert result.summary["tables"]["assignments"] == expected  # type: ignore[index]
+    check_loads(folder, list(found.values()))
+
+
+def check_loads(folder: Path, assignments: list[dict[str, Any]]) -> None:
+    counts: dict[tuple[str, ...], list[float]] = defaultdict(lambda: [0, 0.0])
+    moved: dict[tuple[str, ...], list[int]] = defaultdict(lambda: [0, 0])
+    for row in assignments:
+        key = (row["namespace"], row["subscription"], row["policy"])
+        moved[key][0] += 1
+        moved[key][1] += row["moved"]
+        if row["active_consumer"] is not None:
+            entry = counts[(*key, row["active_consumer"])]
+            entry[0] += 1
+            entry[1] += row["msg_rate_out"]
+    told: dict[tuple[str, ...], list[float]] = defaultdict(lambda: [0, 0.0])
+    for row in rows_of(folder, "consumer_loads"):
+        entry = told[row["namespace"], row["subscription"], row["policy"], row["consumer"]]
+        entry[0] += row["partitions"]
+        entry[1] += row["msg_rate_out"]
+    for key, entry in told.items():
+        assert entry == pytest.approx(counts[key])
+    assert {key for key, entry in counts.items() if entry[0]} <= told.keys()
+    loads = rows_of(folder, "subscription_loads")
+    assert len(loads) == len(moved)
+    for row in loads:
+        key = (row["namespace"], row["subscription"], row["policy"])
+        assert [row["partitions"], row["moved"]] == moved[key]
+        assert row["least_moved"] <= row["moved"]
+        assert 0 <= row["idle"] <= row["consumers"]
+
+
+def test_started_again_a_job_writes_the_same_summary_byte_for_byte(
+    spark: SparkSession, fleet: tuple[Fleet, Path]
+) -> None:
+    _, folder = fleet
+    ran(spark, "assign", folder, policies="pulsar")
+    first = (folder / "assign.json").read_bytes()
+    ran(spark, "assign", folder, policies="pulsar")
+    assert (folder / "assign.json").read_bytes() == first
+
+
+def test_a_wrong_option_is_refused_and_the_old_result_stays(spark: SparkSession, fleet: tuple[Fleet, Path]) -> None:
+    _, folder = fleet
+    ran(spark, "assign", folder, policies="flag_on")
+    before = (folder / "assign.json").read_bytes()
+    for wrong in ({"kill": "nobody"}, {"policies": "best"}, {"colour": "red"}, {"pulsar": "1.0"}, {"flag": "maybe"}):
+        with pytest.raises(InputError):
+            ran(spark, "assign", folder, **wrong)
+    with pytest.raises(InputError, match="run the job import first"):
+        job_called("assign")(spark, folder / "nowhere", folder, JobOptions())
+    assert (folder / "assign.json").read_bytes() == before
+
+
+def test_lists_from_a_file_replace_those_of_the_brokers(
+    spark: SparkSession, fleet: tuple[Fleet, Path], tmp_path: Path
+) -> None:
+    """With priority levels and equal names; what is wrong in the file is told and costs only its line."""
+    made, folder = fleet
+    lists = tmp_path / "lists.csv"
+    lists.write_text(
+        "subscription,consumer,priority_level\ngroup-0,a,1\ngroup-0,b,0\ngroup-0,b,0\n,x,0\ngroup-0,c,high\n"
+    )
+    ran(spark, "assign", folder, policies="pulsar", consumers_from=str(lists))
+    new = ConsumerList(("a", "b", "b"), (1, 0, 0))
+    found = {(row["subscription"], row["topic"], row["policy"]): row for row in rows_of(folder, "assignments")}
+    for (_, group, names), topics in units_of(made).items():
+        given = new if group == "group-0" else list_of(names)
+        for policy in (Policy.FLAG_OFF, Policy.FLAG_ON):
+            ours = places(policy, given, topics)
+            for (topic, _), place in zip(topics, ours, strict=True):
+                name = given.names[place] if place >= 0 else None
+                assert found[group, topic, policy.value]["active_consumer"] == name
+    assert sorted((row["rows"], row["kind"]) for row in rows_of(folder, "assign_quarantine")) == [
+        (0, "note"),
+        (1, "bad"),
+        (1, "bad"),
+    ]
+
+
+def test_every_bundle_is_loaded_judged_and_cut_as_the_plain_engine_does(
+    spark: SparkSession, fleet: tuple[Fleet, Path]
+) -> None:
+    made, folder = fleet
+    result = ran(spark, "bundles", folder, **SETTING)
+    settings = BrokerSettings()
+    for name, text in SETTING.items():
+        changed = settings.with_setting(name, text)
+        assert isinstance(changed, BrokerSettings)
+        settings = changed
+    topics: dict[str, list[TopicLoad]] = defaultdict(list)
+    for name, (_, rates) in sorted(made.topics.items()):
+        topics[space(name)].append(topic_load(name, *rates))
+    unopened = topic_load("persistent://t/a/nobody-opened-it", has_stats=False)
+    topics["t/a"] = sorted([*topics["t/a"], unopened], key=lambda topic: topic.name)
+    placed = {row["topic"]: row for row in rows_of(folder, "bundle_topics")}
+    assert placed.keys() == made.topics.keys() | {unopened.name}
+    splits = {(row["bundle"], row["algorithm"]): row for row in rows_of(folder, "bundle_splits")}
+    children: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
+    for row in rows_of(folder, "bundle_children"):
+        children[row["bundle"], row["algorithm"]].append(row)
+    loads = {row["bundle"]: row for row in rows_of(folder, "bundle_loads")}
+    compared = 0
+    for namespace, bounds in made.boundaries.items():
+        bundles = NamespaceBundles(namespace, bounds)
+        inside: dict[str, list[TopicLoad]] = defaultdict(list)
+        for topic in topics[namespace]:
+            where = bundles[bundles.index_of(topic.hash)]
+            inside[f"{namespace}/{where}"].append(topic)
+            assert (placed[topic.name]["hash"], placed[topic.name]["bundle"]) == (topic.hash, f"{namespace}/{where}")
+        for bundle in bundles:
+            name = f"{namespace}/{bundle}"
+            here = inside[name]
+            load = loads[name]
+            loaded = [topic for topic in here if topic.has_stats]
+            assert (load["topics"], load["loaded_topics"]) == (len(here), len(loaded))
+            assert load["msg_rate_in"] == pytest.approx(sum(topic.msg_rate_in for topic in here))
+            assert (load["outcome"] == "too-few-topics") == (len(loaded) < 2)
+            too_many = len(loaded) > 12 or load["msg_rate_in"] + load["msg_rate_out"] > 300
+            assert (load["outcome"] == "chosen") == (too_many and len(loaded) >= 2)
+            for algorithm in SPLIT_ALGORITHMS:
+                row = splits[name, algorithm]
+                positions = row["cuts"] if algorithm == "specified_positions_divide" else None
+                if algorithm == "specified_positions_divide" and not positions:
+                    assert len(here) < 2
+                    continue
+                chosen = settings.with_setting("defaultNamespaceBundleSplitAlgorithm", algorithm)
+                assert isinstance(chosen, BrokerSettings)
+                plan = plan_split(
+                    namespace, bundles, str(bundle), algorithm, positions, topics=topics[namespace], settings=chosen
+                )
+                below = sorted(children[name, algorithm], key=lambda child: child["lower"])
+                compared += compare_split(plan, row, below)
+    assert compared > 10
+    assert result.summary["topics_in_no_bundle"] == 0
+
+
+def compare_split(plan: SplitPlan | Rejection, row: dict[str, Any], below: list[dict[str, Any]]) -> int:
+    """One if the split happens, having compared its children; refusals agree as well."""
+    if isinstance(plan, Rejection):
+        assert (row["children"], below) == (0, [])
+        return 0
+    assert row["cuts"] == list(plan.cuts or ())
+    assert row["children"] == len(plan.children) == len(below)
+    for child, told in zip(plan.children, below, strict=True):
+        assert told["child"].endswith(str(child.bundle))
+        assert told["topics"] == len(child.topics)
+        assert told["msgs_per_sec"] == pytest.approx(child.msgs_per_sec)
+        assert told["bytes_per_sec"] == pytest.approx(child.bytes_per_sec)
+    return int(plan.changes)

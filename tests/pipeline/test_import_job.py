@@ -1,0 +1,205 @@
+"""The whole import: recordings and spoilt folders into tables that add up and that others read without Spark."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from pyspark.sql import SparkSession
+
+from engine.admin import read_answers
+from engine.errors import InputError, RingsideError
+from pipeline.jobs import importing, job_called
+from pipeline.jobs.result import JobOptions, JobResult
+from pipeline.schemas import EVERY_TABLE, check_folder
+from pipeline.writing import ensure_part
+
+RECORDINGS = Path(__file__).parents[1] / "recordings"
+BY_NAME = {table.name: table for table in EVERY_TABLE}
+TOPIC: dict[str, Any] = {
+    "msgRateIn": 1.0,
+    "publishers": [{"producerName": "p"}],
+    "subscriptions": {"s": {"type": "Failover", "consumers": [{"consumerName": "a"}, {"consumerName": "b"}]}},
+}
+
+
+def imported(spark: SparkSession, source: Path, target: Path) -> JobResult:
+    return job_called("import")(spark, source, target, JobOptions())
+
+
+def query(target: Path, table: str, columns: str = "*", where: str = "true") -> list[tuple[Any, ...]]:
+    """Rows as DuckDB reads them."""
+    return duckdb.sql(f"select {columns} from '{target}/{table}/*.parquet' where {where} order by all").fetchall()
+
+
+def check(target: Path, result: JobResult) -> None:
+    """Every table is as declared, and what came in is a row or in the quarantine."""
+    tables: dict[str, int] = result.summary["tables"]  # type: ignore[assignment]
+    for name, rows in tables.items():
+        assert check_folder(BY_NAME[name], target / name) == rows
+    aside: Counter[str] = Counter()
+    for table, count in query(target, "quarantine", '"table", "rows"'):
+        aside[table] += count
+    rows_in: dict[str, int] = result.summary["rows_in"]  # type: ignore[assignment]
+    for name in ("topics", "subscriptions", "consumers", "publishers", "listed", "bundle_reports", "brokers"):
+        assert rows_in.get(name, 0) == tables[name] + aside[name]
+
+
+def query_quarantine(target: Path) -> str:
+    return "\n".join(
+        f"{file} {place}: {reason}" for file, place, reason in query(target, "quarantine", "file, place, reason")
+    )
+
+
+@pytest.mark.parametrize("folder", ["f-inventory-2", "g-two-brokers"])
+def test_an_installation_becomes_tables_that_add_up(spark: SparkSession, folder: str, tmp_path: Path) -> None:
+    """The topics are those of ``read_answers``; again into the same place gives the same summary, byte for byte."""
+    result = imported(spark, RECORDINGS / folder, tmp_path)
+    check(tmp_path, result)
+    snapshot = read_answers(RECORDINGS / folder)
+    told = {row[0]: row[1:] for row in query(tmp_path, "topics", "topic, bundle, publishers, kind = 'broker-stats'")}
+    assert told.keys() == snapshot.topics.keys()
+    for name, (bundle, _, loaded_only) in told.items():
+        assert loaded_only == (snapshot.topics[name].kind == "broker-stats")
+        assert (bundle is None) == (name not in snapshot.bundle_of_topic)
+    lists = Counter(row[0] for row in query(tmp_path, "bundles", "namespace"))
+    assert lists == Counter({namespace: len(each.ranges) for namespace, each in snapshot.bundles.items()})
+    first = (tmp_path / "import.json").read_bytes()
+    imported(spark, RECORDINGS / folder, tmp_path)
+    assert (tmp_path / "import.json").read_bytes() == first
+
+
+def broker_stats(*names: str, bundle: str = "0x00000000_0xffffffff") -> dict[str, Any]:
+    return {"t/n": {bundle: {"persistent": {f"persistent://t/n/{name}": TOPIC for name in names}}}}
+
+
+def put(folder: Path, name: str, value: Any) -> None:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = value if isinstance(value, str) else json.dumps(value)
+    path.write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
+
+
+def test_bad_input_is_counted_and_told_and_never_stops_the_good_rows(spark: SparkSession, tmp_path: Path) -> None:
+    source, target = tmp_path / "in", tmp_path / "out"
+    whole = json.dumps(broker_stats(*(f"half-{number}" for number in range(20))))
+    put(source, "a/broker-stats-topics.json.gz", broker_stats("one", "two"))
+    put(source, "a/load-report.json", report("east", "4.0.7", "t/n/0x00000000_0xffffffff"))
+    put(source, "b/broker-stats-topics.json", broker_stats("two", "three"))
+    put(source, "b/load-report.json", report("west", "3.3.6", "t/n/0x00000000_0xffffffff"))
+    put(source, "c/half.json", whole[: len(whole) // 2])
+    put(source, "c/cut.json.gz", "x")
+    (source / "c/cut.json.gz").write_bytes(gzip.compress(whole.encode())[:-30])
+    bad = broker_stats("ok")
+    inside = bad["t/n"]["0x00000000_0xffffffff"]["persistent"]
+    inside |= {"persistent://t/n/minus": TOPIC | {"msgRateIn": -1}, "persistent://t//nonsense": TOPIC}
+    put(source, "c/bad.json", bad)
+    put(source, "c/nonsense.json", "{nonsense")
+    put(source, "c/empty.json", "")
+    put(source, "bundles-of-n.json", {"boundaries": ["0x00000000", "0xffffffff"], "numBundles": 1})
+    put(source, "c/stats-one.json", TOPIC | {"msgRateOut": 7.0})
+    result = imported(spark, source, target)
+    check(target, result)
+    names = {row[0].rpartition("/")[2]: row[1] for row in query(target, "topics", "topic, kind")}
+    assert {"one", "two", "three", "ok"} <= names.keys()
+    assert not {"minus", "nonsense"} & names.keys()
+    assert names["one"] == "stats"
+    assert sum(name.startswith("half-") for name in names) >= 8
+    assert query(target, "bundles", "bundle, file") == [("t/n/0x00000000_0xffffffff", "bundles-of-n.json")]
+    assert query(target, "topics", "bundle, broker, msg_rate_out", "topic like '%/one'") == [
+        ("0x00000000_0xffffffff", "east:8080", 7.0)
+    ]
+    told = query_quarantine(target)
+    for words in (
+        "claimed by east:8080 and west:8080",
+        "different releases",
+        "in the middle",
+        "cannot be negative",
+        "c/nonsense.json",
+        "the file is empty",
+        "is told better, or later, by b/broker-stats-topics.json",
+    ):
+        assert words in told
+    assert result.summary["files"]["quarantined"] == 2  # type: ignore[index]
+
+
+def report(broker: str, version: str, *bundles: str) -> dict[str, Any]:
+    stats = {bundle: {"topics": 2} for bundle in bundles}
+    return {
+        "webServiceUrl": f"http://{broker}:8080",
+        "pulsarServiceUrl": "x",
+        "brokerVersionString": version,
+        "lastStats": stats,
+    }
+
+
+def test_five_thousand_small_files_are_one_fleet(spark: SparkSession, tmp_path: Path) -> None:
+    source, target = tmp_path / "in", tmp_path / "out"
+    source.mkdir()
+    for number in range(5000):
+        put(source, f"persistent%3A%2F%2Ft%2Fn%2Fx{number}.json", TOPIC)
+    result = imported(spark, source, target)
+    check(target, result)
+    tables: dict[str, int] = result.summary["tables"]  # type: ignore[assignment]
+    assert (tables["topics"], tables["consumers"], tables["consumer_sets"]) == (5000, 10_000, 1)
+
+
+def test_an_import_that_fails_leaves_the_old_result_whole(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, target = tmp_path / "in", tmp_path / "out"
+    put(source, "broker-stats.json", broker_stats("one"))
+    imported(spark, source, target)
+    before = (target / "import.json").read_bytes()
+    put(source, "broker-stats.json", broker_stats("one", "two"))
+    monkeypatch.setattr(importing, "_summary", lambda *_: {}["full"])
+    with pytest.raises(KeyError):
+        imported(spark, source, target)
+    assert (target / "import.json").read_bytes() == before
+    assert query(target, "topics", "topic") == [("persistent://t/n/one",)]
+
+
+def test_a_task_that_cannot_write_is_one_sentence(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a worker says reaches people without the story around it."""
+    source, target = tmp_path / "in", tmp_path / "out"
+    put(source, "broker-stats.json", broker_stats("one"))
+    real = importing.read_in_tasks
+    monkeypatch.setattr(
+        importing, "read_in_tasks", lambda spark, files, told, folder: real(spark, files, told, folder / "gone")
+    )
+    with pytest.raises(RingsideError) as caught:
+        imported(spark, source, target)
+    assert "the job import failed" in str(caught.value)
+    assert "No such file or directory" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_folder_without_answers_is_refused_before_anything_is_written(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    with pytest.raises(InputError):
+        imported(spark, tmp_path / "in", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_result_may_lie_among_the_answers(spark: SparkSession, tmp_path: Path) -> None:
+    put(tmp_path, "broker-stats.json", broker_stats("one"))
+    first = imported(spark, tmp_path, tmp_path / "out")
+    assert imported(spark, tmp_path, tmp_path / "out").summary == first.summary
+    shutil.rmtree(tmp_path / "out")
+
+
+def test_an_empty_table_still_has_its_columns(tmp_path: Path) -> None:
+    for table in EVERY_TABLE:
+        folder = tmp_path / table.name
+        folder.mkdir()
+        ensure_part(table, folder)
+        assert check_folder(table, folder) == 0
+        assert query(tmp_path, table.name) == []
