@@ -1,4 +1,4 @@
-"""``explain``: why a topic goes to its active consumer; with ``key`` why a key does, with ``route`` to its partition."""
+"""``explain``: why a topic goes to its active consumer; with ``key`` why a key does, with ``route`` its partition."""
 
 from __future__ import annotations
 
