@@ -200,10 +200,54 @@ OCCUPANCY: Final = Table(
      "mean_topics double", "max_msgs_per_sec double", "mean_msgs_per_sec double"),
 )  # fmt: skip
 
+_KEY_SPACE: Final = ("namespace string", "subscription string")
+
+KEY_SLOTS: Final = Table(
+    "key_slots", (*_KEY_SPACE, "slot_space string", "slot bigint", "keys bigint", "rows bigint", "msgs bigint")
+)
+"""A key trace folded to slots. ``slot_space`` is the slots a selector looks up, like ``1..65535``; ``keys`` different
+keys, ``rows`` of the trace, ``msgs`` messages."""
+
+KEY_LOADS: Final = Table(
+    "key_loads",
+    (*_KEY_SPACE, "policy string", "consumer string", "position int", "share double", "keys bigint", "msgs bigint",
+     "expected_keys double", "likely_low bigint", "likely_high bigint"),
+)  # fmt: skip
+"""What each consumer gets in each mode; ``share`` of the slots, and the keys that nine of ten throws give it."""
+
+KEY_SPREADS: Final = Table(
+    "key_spreads",
+    (*_KEY_SPACE, "policy string", "consumers bigint", "keys bigint", "msgs bigint", "ownerless_keys bigint",
+     "ownerless_msgs bigint", "busiest_keys bigint", "expected_busiest_keys double?", "likely_busiest_low bigint?",
+     "likely_busiest_high bigint?", "exact boolean?", "probability double", "probability_by_shares double",
+     "idle bigint", "expected_idle double?", "max_over_mean double?", "best_max_over_mean double?", "verdict string"),
+)  # fmt: skip
+"""Observed spread beside the expected one. ``max_over_mean`` of messages; ``best_max_over_mean``: no placement of these
+keys can be better, since a key goes to one consumer. ``verdict`` is a ``Verdict`` of the engine."""
+
+HOT_KEYS: Final = Table(
+    "hot_keys",
+    (*_KEY_SPACE, "rank int", "key string", "hash bigint", "msgs bigint", "share double", "even_up_to bigint"),
+)  # fmt: skip
+"""The heaviest keys, exactly. ``key`` as text, ``hex:`` where it is none. With more than ``even_up_to`` consumers this
+key alone is more than an even part, and no number of consumers separates it."""
+
+INSEPARABLE: Final = Table(
+    "inseparable_keys",
+    (*_KEY_SPACE, "slot_space string", "slot bigint", "keys bigint", "hot_keys array<string>", "msgs bigint",
+     "share double", "even_up_to bigint", "reason string"),
+)  # fmt: skip
+"""Slots whose keys stay together whatever the number of consumers. ``reason``: ``one key`` is more than an even part,
+``one slot`` is, or ``hot keys meet`` in it."""
+
+KEY_QUARANTINE: Final = Table("key_quarantine", QUARANTINE.columns)
+"""What was wrong with key traces, one row for each file and reason; ``place`` is the first example."""
+
 EVERY_TABLE: Final = (
     TOPICS, SUBSCRIPTIONS, CONSUMER_SETS, CONSUMERS, PUBLISHERS, BUNDLES, BUNDLE_REPORTS, BROKERS, LISTED, SETTINGS,
     FILES, QUARANTINE, ASSIGN_QUARANTINE, ASSIGNMENTS, CONSUMER_LOADS, SUBSCRIPTION_LOADS, BUNDLE_TOPICS, BUNDLE_LOADS,
     BROKER_LOADS, BUNDLE_SPLITS, BUNDLE_CHILDREN, OCCUPANCY,
+    KEY_SLOTS, KEY_LOADS, KEY_SPREADS, HOT_KEYS, INSEPARABLE, KEY_QUARANTINE,
 )  # fmt: skip
 
 

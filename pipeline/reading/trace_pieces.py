@@ -138,7 +138,9 @@ def _text_lines(piece: TracePiece, account: TraceAccount) -> Iterator[bytes]:
             # The line that began before belongs to the piece before.
             plain.seek(piece.first - 1)
             plain.readline()
-        while plain.tell() < piece.last and (line := plain.readline()):
+        place = plain.tell()
+        while place < piece.last and (line := plain.readline()):
+            place += len(line)
             if line.strip():
                 yield line
 
@@ -230,27 +232,14 @@ def _unpacked(path: Path) -> Iterator[bytes]:
 
 
 def _gunzipped(stream: Any) -> Iterator[bytes]:
-    member = zlib.decompressobj(wbits=31)
+    member: Any = None
     while packed := stream.read(_BYTES_AT_ONCE):
         while packed:
+            member = member or zlib.decompressobj(wbits=31)
             yield member.decompress(packed)
             packed = member.unused_data
             if member.eof:
-                member = zlib.decompressobj(wbits=31)
-    # A member that has begun and not ended has taken bytes or given some.
-    rest = member.flush()
-    if rest:
-        yield rest
-    if not member.eof and member.unconsumed_tail + member.unused_data != b"" or _begun(member):
+                member = None
+    if member is not None:
+        yield member.flush()
         raise EOFError("it ends early")
-
-
-def _begun(member: Any) -> bool:
-    """Whether a decompressor has been given anything: a fresh one decompresses a header alone, a begun one cannot."""
-    probe = member.copy()
-    try:
-        probe.decompress(b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff")
-        probe.decompress(b"\x03\x00\x00\x00\x00\x00\x00\x00\x00\x00")
-    except zlib.error:
-        return True
-    return not probe.eof

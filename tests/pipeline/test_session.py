@@ -1,0 +1,116 @@
+"""A session leaves nothing behind and listens to nobody outside this machine."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
+
+from pipeline.schemas import EVERY_TABLE
+from pipeline.session import session_settings, zip_packages
+
+LONG = """
+import sys
+from pyspark import SparkContext
+from pipeline.session import open_session
+
+with open_session(cores=1, settings={"spark.driver.memory": "512m"}) as spark:
+    print(SparkContext._gateway.proc.pid, spark.conf.get("spark.local.dir"), flush=True)
+    if len(sys.argv) > 1:
+        spark.range(10**15).selectExpr("sum(hash(id))").collect()
+"""
+
+
+def started(*words: str, env: dict[str, str] | None = None) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", LONG, *words]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
+
+
+@pytest.mark.xdist_group("spark")
+@pytest.mark.parametrize("number", [None, signal.SIGINT, signal.SIGTERM], ids=str)
+def test_at_the_end_the_jvm_is_gone_and_so_is_the_folder(number: signal.Signals | None) -> None:
+    """Also when somebody presses ctrl+c, or asks it to end, in the middle of a job."""
+    with started(*([] if number is None else ["long"])) as process:
+        assert process.stdout is not None
+        pid, folder = process.stdout.readline().split()
+        if number is not None:
+            process.send_signal(number)
+        process.communicate(timeout=120)
+    wanted = {None: 0, signal.SIGINT: (-signal.SIGINT, 130, 1), signal.SIGTERM: 143}[number]
+    assert process.returncode in (wanted if isinstance(wanted, tuple) else (wanted,))
+    assert not Path(folder).exists()
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid), 0)
+
+
+def test_without_java_one_sentence_says_what_to_install(tmp_path: Path) -> None:
+    for word in ("bash", "dirname", "python3"):
+        found = next(Path(folder) / word for folder in ("/usr/bin", "/bin") if (Path(folder) / word).exists())
+        (tmp_path / word).symlink_to(found)
+    env = {"PATH": str(tmp_path), "HOME": str(tmp_path), "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    with started(env=env) as process:
+        _, told = process.communicate(timeout=120)
+    assert process.returncode == 1
+    last = told.strip().splitlines()[-1]
+    assert "Spark did not start" in last
+    assert "install Java 17" in last
+    assert "JAVA_HOME" in last
+
+
+def test_everything_that_listens_listens_on_loopback(spark: SparkSession) -> None:
+    pid = SparkContext._gateway.proc.pid  # type: ignore[union-attr]
+    folder = Path(f"/proc/{pid}/fd")
+    if not folder.is_dir():
+        assert sys.platform != "linux"
+        return
+    own = {os.readlink(entry).removeprefix("socket:[").rstrip("]") for entry in folder.iterdir()}  # noqa: PTH115
+    listening = []
+    for family in ("tcp", "tcp6"):
+        for line in Path(f"/proc/{pid}/net/{family}").read_text().splitlines()[1:]:
+            words = line.split()
+            if words[3] == "0A" and words[9] in own:
+                listening.append(words[1].partition(":")[0])
+    assert listening
+    assert set(listening) <= {"0100007F", "0000000000000000FFFF00000100007F", "00000000000000000000000001000000"}
+
+
+def test_nothing_is_written_into_the_working_folder(spark: SparkSession, tmp_path: Path) -> None:
+    assert spark.range(3).count() == 3
+    assert not {"spark-warehouse", "metastore_db", "derby.log", "artifacts"} & {
+        path.name for path in Path.cwd().iterdir()
+    }
+    assert spark.conf.get("spark.ui.enabled") == "false"
+
+
+def test_a_cluster_elsewhere_is_not_told_to_find_the_driver_on_loopback(tmp_path: Path) -> None:
+    assert session_settings("local[2]", tmp_path)["spark.driver.bindAddress"] == "127.0.0.1"
+    assert "spark.driver.bindAddress" not in session_settings("spark://big:7077", tmp_path)
+
+
+def test_the_archive_for_executors_holds_both_packages(tmp_path: Path) -> None:
+    with zipfile.ZipFile(zip_packages(tmp_path)) as archive:
+        names = set(archive.namelist())
+    assert {"engine/fleet/hashing.py", "pipeline/jobs/assign_tasks.py"} <= names
+    assert not any("__pycache__" in name for name in names)
+
+
+def test_a_table_is_the_same_to_spark_and_to_arrow(spark: SparkSession) -> None:
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    for table in EVERY_TABLE:
+        frame = spark.createDataFrame([], table.ddl)
+        theirs = to_arrow_schema(frame.schema)
+        assert [(field.name, _plain(field.type)) for field in theirs] == [
+            (field.name, _plain(field.type)) for field in table.arrow
+        ]
+
+
+def _plain(kind: object) -> str:
+    return str(kind).replace("element:", "item:").replace(" not null", "")
