@@ -6,7 +6,7 @@
     expect slots CONSUMER OP N                  expect unowned OP N     (slots that nobody has)
     expect keys CONSUMER OP N                   expect bystanders OP N  (lost slots although others came or went)
     expect unacked CONSUMER OP N                expect mode MODE
-    expect blocked KEY CONSUMER                 expect verdict chance|names|join order|history|declared|hot key|keys
+    expect blocked KEY CONSUMER                 expect verdict chance|chance of the points|names|join order|...
 """
 
 from __future__ import annotations

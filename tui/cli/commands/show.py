@@ -79,6 +79,11 @@ def new(
     if keys is None and (mode is not None or points is not None):
         raise click.UsageError("--mode and --points belong to Key_Shared; give --keys N too, for example --keys 1000")
 
+    if points is not None and mode != "consistent-sticky":
+        raise click.UsageError(
+            "--points are those of a node with --mode consistent-sticky; for a ring give "
+            "--set subscriptionKeySharedConsistentHashingReplicaPoints=N"
+        )
     if producers is not None and keys is not None:
         raise click.UsageError("--producers and --keys are two different clusters; choose one of them")
     if producers is None and plan.named is not None:

@@ -41,8 +41,8 @@ def _status(status: KeysStatus) -> Iterator[str]:
         f" · {status.now_ms:,} ms"
     )
     side = " (a technique of clients, not a mode of the broker)" if status.client_side else ""
-    yield f"mode: {status.mode}{side}, {status.form}"
-    yield f"rule: {status.rule_text}"
+    yield from wrapped(f"{status.mode}{side}, {status.form}", first="mode: ", rest="  ")
+    yield from wrapped(status.rule_text, first="rule: ", rest="  ")
     yield from wrapped(status.order_rule, first="order: ", rest="  ")
     yield f"subscription: {safe_name(status.subscription)} (Key_Shared) on {safe_name(status.topic)}"
     others = [safe_name(key) for key in status.subscriptions if key != status.subscription]
@@ -63,7 +63,7 @@ def _consumer(row: KeyConsumerRow) -> tuple[str, ...]:
     )
     return (
         row.tag,
-        shorten_middle(_named(row.name), NAME_CELLS),
+        shorten_middle(safe_name(row.name), NAME_CELLS),
         f"{row.slots:,}",
         percent(row.share),
         f"{row.keys:,}",
@@ -98,9 +98,9 @@ def _waits(view: KeysView) -> Iterator[str]:
 
 
 def _wait(view: KeysView, row: WaitRow) -> str:
-    keys = ", ".join(map(_named, row.keys[:3])) + (", ..." if len(row.keys) > 3 else "")
-    owner = f" for {_named(view.consumers[row.owner].name)}" if row.owner >= 0 else ""
-    held = ", ".join(f"{_named(view.consumers[at].name)} holds {count}" for at, count in row.holders if at >= 0)
+    keys = ", ".join(map(_key, row.keys[:3])) + (", ..." if len(row.keys) > 3 else "")
+    owner = f" for {safe_name(view.consumers[row.owner].name)}" if row.owner >= 0 else ""
+    held = ", ".join(f"{safe_name(view.consumers[at].name)} holds {count}" for at, count in row.holders if at >= 0)
     since = f", since {row.since_ms:,} ms" if row.since_ms >= 0 else ""
     return (
         f"slot {row.slot:,}: {counted(row.messages, 'message')} of {keys}{owner} ({row.reason}"
@@ -113,8 +113,12 @@ def _gaps(view: KeysView) -> Iterator[str]:
         return
     yield f"gaps: {counted(len(view.gaps), 'range')} without an owner"
     for row in view.gaps[:SHOWN]:
-        keys = f", keys {', '.join(map(_named, row.keys[:5]))}" if row.keys else ""
-        yield f"  {row.start:,}-{row.end:,}: {row.end - row.start + 1:,} slots, {row.waiting:,} messages wait{keys}"
+        more = ", ..." if len(row.keys) > 5 else ""
+        keys = f", keys {', '.join(map(_key, row.keys[:5]))}{more}" if row.keys else ""
+        waiting = f"{counted(row.waiting, 'message')} wait{'s' if row.waiting == 1 else ''}" if row.waiting else ""
+        slots = counted(row.end - row.start + 1, "slot")
+        told = f"{row.start:,}-{row.end:,}: {slots}{', ' if waiting else ''}{waiting}{keys}"
+        yield from wrapped(told, first="  ", rest="    ")
     if len(view.gaps) > SHOWN:
         yield f"  and {len(view.gaps) - SHOWN:,} more"
 
@@ -126,5 +130,5 @@ def _events(view: KeysView) -> Iterator[str]:
         yield from wrapped(safe_name(event.text) + moved, first=f"  {event.step:>3}  ", rest=" " * 7)
 
 
-def _named(name: str) -> str:
-    return shown(safe_name(name))
+def _key(text: str) -> str:
+    return safe_name(text) if text else shown(text)
