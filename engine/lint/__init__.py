@@ -9,11 +9,12 @@ from engine.lint.cases import KeyCase, NamespaceCase, ProducedTopic, Subscriptio
 from engine.lint.doctor import lint, lint_key_subscription, lint_namespace, lint_subscription, lint_world
 from engine.lint.model import Finding, Severity, Where
 from engine.lint.names import lint_names
-from engine.lint.opened import Told
+from engine.lint.opened import NOTHING_TOLD, Told
 from engine.lint.registry import ALL_RULES, RuleFacts, rule_ids
 
 __all__ = [
     "ALL_RULES",
+    "NOTHING_TOLD",
     "Finding",
     "KeyCase",
     "NamespaceCase",

@@ -41,7 +41,8 @@ class World:
 class SubscriptionCase:
     """One Failover subscription over topics with the same consumers (in connect order).
 
-    ``partitioned`` and ``unpartitioned`` count its topics with and without partitions; ``topic`` is the first by name.
+    ``partitioned`` and ``unpartitioned`` count its topics with and without partitions; ``topic`` is the first by name,
+    "" where there is none to speak of (a list of names).
     """
 
     world: World
@@ -54,7 +55,8 @@ class SubscriptionCase:
 
     @property
     def where(self) -> Where:
-        return Where(self.namespace, self.name, topic=self.topic, topics=self.partitioned + self.unpartitioned)
+        topics = self.partitioned + self.unpartitioned if self.topic else 0
+        return Where(self.namespace, self.name, topic=self.topic, topics=topics)
 
     def where_of(self, consumer: str) -> Where:
         """The place of one of its consumers."""

@@ -30,7 +30,7 @@ def recorded_session(choice: SharingChoice, path: str) -> Session:
 
 
 def _opened(path: str, what_if: WhatIf) -> Session:
-    if _is_journal(path):
+    if is_journal(path):
         from tui.cli.reopening import reopened
 
         return resumed(reopened(Path(path), reads_only=True), what_if)
@@ -39,7 +39,8 @@ def _opened(path: str, what_if: WhatIf) -> Session:
     return begin(opened(path, release=what_if.pulsar), what_if)
 
 
-def _is_journal(path: str) -> bool:
+def is_journal(path: str) -> bool:
+    """Whether a path is a journal's; a pipe is none, and is not read."""
     try:
         # A pipe is no journal, and what is read of it here would be missing there.
         if not Path(path).is_file():

@@ -26,7 +26,7 @@ def opened(path: str | None, *, release: str | None = None) -> Opened:
     if path is None:
         return embedded_default()
     if path == STANDARD_INPUT:
-        return open_snapshot(read_answers(_standard_input()), release=release)
+        return open_snapshot(read_answers(standard_input()), release=release)
     reason = missing(path)
     if reason is not None:
         raise InputError(reason)
@@ -39,7 +39,7 @@ def opened(path: str | None, *, release: str | None = None) -> Opened:
         raise InputError(f"{path}: {reason}") from error
 
 
-def _standard_input() -> bytes:
+def standard_input() -> bytes:
     """All of standard input, in pieces: between two of them a signal is noticed, inside one long read it may not be."""
     if sys.stdin is None:
         raise InputError("standard input is closed")

@@ -20,10 +20,10 @@ _ADVICE: Final = (
 
 
 def check(case: NamespaceCase) -> Iterator[Finding]:
-    """One finding for each such topic; a warning while other loaded topics share its bundle, since it is split in vain.
+    """One finding for each such topic; a warning while others are known to share its bundle, which is split in vain.
 
-    O(t) for t topics, and O(t log b) once more when one is found. Rates are in plus out; limits are those of one bundle,
-    the bandwidth in the 64 bits that were meant.
+    O(t) for t topics, and O(t log b) once more when one is found. Rates are in plus out; limits are those of one
+    bundle, the bandwidth in the 64 bits that were meant.
 
     >>> from engine.bundles import NamespaceBundles, TopicLoad
     >>> from engine.lint.cases import World
@@ -48,14 +48,15 @@ def check(case: NamespaceCase) -> Iterator[Finding]:
         of_msgs, all_msgs = topic.msgs_per_sec, fsum(each.msgs_per_sec for each in beside)
         share = of_msgs / all_msgs if all_msgs else 1.0
         others = len(beside) - 1
-        company = (
-            f"its bundle is split again and again because of it, with {counted(others, 'other topic')} in it"
-            if others
-            else "it has its bundle to itself, and no split makes that smaller"
-        )
+        if others:
+            company = f"its bundle is split again and again because of it, with {counted(others, 'other topic')} in it"
+        elif bundle:
+            company = "it has its bundle to itself, and no split makes that smaller"
+        else:
+            company = "no answer tells its bundle, and no split divides a topic"
         what = (
-            f"one topic carries {of_msgs:,.0f} messages/s and {topic.bytes_per_sec:,.0f} bytes/s, more than a bundle may"
-            f" ({limits.max_msgs_per_sec:,} and {limits.max_bytes_per_sec:,}): {company}"
+            f"one topic carries {of_msgs:,.0f} messages/s and {topic.bytes_per_sec:,.0f} bytes/s, more than a bundle"
+            f" may ({limits.max_msgs_per_sec:,} and {limits.max_bytes_per_sec:,}): {company}"
         )
         numbers = (
             ("msgs_per_sec", of_msgs),

@@ -34,10 +34,9 @@ def check(case: SubscriptionCase) -> Iterator[Finding]:
         numbers = (("consumers", count), ("never_active", count - 1 if ring_topics else 0), ("topics", ring_topics))
         start = f"{count} consumers are named {name!r}"
         if ring_topics:
-            what = (
-                f"{start}: on the ring of {counted(ring_topics, 'topic')} only the last connected of them can ever be"
-                f" active, the other {count - 1} get nothing"
-            )
+            rest = "the other gets nothing" if count == 2 else f"the other {count - 1} get nothing"
+            where = f"the ring of {counted(ring_topics, 'topic')}" if case.topic else "a ring"
+            what = f"{start}: on {where} only the last connected of them can ever be active, {rest}"
             yield Finding(ID, Severity.ERROR, what, case.where_of(name), numbers, _ADVICE)
         else:
             what = f"{start}: statistics cannot tell which of them is active; on a ring only one could ever be"

@@ -26,7 +26,8 @@ def check(case: SubscriptionCase) -> Iterator[Finding]:
     >>> from engine.failover.model import Consumer
     >>> from engine.lint.cases import World
     >>> two = (Consumer(1, "a"), Consumer(2, "b"))
-    >>> [each.number("topics") for each in check(SubscriptionCase(World(), "t/n", "s", "persistent://t/n/x", two, 5, 7))]
+    >>> case = SubscriptionCase(World(), "t/n", "s", "persistent://t/n/x", two, partitioned=5, unpartitioned=7)
+    >>> [each.number("topics") for each in check(case)]
     [7]
     """
     flag = case.world.settings.activeConsumerFailoverConsistentHashing

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from engine.keyshared.model import Consumer
@@ -14,6 +15,7 @@ from engine.lint.rule import Rule
 from engine.lint.words import counted
 
 ID: Final = "key-overlaps"
+_ADVICE: Final = "let the ranges of all consumers be disjoint; both ends belong to a range"
 _Piece = tuple[int, int, str]
 
 
@@ -24,27 +26,49 @@ def check(case: KeyCase) -> Iterator[Finding]:
     O(r log r) for r ranges, and moving at most r pieces for each consumer.
 
     >>> from engine.lint.cases import World
-    >>> asked = (Consumer(1, "a", ((0, 99), (400, 999))), Consumer(2, "b", ((100, 399),)), Consumer(3, "c", ((90, 109),)))
-    >>> case = KeyCase(World(), "t/n", "s", "persistent://t/n/x", 1, asked)
+    >>> asked = {"a": ((0, 99), (400, 999)), "b": ((100, 399),), "c": ((90, 109),)}
+    >>> consumers = tuple(Consumer(at, name, ranges) for at, (name, ranges) in enumerate(asked.items()))
+    >>> case = KeyCase(World(), "t/n", "s", "persistent://t/n/x", 1, consumers)
     >>> [(each.where.consumer, each.number("slots")) for each in check(case)]
     [('c', 20)]
     """
+    if case.selector is not None and len(case.selector.consumers) == len(case.consumers):
+        # All of them have joined, whatever a client of ours would say to their ranges.
+        return
+    for refused in admitted(case.consumers)[1]:
+        text = f"{refused.consumer.name or '(no name)'} {refused.why}"
+        where = case.where_of(refused.consumer.name)
+        yield Finding(ID, Severity.ERROR, text, where, (("slots", refused.slots),), _ADVICE)
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A consumer that cannot join those before it, and how many of its slots they have."""
+
+    consumer: Consumer
+    why: str
+    slots: int
+
+
+def admitted(consumers: Sequence[Consumer]) -> tuple[tuple[Consumer, ...], tuple[Refused, ...]]:
+    """Who can join, one after another, and who is refused. Who declares nothing always can. Cost as for ``check``."""
     taken: list[_Piece] = []
-    for consumer in case.consumers:
-        if consumer.declared is None:
-            continue
-        problem = policy_problem(consumer.declared)
+    good: list[Consumer] = []
+    bad: list[Refused] = []
+    for consumer in consumers:
+        problem = policy_problem(consumer.declared) if consumer.declared is not None else None
+        slots, other = (0, "") if problem is not None else _overlap(taken, consumer)
         if problem is not None:
-            yield _finding(case, consumer, f"cannot declare its ranges: {problem.message.rstrip('.')}", 0)
-            continue
-        overlapped, other = _overlap(taken, consumer)
-        if overlapped:
-            what = f"declares {counted(overlapped, 'slot')} that others have, first {other}: the broker refuses it"
-            yield _finding(case, consumer, what, overlapped)
-            continue
-        taken += [(start, end, consumer.name) for start, end in consumer.declared]
-        # Sorted runs are merged in linear time.
-        taken.sort()
+            bad.append(Refused(consumer, f"cannot declare its ranges: {problem.message.rstrip('.')}", 0))
+        elif slots:
+            why = f"declares {counted(slots, 'slot')} that others have, first {other}: the broker refuses it"
+            bad.append(Refused(consumer, why, slots))
+        else:
+            good.append(consumer)
+            taken += [(start, end, consumer.name) for start, end in consumer.declared or ()]
+            # Sorted runs are merged in linear time.
+            taken.sort()
+    return tuple(good), tuple(bad)
 
 
 def _overlap(taken: list[_Piece], consumer: Consumer) -> tuple[int, str]:
@@ -59,12 +83,6 @@ def _overlap(taken: list[_Piece], consumer: Consumer) -> tuple[int, str]:
                 first = first or f"[{taken[at][0]},{taken[at][1]}] of {taken[at][2] or '(no name)'}"
             at += 1
     return slots, first
-
-
-def _finding(case: KeyCase, consumer: Consumer, what: str, slots: int) -> Finding:
-    advice = "let the ranges of all consumers be disjoint; both ends belong to a range"
-    text = f"{consumer.name or '(no name)'} {what}"
-    return Finding(ID, Severity.ERROR, text, case.where_of(consumer.name), (("slots", slots),), advice)
 
 
 RULE: Final = Rule(

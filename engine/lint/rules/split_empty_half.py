@@ -69,8 +69,8 @@ def _splits_needed(world: World, attempt: Attempt) -> int:
 def _advice(attempt: Attempt, needed: int) -> str:
     if not needed:
         return (
-            "split by hand with specified_positions_divide one above the lower hash, if the hashes differ; topics of one"
-            " hash stay together for ever"
+            "split by hand with specified_positions_divide one above the lower hash, if the hashes differ; topics of"
+            " one hash stay together for ever"
         )
     return "split by hand with topic_count_equally_divide, which cuts between topics"
 

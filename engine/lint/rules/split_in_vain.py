@@ -27,7 +27,8 @@ def check(case: NamespaceCase) -> Iterator[Finding]:
     ...     defaultNamespaceBundleSplitAlgorithm="flow_or_qps_equally_divide", loadBalancerNamespaceBundleMaxTopics=2
     ... )
     >>> idle = tuple(TopicLoad(f"persistent://t/n/{at}", at * 10) for at in range(3))
-    >>> [each.number("topics") for each in check(NamespaceCase(World(flow), NamespaceBundles("t/n", (0, 2**32 - 1)), idle))]
+    >>> case = NamespaceCase(World(flow), NamespaceBundles("t/n", (0, 0xFFFFFFFF)), idle)
+    >>> [each.number("topics") for each in check(case)]
     [3]
     """
     for attempt in attempts(case):

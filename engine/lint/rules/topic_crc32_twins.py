@@ -25,7 +25,8 @@ def check(case: NamespaceCase) -> Iterator[Finding]:
     >>> from engine.bundles import NamespaceBundles, TopicLoad
     >>> from engine.lint.cases import World
     >>> three = tuple(TopicLoad(f"persistent://t/n/{name}", at) for name, at in (("a", 7), ("b", 7), ("c", 8)))
-    >>> [each.number("topics") for each in check(NamespaceCase(World(), NamespaceBundles("t/n", (0, 2**32 - 1)), three))]
+    >>> case = NamespaceCase(World(), NamespaceBundles("t/n", (0, 0xFFFFFFFF)), three)
+    >>> [each.number("topics") for each in check(case)]
     [2]
     """
     hashes = {topic.hash for topic in case.topics}

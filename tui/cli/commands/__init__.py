@@ -46,6 +46,12 @@ _PLAN = DeferredCommand(
     "plan_command",
     short_help="Say how to change the number of nodes with consistent sticky ranges.",
 )
+_LINT = DeferredCommand(
+    "lint",
+    "tui.cli.commands.lint",
+    "lint_command",
+    short_help="Look for defects in recorded answers or in a list of consumer names.",
+)
 _KEYS = DeferredCommand(
     "keys",
     "tui.cli.commands.keys",
@@ -58,5 +64,5 @@ _PARTITIONS = DeferredCommand(
     "partitions_command",
     short_help="Say which keys more partitions move, and where clients disagree about keys.",
 )
-for command in (open_command, new, demo, replay, explain, split, _KEYS, _PARTITIONS, _RANGES, _PLAN, _VERIFY):
+for command in (open_command, new, demo, replay, explain, split, _KEYS, _PARTITIONS, _RANGES, _PLAN, _LINT, _VERIFY):
     ringside.add_command(command)

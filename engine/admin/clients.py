@@ -1,0 +1,129 @@
+"""What answers tell of clients and the load manager: read on request, since opening a cluster does not need it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+
+import msgspec
+
+from engine.admin.files import AnswerFile, read_files
+from engine.admin.kinds import AnswerKind, recognise
+from engine.admin.snapshot import STANDARD_INPUT
+from engine.admin.text import plain_json
+
+
+@dataclass(frozen=True, slots=True)
+class ClientFacts:
+    """``client_versions``: full name of a topic or partition -> those of its producers, as brokers print them.
+
+    ``load_manager_class`` is ``loadManagerClassName``, "" where settings are told without it, None without settings.
+    """
+
+    client_versions: Mapping[str, frozenset[str]] = field(default_factory=lambda: MappingProxyType({}))
+    load_manager_class: str | None = None
+
+
+class _Publisher(msgspec.Struct):
+    clientVersion: str | None = None
+
+
+class _Topic(msgspec.Struct):
+    publishers: tuple[_Publisher, ...] = ()
+    partitions: dict[str, msgspec.Raw] | None = None
+
+
+_LOAD_MANAGER = "loadManagerClassName"
+_FAULTS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+_ONE = msgspec.json.Decoder(_Topic)
+_RAW = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_LOADED = msgspec.json.Decoder(dict[str, dict[str, dict[str, dict[str, msgspec.Raw]]]])
+
+
+def client_facts(*sources: str | Path | bytes) -> ClientFacts:
+    """Folders, files and raw answers. What cannot be understood is passed over: ``read_answers`` tells of it.
+
+    Answers about a single topic do not name it, and are left out. Raises ``InputError`` as ``read_answers`` does for
+    what cannot be read at all. O(bytes).
+    """
+    versions: dict[str, frozenset[str]] = {}
+    manager: str | None = None
+    for kind, data in (answer for file in _files(sources) for answer in _answers(file.name, file.data)):
+        if kind in (AnswerKind.RUNTIME_CONFIGURATION, AnswerKind.SCENARIO):
+            told = _load_manager(kind, data)
+            # What is named counts more than what is left out.
+            manager = told or manager or told
+        elif kind in (AnswerKind.PARTITIONED_STATS, AnswerKind.NAMED_STATS, AnswerKind.BROKER_STATS_TOPICS):
+            versions.update(_versions(kind, data))
+    return ClientFacts(MappingProxyType(versions), manager)
+
+
+def _files(sources: tuple[str | Path | bytes, ...]) -> Iterator[AnswerFile]:
+    for source in sources:
+        if isinstance(source, bytes):
+            yield AnswerFile(STANDARD_INPUT, source)
+        else:
+            yield from read_files(Path(source)).files
+
+
+def _answers(name: str, data: bytes) -> Iterator[tuple[AnswerKind, bytes]]:
+    text, _ = plain_json(data, name)
+    kind = recognise(name, text)
+    if kind is not AnswerKind.MANY:
+        yield kind, text
+        return
+    for inner, raw in _members(text).items():
+        yield recognise(inner, bytes(raw)), bytes(raw)
+
+
+def _load_manager(kind: AnswerKind, data: bytes) -> str | None:
+    members = _members(data)
+    if kind is AnswerKind.SCENARIO:
+        if "broker_settings" not in members:
+            return None
+        members = _members(members["broker_settings"])
+    try:
+        return msgspec.json.decode(members[_LOAD_MANAGER], type=str) if _LOAD_MANAGER in members else ""
+    except _FAULTS:
+        return ""
+
+
+def _versions(kind: AnswerKind, data: bytes) -> Iterator[tuple[str, frozenset[str]]]:
+    if kind is AnswerKind.PARTITIONED_STATS:
+        yield from _of_topic("", data)
+    elif kind is AnswerKind.NAMED_STATS:
+        for name, raw in _members(data).items():
+            yield from _of_topic(name, raw)
+    else:
+        try:
+            loaded = _LOADED.decode(data)
+        except _FAULTS:
+            return
+        for bundles in loaded.values():
+            for domains in bundles.values():
+                for topics in domains.values():
+                    for name, raw in topics.items():
+                        yield from _of_topic(name, raw)
+
+
+def _of_topic(name: str, raw: msgspec.Raw | bytes) -> Iterator[tuple[str, frozenset[str]]]:
+    try:
+        topic = _ONE.decode(raw)
+    except _FAULTS:
+        return
+    if topic.partitions:
+        for partition, inner in topic.partitions.items():
+            yield from _of_topic(partition, inner)
+    elif name:
+        found = frozenset(each.clientVersion for each in topic.publishers if each.clientVersion)
+        if found:
+            yield name, found
+
+
+def _members(data: msgspec.Raw | bytes) -> dict[str, msgspec.Raw]:
+    try:
+        return _RAW.decode(data)
+    except _FAULTS:
+        return {}

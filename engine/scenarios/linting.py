@@ -1,0 +1,89 @@
+"""What the doctor wants to know of answers beside the opened state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Final
+
+from engine.admin.clients import ClientFacts
+from engine.admin.facts import Snapshot
+from engine.bundles.plan import LoadManager
+from engine.cluster.state import ClusterState
+from engine.config import behaviour_of
+from engine.errors import Rejection
+from engine.keyshared.model import Consumer
+from engine.lint.opened import ReportedRanges, Told
+from engine.names import PARTITION_SUFFIX, TopicName, parse_topic_name, partition_index
+from engine.scenarios.key_subscriptions import KeyGroup, gather_keys
+
+_MANAGERS: Final[Mapping[str, LoadManager]] = {
+    "ModularLoadManagerImpl": "modular",
+    "SimpleLoadManagerImpl": "simple",
+    "ExtensibleLoadManagerImpl": "extensible",
+}
+
+
+def told_by(snapshot: Snapshot, state: ClusterState, clients: ClientFacts) -> Told:
+    """Put together what a snapshot tells besides ``state``, which was opened from it. O(topics + consumers)."""
+    return Told(
+        known_bundles=_known_bundles(snapshot),
+        sessions={
+            name: facts.publishers + sum(len(each.consumers) for each in facts.subscriptions)
+            for name, facts in snapshot.topics.items()
+        },
+        client_versions=_by_parent(clients.client_versions),
+        load_manager=load_manager_of(clients.load_manager_class),
+        unexplained=_overlapping(snapshot, state),
+    )
+
+
+def load_manager_of(class_name: str | None) -> LoadManager | None:
+    """The load manager by its class; the modular one where settings leave it at its default, None where none are told.
+
+    >>> load_manager_of("org.apache.pulsar.broker.loadbalance.extensions.ExtensibleLoadManagerImpl")
+    'extensible'
+    >>> load_manager_of(""), load_manager_of(None), load_manager_of("com.example.Mine")
+    ('modular', None, None)
+    """
+    return "modular" if class_name == "" else _MANAGERS.get((class_name or "").rpartition(".")[2])
+
+
+def _known_bundles(snapshot: Snapshot) -> dict[str, frozenset[str]]:
+    known = {name: frozenset(told.ranges) for name, told in snapshot.bundles.items()}
+    listed: dict[str, set[str]] = {}
+    for topic, text in snapshot.bundle_of_topic.items():
+        parsed = parse_topic_name(topic)
+        if isinstance(parsed, TopicName) and parsed.namespace not in known:
+            listed.setdefault(parsed.namespace, set()).add(text)
+    return known | {name: frozenset(texts) for name, texts in listed.items()}
+
+
+def _by_parent(versions: Mapping[str, frozenset[str]]) -> dict[str, frozenset[str]]:
+    found: dict[str, frozenset[str]] = {}
+    for name, those in versions.items():
+        parent = name.rpartition(PARTITION_SUFFIX)[0] if partition_index(name) >= 0 else name
+        found[parent] = found.get(parent, frozenset()) | those
+    return found
+
+
+def _overlapping(snapshot: Snapshot, state: ClusterState) -> tuple[ReportedRanges, ...]:
+    """Key_Shared subscriptions in whose answers two consumers have one slot.
+
+    Where rings share points, before 3.0.7 and 3.3.2, that is as it should be.
+    """
+    behaviour = behaviour_of(state.release)
+    if isinstance(behaviour, Rejection) or behaviour.key_shared_ring in ("name_i", "name_nul_i"):
+        return ()
+    groups = gather_keys(snapshot, tuple(state.topics.values()))
+    return tuple(_reported(group) for group in groups if _overlaps(group))
+
+
+def _overlaps(group: KeyGroup) -> bool:
+    pieces = sorted(piece for each in group.consumers for piece in each.key_hash_ranges)
+    return any(left[1] >= right[0] for left, right in pairwise(pieces))
+
+
+def _reported(group: KeyGroup) -> ReportedRanges:
+    consumers = tuple(Consumer(at, each.name, each.key_hash_ranges) for at, each in enumerate(group.consumers))
+    return ReportedRanges(group.namespace, group.name, min(group.topics), len(group.topics), consumers)

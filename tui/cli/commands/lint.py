@@ -1,0 +1,224 @@
+"""``lint``: the doctor over recorded answers, a saved session, or a list of consumer names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from tui.cli.exits import FAILED, FINE
+from tui.cli.options import FLAG, WhatIf, ascii_option, json_option, setting_pairs
+from tui.cli.output import say, say_problems, write_out, write_page
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine.bundles.plan import LoadManager
+    from engine.errors import Problem
+    from engine.lint import Finding
+    from engine.lint.registry import RuleSet
+    from tui.sources.consumer_files import NamedRanges
+
+_SEVERITIES: Final = ("info", "warning", "error")
+_LIKE_PATHS: Final = ("/", "\\", ".json", ".gz")
+
+
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    """What was looked at, what was found, and what was wrong with the input."""
+
+    source: str
+    findings: tuple[Finding, ...]
+    problems: tuple[Problem, ...] = ()
+
+
+@click.command("lint", short_help="Look for defects in recorded answers or in a list of consumer names.")
+@click.argument("words", nargs=-1, metavar="[FOLDER | FILE | NAME...]")
+@click.option("--names", metavar="NAME,...", help="Judge consumers of these names, in the order they connect.")
+@click.option("--names-from", metavar="FILE", help="The same from a file: a name a line, or a JSON list.")
+@click.option("--sticky", is_flag=True, help="Lines of --names-from are NAME=START-END,... (declared ranges).")
+@click.option(
+    "--fail-on",
+    type=click.Choice(_SEVERITIES),
+    default="error",
+    show_default=True,
+    help="Exit 1 if a finding is as bad as this or worse.",
+)
+@click.option("--rule", "rule_ids", metavar="ID", multiple=True, help="Only this rule. Repeatable.")
+@click.option("--list", "lists", is_flag=True, help="List the rules.")
+@click.option("--namespace", metavar="TENANT/NAME", help="Only this namespace, and the brokers' settings.")
+@click.option(
+    "--load-manager",
+    type=click.Choice(["modular", "extensible"]),
+    help="The brokers' load manager, where no answer tells it.",
+)
+@click.option("--flag", type=click.Choice(["on", "off"]), help=f"Shorthand for --set {FLAG}=true|false.")
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    callback=setting_pairs,
+    help="A broker setting, as in broker.conf. Repeatable.",
+)
+@click.option("--pulsar", metavar="VERSION", help="Judge by the rules of this Pulsar version.")
+@json_option
+@ascii_option
+def lint_command(
+    *, words: tuple[str, ...], fail_on: str, rule_ids: tuple[str, ...], lists: bool, as_json: bool, **given: Any
+) -> int:
+    """Look for defects: in the answers of brokers in FOLDER or FILE, a saved session, or a list of consumer names.
+
+    Several words that are no paths are names. Each finding says what, where, how bad, and what to change.
+
+    Exit code 0: no finding is as bad as --fail-on (error, unless said otherwise). 1: one is. 2: the input cannot be
+    used. What is wrong with parts of the input is told on stderr, and the rest is judged.
+    """
+    from engine.errors import InputError, Rejection
+    from engine.lint.model import severity_of
+    from engine.lint.registry import ALL_RULES, rule_set
+    from tui.cli.printers import lint as printer
+    from tui.cli.printers.documents import json_text
+
+    rules = rule_set(rule_ids or None)
+    if isinstance(rules, Rejection):
+        raise InputError(f"--rule: {rules.message} (--list shows all)")
+    if lists:
+        named = [rule for rule in ALL_RULES if not rule_ids or rule.id in rule_ids]
+        if as_json:
+            write_out(json_text(printer.rule_rows(named)))
+        else:
+            write_page(printer.rule_lines(named), ascii_only=given["ascii_only"])
+        return FINE
+    checked = _checked(words, rules, given)
+    say_problems(checked.problems)
+    worst = severity_of(fail_on)
+    if as_json:
+        document = printer.lint_document(checked.source, checked.findings, checked.problems, fail_on=worst)
+        write_out(json_text(document))
+    else:
+        write_page(printer.lint_lines(checked.source, checked.findings), ascii_only=given["ascii_only"])
+    return FAILED if any(each.severity >= worst for each in checked.findings) else FINE
+
+
+def _checked(words: tuple[str, ...], rules: RuleSet, given: dict[str, Any]) -> _Checked:
+    """Judge what the words and options name. Raises ``InputError`` and ``UsageError``."""
+    names_from: str | None = given["names_from"]
+    if given["names"] is not None and names_from is not None:
+        raise click.UsageError("--names and --names-from both name the consumers; choose one of them")
+    if given["sticky"] and names_from is None:
+        raise click.UsageError("--sticky says how lines of --names-from are read; give that too")
+    if given["names"] is None and names_from is None:
+        if not words:
+            raise click.UsageError("name a FOLDER or FILE with answers of a broker, or consumers with --names")
+        if not _are_names(words):
+            return _of_answers(words, rules, given)
+        named: Sequence[NamedRanges] = [(word, None) for word in words]
+    elif words:
+        raise click.UsageError(f"{words[0]!r}: an option names the consumers already; leave out one of the two")
+    elif names_from is not None:
+        from tui.sources.consumer_files import read_consumers
+
+        named = read_consumers(names_from, with_ranges=given["sticky"])
+    else:
+        named = [(name, None) for name in given["names"].split(",")] if given["names"] else []
+    if given["namespace"] is not None:
+        raise click.UsageError("--namespace narrows answers of a broker; a list of names has none")
+    return _of_names(named, rules, given)
+
+
+def _are_names(words: tuple[str, ...]) -> bool:
+    """Whether words are consumers' names: several, none of them there as a path or written like one."""
+    from tui.sources.nearby import missing
+
+    return len(words) > 1 and all(
+        missing(word) is not None and not any(mark in word for mark in _LIKE_PATHS) for word in words
+    )
+
+
+def _what_if(given: dict[str, Any]) -> WhatIf:
+    flag = () if given["flag"] is None else ((FLAG, "true" if given["flag"] == "on" else "false"),)
+    return WhatIf((*given["settings"], *flag), given["pulsar"], (), None)
+
+
+def _of_names(named: Sequence[NamedRanges], rules: RuleSet, given: dict[str, Any]) -> _Checked:
+    from engine.cluster.state import ClusterState
+    from engine.errors import InputError
+    from engine.lint import NOTHING_TOLD, lint_names
+    from engine.lint.opened import world_of
+    from tui.cli.session import overruled
+    from tui.wording import counted
+
+    if not named:
+        raise InputError("no consumer is named; write --names a,b,c or a file with a name a line")
+    world = world_of(overruled(ClusterState(), _what_if(given)), NOTHING_TOLD)
+    names, declared = [name for name, _ in named], [ranges for _, ranges in named]
+    findings = lint_names(names, world, declared=declared, rules=rules)
+    return _Checked(counted(len(names), "name"), findings)
+
+
+def _of_answers(paths: tuple[str, ...], rules: RuleSet, given: dict[str, Any]) -> _Checked:
+    from dataclasses import replace
+
+    from engine.lint import NOTHING_TOLD, lint
+    from tui.cli.recorded import is_journal
+
+    what_if = _what_if(given)
+    if len(paths) == 1 and is_journal(paths[0]):
+        from tui.cli.reopening import reopened
+        from tui.cli.session import resumed
+
+        session = resumed(reopened(Path(paths[0]), reads_only=True), what_if)
+        state, told, source, problems = session.timeline.state, NOTHING_TOLD, paths[0], session.problems
+    else:
+        from engine.scenarios.linting import told_by
+        from tui.cli.session import overruled
+
+        snapshot, opened, clients = _read(paths, what_if)
+        state, source, problems = overruled(opened.state, what_if), opened.source, opened.problems
+        told = told_by(snapshot, state, clients)
+    manager: LoadManager | None = given["load_manager"]
+    if manager is not None:
+        told = replace(told, load_manager=manager)
+    _require(given["namespace"], state.namespaces)
+    return _Checked(source, lint(state, told, rules=rules, namespace=given["namespace"]), problems)
+
+
+def _read(paths: tuple[str, ...], what_if: WhatIf) -> tuple[Any, Any, Any]:
+    """The snapshot, what is opened from it, and what it tells of clients. Raises ``InputError``."""
+    from engine.admin.clients import client_facts
+    from engine.admin.snapshot import read_answers
+    from engine.errors import InputError
+    from engine.scenarios.opening import BUNDLES_ASSUMED, RELEASE_ASSUMED, open_snapshot
+    from tui.sources.answers import standard_input
+    from tui.sources.nearby import STANDARD_INPUT, missing
+
+    sources: list[str | bytes] = []
+    for path in paths:
+        reason = missing(path)
+        if reason is not None:
+            raise InputError(f"{reason} (names of consumers stand behind --names)")
+        sources.append(standard_input() if path == STANDARD_INPUT else path)
+    try:
+        snapshot = read_answers(*sources)
+        opened = open_snapshot(snapshot, release=what_if.pulsar)
+        for note in opened.notes:
+            if note.code == BUNDLES_ASSUMED:
+                say(f"{note.text}; they are not judged")
+            elif note.code == RELEASE_ASSUMED:
+                say(note.text)
+        return snapshot, opened, client_facts(*sources)
+    except (OSError, ValueError) as error:  # ValueError: a path with a NUL in it
+        raise InputError(f"{', '.join(paths)}: {getattr(error, 'strerror', None) or error}") from error
+
+
+def _require(namespace: str | None, known: Sequence[str] | Any) -> None:
+    from difflib import get_close_matches
+
+    from engine.errors import InputError
+
+    if namespace is not None and namespace not in known:
+        near = get_close_matches(namespace, list(known), n=3) or list(known)[:5]
+        raise InputError(f"--namespace: nothing is told of {namespace!r}; there is {', '.join(near) or 'none'}")

@@ -1,0 +1,117 @@
+"""``lint``: findings by severity and rule, with what to change, as text and as a document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import Any, Final
+
+from engine.errors import Problem
+from engine.lint import Finding, RuleFacts, Severity, Where
+from tui.cli.plain import Align, table, wrapped
+from tui.wording import counted, safe_name
+
+SCHEMA_VERSION: Final = 1
+SHOWN_OF_A_RULE: Final = 10
+_ALIGNS: Final[tuple[Align, ...]] = ("<", "<", "<", "<")
+
+
+def lint_lines(source: str, findings: Sequence[Finding], *, shown: int = SHOWN_OF_A_RULE) -> Iterator[str]:
+    """The worst first; of each rule and severity ``shown`` findings and how many there are besides."""
+    yield f"{safe_name(source)}: {summary(findings)}"
+    for severity, of_severity in groupby(findings, key=lambda each: each.severity):
+        for rule, of_rule in groupby(of_severity, key=lambda each: each.rule):
+            group = list(of_rule)
+            yield ""
+            yield f"{severity.label} {rule} ({len(group):,})"
+            for finding in group[:shown]:
+                yield from wrapped(f"{place_text(finding.where)}:", first="  ", rest="    ")
+                yield from wrapped(safe_name(finding.what), first="    ", rest="    ")
+            if len(group) > shown:
+                yield f"  and {len(group) - shown:,} more; --json has all of them"
+            for advice in dict.fromkeys(finding.advice for finding in group[:shown]):
+                yield from wrapped(safe_name(advice), first="  change: ", rest="    ")
+
+
+def summary(findings: Sequence[Finding]) -> str:
+    """Findings counted by severity, in words."""
+    if not findings:
+        return "no findings"
+    counts = counts_of(findings)
+    told = ", ".join(
+        f"{count} info" if label == "info" else counted(count, label) for label, count in counts.items() if count
+    )
+    return f"{counted(len(findings), 'finding')} ({told})"
+
+
+def counts_of(findings: Iterable[Finding]) -> dict[str, int]:
+    """How many findings of each severity, the worst first, zeros included."""
+    found = dict.fromkeys((each.label for each in sorted(Severity, reverse=True)), 0)
+    for finding in findings:
+        found[finding.severity.label] += 1
+    return found
+
+
+def place_text(where: Where) -> str:
+    """Where a finding lies, as one phrase."""
+    parts = [safe_name(where.namespace)] if where.namespace else []
+    if where.subscription:
+        parts.append(f"subscription {safe_name(where.subscription)}")
+    if where.topics > 1:
+        parts.append(f"{where.topics:,} topics from {safe_name(where.topic)} on")
+    elif where.topic:
+        parts.append(safe_name(where.topic))
+    if where.bundle:
+        parts.append(f"bundle {safe_name(where.bundle)}")
+    if where.consumer:
+        parts.append(f"consumer {safe_name(where.consumer)}")
+    return ", ".join(parts) or "all brokers"
+
+
+def rule_lines(rules: Iterable[RuleFacts]) -> list[str]:
+    """What can be looked for: a line for each rule."""
+    rows = [("rule", "up to", "what", "source")]
+    rows += [(rule.id, rule.worst.label, rule.about, rule.source) for rule in rules]
+    return table(rows, _ALIGNS)
+
+
+def lint_document(
+    source: str, findings: Sequence[Finding], problems: Sequence[Problem], *, fail_on: Severity
+) -> dict[str, Any]:
+    """The findings as JSON values, in the order of the text; ``version`` is the version of this form."""
+    return {
+        "version": SCHEMA_VERSION,
+        "source": source,
+        "failOn": fail_on.label,
+        "failed": any(each.severity >= fail_on for each in findings),
+        "counts": counts_of(findings),
+        "findings": [_finding(each) for each in findings],
+        "problems": [
+            {"source": each.source, "path": each.path, "reason": each.reason, "advice": each.advice}
+            for each in problems
+        ],
+    }
+
+
+def rule_rows(rules: Iterable[RuleFacts]) -> list[dict[str, str]]:
+    """The rules as JSON values."""
+    return [{"rule": rule.id, "worst": rule.worst.label, "about": rule.about, "source": rule.source} for rule in rules]
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    where = finding.where
+    return {
+        "rule": finding.rule,
+        "severity": finding.severity.label,
+        "what": finding.what,
+        "where": {
+            "namespace": where.namespace,
+            "subscription": where.subscription,
+            "bundle": where.bundle,
+            "topic": where.topic,
+            "consumer": where.consumer,
+            "topics": where.topics,
+        },
+        "numbers": dict(finding.numbers),
+        "advice": finding.advice,
+    }
