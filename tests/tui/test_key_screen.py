@@ -597,7 +597,7 @@ STATES = {
     "one": lambda: state_after([*SUBSCRIBED, *joined(1), *sent()]),
     "messages before anybody": lambda: state_after([*SUBSCRIBED, *sent()]),
     "gaps": with_a_gap,
-    "many": lambda: state_after([*SUBSCRIBED, *joined(60), *sent()]),
+    "many": lambda: state_after([*SUBSCRIBED, *joined(40), *sent()]),
     "older": lambda: state_after(["release 3.0.7", *SUBSCRIBED, *joined(3), *sent()]),
 }
 TOUR = ["v", "v", "f", "enter", "z", "z", "escape", "a", "escape", "m", "escape", "t", "enter", "enter", "escape"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from textual.pilot import Pilot
 
@@ -11,6 +13,7 @@ from engine.scenarios.script_model import Script
 from tests.tui.key_scenes import TOPIC, in_mode, keys_app, two_kinds
 from tests.tui.screens_under_test import app_of, run, text_of
 from tui.app import RingsideApp
+from tui.scene import Opening, Scene
 from tui.screens.help import HelpScreen
 from tui.screens.keys import KeysScreen
 from tui.screens.main import MainScreen
@@ -257,3 +260,41 @@ def test_any_place_opens_a_subscription_that_is_there(subscription: int) -> None
     for state in (two_kinds(), in_mode("auto-split", 1, ("a",))):
         store = Store(Timeline.start(state, 7, "a test"), subscription=subscription)
         assert store.subscription_key in store.subscriptions
+
+
+def test_what_is_loaded_behind_the_empty_frame_opens_on_the_screen_of_its_kind() -> None:
+    app = RingsideApp(
+        Opening("two kinds", lambda: Scene(Timeline.start(two_kinds(), 7, "a test"), subscription=1)),
+        animate=False,
+        depth="truecolor",
+    )
+
+    async def story(pilot: Pilot[int]) -> None:
+        async with asyncio.timeout(20):
+            while not isinstance(app.screen, KeysScreen) or "worker-2" not in text_of(app):
+                await pilot.pause()
+        await pilot.press("n")
+        await pilot.pause()
+        assert isinstance(app.screen, MainScreen)
+        await pilot.press("n", "t", "enter", "q")
+
+    run(app, story)
+    assert app.store.timeline.length == 1
+    assert app.return_code == 0
+
+
+def test_of_many_consumers_the_last_can_be_killed() -> None:
+    """The table asks for the rows in sight only."""
+    app = keys_app(in_mode("auto-split", 40, ("a",)))
+
+    async def story(pilot: Pilot[int]) -> None:
+        screen = app.screen
+        assert isinstance(screen, KeysScreen)
+        assert "v: hash map (auto)" in text_of(app)
+        await pilot.press("G", "x")
+        await pilot.pause()
+        assert len(screen.consumers) == 39
+        assert screen.selected == screen.consumers[-1].consumer_id
+        assert "worker-38" in text_of(app)
+
+    run(app, story)

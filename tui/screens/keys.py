@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import ClassVar, Final
 
 from textual import on
@@ -173,9 +174,10 @@ class KeysScreen(KeysActions):
         panel.border_subtitle = f"filter: {self.filter_text}" if self.filter_text else ""
         write = KeyCells(self.colours, max((row.share for row in rows), default=0.0), self.ascii_only)
         sample = rows[:SAMPLE]
+        columns = lru_cache(maxsize=2)(lambda width: key_columns(sample, width))  # once for all lines of a width
         self.query_one("#table", LineTable).lines = Lines(
             len(rows),
-            lambda index, width: write.line(rows[index], key_columns(sample, width)),
+            lambda index, width: write.line(rows[index], columns(width)),
             lambda width: key_heading(sample, width),
         )
         self._mark_selected()
