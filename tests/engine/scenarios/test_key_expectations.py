@@ -9,7 +9,9 @@ from engine.errors import Rejection
 from engine.scenarios.expectations import parse_expectation, unmet
 from tests.engine.views.key_states import after
 
-BUSY = after("share auto-split", "add a", "add b", "send k1 k2 k3 k4 k5 k6", "add c", "send k1 k2 k3 k4 k5 k6")
+KEYS = [f"k{number}" for number in range(30)]
+SENT = f"send {' '.join(KEYS)}"
+BUSY = after("share auto-split", "add a", "add b", SENT, "add c", SENT)
 GAP = after("share sticky", "add a ranges 0-9999", "send k1 k2 k3")
 
 
@@ -63,7 +65,7 @@ def test_what_is_not_true_says_what_is(timeline: Timeline, text: str, reason: st
 
 
 def test_a_blocked_key_names_who_holds_it() -> None:
-    waiting = [key for key in ("k1", "k2", "k3", "k4", "k5", "k6") if not told(BUSY, f"blocked {key} b")]
+    waiting = [key for key in KEYS if not told(BUSY, f"blocked {key} b")]
     assert waiting, "a newcomer of halved ranges takes a part of somebody's keys"
     assert told(BUSY, f"blocked {waiting[0]} c") == f"{waiting[0]} waits (draining) for b"
 
