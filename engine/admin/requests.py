@@ -14,7 +14,7 @@ class AdminRequest:
     """One request. ``what`` names the resource (``stats``, ``bundles``, ``split`` …), "" if unknown.
 
     ``topic`` is a full name, ``namespace`` is ``tenant/namespace``, ``bundle`` the range text or ``LARGEST``/``HOT``,
-    ``setting`` the one a dynamic change is about.
+    ``setting`` the one a dynamic change is about, ``broker`` the id of the one a list of owned bundles is about.
     """
 
     method: str
@@ -24,6 +24,7 @@ class AdminRequest:
     bundle: str = ""
     query: Mapping[str, str] = field(default_factory=dict)
     setting: str = ""
+    broker: str = ""
 
 
 def parse_request(text: str) -> AdminRequest:
@@ -53,6 +54,8 @@ def parse_request(text: str) -> AdminRequest:
             return AdminRequest(method, "dynamic-configuration", query=query, setting=setting)
         case ["admin", "v2", "brokers", "configuration", "runtime"]:
             return AdminRequest(method, "runtime-configuration", query=query)
+        case ["admin", "v2", "brokers", _, broker, "ownedNamespaces"]:
+            return AdminRequest(method, "ownedNamespaces", query=query, broker=broker)
         case ["lookup", "v2", "topic", domain, tenant, name, topic, *rest]:
             full = f"{domain}://{tenant}/{name}/{topic}"
             return AdminRequest(method, "lookup-bundle" if rest == ["bundle"] else "lookup", full, f"{tenant}/{name}")

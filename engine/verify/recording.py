@@ -12,6 +12,7 @@ from engine.admin.kinds import AnswerKind
 from engine.admin.requests import AdminRequest
 from engine.config import BrokerSettings
 from engine.errors import Problem
+from engine.verify.balancing_told import BalancingTold
 from engine.verify.keyshared_told import KeySharedScenario, KeySharedTold
 from engine.verify.producers_told import ProducersScenario, ProducersTold
 
@@ -20,7 +21,8 @@ from engine.verify.producers_told import ProducersScenario, ProducersTold
 class Answer:
     """One request and its answer. ``status`` is None where it is not told; ``answered`` False: it never came.
 
-    ``data`` is plain JSON (b"" without a file); ``redirected`` marks an answer that only names another broker.
+    ``data`` is plain JSON (b"" without a file). ``broker`` is the recorder's letter for the broker that was asked, and
+    ``location`` where it sends the request on.
     """
 
     request: AdminRequest
@@ -30,6 +32,8 @@ class Answer:
     kind: AnswerKind
     body: object = None
     answered: bool = True
+    broker: str = ""
+    location: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,3 +117,6 @@ class Recording:
     """Who is connected in some step without standing in the roster, numbered after it, the same in all steps."""
     key_shared: KeySharedScenario | None = None
     producers: ProducersScenario | None = None
+    balancing: BalancingTold | None = None
+    brokers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The recorder's letter for a broker -> its id and its addresses."""

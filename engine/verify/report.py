@@ -72,6 +72,21 @@ class FactKind(Enum):
     KEY_PARTITION = "partition of a key"
     KEYLESS_PARTITION = "partition of a message without key"
     PARTITION_MESSAGES = "messages of a partition"
+    SPLIT_CHOICE = "bundle the leader chose to split"
+    SPLIT_CHOICE_NUMBERS = "numbers a bundle was chosen by"
+    STORED_AVERAGE = "stored average of a bundle"
+    STORED_AVERAGE_OTHER_ORDER = "stored average, with two reports of a second in another order"
+    REPORT_TOTALS = "totals of a load report"
+    REPORT_ORDER = "order of bundles in a load report"
+    HIT_COUNT = "hits of a bundle in a cycle"
+    CYCLE_DECISION = "decision about a bundle in a cycle"
+    CYCLE_DECISION_WITHIN = "decision in a cycle within the rates recorded around it"
+    CYCLE_SPLIT = "split of a cycle with its reason and children"
+    AUTO_BOUNDARIES = "boundaries of an automatic split"
+    AUTO_SPLIT_TOLD = "automatic split that the scenario lists"
+    OWNED_ONCE = "bundle owned by one broker"
+    LOADED_BY_OWNER = "bundle with topics is owned by their broker"
+    LOOKUP_OWNER = "owner that a look-up names"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from typing import Any, Final
 from engine.admin.naming import settings_of
 from engine.config import BrokerSettings
 from engine.errors import Problem
+from engine.verify.balancing_told import balancing_told
 from engine.verify.keyshared_told import key_shared_scenario
 from engine.verify.members import dicts, items, text, whole
 from engine.verify.producers_told import producers_scenario
@@ -25,6 +26,9 @@ MAX_PARTITIONS: Final = 100_000
 def with_scenario(path: Path, passed_over: tuple[str, ...], files: Files, scenario: dict[str, Any]) -> Recording:
     """The recording that a decoded scenario and the files beside it tell; problems are added to those of ``files``."""
     steps = steps_of(scenario, files)
+    balancing = balancing_told(scenario, path, passed_over, files.problems)
+    if balancing is not None:
+        passed_over = tuple(name for name in passed_over if name not in balancing.files)
     told_splits = tuple(_told_split(raw, files) for raw in dicts(scenario.get("splits")) if "before" in raw)
     unused = tuple(name for name in files.plain if name not in files.used)
     named = scenario.get("broker_settings")
@@ -60,7 +64,17 @@ def with_scenario(path: Path, passed_over: tuple[str, ...], files: Files, scenar
         problems=tuple(files.problems),
         key_shared=key_shared_scenario(scenario),
         producers=producers_scenario(scenario),
+        balancing=balancing,
+        brokers=_brokers(scenario),
     )
+
+
+def _brokers(scenario: dict[str, Any]) -> dict[str, tuple[str, ...]]:
+    raw = scenario.get("brokers")
+    if not isinstance(raw, dict):
+        return {}
+    names = ("id", "serviceUrl", "webServiceUrl")
+    return {who: tuple(text(each.get(name)) for name in names) for who, each in raw.items() if isinstance(each, dict)}
 
 
 def _partitions(scenario: dict[str, Any], files: Files) -> int:

@@ -55,7 +55,17 @@ def _answer(raw: dict[str, Any], files: Files) -> Answer:
     name = text(raw.get("file"))
     data = files.data(name) if name else b""
     kind = recognise(name, data) if data else AnswerKind.OTHER
-    return Answer(request, status, name, data, kind, raw.get("body"), "no_answer_after_s" not in raw)
+    return Answer(
+        request,
+        status,
+        name,
+        data,
+        kind,
+        raw.get("body"),
+        "no_answer_after_s" not in raw,
+        text(raw.get("from")),
+        text(raw.get("location")),
+    )
 
 
 def _step(raw: dict[str, Any], label: str, answers: tuple[Answer, ...], forms: _Forms) -> Step:

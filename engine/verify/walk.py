@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from engine.errors import Problem
 from engine.verify.actives import Court, compare_delivery, guess_levels
+from engine.verify.balancing import compare_balancing
+from engine.verify.balancing_owners import Owners
 from engine.verify.books import Books
 from engine.verify.contents import Contents
 from engine.verify.judge import Judge
@@ -49,6 +51,7 @@ class Walk:
         self._statistics = statistics
         self._key_shared = KeySharedWalk(recording, judge, self.ledger, self.problems)
         self._producers = ProducersWalk(recording, judge, self.ledger, self.problems)
+        self._owners = Owners(recording, self.ledger, self.problems)
         self._contents = Contents(
             self._court,
             self._books,
@@ -56,6 +59,7 @@ class Walk:
             self.problems,
             key_shared=self._key_shared,
             producers=self._producers,
+            owners=self._owners,
         )
 
     def go(self) -> None:
@@ -75,7 +79,7 @@ class Walk:
                 self.ledger.file = answer.file
                 if not self._requests.see(answer) and answer.data:
                     self._contents.see(answer, connected)
-            self.ledger.file = ""
+            self._owners.go_on(step)
             if told is not None:
                 compare_notices(self.recording, self.ledger, step, told, topics)
             elif step.notices is not None:
@@ -85,6 +89,7 @@ class Walk:
         if not self.recording.has_scenario:
             compare_moments(self.recording, self._naming, self.ledger)
         self._about_changes()
+        compare_balancing(self.recording, self._books, self.judge, self.ledger)
         self._about_the_rest()
 
     def _statistics_of(self, step: Step) -> list[Statistics]:
@@ -103,7 +108,8 @@ class Walk:
     def _about_the_rest(self) -> None:
         self.ledger.step = self.ledger.file = ""
         self.ledger.skip("files that are no admin answers, or that no step names", len(self.recording.passed_over))
-        self.ledger.skip("splits that brokers made on their own", self.recording.automatic_splits)
+        if self.recording.balancing is None:
+            self.ledger.skip("splits that brokers made on their own", self.recording.automatic_splits)
         for name, count in self.recording.untold:
             self.ledger.skip(f"{name} (of routing or clients)", count)
         for book in self._books.by_namespace.values():

@@ -1,0 +1,38 @@
+"""Who owns what: lists of owned bundles, and look-ups of the broker that serves a topic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+
+from engine.admin.facts import Decoded
+from engine.admin.text import raw_object, value_problem
+
+
+@dataclass(frozen=True, slots=True)
+class LookupFacts:
+    """What a look-up answers: the broker's address for clients, and that for HTTP; "" where it is not told."""
+
+    broker_url: str
+    http_url: str
+
+
+class _LookupWire(msgspec.Struct):
+    brokerUrl: str | None = None
+    httpUrl: str | None = None
+
+
+def decode_owned(data: bytes, source: str = "") -> Decoded[tuple[str, ...]]:
+    """``GET …/brokers/{cluster}/{broker}/ownedNamespaces``: full names of the bundles, in the answer's order."""
+    members, problems = raw_object(data, source)
+    return Decoded(tuple(members), problems)
+
+
+def decode_lookup(data: bytes, source: str = "") -> Decoded[LookupFacts | None]:
+    """``GET /lookup/v2/topic/…``: the broker that serves the topic."""
+    try:
+        wire = msgspec.json.decode(data, type=_LookupWire)
+    except (msgspec.ValidationError, msgspec.DecodeError) as fault:
+        return Decoded(None, (value_problem(source, "$", fault),), 1)
+    return Decoded(LookupFacts(wire.brokerUrl or "", wire.httpUrl or ""))
