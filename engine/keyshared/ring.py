@@ -82,11 +82,14 @@ class RingSelector:
 
     def owner(self, slot: int) -> int | None:
         """O(log n). In the two oldest forms the claimants of a point share it by ``slot mod how many``."""
-        if not len(self.layout):
+        layout = self.layout
+        if not len(layout):
             return None
-        claimants = self.layout.claimants(self.layout.index_of(slot))
-        chosen = claimants[slot % len(claimants)] if self.form.shares_points else claimants[0]
-        return self.members[chosen].consumer.consumer_id
+        index = layout.index_of(slot)
+        if not self.form.shares_points:
+            return self.members[layout.first_claimant(index)].consumer.consumer_id
+        claimants = layout.claimants(index)
+        return self.members[claimants[slot % len(claimants)]].consumer.consumer_id
 
     def ranges(self) -> RangesById:
         """Ranges as the release reports them.

@@ -46,6 +46,10 @@ class RingLayout:
         """Who claims the point with this index, in rank order; never empty."""
         return self._members[self._bounds[index] : self._bounds[index + 1]]
 
+    def first_claimant(self, index: int) -> int:
+        """Who claims the point with this index and ranks first."""
+        return self._members[self._bounds[index]]
+
     def first_claimants(self) -> list[int]:
         """The first claimant of each point, by index."""
         return [self._members[start] for start in self._bounds[:-1]]
