@@ -48,10 +48,12 @@ class ShareKeysScreen(ModalScreen[None]):
             yield Label("", classes="dialog--error", markup=False)
             yield Label("all consumers stop and come back · enter changes, escape cancels", classes="dialog--help")
 
-    def _prompt(self, mode: str) -> Content:
+    def _prompt(self, mode: str, marked: bool = False) -> Content:
+        """A mode and its sentence; colour is not the only mark of the chosen one."""
         name, sentence = MODES[mode]
         now = "  (now)" if mode == self._mode else ""
-        return Content.assemble((name, "bold"), (now, "$good"), "\n", (sentence, "$dim"), "\n")
+        mark = "▸ " if marked else ""
+        return Content.assemble((mark, "$accent bold"), (name, "bold"), (now, "$good"), "\n", (sentence, "$dim"), "\n")
 
     def on_mount(self) -> None:
         """The mode in force is marked."""
@@ -69,8 +71,10 @@ class ShareKeysScreen(ModalScreen[None]):
             listed.action_cursor_up()
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        """Only one mode has points."""
+        """Mark it; only one mode has points."""
         event.stop()
+        for mode in MODES:
+            event.option_list.replace_option_prompt(mode, self._prompt(mode, mode == event.option.id))
         self._complain("")
         self.set_class(event.option.id == WITH_POINTS, "-points")
 
