@@ -1,0 +1,209 @@
+"""A cluster with producers under arbitrary commands: its state, its journal, its screen and its statistics agree.
+
+After every step: nothing is wrong with the state, folding what was written down gives the same state, the matrix is
+what producers hold and what brokers have, every message is counted once, undoing and redoing changes nothing, and
+commands read back from their own words.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from engine.cluster.codec import parse_command_json, parse_state, serialise_command, serialise_state
+from engine.cluster.commands import Command, PassTime, RemoveTopic, RepartitionTopic, SetSetting
+from engine.cluster.grammar import parse_command
+from engine.cluster.grammar_text import command_text
+from engine.cluster.invariants import check
+from engine.cluster.journal_lines import header_line, read_lines, step_line
+from engine.cluster.producer_commands import (
+    AddProducers,
+    CloseProducer,
+    FailPartition,
+    RecoverPartition,
+    SendByProducers,
+)
+from engine.cluster.producer_events import ProducerPlan
+from engine.cluster.producer_state import ProducerTopic
+from engine.cluster.state import ClusterState, Namespace, Topic
+from engine.cluster.timeline import Timeline
+from engine.errors import Rejection
+from engine.routing.producer_settings import ACCESS_MODES
+from engine.views.producers import producers_view
+from engine.views.producers_answers import send_answer, statistics_view
+from engine.views.producers_model import FRESH, LOST, REASON
+
+TOPIC, OTHER = "persistent://t/n/orders", "persistent://t/n/bills"
+KEYS = st.none() | st.sampled_from(["", "k0", "k1", "order 17", "é", "\ud800"])
+PLANS = st.builds(
+    ProducerPlan,
+    count=st.integers(0, 3),
+    name=st.none() | st.sampled_from(["a", "b", "all", "#1", " "]),
+    lazy=st.booleans(),
+    router=st.sampled_from(["round-robin", "single", "partial", "sideways"]),
+    limit=st.sampled_from([0, 0, 1, 3, 9]),
+    allow_limit_above=st.booleans(),
+    client=st.sampled_from(["java", "java", "python", "cpp", "go"]),
+    access_mode=st.sampled_from(["Shared", "Shared", "shared", *ACCESS_MODES]),
+    hashing=st.none() | st.sampled_from(["Murmur3_32Hash", "boosthash"]),
+    batching=st.none() | st.booleans(),
+    max_pending_messages=st.sampled_from([0, 0, 2, -1]),
+    max_pending_messages_across_partitions=st.sampled_from([0, 0, 3]),
+)
+
+
+def opening() -> ClusterState:
+    return ClusterState(
+        topics={TOPIC: Topic(TOPIC, 4), OTHER: Topic(OTHER, 2)},
+        namespaces={"t/n": Namespace("t/n", (0, 0x80000000, 0xFFFFFFFF))},
+    )
+
+
+class ProducerCluster(RuleBasedStateMachine):
+    """Commands of people, refused or not."""
+
+    timeline: Timeline
+
+    @initialize(lazy=st.booleans())
+    def open(self, lazy: bool) -> None:
+        self.timeline = Timeline.start(opening(), 7, "machine")
+        assert self.submit(AddProducers(TOPIC, ProducerPlan(count=2, lazy=lazy, batching=False))) is None
+
+    @property
+    def topic(self) -> ProducerTopic:
+        return next(each for each in self.timeline.state.producer_topics if each.topic == TOPIC)
+
+    def submit(self, command: Command) -> Rejection | None:
+        state = self.timeline.state
+        assert parse_command_json(serialise_command(command)) == command
+        assert parse_command(command_text(command), state) == command
+        assert parse_command(command_text(command, state), state) == command
+        self.timeline, refusal = self.timeline.submit(command)
+        assert refusal is None or self.timeline.state is state
+        return refusal
+
+    @rule(plan=PLANS, topic=st.sampled_from([TOPIC, TOPIC, OTHER]))
+    def add(self, plan: ProducerPlan, topic: str) -> None:
+        before = len(self.topic.producers.producers)
+        refusal = self.submit(AddProducers(topic, plan))
+        if topic == TOPIC and refusal is None:
+            tally = self.topic.tally
+            assert tally.created + tally.refused == plan.count and tally.created > 0
+            assert len(self.topic.producers.producers) == before + tally.created
+
+    @rule(who=st.none() | st.integers(0, 6), key=KEYS, times=st.integers(0, 4), size=st.sampled_from([0, 100, 7000]))
+    def send(self, who: int | None, key: str | None, times: int, size: int) -> None:
+        producers = self.topic.producers.producers
+        senders = sum(each.state != "Closed" for each in producers) if who is None else 1
+        before = self.topic
+        told = None
+        if who is not None and who < len(producers):
+            told = send_answer(self.timeline, TOPIC, who, key)
+        refusal = self.submit(SendByProducers(TOPIC, who, key, times, size))
+        known = who is None or who < len(producers)
+        assert (refusal is None) == (known and times > 0 and senders > 0)
+        if refusal is not None:
+            return
+        tally = self.topic.tally
+        assert tally.sent + tally.queued + tally.failed == senders * times
+        if key is not None:
+            assert self.topic.keys[key] == before.keys.get(key, 0) + senders * times
+        if told is not None and times == 1 and not isinstance(told, Rejection) and size == 100:
+            last = self.topic.recent[-1]
+            assert getattr(last, "result") == told.told.result  # noqa: B009 - an event of a send
+
+    @rule(who=st.integers(0, 6))
+    def close(self, who: int) -> None:
+        refusal = self.submit(CloseProducer(TOPIC, who))
+        if refusal is None:
+            assert self.topic.producers.producers[who].state == "Closed"
+
+    @rule(partition=st.integers(-1, 12), down=st.booleans())
+    def serve(self, partition: int, down: bool) -> None:
+        refusal = self.submit(FailPartition(TOPIC, partition) if down else RecoverPartition(TOPIC, partition))
+        assert (refusal is None) == (0 <= partition < self.topic.partitions)
+        if refusal is None:
+            assert (partition in self.topic.producers.topic.failing) == down
+
+    @rule(more=st.integers(-1, 3))
+    def grow(self, more: int) -> None:
+        before = self.topic.partitions
+        refusal = self.submit(RepartitionTopic(TOPIC, before + more))
+        assert (refusal is not None) == (more < 0)
+        assert self.topic.partitions == max(before, before + more)
+
+    @rule(duration=st.sampled_from([1, 500, 59_000, 60_000]))
+    def wait(self, duration: int) -> None:
+        before = self.topic.now_ms
+        assert self.submit(PassTime(duration)) is None
+        assert {each.now_ms - duration for each in self.timeline.state.producer_topics} >= {before}
+
+    @rule(on=st.booleans())
+    def merge(self, on: bool) -> None:
+        self.submit(SetSetting("aggregatePublisherStatsByProducerName", "true" if on else "false"))
+
+    @rule()
+    def delete_the_other_topic(self) -> None:
+        if OTHER in self.timeline.state.topics:
+            self.submit(RemoveTopic(OTHER))
+            assert [each.topic for each in self.timeline.state.producer_topics] == [TOPIC]
+
+    @precondition(lambda self: self.timeline.length > 1)
+    @rule(count=st.integers(-3, 3))
+    def travel(self, count: int) -> None:
+        there = self.timeline.cursor
+        moved = self.timeline.step_by(max(count, 1 - there))
+        assert moved.go_to(there).state == self.timeline.state
+        self.timeline = moved
+
+    @invariant()
+    def the_state_holds_and_is_the_fold_of_what_is_written(self) -> None:
+        state = self.timeline.state
+        check(state)
+        written = parse_state(serialise_state(state))
+        assert written == state
+        for mine, read in zip(state.producer_topics, written.producer_topics, strict=True):
+            assert (read.producers, read.keys, read.tally) == (mine.producers, mine.keys, mine.tally)
+
+    @invariant()
+    def the_matrix_is_what_producers_hold_and_brokers_have(self) -> None:
+        view = producers_view(self.timeline, TOPIC)
+        producers, brokers = self.topic.producers.producers, self.topic.producers.topic
+        assert view.matrix.shape == (len(producers), brokers.partitions)
+        for each in producers:
+            held = set() if each.state == "Closed" else set(each.started)
+            assert set(np.flatnonzero(view.matrix[each.number] & REASON).tolist()) == held
+            lost = {at for at in held if not each.started[at].connected}
+            assert set(np.flatnonzero(view.matrix[each.number] & LOST).tolist()) == lost
+        live = (view.matrix & REASON > 0) & (view.matrix & LOST == 0)
+        assert (
+            live.sum(axis=0).tolist()
+            == [len(there) for there in brokers.connected]
+            == view.partitions.producers.tolist()
+        )
+        assert int(live.sum()) == view.foot.broker_producers == sum(row.connected for row in view.producers)
+        assert sum(row.gained for row in view.producers) == int((view.matrix & FRESH > 0).sum())
+
+    @invariant()
+    def every_message_is_counted_once(self) -> None:
+        view = producers_view(self.timeline, TOPIC)
+        assert view.foot.sent_msgs == int(view.partitions.messages.sum())
+        assert view.foot.pending_msgs == int(view.partitions.pending.sum())
+        told = statistics_view(self.timeline, TOPIC)
+        for rows in (told.by_name, told.by_position):
+            total = sum(row.msgs_per_sec for row in rows)
+            assert abs(total - sum(row.msgs_per_sec for row in told.truth)) < 1e-6
+            assert {number for row in rows for number in row.producers} == {row.producers[0] for row in told.truth}
+
+    @invariant()
+    def the_journal_reads_back(self) -> None:
+        lines = [header_line(self.timeline), *(step_line(step) for step in self.timeline.log)]
+        found = read_lines(b"".join(lines), "machine")
+        assert not found.problems
+        assert found.timeline.state == self.timeline.at_step(len(self.timeline.log)).state
+
+
+ProducerCluster.TestCase.settings = settings(max_examples=25, stateful_step_count=15, deadline=None)
+TestProducerCluster = ProducerCluster.TestCase
