@@ -15,6 +15,7 @@ ASK: Final = (
     Binding("f", "explain", "Explain", tooltip="Explain a topic: where it goes, and why"),
     Binding("v", "next_look", "View", tooltip="Next view of the ring"),
     Binding("s", "split", "Split", tooltip="Preview splits of the marked bundle"),
+    Binding("b", "bundles", "Forecast", show=False, tooltip="Bundles over time: what splits next"),
     Binding("i", "notices", "Notices", show=False, tooltip="Read all notices about what is shown"),
     Binding("slash", "filter", "Filter", key_display="/", show=False, tooltip="Filter the consumer table by name"),
     Binding("colon", "command", "Command", key_display=":", tooltip="Type a command, as in demo scripts"),

@@ -7,6 +7,7 @@ from textual import on
 from engine.errors import Rejection
 from tui.explaining import remarks_of
 from tui.hints import state_hint
+from tui.screens.bundles import BundlesScreen
 from tui.screens.help import HelpScreen, KeyHelp
 from tui.screens.main_panels import MainPanels
 from tui.screens.partitions import PartitionsScreen
@@ -92,6 +93,18 @@ class MainQuestions(MainPanels):
             return
         view = self.store.previews(bundle.namespace, bundle.range_text)
         self.app.push_screen(SplitPreviewScreen(view, self._split, self.colours, ascii_only=self.ascii_only))
+
+    def action_bundles(self) -> None:
+        """Open the namespace of the marked bundle over time."""
+        from tui.screens.bundles import BundlesScreen  # not needed for the first screen
+
+        bundle = self.query_one(BundleTree).marked_bundle()
+        if bundle is None:
+            self.complain("there is no namespace whose bundles could be shown")
+            return
+        state = self.store.timeline.state
+        screen = BundlesScreen(state, bundle.namespace, lambda: self.colours, ascii_only=self.ascii_only)
+        self.app.push_screen(screen)
 
     def _split(self, line: str) -> Rejection | None:
         refused = self.store.submit_line(line)
