@@ -81,11 +81,13 @@ class ExtensibleBalancing:
         the highest and the lowest rates seen around it, because those of the moment itself are not recorded."""
         namespaces = sorted({line.bundle.rpartition("/")[0] for line in logged.lines})
         counts = {name: len(lists[name]) for name in namespaces if name in lists}
-        seen = {name: self._book.topics(name, logged.at_ms) for name in namespaces}
-        extremes = {name: self._book.extremes(name, logged.at_ms) for name in namespaces}
+        seen, extremes = self._book.topics, self._book.extremes
         found: list[tuple[int, tuple[SplitMemory, CycleDecision]]] = []
-        for source, at in ((seen, 0), (seen, 1), (extremes, 0), (extremes, 1)):
-            topics = {name: loads[min(at, len(loads) - 1)] for name, loads in source.items() if loads}
+        for tries, at in ((seen, 0), (seen, 1), (extremes, 0), (extremes, 1)):
+            if any(score == len(logged.lines) for score, _ in found):
+                break
+            by_name = {name: tries(name, logged.at_ms) for name in namespaces}
+            topics = {name: loads[min(at, len(loads) - 1)] for name, loads in by_name.items() if loads}
             observation = CycleObservation(tuple(stats), counts, topics)
             result = cycle(broker.memory, observation, self._judge.settings, None, self._judge.behaviour)
             pairs = zip(logged.lines, result[1].verdicts, strict=False)

@@ -20,13 +20,14 @@ from engine.bundles import (
 )
 from engine.bundles.flow import BYTES_PER_MBYTE
 from engine.verify.balancing_lists import ListBook
-from engine.verify.balancing_orders import Events, best_order
+from engine.verify.balancing_orders import Agreement, Events, best_order
 from engine.verify.balancing_told import BalancingTold
 from engine.verify.judge import Judge
 from engine.verify.report import FactKind, Ledger
 
 _STORING_MS = 5000  # the leader writes one bundle after the other
 _RELATIVE = 1e-9
+_EVER = (-(2**62), 2**62)
 _OTHER_ORDER = "changes to the order of two events within a second: the leader reads them when it can"
 Averages = Sequence[Sequence[WrittenAverages]]
 Choices = Mapping[str, Sequence[str]]
@@ -61,17 +62,22 @@ class ModularBalancing:
         else:
             self._ledger.skip("decisions of the leader, whose log is not there", sum(len(s.attempted) for s in steps))
 
-    def _agreement(self, events: Events) -> int:
-        """How many stored averages and logged choices an order explains."""
+    def _agreement(self, events: Events) -> Agreement:
+        """How many stored averages and logged choices an order explains, and when the first average went wrong."""
         steps = replay_modular(events, self._judge.settings)
-        agree = 0
+        agree, since_ms, until_ms = 0, _EVER[0], _EVER[1]
         for entries, step in zip(self._stored, _storing_steps(steps), strict=True):
-            agree += sum(_is_same(step.averages.get(each.bundle), each.data) for each in entries)
+            same = sum(_is_same(step.averages.get(each.bundle), each.data) for each in entries)
+            agree += same
+            if until_ms == _EVER[1]:
+                since_ms, until_ms = (
+                    (entries[-1].at_ms, until_ms) if same == len(entries) else (since_ms, entries[-1].at_ms)
+                )
         modelled = _modelled(steps)
         for bundle in self._logged.keys() | modelled.keys():
             one, other = self._logged.get(bundle, ()), modelled.get(bundle, ())
             agree += sum(a == b for a, b in zip(one, other, strict=False)) - abs(len(one) - len(other))
-        return agree
+        return Agreement(agree, since_ms, until_ms) if until_ms < _EVER[1] else Agreement(agree, *_EVER)
 
     def _compare_averages(self, first: Iterable[ReplayedReport], steps: Iterable[ReplayedReport]) -> None:
         """Those that the recorded order explains are counted apart from those that need another one."""

@@ -8,31 +8,69 @@ report. The recorded order is tried first, then single changes to it, each kept 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from engine.bundles import AveragesStored, ModularEvent, ReportWritten
 
 CLOSE_MS = 1000
 _MOST_CHANGES = 12
+_MOST_REPLAYS = 600
+_LATEST = 2**62
 Events = tuple[ModularEvent, ...]
 
 
-def best_order(events: Events, agreement: Callable[[Events], int], perfect: int) -> tuple[Events, int]:
-    """The order that agrees best, and how many changes it took. O(changes × close pairs) replays."""
-    best, score, changes = events, agreement(events), 0
-    while score < perfect and changes < _MOST_CHANGES:
-        found = max(((agreement(each), each) for each in _neighbours(best)), key=lambda pair: pair[0], default=None)
-        if found is None or found[0] <= score:
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How much an order explains. What does not agree was caused after ``since_ms`` and not after ``until_ms``."""
+
+    score: int
+    since_ms: int
+    until_ms: int
+
+
+def best_order(events: Events, agreement: Callable[[Events], Agreement], perfect: int) -> tuple[Events, int]:
+    """The order that agrees best, and how many changes it took. O(changes × close pairs of the time in doubt) replays.
+
+    At most ``_MOST_REPLAYS`` are made: a recording that nothing explains is not searched for ever.
+    """
+    search = _Search(agreement)
+    best, found, changes = events, agreement(events), 0
+    while found.score < perfect and changes < _MOST_CHANGES:
+        # What a later disagreement needs may help where nothing helps the first one.
+        better = search.better(best, found, found) or search.better(
+            best, found, replace(found, since_ms=found.until_ms, until_ms=_LATEST)
+        )
+        if better is None:
             break
-        score, best = found
+        found, best = better
         changes += 1
     return best, changes
 
 
-def _neighbours(events: Events) -> Iterator[Events]:
+class _Search:
+    """Looks for one change that explains more, as long as there are replays left."""
+
+    def __init__(self, agreement: Callable[[Events], Agreement]) -> None:
+        self._agreement = agreement
+        self._left = _MOST_REPLAYS
+
+    def better(self, events: Events, found: Agreement, doubt: Agreement) -> tuple[Agreement, Events] | None:
+        """The best neighbour, if it is better; only changes in the time of ``doubt`` are tried."""
+        best, chosen = found, None
+        for each in _neighbours(events, doubt):
+            if not self._left:
+                return None
+            self._left -= 1
+            reached = self._agreement(each)
+            if reached.score > best.score:
+                best, chosen = reached, each
+        return None if chosen is None else (best, chosen)
+
+
+def _neighbours(events: Events, doubt: Agreement) -> Iterator[Events]:
     for at, event in enumerate(events):
         other = _next_close(events, at)
-        if other is None:
+        if other is None or not doubt.since_ms - CLOSE_MS <= event.at_ms <= doubt.until_ms:
             continue
         second = events[other]
         between = events[at + 1 : other]
