@@ -6,17 +6,14 @@ rules that decide whether a message may be sent (``reading``); what happens here
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import replace
 
 from engine.errors import Rejection
 from engine.keyshared.delivery_state import Delivery, DeliveryState, Message, OrderRule
 from engine.keyshared.draining import DrainingHashes
-from engine.keyshared.impact import impact_of
-from engine.keyshared.model import Consumer, RangesById
+from engine.keyshared.model import Consumer, Selector
 from engine.keyshared.reading import read
-from engine.ranges import HashRange
 
 
 def publish(state: DeliveryState, keys: Iterable[bytes], now_ms: int, *, deliver_at_ms: int = 0) -> Delivery:
@@ -46,7 +43,7 @@ def join(state: DeliveryState, consumer: Consumer, now_ms: int) -> Delivery | Re
     if state.terms.order is OrderRule.RECENTLY_JOINED:
         marks = state.recently_joined.join(consumer.consumer_id, state.read_position, state.first_unacked, others)
         state = replace(state, recently_joined=marks)
-    return read(_drain(state, before.selector.ranges(), consumer.consumer_id, now_ms), now_ms, due.sent)
+    return read(_drain(state, before.selector, consumer.consumer_id, now_ms), now_ms, due.sent)
 
 
 def leave(state: DeliveryState, consumer_id: int, now_ms: int) -> Delivery:
@@ -71,7 +68,7 @@ def leave(state: DeliveryState, consumer_id: int, now_ms: int) -> Delivery:
         read_due_ms=before.read_due_ms if left else None,
         stopped_at=before.stopped_at if left else None,
     )
-    return read(_drain(state, before.selector.ranges(), consumer_id, now_ms), now_ms, due.sent)
+    return read(_drain(state, before.selector, consumer_id, now_ms), now_ms, due.sent)
 
 
 def acknowledge(state: DeliveryState, consumer_id: int, position: int, now_ms: int) -> Delivery:
@@ -146,30 +143,23 @@ def advance_to(state: DeliveryState, now_ms: int) -> Delivery:
     return read(state, now_ms)
 
 
-def _drain(state: DeliveryState, before: RangesById, mover_id: int, now_ms: int) -> DeliveryState:
+def _drain(state: DeliveryState, before: Selector, mover_id: int, now_ms: int) -> DeliveryState:
     """Register what moved: first the ranges consumers lost, then those that came back to them."""
-    if state.terms.order is not OrderRule.DRAINING_HASHES:
+    if state.terms.order is not OrderRule.DRAINING_HASHES or not any(state.pending.values()):
         return state
-    impact = impact_of(before, state.selector.ranges())
-    draining = state.draining
-    for consumer_id, slot in _pending_in(state, impact.removed, mover_id):
-        draining = draining.add(slot, consumer_id, now_ms)
-    if state.terms.takes_back:
-        for consumer_id, slot in _pending_in(state, impact.added, mover_id):
-            draining, _ = draining.acknowledged(slot, consumer_id)
-    return replace(state, draining=draining)
-
-
-def _pending_in(state: DeliveryState, ranges: RangesById, mover_id: int) -> list[tuple[int, int]]:
-    return [
+    held = [
         (consumer_id, slot)
-        for consumer_id, pieces in ranges.items()
+        for consumer_id, messages in state.pending.items()
         if consumer_id != mover_id
-        for slot in state.pending.get(consumer_id, {}).values()
-        if slot != 0 and _contains(pieces, slot)
+        for slot in messages.values()
+        if slot != 0
     ]
-
-
-def _contains(pieces: tuple[HashRange, ...], slot: int) -> bool:
-    at = bisect_right(pieces, slot, key=lambda piece: piece.start) - 1
-    return at >= 0 and pieces[at].contains(slot)
+    draining = state.draining
+    for consumer_id, slot in held:
+        if before.owner(slot) == consumer_id != state.selector.owner(slot):
+            draining = draining.add(slot, consumer_id, now_ms)
+    if state.terms.takes_back:
+        for consumer_id, slot in held:
+            if before.owner(slot) != consumer_id == state.selector.owner(slot):
+                draining, _ = draining.acknowledged(slot, consumer_id)
+    return replace(state, draining=draining)

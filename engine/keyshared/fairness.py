@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 from typing import Final
 
 from engine.keyshared.autosplit import AutoSplitSelector
@@ -61,6 +64,7 @@ class Fairness:
         return self.occupied_points < CROWDED_BELOW * self.claimed_points
 
 
+@lru_cache(maxsize=4096)
 def chance_of_share(share: float, consumers: int, points: int) -> float:
     """The probability of a share at least as far out on its side, doubled, when all points fall at random.
 
@@ -88,12 +92,13 @@ def chance_of_share(share: float, consumers: int, points: int) -> float:
     return max(0.0, min(1.0, 2 * min(more, 1 - more)))
 
 
-def fairness_of(selector: Selector) -> Fairness:
-    """Every consumer's share of the slots with its cause; O(n log n)."""
+def fairness_of(selector: Selector, counts: Mapping[int, int] | None = None) -> Fairness:
+    """Every consumer's share of the slots with its cause; O(n log n). ``counts``: its slots, where they are known."""
     consumers = selector.consumers
     if not consumers:
         return Fairness((), 0.0)
-    counts = {owner: sum(each.count for each in owned) for owner, owned in slots_by_consumer(selector).items()}
+    if counts is None:
+        counts = {owner: sum(each.count for each in owned) for owner, owned in slots_by_consumer(selector).items()}
     fair = 1 / len(consumers)
     claimed = occupied = 0
     lost = dict.fromkeys(counts, 0)
@@ -132,16 +137,22 @@ def _lost_points(selector: RingSelector) -> dict[int, int]:
     """How many of its points each consumer does not serve alone; also those that newcomers took for good."""
     layout, members = selector.layout, selector.members
     lost = {member.consumer.consumer_id: len(member.lost) for member in members}
+    if not selector.form.shares_points:
+        served = Counter(layout.first_claimants())
+        for at, member in enumerate(members):
+            lost[member.consumer.consumer_id] += len(selector.points_of(member)) - served[at]
+        return lost
     for index in range(len(layout)):
         claimants = layout.claimants(index)
-        losers = claimants[1:] if not selector.form.shares_points or len(claimants) == 1 else claimants
-        for at in losers:
+        for at in claimants if len(claimants) > 1 else ():
             lost[members[at].consumer.consumer_id] += 1
     return lost
 
 
 def _same_point_keys(selector: RingSelector) -> frozenset[int]:
     """Consumers that have a point key in common with another one: their names, not their hashes, are to blame."""
+    if selector.form.tracks_names and not any("\0" in member.consumer.name for member in selector.members):
+        return frozenset()  # a name, a NUL, its index, a NUL and a number read only one way
     first: dict[str, int] = {}
     found: set[int] = set()
     for member in selector.members:

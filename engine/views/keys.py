@@ -105,8 +105,8 @@ def _status(timeline: Timeline, now: KeysSlice) -> KeysStatus:
 def _rows(now: KeysSlice, moves: KeyMoves, waiting: Iterable[Wait]) -> tuple[KeyConsumerRow, ...]:
     subscription, delivery = now.subscription, now.subscription.delivery
     colours = key_colours(subscription)
-    slots = now.slot_counts()
-    lost_points = {each.consumer_id: each.lost_points for each in fairness(now.selector).consumers}
+    slots, pieces = now.slot_counts(), now.piece_counts()
+    lost_points = {each.consumer_id: each.lost_points for each in fairness(now).consumers}
     points = now.selector.points if isinstance(now.selector, RingSelector) else 0
     keys: Counter[int] = Counter(now.known.owners.tolist())
     messages: Counter[int] = Counter()
@@ -127,7 +127,7 @@ def _rows(now: KeysSlice, moves: KeyMoves, waiting: Iterable[Wait]) -> tuple[Key
                 colour=colour,
                 slots=slots.get(number, 0),
                 share=slots.get(number, 0) / now.selector.slots.size,
-                ranges=len(now.owned.get(number, ())),
+                ranges=pieces.get(number, 0),
                 keys=keys[number],
                 messages=messages[number],
                 unacked=len(delivery.pending.get(number, {})),

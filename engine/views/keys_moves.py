@@ -11,10 +11,7 @@ from numpy.typing import NDArray
 
 from engine.cluster.key_events import KeyDispatcherStarted
 from engine.cluster.key_state import SharingMode
-from engine.keyshared.impact import impact_of, subtract
-from engine.keyshared.model import RangesById
 from engine.keyshared.ownership import OwnedSlots
-from engine.keyshared.ring import RingSelector
 from engine.ranges import HashRange
 from engine.views.keys_model import StepMoves
 from engine.views.keys_slice import KeysSlice
@@ -48,17 +45,8 @@ def key_moves(before: KeysSlice | None, now: KeysSlice) -> KeyMoves:
         # A slot of one space is not the slot of that number in another: only keys can be compared.
         everything = (HashRange(now.selector.slots.low, now.selector.slots.high),)
         return KeyMoves({}, {}, 0, 0, (), everything, _moved_keys(before, now))
-    was, is_now = _ranges(before), _ranges(now)
-    gained: Mapping[int, int]
-    lost: Mapping[int, int]
-    if _shares(before) or _shares(now):
-        gained, lost, bystanders, changed = _slot_by_slot(before, now)
-    else:
-        impact = impact_of(was, is_now)
-        gained = {owner: sum(each.size for each in pieces) for owner, pieces in impact.added.items()}
-        lost = {owner: sum(each.size for each in pieces) for owner, pieces in impact.removed.items()}
-        bystanders = _bystanders(impact.removed, impact.added, set(was), set(is_now))
-        changed = tuple(sorted(piece for pieces in impact.added.values() for piece in pieces))
+    shares = before.pieces.shared or now.pieces.shared
+    gained, lost, bystanders, changed = (_slot_by_slot if shares else _piece_by_piece)(before, now)
     counts_before, counts_now = before.slot_counts(), now.slot_counts()
     return KeyMoves(
         gained=gained,
@@ -121,39 +109,42 @@ def _restarts(of: KeysSlice) -> int:
 def _why_bystanders(now: KeysSlice) -> str:
     if now.subscription.mode is SharingMode.CONSISTENT_STICKY:
         return "the last node takes over the index that is free"
-    if _shares(now):
+    if now.pieces.shared:
         return "consumers at one point take turns by slot mod how many, in this release"
     return "their ranges were declared anew"
 
 
-def _shares(of: KeysSlice) -> bool:
-    return isinstance(of.selector, RingSelector) and of.selector.form.shares_points
+_Found = tuple[dict[int, int], dict[int, int], tuple[int, ...], tuple[HashRange, ...]]
+"""Gained and lost slots by consumer id, bystanders, and where slots have a new owner."""
 
 
-def _ranges(of: KeysSlice) -> RangesById:
-    return {owner: tuple(each.range for each in pieces) for owner, pieces in of.owned.items() if pieces}
+def _piece_by_piece(before: KeysSlice, now: KeysSlice) -> _Found:
+    """Between two neighbouring ends of either nothing differs, so the pieces of both together are enough."""
+    ends = np.union1d(before.pieces.ends, now.pieces.ends)
+    widths = np.diff(ends, prepend=now.pieces.first - 1)
+    old, new = before.pieces.owners_at(ends), now.pieces.owners_at(ends)
+    different = old != new
+    old, new, widths, ends = old[different], new[different], widths[different], ends[different]
+    connected = np.array(_ids(before), dtype=np.int64)
+    stayed = np.intersect1d(connected, np.array(_ids(now), dtype=np.int64))
+    inherited = np.isin(old, stayed) & np.isin(new, connected)
+    served = new >= 0
+    starts = (ends - widths + 1)[served].tolist()
+    changed = tuple(HashRange(start, end) for start, end in zip(starts, ends[served].tolist(), strict=True))
+    return _summed(new, widths), _summed(old, widths), tuple(np.unique(old[inherited]).tolist()), changed
 
 
-def _bystanders(removed: RangesById, added: RangesById, before: set[int], now: set[int]) -> tuple[int, ...]:
-    """Those that stayed and lost slots to somebody who was there before too."""
-    found: list[int] = []
-    for loser, pieces in removed.items():
-        if loser not in now:
-            continue
-        rest: tuple[HashRange, ...] = pieces
-        for winner, taken in added.items():
-            if winner not in before:
-                rest = subtract(rest, taken)
-        old_winners = [taken for winner, taken in added.items() if winner in before and winner != loser]
-        inherited = [piece for taken in old_winners for piece in taken]
-        if rest and subtract(rest, inherited) != rest:
-            found.append(loser)
-    return tuple(found)
+def _ids(of: KeysSlice) -> list[int]:
+    return [each.consumer_id for each in of.selector.consumers]
 
 
-def _slot_by_slot(
-    before: KeysSlice, now: KeysSlice
-) -> tuple[dict[int, int], dict[int, int], tuple[int, ...], tuple[HashRange, ...]]:
+def _summed(owners: NDArray[np.int64], widths: NDArray[np.int64]) -> dict[int, int]:
+    ids, places = np.unique(owners, return_inverse=True)
+    sums = np.bincount(places, widths, minlength=len(ids)).astype(np.int64)
+    return {owner: count for owner, count in zip(ids.tolist(), sums.tolist(), strict=True) if owner >= 0}
+
+
+def _slot_by_slot(before: KeysSlice, now: KeysSlice) -> _Found:
     """Where consumers share points a range is nobody's own: count by remainders inside the pieces of both."""
     gained: Counter[int] = Counter()
     lost: Counter[int] = Counter()

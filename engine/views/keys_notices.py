@@ -57,7 +57,7 @@ def _points_lost(now: KeysSlice) -> Notice | None:
     selector = now.selector
     if not isinstance(selector, RingSelector) or not selector.consumers:
         return None
-    shares = fairness(selector)
+    shares = fairness(now)
     lost = shares.claimed_points - shares.occupied_points
     if not lost or not shares.crowded:
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -11,23 +12,32 @@ from numpy.typing import NDArray
 from engine.cluster.key_state import KeySubscription
 from engine.cluster.remember import Remembered
 from engine.cluster.state import ClusterState
+from engine.fleet.slot_owners import slot_owners
 from engine.keyshared.fairness import Fairness, fairness_of
-from engine.keyshared.gaps import Gaps, gaps_of
+from engine.keyshared.gaps import Gaps
 from engine.keyshared.key_text import text_of_key
-from engine.keyshared.model import RangesById, Selector
-from engine.keyshared.ownership import OwnedSlots, owned_ranges, slots_by_consumer
+from engine.keyshared.model import Selector
+from engine.keyshared.ownership import OwnedSlots, slots_by_consumer
+from engine.ranges import HashRange
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Pieces:
     """The hash space as pieces that follow each other: ``ends`` ascending, ``owners`` consumer ids, -1 for nobody.
 
-    Where consumers share a piece, the first of them stands for it (``shared`` is true then).
+    ``first`` is the first slot that occurs. Neighbours of one consumer are joined. Where consumers share a piece, the
+    first of them stands for it (``shared`` is true then).
     """
 
+    first: int
     ends: NDArray[np.int64]
     owners: NDArray[np.int64]
     shared: bool
+
+    @property
+    def widths(self) -> NDArray[np.int64]:
+        """How many slots each piece has."""
+        return np.diff(self.ends, prepend=self.first - 1)
 
     def owners_at(self, slots: NDArray[np.int64]) -> NDArray[np.int64]:
         """The owner ids of slots; past the last piece nobody."""
@@ -51,11 +61,10 @@ class KnownKeys:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class KeysSlice:
-    """What the panels read; ``owned`` are each consumer's slots by the look-up, ``gaps`` what nobody has."""
+    """What the panels read; ``gaps`` is what nobody has."""
 
     state: ClusterState
     subscription: KeySubscription
-    owned: dict[int, tuple[OwnedSlots, ...]]
     pieces: Pieces
     gaps: Gaps
     known: KnownKeys
@@ -65,14 +74,34 @@ class KeysSlice:
         return self.subscription.delivery.selector
 
     @property
+    def owned(self) -> Mapping[int, tuple[OwnedSlots, ...]]:
+        """Each consumer's slots by the look-up, as ranges: dear where there are many, so only for a single answer."""
+        selector = self.selector
+        return _owned.get((selector,), (), lambda: slots_by_consumer(selector))
+
+    @property
     def lowest_slot(self) -> int:
         """The first slot that occurs."""
-        slots = self.selector.slots
-        return max(slots.low, 1) if slots.folds_zero else slots.low
+        return _lowest(self.selector)
 
     def slot_counts(self) -> dict[int, int]:
         """Consumer id -> how many slots it has."""
-        return {owner: sum(each.count for each in pieces) for owner, pieces in self.owned.items()}
+        if self.pieces.shared:
+            return {owner: sum(each.count for each in pieces) for owner, pieces in self.owned.items()}
+        return self._summed(self.pieces.widths)
+
+    def piece_counts(self) -> dict[int, int]:
+        """Consumer id -> into how many pieces its slots fall."""
+        if self.pieces.shared:
+            return {owner: len(pieces) for owner, pieces in self.owned.items()}
+        return self._summed(np.ones_like(self.pieces.ends))
+
+    def _summed(self, weights: NDArray[np.int64]) -> dict[int, int]:
+        found = {each.consumer_id: 0 for each in self.selector.consumers}
+        ids, places = np.unique(self.pieces.owners, return_inverse=True)
+        sums = np.bincount(places, weights, minlength=len(ids)).astype(np.int64)
+        found.update({owner: count for owner, count in zip(ids.tolist(), sums.tolist(), strict=True) if owner >= 0})
+        return found
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -85,23 +114,24 @@ class _Placed:
     messages: NDArray[np.int64]
 
 
-_owned: Remembered[tuple[dict[int, tuple[OwnedSlots, ...]], Pieces, Gaps]] = Remembered()
+_owned: Remembered[Mapping[int, tuple[OwnedSlots, ...]]] = Remembered()
+_pieces: Remembered[Pieces] = Remembered()
 _placed: Remembered[_Placed] = Remembered()
 _known: Remembered[KnownKeys] = Remembered()
 _fairness: Remembered[Fairness] = Remembered()
 
 
-def fairness(selector: Selector) -> Fairness:
+def fairness(now: KeysSlice) -> Fairness:
     """``fairness_of``, remembered: several panels ask for it."""
-    return _fairness.get((selector,), (), lambda: fairness_of(selector))
+    return _fairness.get((now.selector,), (), lambda: fairness_of(now.selector, now.slot_counts()))
 
 
 def keys_slice(state: ClusterState, subscription: KeySubscription) -> KeysSlice:
     """The slice of one subscription; what did not change is remembered. O(n log n + k log k): n pieces, k keys."""
     selector = subscription.delivery.selector
-    owned, pieces, gaps = _owned.get((selector,), (), lambda: _divided(selector))
+    pieces = _pieces.get((selector,), (), lambda: _divided(selector))
     known = _known.get((selector, subscription.keys), (), lambda: _known_keys(subscription, pieces))
-    return KeysSlice(state, subscription, owned, pieces, gaps, known)
+    return KeysSlice(state, subscription, pieces, _gaps(selector, pieces), known)
 
 
 def keys_slice_by_key(state: ClusterState, key: str) -> KeysSlice | None:
@@ -110,40 +140,40 @@ def keys_slice_by_key(state: ClusterState, key: str) -> KeysSlice | None:
     return keys_slice(state, found) if found is not None else None
 
 
-def _divided(selector: Selector) -> tuple[dict[int, tuple[OwnedSlots, ...]], Pieces, Gaps]:
-    owned = slots_by_consumer(selector)
-    served: RangesById = owned_ranges(selector)
-    if not served:  # shared points: every slot is somebody's while anybody is there
-        served = {owner: tuple(each.range for each in pieces) for owner, pieces in owned.items()}
-    gaps = gaps_of(selector.consumers, served, selector.slots)
-    return owned, _pieces(selector, owned), gaps
+def _lowest(selector: Selector) -> int:
+    slots = selector.slots
+    return max(slots.low, 1) if slots.folds_zero else slots.low
 
 
-def _pieces(selector: Selector, owned: dict[int, tuple[OwnedSlots, ...]]) -> Pieces:
-    found = sorted(
-        (piece.range.start, piece.remainder, piece.range.end, owner)
-        for owner, pieces in owned.items()
-        for piece in pieces
-    )
-    ends: list[int] = []
-    owners: list[int] = []
-    at = selector.slots.low
-    shared = False
-    for start, _, end, owner in found:
-        if ends and end <= ends[-1]:
-            shared = True
-            continue
-        # Slot 0 alone is no gap, since it does not occur: the first piece covers it.
-        if start > at and not (start == 1 and at == 0 and selector.slots.folds_zero):
-            ends.append(start - 1)
-            owners.append(-1)
-        ends.append(end)
-        owners.append(owner)
-        at = end + 1
-    if at <= selector.slots.high:
-        ends.append(selector.slots.high)
-        owners.append(-1)
-    return Pieces(np.array(ends, dtype=np.int64), np.array(owners, dtype=np.int64), shared)
+def _divided(selector: Selector) -> Pieces:
+    """The stretches of a look-up, cut to the slots that occur."""
+    found = slot_owners(selector)
+    first, last = _lowest(selector), selector.slots.high
+    nobody = np.int64(-1)
+    if not len(found.end):
+        return Pieces(first, np.array([last], dtype=np.int64), np.array([nobody]), shared=False)
+    served = found.count > 0
+    owners = np.full(len(found.end), nobody)
+    owners[served] = found.claimant[found.first[served]]
+    ends = np.minimum(found.end, last)
+    if ends[-1] < last:
+        ends = np.append(ends, last)
+        owners = np.append(owners, owners[0] if found.wraps else nobody)
+    # A stretch before the first slot, or behind the last one, has no slot that occurs.
+    real = np.diff(ends, prepend=first - 1) > 0
+    real &= ends >= first
+    ends, owners = ends[real], owners[real]
+    lasting = np.append(owners[1:] != owners[:-1], True)
+    return Pieces(first, ends[lasting], owners[lasting], shared=bool((found.count > 1).any()))
+
+
+def _gaps(selector: Selector, pieces: Pieces) -> Gaps:
+    free = pieces.owners < 0
+    ends, widths = pieces.ends[free].tolist(), pieces.widths[free].tolist()
+    ranges = tuple(HashRange(end - width + 1, end) for end, width in zip(ends, widths, strict=True))
+    present = set(pieces.owners.tolist())
+    idle = tuple(each.consumer_id for each in selector.consumers if each.consumer_id not in present)
+    return Gaps(ranges, sum(widths), idle)
 
 
 def _known_keys(subscription: KeySubscription, pieces: Pieces) -> KnownKeys:
