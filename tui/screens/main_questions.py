@@ -96,8 +96,6 @@ class MainQuestions(MainPanels):
 
     def action_bundles(self) -> None:
         """Open the namespace of the marked bundle over time."""
-        from tui.screens.bundles import BundlesScreen  # not needed for the first screen
-
         bundle = self.query_one(BundleTree).marked_bundle()
         if bundle is None:
             self.complain("there is no namespace whose bundles could be shown")
