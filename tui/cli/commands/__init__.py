@@ -64,5 +64,31 @@ _PARTITIONS = DeferredCommand(
     "partitions_command",
     short_help="Say which keys more partitions move, and where clients disagree about keys.",
 )
-for command in (open_command, new, demo, replay, explain, split, _KEYS, _PARTITIONS, _RANGES, _PLAN, _LINT, _VERIFY):
+_FORECAST = DeferredCommand(
+    "forecast",
+    "tui.cli.commands.forecast",
+    "forecast_command",
+    short_help="Say which bundle splits next, why, when, and what goes round in circles.",
+)
+_CURVE = DeferredCommand(
+    "curve",
+    "tui.cli.commands.forecast",
+    "curve_command",
+    short_help="Draw a bundle's traffic along the hash axis, with the limits and the cuts.",
+)
+_OCCUPANCY = DeferredCommand(
+    "occupancy",
+    "tui.cli.commands.occupancy",
+    "occupancy_command",
+    short_help="Count topics in bundles and on brokers, beside what chance gives.",
+)
+_NEEDED = DeferredCommand(
+    "bundles-needed",
+    "tui.cli.commands.occupancy",
+    "bundles_needed_command",
+    short_help="Say how many bundles keep brokers even, for so many topics.",
+)
+_BUNDLES = (_FORECAST, _CURVE, _OCCUPANCY, _NEEDED)
+_KEY_SHARED = (_KEYS, _PARTITIONS, _RANGES, _PLAN)
+for command in (open_command, new, demo, replay, explain, split, *_BUNDLES, *_KEY_SHARED, _LINT, _VERIFY):
     ringside.add_command(command)
