@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
 from engine.bundles.boundaries import NamespaceBundles
+from engine.bundles.loads import TopicLoad
 from engine.bundles.plan import LoadManager
-from engine.cluster.facts import behaviour_in, bundles_of, topic_loads
+from engine.cluster.facts import behaviour_in, bundles_of
 from engine.cluster.state import ClusterState, Topic
+from engine.hashing import crc32_hash
 from engine.keyshared.model import Consumer as KeyConsumer
 from engine.lint.cases import KeyCase, NamespaceCase, ProducedTopic, SubscriptionCase, World
+from engine.names import NON_PERSISTENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +92,32 @@ def namespace_cases(
         yield NamespaceCase(
             world,
             bundles,
-            topic_loads(replace(state, topics=topics), name),
+            _topic_loads(state, topics),
             untold if known is None else known.get(name, frozenset()),
             told.sessions,
             _produced(topics, told),
         )
+
+
+def _topic_loads(state: ClusterState, topics: Mapping[str, Topic]) -> tuple[TopicLoad, ...]:
+    """As ``engine.cluster.facts.topic_loads`` gives them for one namespace, without reading every name by all rules."""
+    ranked: list[tuple[bool, bool, str]] = []
+    loads = state.loads
+    for topic in topics.values():
+        transient = topic.name[: len(NON_PERSISTENT)].lower() == NON_PERSISTENT
+        partitioned = topic.partitions > 0
+        ranked += [(partitioned and name not in loads, transient, name) for name in topic.partition_names()]
+    ranked.sort()
+    found: list[TopicLoad] = []
+    for _, _, name in ranked:
+        load = loads.get(name)
+        if load is None:
+            found.append(TopicLoad(name, crc32_hash(name), has_stats=False))
+        else:
+            rates = (load.msg_rate_in, load.msg_rate_out)
+            throughput = (load.throughput_in_bytes_per_sec, load.throughput_out_bytes_per_sec)
+            found.append(TopicLoad(name, crc32_hash(name), *rates, *throughput))
+    return tuple(found)
 
 
 def namespace_of(topic: str) -> str:

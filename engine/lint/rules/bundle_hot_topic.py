@@ -49,7 +49,7 @@ def check(case: NamespaceCase) -> Iterator[Finding]:
         share = of_msgs / all_msgs if all_msgs else 1.0
         others = len(beside) - 1
         if others:
-            company = f"its bundle is split again and again because of it, with {counted(others, 'other topic')} in it"
+            company = f"its bundle, with {counted(others, 'other topic')}, is due because of it however it is split"
         elif bundle:
             company = "it has its bundle to itself, and no split makes that smaller"
         else:

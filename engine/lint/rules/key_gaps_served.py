@@ -1,4 +1,4 @@
-"""Gaps between the sticky ranges of one consumer that it serves although it never declared them (#24730)."""
+"""Gaps between the sticky ranges of one consumer that it serves although its ranges do not hold them (#24730)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ADVICE: Final = "before an upgrade to 4.0.7, 3.3.9, 3.0.14 or later let somebod
 
 
 def check(case: KeyCase) -> Iterator[Finding]:
-    """One finding for each consumer that serves more slots than it declared. O(r log r) for r ranges.
+    """One finding for each consumer that serves more slots than its ranges hold. O(r log r) for r ranges.
 
     Releases before #24730 keep only the ends of ranges; after an upgrade nobody owns these slots any more.
 
@@ -38,8 +38,8 @@ def check(case: KeyCase) -> Iterator[Finding]:
         extra = sum(r.size for r in served.get(each.consumer_id, ())) - sum(r.size for r in ranges)
         if extra > 0:
             what = (
-                f"{each.name or '(no name)'} serves {counted(extra, 'slot')} between its ranges that it did not"
-                f" declare: Pulsar {case.world.behaviour.label} keeps only the ends of ranges"
+                f"{each.name or '(no name)'} serves {counted(extra, 'slot')} between its ranges that nobody is shown to"
+                f" have: Pulsar {case.world.behaviour.label} keeps only the ends of ranges"
             )
             yield Finding(ID, Severity.WARNING, what, case.where_of(each.name), (("slots", extra),), _ADVICE)
 

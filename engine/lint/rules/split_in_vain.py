@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from engine.bundles.flow import FlowLimits, flow_limits
 from engine.config import FLOW_OR_QPS_EQUALLY_DIVIDE, SPECIFIED_POSITIONS_DIVIDE
 from engine.lint.attempts import Attempt, attempts
 from engine.lint.cases import NamespaceCase
@@ -16,6 +17,8 @@ ID: Final = "split-in-vain"
 
 def check(case: NamespaceCase) -> Iterator[Finding]:
     """One finding for each bundle above a limit whose split changes nothing: no boundary, an impossible one, a refusal.
+
+    Only to be known where rates are above a limit by less than ``flowOrQpsDifferenceThresholdPercentage``.
 
     The modular load manager tries at every report and logs a success, the extensible one counts a failure in every
     cycle. O(t log b) for t topics, then O(k log k) for each bundle of k topics above a limit.
@@ -31,19 +34,21 @@ def check(case: NamespaceCase) -> Iterator[Finding]:
     >>> [each.number("topics") for each in check(case)]
     [3]
     """
+    limits = flow_limits(case.world.settings)
     for attempt in attempts(case):
         if attempt.children:
             continue
         what = (
-            f"the bundle is above its limit of {_LIMIT[attempt.reason]}, but {attempt.algorithm} {_why(attempt)}:"
-            " the split is tried again and again and changes nothing"
+            f"the bundle is above its limit of {_LIMIT[attempt.reason]}, but {attempt.algorithm}"
+            f" {_why(attempt, limits)}: the split is tried again and again and changes nothing"
         )
         numbers = (
             ("topics", len(attempt.topics)),
             ("msgs_per_sec", attempt.msgs_per_sec),
             ("bytes_per_sec", attempt.bytes_per_sec),
         )
-        yield Finding(ID, Severity.WARNING, what, case.where(str(attempt.bundle)), numbers, _advice(attempt))
+        severity = Severity.INFO if _below_gate(attempt, limits) else Severity.WARNING
+        yield Finding(ID, severity, what, case.where(str(attempt.bundle)), numbers, _advice(attempt))
 
 
 _LIMIT: Final = {
@@ -54,7 +59,20 @@ _LIMIT: Final = {
 }
 
 
-def _why(attempt: Attempt) -> str:
+def _below_gate(attempt: Attempt, limits: FlowLimits) -> bool:
+    """Whether rates are above a limit, but by less than the flow algorithm asks for before it acts."""
+    if attempt.algorithm != FLOW_OR_QPS_EQUALLY_DIVIDE or attempt.reason not in ("MsgRate", "Bandwidth"):
+        return False
+    factor = limits.gate_factor
+    return (
+        attempt.msgs_per_sec < limits.max_msgs_per_sec * factor
+        and attempt.bytes_per_sec < limits.max_bytes_per_sec * factor
+    )
+
+
+def _why(attempt: Attempt, limits: FlowLimits) -> str:
+    if _below_gate(attempt, limits):
+        return f"acts only on {limits.difference_threshold_percentage} % more than that"
     if attempt.refusal is not None:
         return "needs positions, which nobody gives it in an automatic split"
     if attempt.cuts:
