@@ -1,0 +1,186 @@
+"""``ringside lint`` tells what is wrong, ends as asked, and keeps talk apart from data."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from engine.lint import Severity, rule_ids
+from engine.lint.registry import ALL_RULES
+from tests.engine.scenarios.recordings import RECORDINGS
+from tests.tui.cli.conftest import Answers, Run
+
+PARTITIONS = [f"persistent://t/n/x-partition-{at}" for at in range(3)]
+
+
+@pytest.mark.parametrize(
+    ("fail_on", "code"), [([], 0), (["error"], 0), (["warning"], 1), (["info"], 1)], ids=["default", *"ewi"]
+)
+def test_the_exit_code_is_1_from_the_severity_that_was_asked_for(run: Run, fail_on: list[str], code: int) -> None:
+    words = ["--fail-on", *fail_on] if fail_on else []
+    ran = run("lint", "--names", "c-1,c-11", *words)
+    assert (ran.code, ran.err) == (code, "")
+    assert "1 finding (1 warning)" in ran.out
+
+
+def test_errors_fail_by_default_and_clean_names_never(run: Run) -> None:
+    assert run("lint", "--names", "c,c").code == 1
+    ran = run("lint", "--names", "a,b", "--fail-on", "info")
+    assert (ran.code, ran.out.strip(), ran.err) == (0, "2 names: no findings", "")
+
+
+def test_text_is_grouped_by_severity_with_advice_and_counts(run: Run) -> None:
+    ran = run("lint", *[f"x-{at}" for at in range(100)], "d", "d")
+    lines = ran.out.splitlines()
+    assert lines[0] == "102 names: 11 findings (1 error, 9 warnings, 1 info)"
+    heads = [line for line in lines if line and not line.startswith(" ")][1:]
+    assert heads == [
+        "error failover-duplicate-names (1)",
+        "warning failover-names-collide (9)",
+        "info key-duplicate-names (1)",
+    ]
+    assert sum(line.startswith("  change:") for line in lines) == 3, "one advice for each rule"
+    assert max(map(len, lines)) < 80
+
+
+def test_many_findings_of_a_rule_are_counted_and_json_has_all(run: Run) -> None:
+    names = ",".join(f"x-{at}" for at in range(200))
+    ran = run("lint", "--names", names)
+    assert "  and 9 more; --json has all of them" in ran.out.splitlines()
+    document = json.loads(run("lint", "--names", names, "--json").out)
+    assert len([each for each in document["findings"] if each["rule"] == "failover-names-collide"]) == 19
+
+
+def test_json_has_every_part_of_a_finding(run: Run, answers: Answers) -> None:
+    path = answers(["c", "c"], PARTITIONS)
+    ran = run("lint", str(path), "--flag", "on", "--json")
+    assert ran.code == 1
+    document = json.loads(ran.out)
+    assert (document["version"], document["failOn"], document["failed"]) == (1, "error", True)
+    assert document["counts"] == {"error": 1, "warning": 0, "info": 0}
+    first = document["findings"][0]
+    assert set(first) == {"rule", "severity", "what", "where", "numbers", "advice"}
+    assert first["where"] == {
+        "namespace": "t/n",
+        "subscription": "billing",
+        "bundle": "",
+        "topic": "persistent://t/n/x",
+        "consumer": "c",
+        "topics": 1,
+    }
+    assert first["numbers"] == {"consumers": 2, "never_active": 1, "topics": 1}
+
+
+def test_only_the_rules_and_the_namespace_that_were_asked_for(run: Run) -> None:
+    folder = str(RECORDINGS / "f-inventory-2")
+    everything = json.loads(run("lint", folder, "--json").out)["findings"]
+    ran = run("lint", folder, "--json", "--rule", "failover-duplicate-names", "--rule", "key-duplicate-names")
+    assert json.loads(ran.out)["findings"] == [each for each in everything if "duplicate" in each["rule"]]
+    one = json.loads(run("lint", folder, "--json", "--namespace", "ring/audit-2026").out)["findings"]
+    assert one == [each for each in everything if each["where"]["namespace"] == "ring/audit-2026"] != []
+
+
+def test_the_rules_are_listed_with_what_they_are_about(run: Run) -> None:
+    ran = run("lint", "--list")
+    assert ran.code == 0
+    assert [line.split()[0] for line in ran.out.splitlines()[1:]] == list(rule_ids())
+    rows = json.loads(run("lint", "--list", "--json").out)
+    assert {row["rule"]: row["worst"] for row in rows} == {rule.id: rule.worst.label for rule in ALL_RULES}
+    assert {row["worst"] for row in rows} <= {each.label for each in Severity}
+
+
+def test_names_from_a_file_and_sticky_ranges_of_a_plan(run: Run, tmp_path: Path) -> None:
+    names = tmp_path / "names"
+    names.write_text("c-1\nc-11\n")
+    assert "failover-names-collide" in run("lint", "--names-from", str(names)).out
+    plan = tmp_path / "plan"
+    plan.write_text("a=0-40000\nb=40000-65535\n")
+    ran = run("lint", "--names-from", str(plan), "--sticky")
+    assert ran.code == 1
+    assert "error key-overlaps (1)" in ran.out and "error key-gaps (1)" in ran.out
+    as_json = tmp_path / "plan.json"
+    as_json.write_text(
+        json.dumps([{"name": "a", "ranges": [[0, 40_000]]}, {"name": "b", "ranges": [[40_001, 65_535]]}])
+    )
+    assert run("lint", "--names-from", str(as_json)).out.strip() == "2 names: no findings"
+
+
+def test_a_saved_session_is_judged_as_it_stands(run: Run, tmp_path: Path) -> None:
+    journal = tmp_path / "kept"
+    made = run(
+        "new", "--consumers", "2", "--once", "--journal", str(journal), "--apply", "add billing-1", "--flag", "on"
+    )
+    assert made.code == 0
+    ran = run("lint", str(journal))
+    assert (ran.code, "failover-duplicate-names" in ran.out) == (1, True)
+
+
+def test_the_load_manager_is_taken_from_the_option_where_no_answer_tells_it(run: Run) -> None:
+    """Three topics of 800 messages/s where a bundle may carry 1,000: two boundaries."""
+    bundles = {"boundaries": ["0x00000000", "0xffffffff"], "numBundles": 1}
+    topics = {f"persistent://t/n/x{at}": {"msgRateIn": 800.0, "publishers": [], "subscriptions": {}} for at in range(3)}
+    Path("answers.json").write_text(json.dumps({"stats.json": topics, "t-n-bundles.json": bundles}))
+    words = ["lint", "answers.json", "--set", "defaultNamespaceBundleSplitAlgorithm=flow_or_qps_equally_divide"]
+    words += ["--set", "loadBalancerNamespaceBundleMaxMsgRate=1000"]
+    assert "info split-many-boundaries" in run(*words).out
+    extensible = run(*words, "--load-manager", "extensible")
+    assert (extensible.code, "error split-many-boundaries" in extensible.out) == (1, True)
+    assert "no findings" in run(*words, "--load-manager", "modular").out
+
+
+def test_what_is_wrong_with_one_file_is_told_and_the_rest_is_judged(run: Run, answers: Answers, tmp_path: Path) -> None:
+    answers(["c", "c"], PARTITIONS)
+    (tmp_path / "half.json").write_text('{"persistent://t/n/y": {"msgRateIn": 1.0, "subscr')
+    (tmp_path / "short.json.gz").write_bytes(gzip.compress(b'{"boundaries": ["0x0", "0xffffffff"]}')[:20])
+    ran = run("lint", str(tmp_path), "--flag", "on")
+    assert (ran.code, "error failover-duplicate-names" in ran.out) == (1, True)
+    assert "half.json" in ran.err and "short.json.gz" in ran.err
+    assert "no answer tells the bundles of t/n" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ([], "name a FOLDER or FILE"),
+        (["nowhere"], "no such file or folder"),
+        (["nowhere.json", "else"], "no such file or folder"),
+        (["--names", ""], "no consumer is named"),
+        (["--names", "a", "--names-from", "x"], "choose one of them"),
+        (["--names", "a", "b"], "an option names the consumers already"),
+        (["--names", "a", "--sticky"], "--names-from"),
+        (["--names", "a", "--namespace", "t/n"], "a list of names has none"),
+        (["--names", "a", "--rule", "key-gap"], "did you mean key-gaps?"),
+        (["--names", "a", "--set", "nothing"], "write it as in broker.conf"),
+        (["--names", "a", "--set", "nothing=1"], "no broker setting 'nothing'"),
+        (["--names", "a", "--pulsar", "1.2"], "older than 2.10"),
+        (["--names-from", "nowhere"], "nowhere"),
+        (["--fail-on", "never", "--names", "a"], "--fail-on"),
+        (["a\0b"], "a"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_used_ends_with_2_and_a_sentence(run: Run, words: list[str], told: str) -> None:
+    ran = run("lint", *words)
+    assert (ran.code, ran.out) == (2, "")
+    assert told in ran.err and "Traceback" not in ran.err
+
+
+def test_a_namespace_that_nothing_is_told_of_is_refused_with_those_there_are(run: Run, answers: Answers) -> None:
+    ran = run("lint", str(answers(["c"], PARTITIONS)), "--namespace", "t/m")
+    assert (ran.code, "there is t/n" in ran.err) == (2, True)
+
+
+def test_an_empty_folder_and_a_folder_of_other_files_are_told(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    ran = run("lint", "empty")
+    assert (ran.code, "no .json or .json.gz file lies in" in ran.err) == (2, True)
+    (tmp_path / "empty" / "a.json").write_text("{}")
+    assert run("lint", "empty").code == 2
+
+
+def test_names_with_control_characters_stay_on_one_line(run: Run) -> None:
+    ran = run("lint", "--names", "a\x1b[31m,a\x1b[31m")
+    assert "\x1b" not in ran.out and ran.code == 1
