@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Final
 
 import msgspec
 
@@ -18,6 +19,9 @@ from engine.errors import Problem
 from engine.names import partition_index
 from engine.routing.publishers import PublisherStats, grouped
 from engine.routing.stats import ConsumerStats, SubscriptionStats, TopicStats
+
+_AGGREGATE: Final = frozenset({"msgRateIn", "publishers"})
+"""Members that an answer with an aggregate has; without both it is partitions only."""
 
 
 class PublisherFacts(
@@ -89,7 +93,7 @@ class PublishedTopic:
 
 @dataclass(frozen=True, slots=True)
 class PublishedPartitions:
-    """A partitioned topic. ``partitions`` by full name in the order of their index; None: it could not be read.
+    """A partitioned topic. ``partitions`` by full name in the order of their index; no aggregate: none to be read.
 
     ``whole``: every partition the answer holds could be read, so that its aggregate can be made again.
     """
@@ -106,7 +110,7 @@ def decode_publishers(data: bytes, source: str = "", path: str = "$") -> Decoded
     """
     members, problems = raw_object(data, source, path)
     found: list[Problem] = list(problems)
-    aggregate = _topic(data, source, path, found)
+    aggregate = _topic(data, source, path, found) if _AGGREGATE & members.keys() else None
     by_name: dict[str, PublishedTopic] = {}
     whole = True
     if "partitions" in members and bytes(members["partitions"]).strip() != b"null":

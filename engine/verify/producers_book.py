@@ -93,7 +93,7 @@ class ProducersBook:
         return told.routing == "SinglePartition" or (told.routing == "RoundRobinPartition" and not batching)
 
     def _router(self, told: StartTold, recorded: Recorded) -> Router:
-        hashing = self._client.hashings[0]
+        hashing = told.hashing or self._client.hashings[0]
         there = (partition for partition, names in recorded.items() if told.name in names) if told.lazy else iter(())
         first = next(there, 0)
         if told.routing == "SinglePartition":

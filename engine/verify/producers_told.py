@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from engine.routing.keys import HashingScheme
 from engine.routing.producer_settings import (
     ACCESS_MODES,
     CPP,
@@ -28,6 +29,7 @@ _ROUTERS: Final[dict[str, RouterKind]] = {
     "RoundRobinDistribution": "RoundRobinPartition",
     "RoundRobinPartition": "RoundRobinPartition",
 }
+_HASHINGS: Final[tuple[HashingScheme, ...]] = ("JavaStringHash", "Murmur3_32Hash", "BoostHash")
 _KEYLESS: Final = re.compile(r"(\d+) (?:messages? without key|more)\b")
 _NUMBERED: Final = re.compile(r"message \d+")
 _KEYED: Final = re.compile(r"(\d+) messages with keys (\D*)(\d+)\.\.\D*(\d+)")
@@ -47,6 +49,7 @@ class StartTold:
     access_mode: AccessMode = "Shared"
     routing: RouterKind | None = "RoundRobinPartition"
     batching: bool | None = None
+    hashing: HashingScheme | None = None
     partitions: tuple[int, ...] | None = None
     flag: bool = False
 
@@ -64,6 +67,7 @@ class ProducersTold:
     """One step. ``silent``: it tells of no messages beside ``sends``; False: others may have been sent.
 
     ``id_partition`` is the partition in the message id the step tells, ``result`` what a client answered its user.
+    ``hashing`` is a scheme that its options name.
     """
 
     starts: tuple[StartTold, ...] = ()
@@ -72,6 +76,7 @@ class ProducersTold:
     key_to_partition: Mapping[str, int] = field(default_factory=dict)
     in_order: tuple[int, ...] = ()
     batching: bool | None = None
+    hashing: HashingScheme | None = None
     id_partition: int | None = None
     producer_name: str | None = None
     result: str | None = None
@@ -119,6 +124,7 @@ def producers_told(raw: Mapping[str, Any]) -> ProducersTold:
         key_to_partition=by_key,
         in_order=order,
         batching=False if "batching off" in do else True if "batching on" in do else None,
+        hashing=_hashing(raw.get("options")),
         id_partition=int(found[1]) if found is not None else None,
         producer_name=name if isinstance(name, str) else None,
         result=result if isinstance(result, str) else None,
@@ -147,7 +153,13 @@ def _start(options: Mapping[str, Any]) -> StartTold:
         next((known for known in ACCESS_MODES if known == mode), "Shared"),
         _ROUTERS.get(text(options.get("message_routing_mode", "RoundRobinPartition"))),
         batching if isinstance(batching, bool) else None,
+        _hashing(options),
     )
+
+
+def _hashing(options: object) -> HashingScheme | None:
+    name = text(options.get("hashing_scheme")) if isinstance(options, dict) else ""
+    return next((known for known in _HASHINGS if known == name), None)
 
 
 def _raw(places: str, *, flag: bool) -> list[StartTold]:

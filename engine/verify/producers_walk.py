@@ -8,7 +8,7 @@ from engine.admin.kinds import AnswerKind
 from engine.admin.publishers import PublishedPartitions, PublishedTopic, decode_publishers
 from engine.errors import Problem, Rejection
 from engine.names import partition_index
-from engine.routing.keys import Message, partition_of_key
+from engine.routing.keys import HashingScheme, Message, partition_of_key
 from engine.routing.routers import Router, round_robin, route
 from engine.verify.judge import Judge
 from engine.verify.producers_book import GIVEN_NAME, ProducersBook, Recorded
@@ -35,6 +35,7 @@ class ProducersWalk:
         if self._on and self._client is not None:
             self._book = ProducersBook(judge, self._client, recording.partitions)
         self._knows_producers = False
+        self._hashing: HashingScheme | None = None
 
     def go_on(self, step: Step) -> None:
         """Do what a step does and compare what it tells, with the first statistics of the topic it has."""
@@ -65,6 +66,7 @@ class ProducersWalk:
         return answer.kind is AnswerKind.PARTITIONED_STATS and answer.request.topic == self._recording.topic
 
     def _go_on(self, told: ProducersTold, found: PublishedPartitions | None) -> None:
+        self._hashing = told.hashing or self._hashing
         self._compare_keys(told)
         self._compare_order(told)
         if self._book is None:
@@ -181,7 +183,7 @@ class ProducersWalk:
             return
         for key, at in told.key_to_partition.items():
             assert self._client is not None
-            hashing = self._client.hashings[0]
+            hashing = self._hashing or self._client.hashings[0]
             if not Message(key).has_key(hashing):
                 self._ledger.skip("empty keys, which this client takes for no key: its router began at random")
                 continue

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from engine.bundles import AveragesStored, BrokerReport, ReportWritten
+from engine.hashing import java_string_hash
 from engine.verify import FactKind, VerifyReport, verify_folder
 from engine.verify.balancing_orders import Agreement, Events, best_order
 from tests.engine.verify.copies import copy_of, edit
@@ -130,6 +131,25 @@ def test_the_four_numbers_of_the_five_automatic_recordings() -> None:
     assert (total[FactKind.CYCLE_DECISION], total[FactKind.CYCLE_DECISION_WITHIN]) == (187, 3)
     assert total[FactKind.CYCLE_SPLIT] == 14
     assert total[FactKind.AUTO_BOUNDARIES] == total[FactKind.AUTO_SPLIT_TOLD] == 40
+
+
+def test_a_report_of_a_map_that_once_held_more_is_no_difference(tmp_path: Path) -> None:
+    """With twice the buckets the same names come in another order."""
+    folder = copy_of(RANGE, tmp_path)
+    names: list[tuple[str, ...]] = []
+
+    def change(report: Any) -> None:
+        def bucket(name: str) -> int:
+            code = java_string_hash(name)
+            return (code ^ (code >> 16)) % 64
+
+        before = report["lastStats"]
+        report["lastStats"] = {name: before[name] for name in sorted(before, key=bucket)}
+        names.extend((tuple(before), tuple(report["lastStats"])))
+
+    edit(folder, "03-load-report-a.json", change)
+    assert names[0] != names[1]
+    assert verify_folder(folder).exit_code == 0
 
 
 def _report(at_ms: int, broker: str) -> ReportWritten:

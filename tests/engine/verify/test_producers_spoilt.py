@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from engine.routing.keys import HashingScheme, partition_of_key
 from engine.verify import Difference, FactKind, verify_folder
 from tests.engine.verify.copies import copy_of, edit
 
@@ -245,6 +246,26 @@ def test_keys_told_of_the_java_client_are_found_to_be_of_another(tmp_path: Path)
     found = _spoil(tmp_path, "e-key-routing-6p", "scenario.json", change)
     assert sum(each.kind is FactKind.KEY_PARTITION for each in found) > 30
     assert "JavaStringHash of the Java client" in found[0].rule
+
+
+@pytest.mark.parametrize(("client", "scheme"), [("Java", "JavaStringHash"), ("Java", "Murmur3_32Hash"), ("C++", None)])
+def test_keys_are_held_to_the_scheme_that_the_client_was_given(
+    tmp_path: Path, client: str, scheme: HashingScheme | None
+) -> None:
+    """The same 49 keys as another client would send them: the empty one is a key for Java."""
+    folder = copy_of("e-key-routing-6p", tmp_path)
+
+    def change(scenario: Any) -> None:
+        keys = scenario["steps"][1]["key_to_partition"]
+        scenario["client"] = client
+        scenario["steps"][1]["options"] = {"hashing_scheme": scheme}
+        if scheme is not None:
+            keys.update({key: partition_of_key(key, scheme, 6) for key in keys})
+
+    edit(folder, "scenario.json", change)
+    report = verify_folder(folder)
+    keys = next(tally for tally in report.tallies if tally.kind is FactKind.KEY_PARTITION)
+    assert keys.agree == keys.compared == (48 if scheme is None else 49)
 
 
 def test_a_message_out_of_turn_is_found(tmp_path: Path) -> None:
