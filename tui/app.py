@@ -49,7 +49,7 @@ class RingsideApp(App[int]):
     """
 
     TITLE = "Ringside"
-    CSS_PATH: ClassVar = [stylesheet("main"), stylesheet("keys")]
+    CSS_PATH: ClassVar = [stylesheet("main"), stylesheet("keys"), stylesheet("producers")]
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("question_mark", "help", "Help", key_display="?", tooltip="All keys"),
         Binding("q", "quit", "Quit", tooltip="Quit"),

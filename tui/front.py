@@ -1,4 +1,4 @@
-"""Which screen stands in front: each kind of subscription has its own. Both show one store and play one script."""
+"""Which screen stands in front: each kind of subscription has its own, and so have producers. All share one store."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from tui.player import Stage
 from tui.screens.common_screen import CommonScreen
 from tui.screens.keys import KeysScreen
 from tui.screens.main import MainScreen
+from tui.screens.producers import ProducersScreen
 from tui.store import Store
 
 
@@ -35,7 +36,11 @@ class Front:
     @property
     def screen(self) -> CommonScreen:
         """The screen for the subscription that the store shows."""
-        kind = KeysScreen if self._store.shows_keys else MainScreen
+        kind: type[KeysScreen | MainScreen | ProducersScreen] = MainScreen
+        if self._store.shows_keys:
+            kind = KeysScreen
+        elif self._store.shows_producers:
+            kind = ProducersScreen
         if kind not in self._made:
             screen = kind(
                 self._store, self._colours, animate=self._animate, ascii_only=self._ascii_only, stage=self.stage

@@ -23,6 +23,9 @@ from engine.views.keys import keys_view
 from engine.views.keys_answers import key_answer, keys_of_consumer
 from engine.views.keys_model import ConsumerKeysView, KeyAnswer, KeysView
 from engine.views.model import BundleTopic, DashboardView, Notice, PartitionRow
+from engine.views.producers import producers_view, shown_places
+from engine.views.producers_answers import send_answer, statistics_view
+from engine.views.producers_model import ProducersView, SendAnswer, StatisticsView
 
 
 class Journal(Protocol):
@@ -33,9 +36,9 @@ class Journal(Protocol):
 
 
 class Store:
-    """One timeline, the subscription that is shown, and the present view of both.
+    """One timeline, the subscription or topic that is shown, and the present view of both.
 
-    Subscriptions are counted through, the Failover ones first and then the Key_Shared ones.
+    Places are counted through: Failover subscriptions first, then Key_Shared ones, then topics with producers.
     """
 
     class Changed(Message):
@@ -63,6 +66,7 @@ class Store:
         self._key = ""
         self._view: DashboardView | None = None
         self._keys_view: KeysView | None = None
+        self._producers_view: ProducersView | None = None
         self.saved = journal.record(timeline) if journal is not None else ""
         self._find_place()
 
@@ -87,9 +91,8 @@ class Store:
 
     @property
     def subscriptions(self) -> tuple[str, ...]:
-        """The keys of all subscriptions, in the order of their places."""
-        state = self._timeline.state
-        return (*(each.key for each in state.subscriptions), *(each.key for each in state.key_subscriptions))
+        """The keys of all subscriptions, and the names of topics with producers, in the order of their places."""
+        return shown_places(self._timeline.state)
 
     @property
     def subscription_key(self) -> str:
@@ -99,7 +102,14 @@ class Store:
     @property
     def shows_keys(self) -> bool:
         """Whether the shown subscription is a Key_Shared one."""
-        return self._place >= len(self._timeline.state.subscriptions) and bool(self._key)
+        state = self._timeline.state
+        return 0 <= self._place - len(state.subscriptions) < len(state.key_subscriptions) and bool(self._key)
+
+    @property
+    def shows_producers(self) -> bool:
+        """Whether the producers of a topic are shown."""
+        state = self._timeline.state
+        return self._place >= len(state.subscriptions) + len(state.key_subscriptions) and bool(self._key)
 
     @property
     def view(self) -> DashboardView:
@@ -115,8 +125,16 @@ class Store:
     def keys_view(self) -> KeysView | None:
         """The view of the shown Key_Shared subscription; None while a Failover one is shown. Made when asked for."""
         if self._keys_view is None and self.shows_keys:
-            self._keys_view = keys_view(self._timeline, self._key, notes=self._notes)
+            view = keys_view(self._timeline, self._key, notes=self._notes)
+            self._keys_view = replace(view, status=replace(view.status, subscriptions=self.subscriptions))
         return self._keys_view
+
+    @property
+    def producers_view(self) -> ProducersView | None:
+        """The view of the shown topic's producers; None while a subscription is shown. Made when asked for."""
+        if self._producers_view is None and self.shows_producers:
+            self._producers_view = producers_view(self._timeline, self._key, notes=self._notes)
+        return self._producers_view
 
     def submit(self, command: Command | TimelineCommand) -> Rejection | None:
         """Carry out a command, or move in time; what is refused changes nothing."""
@@ -124,6 +142,8 @@ class Store:
             timeline, rejection = self._timeline.submit(command)
             if rejection is None and isinstance(command, SubscribeKeyShared):
                 self._key = timeline.state.key_subscriptions[-1].key  # what was just made is what one wants to see
+            elif len(timeline.state.producer_topics) > len(self._timeline.state.producer_topics):
+                self._key = timeline.state.producer_topics[-1].topic
         else:
             moved = navigate(self._timeline, command)
             timeline, rejection = moved.timeline, moved.rejection
@@ -173,6 +193,16 @@ class Store:
         """The slots and the known keys that a consumer of the shown Key_Shared subscription has."""
         return keys_of_consumer(self._timeline, self._key, consumer_id)
 
+    # producers
+
+    def explain_send(self, number: int, key: str | None) -> SendAnswer | Rejection:
+        """What the next message of a producer of the shown topic would do, and why."""
+        return send_answer(self._timeline, self._key, number, key)
+
+    def producer_statistics(self) -> StatisticsView:
+        """The merged statistics of the shown topic's producers; remembered until something changes."""
+        return statistics_view(self._timeline, self._key)
+
     def _take(self, timeline: Timeline) -> None:
         if timeline is self._timeline:
             return
@@ -186,11 +216,11 @@ class Store:
         keys = self.subscriptions
         self._place = keys.index(self._key) if self._key in keys else max(0, min(self._place, len(keys) - 1))
         self._key = keys[self._place] if keys else ""
-        if not self.shows_keys:
+        if not self.shows_keys and not self.shows_producers:
             self._failover = self._place
 
     def _publish(self) -> None:
         self._find_place()
-        self._view = self._keys_view = None
+        self._view = self._keys_view = self._producers_view = None
         for listener in self._listeners:
             listener(self.Changed())

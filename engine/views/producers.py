@@ -166,8 +166,4 @@ def _status(timeline: Timeline, now: ProducerTopic) -> ProducersStatus:
 
 
 def _deliveries(now: ProducerTopic) -> tuple[str, ...]:
-    producers = now.producers.producers
-    return tuple(
-        event_text(event, name_of(producers[event.number]) if event.number < len(producers) else "")
-        for event in now.recent[-DELIVERIES_SHOWN:]
-    )
+    return tuple(map(event_text, now.recent[-DELIVERIES_SHOWN:]))

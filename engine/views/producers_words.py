@@ -78,10 +78,10 @@ def _updated(partitions: int, result: UpdateResult) -> str:
     return f"knows {_partitions(partitions)}{opened}"
 
 
-def event_text(event: ProducerEvent, name: str) -> str:
-    """One line of what happened: who, and what."""
+def event_text(event: ProducerEvent) -> str:
+    """One line of what happened: the producer's number, the key of a message, and what became of it."""
     key = f' "{event.key}"' if isinstance(event, Sent) and event.key is not None else ""
-    return f"#{event.number} {name}{key}: {result_text(event)}".replace("  ", " ")
+    return f"#{event.number}{key}: {result_text(event)}"
 
 
 def tally_text(tally: Tally) -> str:

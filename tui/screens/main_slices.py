@@ -23,7 +23,7 @@ class MainSlices(CommonScreen):
 
     @property
     def in_front(self) -> bool:
-        return not self.store.shows_keys
+        return not self.store.shows_keys and not self.store.shows_producers
 
     def hint(self) -> str:
         return hint(self.store.view)

@@ -1,0 +1,221 @@
+"""The screen "producers": who has opened which partition and why, what that costs, and whether statistics are right."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container, Vertical
+from textual.widgets import Static
+
+from engine.views.producers_model import ProducerRow, ProducerStep, ProducersView, StatisticsView
+from themes.palettes import Palette
+from tui.player import Stage
+from tui.producers_columns import ProducerCells, producer_columns, producer_heading
+from tui.producers_lines import happened_line, statistics_heading, statistics_line, step_line
+from tui.producers_words import foot_texts, statistics_title
+from tui.screens.framed import key_hints
+from tui.screens.help import Group, KeyHelp
+from tui.screens.producers_actions import ProducersActions
+from tui.screens.producers_bindings import BINDINGS, GROUPS
+from tui.store import Store
+from tui.widgets.costs_panel import CostsPanel
+from tui.widgets.explain_panel import ExplainPanel
+from tui.widgets.key_footer import KeyFooter
+from tui.widgets.line_table import Lines, LineTable
+from tui.widgets.matrix_panel import MatrixPanel
+from tui.widgets.producers_status import ProducersStatusLine
+from tui.widgets.prompt import Prompt
+from tui.widgets.sentence_line import SentenceLine
+from tui.widgets.timeline_line import TimelineLine
+
+SAMPLE: Final = 2000
+"""How many rows decide the columns of a long table."""
+MATRIX_LEGEND: Final[Group] = (
+    "in the matrix",
+    (
+        KeyHelp("rows", "producers; many of them share a line, and a point is the brighter the more is open"),
+        KeyHelp("columns", "partitions, their numbers above"),
+        KeyHelp("colours", "why it was opened; v tells instead who has opened it"),
+        KeyHelp("+ ✗ ▾", "above: a new partition, one that is not served, the marked one"),
+        KeyHelp("× •", "the connection is lost; opened by the last step"),
+    ),
+)
+
+
+class ProducersScreen(ProducersActions):
+    """Slices of one view, bound to the panels; messages of the panels become calls of the store."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*BINDINGS]
+    AUTO_FOCUS = "#table"
+    key_groups = GROUPS
+    legend: ClassVar[Group] = MATRIX_LEGEND
+    panel_titles: ClassVar[dict[str, str]] = {
+        "ring": "1 who has opened what",
+        "consumers": "2 producers",
+        "costs": "3 what they cost",
+        "stats": "4 statistics",
+        "events": "5 events",
+        "sent": "6 what happened",
+    }
+
+    def __init__(
+        self, store: Store, colours: Palette, *, animate: bool, ascii_only: bool, stage: Stage | None = None
+    ) -> None:
+        super().__init__()
+        self.set_reactive(ProducersScreen.colours, colours)
+        self.store = store
+        self.stage = stage or Stage()
+        self.flashes = animate
+        self.ascii_only = ascii_only
+
+    def compose(self) -> ComposeResult:
+        cls, ascii_only = ProducersScreen, self.ascii_only
+        yield ProducersStatusLine(id="status").data_bind(cls.status, cls.saved)
+        yield SentenceLine(id="sentence").data_bind(cls.sentence)
+        with Container(id="body"):
+            yield MatrixPanel(id="ring", classes="panel", ascii_only=ascii_only).data_bind(
+                cls.view, cls.selected, cls.column, cls.by_producer, cls.colours
+            )
+            with Vertical(id="side"):
+                with Vertical(id="consumers", classes="panel"):
+                    yield LineTable(id="table")
+                    yield Static(id="foot", markup=False)
+                yield CostsPanel(id="costs", classes="panel", ascii_only=ascii_only).data_bind(cls.counts, cls.colours)
+                with Vertical(id="stats", classes="panel"):
+                    yield LineTable(id="merged")
+                yield ExplainPanel(id="explain", classes="panel").data_bind(cls.remarks)
+            yield LineTable(id="events", classes="panel")
+            yield LineTable(id="sent", classes="panel")
+        yield TimelineLine(id="timeline", ascii_only=ascii_only).data_bind(cls.timeline, cls.playing, cls.colours)
+        yield Prompt(id="prompt")
+        yield KeyFooter(id="keys")
+        yield Static(id="too-small", markup=False)
+
+    def on_mount(self) -> None:
+        """Name the panels and show the first view."""
+        self.name_panels()
+        self.query_one("#explain").border_title = "what the next message would do, and why"
+        self.query_one("#explain").border_subtitle = "escape closes"
+        self.query_one("#costs").can_focus = True
+        self.query_one(KeyFooter).keys = key_hints(BINDINGS)
+        self.make_ready()
+
+    def show_now(self) -> None:
+        view = self.store.producers_view
+        if view is not None and view is not self._shown:
+            self.show(view)
+
+    def show(self, view: ProducersView) -> None:
+        """Take the slices of a view; a slice that is equal to the one before stays quiet."""
+        shown = self._shown
+        same = shown is not None and shown.status.topic == view.status.topic
+        stepped = shown is not None and same and shown.status.step != view.status.step
+        known = shown.notices if shown is not None else view.notices
+        codes = {notice.code for notice in known}
+        self.fresh_notice = next((each.text for each in view.notices if stepped and each.code not in codes), "")
+        self._shown = view
+        count = len(view.producers)
+        self.selected = min(max(self.selected, 0), count - 1) if count else -1
+        self.column = min(self.column, view.status.partitions - 1)
+        self.status = view.status
+        self.saved = self.store.saved
+        self.producers = view.producers
+        self.view = view
+        self.query_one(
+            "#ring"
+        ).border_title = f"1 who has opened what: {view.status.producers:,} x {view.status.partitions:,}"
+        self.producers_listed = self._filtered(view.producers)
+        self.counts = view.counts
+        self.steps = view.events
+        self.deliveries = view.deliveries
+        self.timeline = view.timeline
+        self.sentence = self.sentence_now()
+        if shown is None:  # watchers of what is empty from the start are not called
+            self.watch_producers_listed(self.producers_listed)
+            self.watch_deliveries(self.deliveries)
+        self.explain_again()
+        self.write_foot()
+        # Adding up can take longer than all the rest: first the picture, then the sums.
+        self.statistics = None
+        self.call_after_refresh(self.add_up)
+
+    # producers
+
+    def _filtered(self, rows: tuple[ProducerRow, ...]) -> tuple[ProducerRow, ...]:
+        wanted = self.filter_text.casefold()
+        return tuple(row for row in rows if wanted in row.name.casefold()) if wanted else rows
+
+    def watch_filter_text(self) -> None:
+        """List the producers whose names match."""
+        self.producers_listed = self._filtered(self.producers)
+
+    def watch_producers_listed(self, rows: tuple[ProducerRow, ...]) -> None:
+        """Name the panel and list the rows; the cursor stays on the selected producer."""
+        total = len(self.producers)
+        told = f"{len(rows):,} of {total:,}" if self.filter_text else f"{total:,}"
+        panel = self.query_one("#consumers")
+        panel.border_title = f"2 producers ({told})"
+        panel.border_subtitle = f"filter: {self.filter_text}" if self.filter_text else ""
+        write = ProducerCells(self.colours, self.ascii_only)
+        sample = rows[:SAMPLE]
+        self.query_one("#table", LineTable).lines = Lines(
+            len(rows),
+            lambda index, width: write.line(rows[index], producer_columns(sample, width)),
+            lambda width: producer_heading(sample, width),
+        )
+        self._mark_selected()
+
+    def watch_selected(self) -> None:
+        """The cursor of the table stands on the selected producer."""
+        self._mark_selected()
+
+    def _mark_selected(self) -> None:
+        at = next((i for i, row in enumerate(self.producers_listed) if row.number == self.selected), None)
+        if at is not None and self.is_mounted:
+            self.query_one("#table", LineTable).cursor = at
+
+    def write_foot(self) -> None:
+        if self._shown is not None:
+            foot = self.query_one("#foot", Static)
+            texts = foot_texts(self._shown.foot)
+            foot.update(next((text for text in texts if len(text) <= foot.content_size.width), texts[-1]), layout=False)
+
+    # steps, what happened, statistics
+
+    def watch_steps(self, steps: tuple[ProducerStep, ...]) -> None:
+        """Newest first."""
+        table, colours = self.query_one("#events", LineTable), self.colours
+        table.lines = Lines(len(steps), lambda index, width: step_line(steps[-1 - index], width, colours))
+        table.cursor = 0
+        table.border_title = f"{self.events_number} events ({len(steps):,})"
+
+    def watch_deliveries(self, told: tuple[str, ...]) -> None:
+        """Newest first."""
+        table, colours = self.query_one("#sent", LineTable), self.colours
+        table.lines = Lines(len(told), lambda index, width: happened_line(told[-1 - index], width, colours))
+        table.cursor = 0
+
+    def watch_statistics(self, told: StatisticsView | None) -> None:
+        """Both lists side by side, as long as the longer one."""
+        panel, table, colours = self.query_one("#stats"), self.query_one("#merged", LineTable), self.colours
+        if told is None:
+            panel.border_title = "4 statistics (s adds them up)"
+            table.lines = Lines(0, lambda _index, _width: step_line(ProducerStep(0, "", "", 0, 0, ""), 0, colours))
+            return
+        panel.border_title = statistics_title(told)
+        table.lines = Lines(
+            max(len(told.by_name), len(told.by_position)),
+            lambda index, width: statistics_line(told, index, width, colours),
+            lambda width: statistics_heading(told, width),
+        )
+
+    def watch_colours(self) -> None:
+        """Lines that carry colours are made again."""
+        self.set_class(self.colours.mono, "-mono")
+        if self._shown is not None:
+            self.watch_steps(self.steps)
+            self.watch_producers_listed(self.producers_listed)
+            self.watch_deliveries(self.deliveries)
+            self.watch_statistics(self.statistics)
