@@ -5,12 +5,13 @@ A finding says what is wrong, where, how bad in numbers, and what to change. One
 ``lint_namespace`` at one thing each, so that a pipeline can call them row by row.
 """
 
-from engine.lint.cases import KeyCase, NamespaceCase, ProducedTopic, SubscriptionCase, World
+from engine.lint.cases import KeyCase, NamespaceCase, ProducedTopic, SubscriptionCase
 from engine.lint.doctor import lint, lint_key_subscription, lint_namespace, lint_subscription, lint_world
 from engine.lint.model import Finding, Severity, Where
 from engine.lint.names import lint_names
 from engine.lint.opened import NOTHING_TOLD, Told
 from engine.lint.registry import ALL_RULES, RuleFacts, rule_ids
+from engine.lint.world import World
 
 __all__ = [
     "ALL_RULES",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from math import fsum
@@ -13,7 +13,7 @@ from engine.bundles.limits import BundleStats, SplitReason, exceeded_limit
 from engine.bundles.loads import TopicLoad
 from engine.bundles.split import choose_cuts
 from engine.errors import Rejection
-from engine.lint.cases import NamespaceCase, World
+from engine.lint.world import World
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,24 +41,28 @@ class Attempt:
         return tuple(BundleRange(low, high) for low, high in pairwise(ends))
 
 
-def attempts(case: NamespaceCase) -> Iterator[Attempt]:
+def attempts(
+    world: World,
+    namespace: str,
+    by_bundle: Iterable[tuple[BundleRange, tuple[TopicLoad, ...]]],
+    sessions_of: Mapping[str, int],
+) -> Iterator[Attempt]:
     """The splits that would be tried, by bundle. O(t log b), and O(k log k) for k topics of a bundle above a limit.
 
     As in both load managers only bundles with two or more loaded topics count, and only while
     ``loadBalancerAutoBundleSplitEnabled``. Rates are those of now, which the modular one averages over time.
     """
-    world = case.world
     if not world.settings.loadBalancerAutoBundleSplitEnabled:
         return
-    for bundle, topics in case.by_bundle:
+    for bundle, topics in by_bundle:
         loaded = [topic for topic in topics if topic.has_stats]
         if len(loaded) < 2 or not bundle.can_split:
             continue
         rate = fsum(topic.msgs_per_sec for topic in loaded)
         throughput = fsum(topic.bytes_per_sec for topic in loaded)
         # Only their sum is compared, so it does not matter that all of them are told as producers.
-        sessions = sum(case.sessions.get(topic.name, 0) for topic in loaded)
-        stats = BundleStats(f"{case.namespace}/{bundle}", topics=len(loaded), producers=sessions)
+        sessions = sum(sessions_of.get(topic.name, 0) for topic in loaded)
+        stats = BundleStats(f"{namespace}/{bundle}", topics=len(loaded), producers=sessions)
         reason = exceeded_limit(stats, rate, throughput, world.settings)
         if reason != "Unknown":
             algorithm, cuts, refusal = cuts_of(world, bundle, topics)

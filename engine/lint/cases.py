@@ -11,29 +11,13 @@ from functools import cached_property
 
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
 from engine.bundles.loads import TopicLoad
-from engine.bundles.plan import LoadManager
-from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour
 from engine.failover.choose import Rule, cohort, rule_in_force, sort_consumers
 from engine.failover.model import Consumer
 from engine.keyshared.model import Consumer as KeyConsumer
 from engine.keyshared.model import Selector
+from engine.lint.attempts import Attempt, attempts
 from engine.lint.model import Where
-
-
-@dataclass(frozen=True, slots=True)
-class World:
-    """What holds for all brokers: settings, release, and the load manager where it is known."""
-
-    settings: BrokerSettings = field(default_factory=BrokerSettings)
-    behaviour: ReleaseBehaviour = CURRENT
-    load_manager: LoadManager | None = None
-
-    @property
-    def flag_in_force(self) -> bool:
-        """``activeConsumerFailoverConsistentHashing``, as far as the release knows it."""
-        return (
-            self.settings.activeConsumerFailoverConsistentHashing and self.behaviour.knows_failover_consistent_hashing
-        )
+from engine.lint.world import World
 
 
 # The cases are not slotted: what several rules need is computed when first asked for and kept beside the fields.
@@ -149,6 +133,11 @@ class NamespaceCase:
         return tuple(
             (self.bundles[at], tuple(inside[at])) for at in sorted(inside) if at >= 0 and self.tells(self.bundles[at])
         )
+
+    @cached_property
+    def attempts(self) -> tuple[Attempt, ...]:
+        """The splits a load manager would try by the numbers of now."""
+        return tuple(attempts(self.world, self.namespace, self.by_bundle, self.sessions))
 
     def tells(self, bundle: BundleRange) -> bool:
         """Whether an answer told this very bundle."""

@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from typing import TypeVar
 
 from engine.cluster.state import ClusterState
-from engine.lint.cases import KeyCase, NamespaceCase, SubscriptionCase, World
+from engine.lint.cases import KeyCase, NamespaceCase, SubscriptionCase
 from engine.lint.model import Finding, in_order
 from engine.lint.opened import NOTHING_TOLD, Told, key_cases, namespace_cases, subscription_cases, world_of
 from engine.lint.registry import EVERY, KEY_RULES, NAMESPACE_RULES, SUBSCRIPTION_RULES, WORLD_RULES, RuleSet
 from engine.lint.rule import Rule
+from engine.lint.world import World
 
 _Case = TypeVar("_Case")
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
-from engine.bundles.boundaries import NamespaceBundles
+from engine.bundles.boundaries import FULL_LOWER_BOUND, FULL_UPPER_BOUND, NamespaceBundles, namespace_bundles
 from engine.bundles.loads import TopicLoad
 from engine.bundles.plan import LoadManager
-from engine.cluster.facts import behaviour_in, bundles_of
+from engine.cluster.facts import behaviour_in
 from engine.cluster.state import ClusterState, Topic
+from engine.errors import Rejection
 from engine.hashing import crc32_hash
 from engine.keyshared.model import Consumer as KeyConsumer
-from engine.lint.cases import KeyCase, NamespaceCase, ProducedTopic, SubscriptionCase, World
+from engine.lint.cases import KeyCase, NamespaceCase, ProducedTopic, SubscriptionCase
+from engine.lint.world import World
 from engine.names import NON_PERSISTENT
 
 
@@ -86,17 +88,33 @@ def namespace_cases(
     for name, topics in by_namespace.items():
         if namespace not in (None, name):
             continue
-        bundles = bundles_of(state, name) if name in state.namespaces else NamespaceBundles(name, (0, 0xFFFFFFFF))
+        bundles = _bundles(state, name)
         known = told.known_bundles
-        untold = frozenset[str]() if name not in state.namespaces else None
+        untold = frozenset[str]() if bundles is None else None
         yield NamespaceCase(
             world,
-            bundles,
+            bundles or NamespaceBundles(name, (FULL_LOWER_BOUND, FULL_UPPER_BOUND)),
             _topic_loads(state, topics),
-            untold if known is None else known.get(name, frozenset()),
+            untold if known is None or bundles is None else known.get(name, frozenset()),
             told.sessions,
             _produced(topics, told),
         )
+
+
+def unfit_bundles(state: ClusterState) -> tuple[Rejection, ...]:
+    """Why the boundaries of a namespace make no bundles, for each where they do not: its bundles are not judged."""
+    return tuple(
+        replace(made, message=f"{name}: {made.message}")
+        for name, space in state.namespaces.items()
+        if isinstance(made := namespace_bundles(name, space.boundaries), Rejection)
+    )
+
+
+def _bundles(state: ClusterState, namespace: str) -> NamespaceBundles | None:
+    if namespace not in state.namespaces:
+        return None
+    made = namespace_bundles(namespace, state.namespaces[namespace].boundaries)
+    return None if isinstance(made, Rejection) else made
 
 
 def _topic_loads(state: ClusterState, topics: Mapping[str, Topic]) -> tuple[TopicLoad, ...]:

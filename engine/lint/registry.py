@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import Final, Protocol
 
 from engine.errors import Rejection
-from engine.lint.cases import KeyCase, NamespaceCase, SubscriptionCase, World
+from engine.lint.cases import KeyCase, NamespaceCase, SubscriptionCase
 from engine.lint.model import Severity
 from engine.lint.rule import Rule
 from engine.lint.rules import (
@@ -32,6 +32,7 @@ from engine.lint.rules import (
     topic_crc32_twins,
     topic_lookup_fails,
 )
+from engine.lint.world import World
 
 
 class RuleFacts(Protocol):

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from engine.bundles.limits import bandwidth_finding, bandwidth_limit
-from engine.lint.cases import World
 from engine.lint.model import Finding, Severity, Where
 from engine.lint.rule import Rule
+from engine.lint.world import World
 
 ID: Final = "bandwidth-limit-overflow"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import fsum
+from math import fsum, inf
 from typing import Final
 
 from engine.bundles.flow import flow_limits
@@ -26,18 +26,20 @@ def check(case: NamespaceCase) -> Iterator[Finding]:
     bundle, the bandwidth in the 64 bits that were meant.
 
     >>> from engine.bundles import NamespaceBundles, TopicLoad
-    >>> from engine.lint.cases import World
+    >>> from engine.lint.world import World
     >>> two = (TopicLoad("persistent://t/n/a", 5, msg_rate_in=30_001.0), TopicLoad("persistent://t/n/b", 6))
     >>> case = NamespaceCase(World(), NamespaceBundles("t/n", (0, 0xFFFFFFFF)), two)
     >>> [(each.where.topic, each.number("share_of_bundle"), each.severity.label) for each in check(case)]
     [('persistent://t/n/a', 1.0, 'warning')]
     """
     limits = flow_limits(case.world.settings)
+    # A limit of 0 or less is exceeded by everything, and so tells nothing of a topic.
+    most_msgs = limits.max_msgs_per_sec if limits.max_msgs_per_sec > 0 else inf
+    most_bytes = limits.max_bytes_per_sec if limits.max_bytes_per_sec > 0 else inf
     hot = [
         topic
         for topic in case.topics
-        if topic.has_stats
-        and (topic.msgs_per_sec > limits.max_msgs_per_sec or topic.bytes_per_sec > limits.max_bytes_per_sec)
+        if topic.has_stats and (topic.msgs_per_sec > most_msgs or topic.bytes_per_sec > most_bytes)
     ]
     if not hot:
         return

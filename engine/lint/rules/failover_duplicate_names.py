@@ -22,7 +22,7 @@ def check(case: SubscriptionCase) -> Iterator[Finding]:
     Elsewhere each of them gets its part, and only statistics cannot tell them apart.
 
     >>> from engine.failover.model import Consumer
-    >>> from engine.lint.cases import World
+    >>> from engine.lint.world import World
     >>> two = (Consumer(1, "c"), Consumer(2, "c"))
     >>> [each.severity.label for each in check(SubscriptionCase(World(), "t/n", "s", "persistent://t/n/x", two, 3, 1))]
     ['error']

@@ -24,7 +24,7 @@ def check(case: SubscriptionCase) -> Iterator[Finding]:
     Since 3.0 the setting is about partitions only. Before, and where it is on, these topics go as it suggests.
 
     >>> from engine.failover.model import Consumer
-    >>> from engine.lint.cases import World
+    >>> from engine.lint.world import World
     >>> two = (Consumer(1, "a"), Consumer(2, "b"))
     >>> case = SubscriptionCase(World(), "t/n", "s", "persistent://t/n/x", two, partitioned=5, unpartitioned=7)
     >>> [each.number("topics") for each in check(case)]

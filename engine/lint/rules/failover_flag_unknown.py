@@ -20,7 +20,7 @@ def check(case: SubscriptionCase) -> Iterator[Finding]:
 
     >>> from engine.config import BrokerSettings, behaviour_of
     >>> from engine.failover.model import Consumer
-    >>> from engine.lint.cases import World
+    >>> from engine.lint.world import World
     >>> old = World(BrokerSettings(activeConsumerFailoverConsistentHashing=True), behaviour_of("4.0.0"))
     >>> two = (Consumer(1, "a"), Consumer(2, "b"))
     >>> [each.number("topics") for each in check(SubscriptionCase(old, "t/n", "s", "persistent://t/n/x", two, 5, 0))]

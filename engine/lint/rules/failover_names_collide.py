@@ -26,7 +26,7 @@ def check(case: SubscriptionCase) -> Iterator[Finding]:
     decides it is only to be known: the loss begins with the flag.
 
     >>> from engine.failover.model import Consumer
-    >>> from engine.lint.cases import World
+    >>> from engine.lint.world import World
     >>> three = tuple(Consumer(at, name) for at, name in enumerate(("c-1", "c-11", "c-2")))
     >>> (found,) = check(SubscriptionCase(World(), "t/n", "s", "persistent://t/n/x", three, 0, 1))
     >>> found.where.consumer, found.number("points_kept"), found.severity.label

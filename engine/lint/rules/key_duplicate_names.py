@@ -22,7 +22,7 @@ def check(case: KeyCase) -> Iterator[Finding]:
     get the share of one consumer: a warning. Elsewhere each has its own, and only statistics by name mix them up.
 
     >>> from engine.keyshared.model import Consumer
-    >>> from engine.lint.cases import World
+    >>> from engine.lint.world import World
     >>> two = (Consumer(1, "c"), Consumer(2, "c"))
     >>> [each.severity.label for each in check(KeyCase(World(), "t/n", "s", "persistent://t/n/x", 1, two))]
     ['info']

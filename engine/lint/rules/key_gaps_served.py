@@ -23,7 +23,7 @@ def check(case: KeyCase) -> Iterator[Finding]:
 
     >>> from engine.keyshared.model import Consumer
     >>> from engine.keyshared.sticky_legacy import legacy_sticky_selector
-    >>> from engine.lint.cases import World
+    >>> from engine.lint.world import World
     >>> sticky = legacy_sticky_selector().join(Consumer(1, "a", ((0, 99), (200, 65535))))
     >>> case = KeyCase(World(), "t/n", "s", "persistent://t/n/x", 1, sticky.consumers, sticky)
     >>> [(each.where.consumer, each.number("slots")) for each in check(case)]

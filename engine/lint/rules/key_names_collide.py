@@ -23,7 +23,7 @@ def check(case: KeyCase) -> Iterator[Finding]:
 
     >>> from engine.keyshared.model import Consumer
     >>> from engine.keyshared.ring import ring_selector
-    >>> from engine.lint.cases import World
+    >>> from engine.lint.world import World
     >>> ring = ring_selector(RingForm.NAME_I).join(Consumer(1, "c-1")).join(Consumer(2, "c-11"))
     >>> case = KeyCase(World(), "t/n", "s", "persistent://t/n/x", 1, ring.consumers, ring)
     >>> [(each.where.consumer, each.number("points_shared")) for each in check(case)]

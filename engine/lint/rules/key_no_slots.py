@@ -20,7 +20,7 @@ def check(case: KeyCase) -> Iterator[Finding]:
 
     >>> from engine.keyshared.model import Consumer
     >>> from engine.keyshared.sticky import sticky_selector
-    >>> from engine.lint.cases import World
+    >>> from engine.lint.world import World
     >>> sticky = sticky_selector().join(Consumer(1, "a", ((0, 0),))).join(Consumer(2, "b", ((1, 65535),)))
     >>> case = KeyCase(World(), "t/n", "s", "persistent://t/n/x", 1, sticky.consumers, sticky)
     >>> [each.where.consumer for each in check(case)]

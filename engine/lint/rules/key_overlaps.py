@@ -25,7 +25,7 @@ def check(case: KeyCase) -> Iterator[Finding]:
     ``slots`` is how many of its slots others have already; touching ends overlap too. Disjoint ranges may interleave.
     O(r log r) for r ranges, and moving at most r pieces for each consumer.
 
-    >>> from engine.lint.cases import World
+    >>> from engine.lint.world import World
     >>> asked = {"a": ((0, 99), (400, 999)), "b": ((100, 399),), "c": ((90, 109),)}
     >>> consumers = tuple(Consumer(at, name, ranges) for at, (name, ranges) in enumerate(asked.items()))
     >>> case = KeyCase(World(), "t/n", "s", "persistent://t/n/x", 1, consumers)

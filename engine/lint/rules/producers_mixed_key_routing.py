@@ -28,7 +28,8 @@ def check(case: NamespaceCase) -> Iterator[Finding]:
     by chance only, 1 time in n. O(topics with told producers).
 
     >>> from engine.bundles import NamespaceBundles
-    >>> from engine.lint.cases import ProducedTopic, World
+    >>> from engine.lint.cases import ProducedTopic
+    >>> from engine.lint.world import World
     >>> both = ProducedTopic("persistent://t/n/x", 4, frozenset({"Pulsar-Java-v4.0.7", "Pulsar-CPP-v3.7.0"}))
     >>> case = NamespaceCase(World(), NamespaceBundles("t/n", (0, 2**32 - 1)), (), produced=(both,))
     >>> [each.number("keys_apart_share") for each in check(case)]

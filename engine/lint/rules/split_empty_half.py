@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from engine.bundles.plan import shares_of
-from engine.lint.attempts import Attempt, attempts, cuts_of
-from engine.lint.cases import NamespaceCase, World
+from engine.lint.attempts import Attempt, cuts_of
+from engine.lint.cases import NamespaceCase
 from engine.lint.model import Finding, Severity
 from engine.lint.rule import Rule
 from engine.lint.words import counted
+from engine.lint.world import World
 
 ID: Final = "split-empty-half"
 _MOST_ROUNDS: Final = 33
@@ -26,14 +27,14 @@ def check(case: NamespaceCase) -> Iterator[Finding]:
 
     >>> from engine.bundles import NamespaceBundles, TopicLoad
     >>> from engine.config import BrokerSettings
-    >>> from engine.lint.cases import World
+    >>> from engine.lint.world import World
     >>> two = (TopicLoad("persistent://t/n/a", 5), TopicLoad("persistent://t/n/b", 0x30000000))
     >>> tight = World(BrokerSettings(loadBalancerNamespaceBundleMaxTopics=1))
     >>> case = NamespaceCase(tight, NamespaceBundles("t/n", (0, 0x80000000, 0xFFFFFFFF)), two)
     >>> [each.number("splits_needed") for each in check(case)]
     [2]
     """
-    for attempt in attempts(case):
+    for attempt in case.attempts:
         children = attempt.children
         if case.world.load_manager == "extensible" and len(children) > 2:
             continue

@@ -7,7 +7,7 @@ from typing import Final
 
 from engine.bundles.flow import FlowLimits, flow_limits
 from engine.config import FLOW_OR_QPS_EQUALLY_DIVIDE, SPECIFIED_POSITIONS_DIVIDE
-from engine.lint.attempts import Attempt, attempts
+from engine.lint.attempts import Attempt
 from engine.lint.cases import NamespaceCase
 from engine.lint.model import Finding, Severity
 from engine.lint.rule import Rule
@@ -25,7 +25,7 @@ def check(case: NamespaceCase) -> Iterator[Finding]:
 
     >>> from engine.bundles import NamespaceBundles, TopicLoad
     >>> from engine.config import BrokerSettings
-    >>> from engine.lint.cases import World
+    >>> from engine.lint.world import World
     >>> flow = BrokerSettings(
     ...     defaultNamespaceBundleSplitAlgorithm="flow_or_qps_equally_divide", loadBalancerNamespaceBundleMaxTopics=2
     ... )
@@ -35,7 +35,7 @@ def check(case: NamespaceCase) -> Iterator[Finding]:
     [3]
     """
     limits = flow_limits(case.world.settings)
-    for attempt in attempts(case):
+    for attempt in case.attempts:
         if attempt.children:
             continue
         what = (

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from engine.lint.attempts import attempts
 from engine.lint.cases import NamespaceCase
 from engine.lint.model import Finding, Severity
 from engine.lint.rule import Rule
@@ -25,7 +24,7 @@ def check(case: NamespaceCase) -> Iterator[Finding]:
 
     >>> from engine.bundles import NamespaceBundles, TopicLoad
     >>> from engine.config import BrokerSettings
-    >>> from engine.lint.cases import World
+    >>> from engine.lint.world import World
     >>> flow = BrokerSettings(defaultNamespaceBundleSplitAlgorithm="flow_or_qps_equally_divide")
     >>> topics = tuple(TopicLoad(f"persistent://t/n/{at}", at * 10, msg_rate_in=20_000.0) for at in range(3))
     >>> case = NamespaceCase(World(flow, load_manager="extensible"), NamespaceBundles("t/n", (0, 0xFFFFFFFF)), topics)
@@ -35,7 +34,7 @@ def check(case: NamespaceCase) -> Iterator[Finding]:
     manager = case.world.load_manager
     if manager not in ("extensible", None):
         return
-    for attempt in attempts(case):
+    for attempt in case.attempts:
         count = len(attempt.cuts or ())
         if count < 2:
             continue

@@ -23,7 +23,7 @@ def check(case: NamespaceCase) -> Iterator[Finding]:
     O(t) for t topics. Among 100,000 topics one pair is to be expected by chance.
 
     >>> from engine.bundles import NamespaceBundles, TopicLoad
-    >>> from engine.lint.cases import World
+    >>> from engine.lint.world import World
     >>> three = tuple(TopicLoad(f"persistent://t/n/{name}", at) for name, at in (("a", 7), ("b", 7), ("c", 8)))
     >>> case = NamespaceCase(World(), NamespaceBundles("t/n", (0, 0xFFFFFFFF)), three)
     >>> [each.number("topics") for each in check(case)]

@@ -47,6 +47,12 @@ def test_B01_exactly_at_the_limit_is_not_hot_and_bandwidth_counts_too() -> None:
     assert one.number("bytes_per_sec") == limit + 1
 
 
+def test_a_limit_of_0_or_less_which_anything_exceeds_makes_no_topic_hot() -> None:
+    for limit in (0, -5):
+        none = world(loadBalancerNamespaceBundleMaxMsgRate=limit, loadBalancerNamespaceBundleMaxBandwidthMbytes=limit)
+        assert found(HOT, namespace([topic(5, 40_000.0), topic(6)], none)) == []
+
+
 def test_B01_a_hot_topic_with_a_bundle_to_itself_is_only_to_be_known() -> None:
     (one,) = found(HOT, namespace([topic(5, 40_000.0), topic(HALF)], world(), HALF))
     assert one.severity is Severity.INFO and "to itself" in one.what

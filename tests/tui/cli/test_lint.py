@@ -181,6 +181,20 @@ def test_an_empty_folder_and_a_folder_of_other_files_are_told(run: Run, tmp_path
     assert run("lint", "empty").code == 2
 
 
+@pytest.mark.parametrize(
+    ("boundaries", "told"),
+    [(["0x00000010", "0x00000020"], "must be 0xffffffff"), (["0x00000000"] * 2 + ["0xffffffff"], "an empty range")],
+)
+def test_boundaries_that_make_no_bundles_are_told_and_all_else_is_judged(
+    run: Run, answers: Answers, tmp_path: Path, boundaries: list[str], told: str
+) -> None:
+    answers(["c", "c"], PARTITIONS)
+    (tmp_path / "t-n-bundles.json").write_text(json.dumps({"boundaries": boundaries}))
+    ran = run("lint", str(tmp_path), "--flag", "on")
+    assert (ran.code, "error failover-duplicate-names" in ran.out) == (1, True)
+    assert told in ran.err and "these bundles are not judged" in ran.err
+
+
 def test_names_with_control_characters_stay_on_one_line(run: Run) -> None:
     ran = run("lint", "--names", "a\x1b[31m,a\x1b[31m")
     assert "\x1b" not in ran.out and ran.code == 1

@@ -163,6 +163,7 @@ def _of_answers(paths: tuple[str, ...], rules: RuleSet, given: dict[str, Any]) -
     from dataclasses import replace
 
     from engine.lint import NOTHING_TOLD, lint
+    from engine.lint.opened import unfit_bundles
     from tui.cli.recorded import is_journal
 
     what_if = _what_if(given)
@@ -183,6 +184,8 @@ def _of_answers(paths: tuple[str, ...], rules: RuleSet, given: dict[str, Any]) -
     if manager is not None:
         told = replace(told, load_manager=manager)
     _require(given["namespace"], state.namespaces)
+    for unfit in unfit_bundles(state):
+        say(f"{unfit.message}; these bundles are not judged")
     return _Checked(source, lint(state, told, rules=rules, namespace=given["namespace"]), problems)
 
 

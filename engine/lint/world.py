@@ -1,0 +1,24 @@
+"""What holds for all brokers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from engine.bundles.plan import LoadManager
+from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What holds for all brokers: settings, release, and the load manager where it is known."""
+
+    settings: BrokerSettings = field(default_factory=BrokerSettings)
+    behaviour: ReleaseBehaviour = CURRENT
+    load_manager: LoadManager | None = None
+
+    @property
+    def flag_in_force(self) -> bool:
+        """``activeConsumerFailoverConsistentHashing``, as far as the release knows it."""
+        return (
+            self.settings.activeConsumerFailoverConsistentHashing and self.behaviour.knows_failover_consistent_hashing
+        )
