@@ -11,17 +11,17 @@
     expect topics NAMESPACE/RANGE OP N          expect refused [ERROR]       (the command on the line before)
     expect rate NAMESPACE/RANGE OP X            (messages per second, in plus out)
 
-Those about Key_Shared subscriptions stand in ``key_expectations``, those about producers in ``producer_expectations``.
-For Key_Shared, moved, least, idle, consumers, share, notice and
-``max/mean slots|keys|messages`` hold there too and then count slots. ``OP`` is ``=``, ``!=``, ``<``, ``<=``, ``>`` or
-``>=``.
+Those about Key_Shared subscriptions stand in ``key_expectations``, those about producers in ``producer_expectations``,
+those about bundles over time in ``balance_expectations``. For Key_Shared, moved, least, idle, consumers, share, notice
+and ``max/mean slots|keys|messages`` hold there too and then count slots. ``OP`` is ``=``, ``!=``, ``<``, ``<=``, ``>``
+or ``>=``.
 """
 
 from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final
@@ -29,6 +29,7 @@ from typing import Final
 from engine.cluster.timeline import Timeline
 from engine.cluster.words import split_words
 from engine.errors import Rejection
+from engine.scenarios.balance_expectations import BALANCE_FORMS, BALANCE_WORDS, balance_number, balance_text_unmet
 from engine.scenarios.key_expectations import KEY_FORMS, KEY_MEASURES, key_number, key_text_unmet
 from engine.scenarios.producer_expectations import PRODUCER_FORMS, producer_number, producer_text_unmet
 from engine.views.dashboard import dashboard_view, topic_explanation
@@ -47,6 +48,12 @@ _NUMBER: Final = re.compile(r"[0-9]{1,15}(\.[0-9]{1,6})?")
 _WORDS: Final = {"rule": tuple(rule.value for rule in RuleInForce), "verdict": tuple(VERDICTS.values())}
 _MEASURES: Final = ("partitions", "ring", "rate")
 
+_LISTED: Final[Mapping[str, tuple[int, Sequence[str]]]] = {
+    "max/mean": (0, (*_MEASURES, *KEY_MEASURES)),
+    **BALANCE_WORDS,
+}
+"""Kind -> which of its words is one of a list, and the list."""
+
 _OF_BUNDLES: Final = frozenset({"bundles", "bundle", "topics", "rate"})
 
 # Kind -> how many words name the subject, and whether a comparison follows.
@@ -64,6 +71,7 @@ _FORMS: Final[Mapping[str, tuple[int, bool, str]]] = {
     "topics": (1, True, "expect topics NAMESPACE/RANGE = N"),
     "rate": (1, True, "expect rate NAMESPACE/RANGE <= X"),
     "notice": (1, False, "expect notice CODE"),
+    **BALANCE_FORMS,
     **KEY_FORMS,
     **PRODUCER_FORMS,
 }
@@ -108,8 +116,10 @@ def parse_expectation(text: str) -> Expectation | Rejection:
     count, compared, form = _FORMS[kind]
     if len(rest) != count + 2 * compared:
         return _refuse(f"write {form}", kind)
-    if kind == "max/mean" and rest[0] not in (*_MEASURES, *KEY_MEASURES):
-        return _refuse(f"{rest[0]!r} is not measured; write {form}", rest[0])
+    place, listed = _LISTED.get(kind, (0, rest))
+    if rest and rest[place] not in listed:
+        verb = "measured" if kind == "max/mean" else "forecast"
+        return _refuse(f"{rest[place]!r} is not {verb}; write {form}", rest[place])
     if not compared:
         return Expectation(text, kind, tuple(rest))
     sign, number = rest[count:]
@@ -125,6 +135,8 @@ def unmet(expectation: Expectation, timeline: Timeline, subscription: int = 0) -
 
     ``refused`` is for the runner, which knows what became of the command before.
     """
+    if expectation.kind in BALANCE_FORMS:
+        return _unmet_forecast(expectation, timeline)
     topic = _producer_topic(timeline, subscription, expectation.kind)
     if topic:
         reason = producer_text_unmet(expectation.kind, expectation.subject, timeline, topic)
@@ -156,6 +168,12 @@ def unmet(expectation: Expectation, timeline: Timeline, subscription: int = 0) -
             node = _bundle(view, expectation.subject[0])
             return "" if node is not None and not node.children else f"{expectation.subject[0]} is no bundle in force"
     return _compared(expectation, _number(expectation, view))
+
+
+def _unmet_forecast(expectation: Expectation, timeline: Timeline) -> str:
+    if not expectation.operator:
+        return balance_text_unmet(expectation.subject, timeline.state)
+    return _compared(expectation, balance_number(expectation.subject, timeline.state))
 
 
 def _producer_topic(timeline: Timeline, subscription: int, kind: str) -> str:

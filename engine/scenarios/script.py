@@ -56,6 +56,7 @@ SUFFIX: Final = ".ringside"
 SHIPPED_SCRIPTS: Final = (
     "pip392",
     "flow-split",
+    "three-splits",
     "keys-equal-ranges",
     "keys-points",
     "keys-scaling",

@@ -83,22 +83,19 @@ def _trees(view: BalanceView) -> Iterator[str]:
 
 
 def _course(tree: TreeRow) -> Iterator[str]:
-    shown: dict[tuple[int, str, str], int] = {}
-    told: dict[tuple[int, str, str], AttemptRow] = {}
+    """Each attempt where it comes first; one that is made again and again is told once."""
+    again: dict[tuple[str, str], list[AttemptRow]] = {}
     for attempt in tree.attempts:
-        key = (attempt.cycle, attempt.range_text, attempt.told)
-        shown[key] = shown.get(key, 0) + 1
-        told[key] = attempt
-    if not shown:
+        again.setdefault((attempt.range_text, attempt.told), []).append(attempt)
+    if not again:
         return
     yield f"attempts with {tree.algorithm}:"
-    for key in list(shown)[:ATTEMPTS_SHOWN]:
-        cycle, range_text, words = key
-        times = f" ({shown[key]} times)" if shown[key] > 1 else ""
-        at = span_text(told[key].at_seconds)
-        yield from wrapped(f"{range_text} {words}{times}", first=f"  cycle {cycle}, {at}: ", rest="    ")
-    if len(shown) > ATTEMPTS_SHOWN:
-        yield f"  and {len(shown) - ATTEMPTS_SHOWN} more (--json has them all)"
+    for (range_text, words), made in list(again.items())[:ATTEMPTS_SHOWN]:
+        more = f" ({len(made)} times, the last in cycle {made[-1].cycle})" if len(made) > 1 else ""
+        first = f"  cycle {made[0].cycle}, {span_text(made[0].at_seconds)}: "
+        yield from wrapped(f"{range_text} {words}{more}", first=first, rest="    ")
+    if len(again) > ATTEMPTS_SHOWN:
+        yield f"  and {len(again) - ATTEMPTS_SHOWN} more (--json has them all)"
 
 
 def _loops(view: BalanceView) -> Iterator[str]:
