@@ -80,10 +80,10 @@ def _entry(row: StatisticsRow | None, cells: int, colours: Palette) -> Text:
         return Text(" " * cells, no_wrap=True)
     text = Text(no_wrap=True)
     whose = entry_told(row)
-    rate = f"{quantity(row.msgs_per_sec)}/s"
-    name_cells = max(4, min(22, cells - len(whose) - 10))
+    rate = f"{quantity(round(row.msgs_per_sec * 60, 2))}/min"
+    name_cells = max(4, min(22, cells - len(whose) - 12))
     text.append(f" {fit(safe_name(row.name) if row.name else '-', name_cells)}")
-    text.append(f"{rate:>7} ", "" if row.msgs_per_sec else hex_colour(colours.dim))
+    text.append(f"{rate:>9} ", "" if row.msgs_per_sec else hex_colour(colours.dim))
     text.append(whose, f"bold {hex_colour(colours.warn)}" if row.mixture else hex_colour(colours.dim))
     text.truncate(cells)
     text.pad_right(max(0, cells - text.cell_len))

@@ -42,7 +42,7 @@ class CostPicture:
 
 def line_inks(palette: Palette) -> tuple[Rgb, Rgb, Rgb]:
     """The colours of eager, lazy and partial."""
-    return palette.bad, palette.consumers[1], palette.good
+    return palette.bad, palette.consumer_colour(1), palette.good
 
 
 def draw_costs(picture: CostPicture, width: int, height: int, palette: Palette, *, ascii_only: bool = False) -> Canvas:

@@ -26,8 +26,8 @@ _ROUND: Final = tuple(digit * 10**power for power in range(7) for digit in (1, 2
 
 def reason_ink(reason: int, palette: Palette) -> Rgb:
     """The colour of a reason; eager stands back, since it says least."""
-    inks = (mix(palette.accent, palette.background, 0.25), palette.consumers[0], palette.consumers[1])
-    return (palette.rim, *inks, palette.consumers[3], palette.good)[reason]
+    inks = (mix(palette.accent, palette.background, 0.25), palette.consumer_colour(0), palette.consumer_colour(1))
+    return (palette.rim, *inks, palette.consumer_colour(3), palette.good)[reason]
 
 
 def draw_heads(canvas: Canvas, picture: MatrixPicture, grid: Grid, palette: Palette, *, ascii_only: bool) -> None:
@@ -35,13 +35,19 @@ def draw_heads(canvas: Canvas, picture: MatrixPicture, grid: Grid, palette: Pale
     partitions = picture.cells.shape[1]
     dim = NO_COLOUR if palette.mono else pack(palette.dim)
     end = grid.left + grid.columns * max(1, grid.wide)
+    taken = range(0)
+    if 0 <= picture.column < partitions:
+        number = str(picture.column)
+        start = max(0, min(grid.column_of(picture.column, partitions), canvas.width - len(number)))
+        canvas.write(0, start, number, NO_COLOUR if palette.mono else pack(palette.text), attributes=BOLD)
+        taken = range(start - 1, start + len(number) + 1)
     free = grid.left
     for partition in _ticks(partitions, grid):
         at, text = grid.column_of(partition, partitions), str(partition)
-        if at < free or at + len(text) > max(end, grid.left + len(text)):
-            continue
-        canvas.write(0, at, text, dim)
-        free = at + len(text) + 1
+        fits = free <= at <= max(end, grid.left + len(text)) - len(text)
+        if fits and not any(cell in taken for cell in range(at, at + len(text))):
+            canvas.write(0, at, text, dim)
+            free = at + len(text) + 1
 
     def mark(partition: int, char: str, ink: Rgb) -> None:
         at = grid.column_of(partition, partitions)
@@ -51,15 +57,8 @@ def draw_heads(canvas: Canvas, picture: MatrixPicture, grid: Grid, palette: Pale
         mark(partition, "+", palette.good)
     for partition in picture.failing:
         mark(partition, "x" if ascii_only else "✗", palette.bad)
-    if 0 <= picture.column < partitions:
-        at = grid.column_of(picture.column, partitions)
-        if picture.column not in picture.failing:
-            mark(picture.column, "v" if ascii_only else "▾", palette.text)
-        number = str(picture.column)
-        start = max(0, min(at, canvas.width - len(number)))
-        canvas.write(
-            0, max(0, start - 1), f" {number} ", NO_COLOUR if palette.mono else pack(palette.text), attributes=BOLD
-        )
+    if 0 <= picture.column < partitions and picture.column not in picture.failing:
+        mark(picture.column, "v" if ascii_only else "▾", palette.text)
 
 
 def _ticks(partitions: int, grid: Grid) -> range:
@@ -104,7 +103,9 @@ def draw_bars(canvas: Canvas, picture: MatrixPicture, grid: Grid, palette: Palet
     ):
         binned = _binned(values, grid)
         most = int(binned.max(initial=0))
-        canvas.write(top, grid.left, f"{word} at each partition, at most {most:,}", plain)
+        told = (f"{word} at each partition, at most {most:,}", f"{word}, at most {most:,}", word)
+        room = canvas.width - grid.left
+        canvas.write(top, grid.left, next((each for each in told if len(each) <= room), ""), plain)
         packed = np.full(binned.size, NO_COLOUR if palette.mono else pack(ink))
         if word == "messages" and not palette.mono:
             packed = np.where(waits, pack(palette.warn), packed)
@@ -135,11 +136,16 @@ def _draw_columns(
                     canvas.put(top + line, grid.left + column * wide + offset, levels[level], int(inks[column]))
 
 
-def draw_legend(canvas: Canvas, picture: MatrixPicture, palette: Palette, *, mono: bool) -> None:
-    """What the inks mean, of those that occur; with less room without blanks, and then as many as fit."""
+def draw_legend(canvas: Canvas, picture: MatrixPicture, palette: Palette, *, mono: bool, many: bool) -> None:
+    """What the inks mean, of those that occur; with less room without blanks, and then as many as fit.
+
+    ``many``: a point stands for several pairs, so without colours its height tells how many are open.
+    """
     there = np.bincount((picture.cells & REASON).ravel(), minlength=ADDED + 1)
     told: list[tuple[str, Rgb, str]] = []
-    if not picture.by_producer:
+    if mono and many:
+        told.append(("%", palette.text, "the higher, the more is open"))
+    elif not picture.by_producer:
         told = [
             (LETTERS[reason] if mono else "■", reason_ink(reason, palette), word)
             for reason, word in enumerate(REASON_WORDS, start=EAGER)
@@ -148,7 +154,7 @@ def draw_legend(canvas: Canvas, picture: MatrixPicture, palette: Palette, *, mon
     if (picture.cells & LOST).any():
         told.append(("x" if mono else "■", palette.bad, "lost"))
     if (picture.cells & FRESH).any():
-        told.append(("E" if mono else "■", palette.text, "just opened"))
+        told.append(("E" if mono else "■", palette.text, "new in this step"))
     roomy = sum(len(word) + 4 for _, _, word in told) <= canvas.width
     plain, row, at = NO_COLOUR if palette.mono else pack(palette.dim), canvas.height - 1, 1 if roomy else 0
     for sign, ink, word in told:
@@ -156,5 +162,7 @@ def draw_legend(canvas: Canvas, picture: MatrixPicture, palette: Palette, *, mon
         if at + len(shown) + 1 > canvas.width:
             break
         canvas.put(row, at, sign, NO_COLOUR if palette.mono else pack(ink), attributes=BOLD)
+        if mono and not roomy:
+            shown = f":{shown}"
         canvas.write(row, at + (2 if roomy else 1), shown, plain)
         at += len(shown) + (4 if roomy else 2)

@@ -29,11 +29,11 @@ from tui.drawing.matrix_margins import (
 
 _FOOT: Final = 1
 _WIDEST_CELL: Final = 6
-_TALLEST_CELL: Final = 2
+_TALLEST_CELL: Final = 3
 _ROOM_FOR_BARS: Final = 13
-"""With fewer lines than these, all of them are the matrix's."""
+"""With fewer lines than these, the matrix takes all that it can use."""
 _FEWEST_BARS: Final = 2
-_MOST_BARS: Final = 5
+_MOST_BARS: Final = 8
 IntArray = npt.NDArray[np.int64]
 _FRESHNESS: Final = 0.55
 """How much brighter is what the last step opened."""
@@ -110,7 +110,7 @@ def grid_for(producers: int, partitions: int, width: int, height: int, label: in
     per_line = 1 if producers <= lines else 2 if halves and producers <= 2 * lines else 0
     tall = min(_TALLEST_CELL, lines // max(1, producers)) if per_line == 1 else 1
     used = min(lines, -(-producers // per_line) * tall) if per_line else lines
-    bars = min(_MOST_BARS, (room - used) // 2 - 1) if least else 0
+    bars = max(0, min(_MOST_BARS, (room - used) // 2 - 1))
     return Grid(label, columns, wide, max(1, used), per_line, tall, bars)
 
 
@@ -137,9 +137,10 @@ def draw_matrix(
             _draw_blocks(canvas, picture, grid, points, palette)
     draw_heads(canvas, picture, grid, palette, ascii_only=ascii_only)
     draw_labels(canvas, picture, grid, palette, ascii_only=ascii_only)
-    if grid.bars > 0 and picture.objects.size == partitions:
+    if grid.bars > 0 and producers and picture.objects.size == partitions:
         draw_bars(canvas, picture, grid, palette, ascii_only=ascii_only)
-    draw_legend(canvas, picture, palette, mono=mono)
+    many = not grid.per_line or not grid.wide
+    draw_legend(canvas, picture, palette, mono=mono, many=many)
     return canvas
 
 

@@ -59,7 +59,7 @@ class AddProducersScreen(ModalScreen[None]):
             ("access", "access mode: Shared, Exclusive, ...", plan.access_mode, ACCESS_MODES),
             ("producer-name", "name (nothing: brokers give one)", "", ()),
         )
-        with Vertical(classes="dialog"):
+        with Vertical(classes="dialog -dense"):
             for name, label, text, known in fields:
                 yield Label(label, classes="dialog--label")
                 suggester = SuggestFromList(known, case_sensitive=False) if known else None
