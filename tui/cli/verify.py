@@ -17,8 +17,9 @@ from tui.wording import safe_name
 SCHEMA_VERSION: Final = 1
 SHOWN_DIFFERENCES: Final = 50
 _NOTHING: Final = (
-    "nothing here can be compared: the model knows Failover, Exclusive and Key_Shared subscriptions, bundles and"
-    " splits; record partitioned-stats or stats of such topics, …/bundles, topicHashPositions or broker-stats/topics"
+    "nothing here can be compared: the model knows Failover, Exclusive and Key_Shared subscriptions, producers,"
+    " bundles, splits and their owners; record partitioned-stats or stats of such topics, …/bundles,"
+    " topicHashPositions, broker-stats/topics or load reports"
 )
 
 
