@@ -134,7 +134,7 @@ def hint_text(view: BalanceView, tree: TreeRow, frame: BalanceFrame) -> str:
         return f"after cycle {frame.cycle}: {bundles}, {over}. [ ] step, 1-4 choose the algorithm"
     coming = tree.next_split()
     if coming is None:
-        return f"nothing splits within {view.question.cycles} cycles. + adds a broker, g lets the traffic grow"
+        return f"nothing splits within {view.question.cycles} cycles. + adds a broker, t lets the traffic grow"
     return f"{coming.range_text} splits next, in {span_text(coming.at_seconds)}. ] goes on to the next cycle"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -53,7 +55,10 @@ def balance_view(state: ClusterState, namespace: str, question: BalanceQuestion)
     if namespace not in state.namespaces:
         known = ", ".join(sorted(state.namespaces)[:5]) or "none"
         return Rejection("NotFound", f"no namespace {namespace!r} here; there is {known}", "namespace", 404)
-    parts = (state.topics, state.loads, state.namespaces, state.subscriptions, state.key_subscriptions, state.settings)
+    parts = (
+        state.topics, state.loads, state.namespaces, state.settings,
+        state.subscriptions, state.key_subscriptions, state.producer_topics,
+    )  # fmt: skip
     return _views.get(parts, (namespace, question, state.release), lambda: _compute(state, namespace, question))
 
 
@@ -100,23 +105,27 @@ def _curve(loads: list[TopicLoad], range_text: str, start: BalanceStart, rule: F
     return flow_curve(piece, loads, flow_limits(start.settings), rule)
 
 
-def sessions_of(state: ClusterState) -> dict[str, int]:
-    """Consumers connected to each partition, over all subscriptions; the state does not know its producers."""
-    found: dict[str, int] = {}
+def sessions_of(state: ClusterState) -> Mapping[str, tuple[int, int]]:
+    """Producers and consumers connected to each partition that the state knows of, over all subscriptions."""
+    producers: Counter[str] = Counter()
+    consumers: Counter[str] = Counter()
+    for each in state.producer_topics:
+        for index, objects in enumerate(each.producers.topic.connected):
+            producers[f"{each.topic}-partition-{index}"] += len(objects)
     connected = [(each.topics, len(each.consumers)) for each in state.subscriptions]
     connected += [(each.topics, len(each.consumers)) for each in state.key_subscriptions]
     for topics, count in connected:
         for topic in topics:
             for name in state.topics[topic].partition_names():
-                found[name] = found.get(name, 0) + count
-    return found
+                consumers[name] += count
+    return {name: (producers[name], consumers[name]) for name in (*producers, *consumers)}
 
 
 def start_of_state(state: ClusterState, namespace: str, question: BalanceQuestion) -> BalanceStart | Rejection:
-    """Where a simulation of this namespace begins: its topics with traffic and consumers, made-up brokers."""
+    """Where a simulation of this namespace begins: its topics with traffic and sessions, made-up brokers."""
     sessions = sessions_of(state)
     topics = [
-        BalancedTopic(load, 0, sessions.get(load.name, 0), question.growth_per_cycle)
+        BalancedTopic(load, *sessions.get(load.name, (0, 0)), question.growth_per_cycle)
         for load in topic_loads(state, namespace)
     ]
     settings = state.settings

@@ -75,7 +75,7 @@ def _rows(frame: BalanceFrame) -> list[dict[str, Any]]:
             "bundle": row.range_text,
             "broker": row.broker or None,
             "topics": row.topics,
-            "consumers": row.sessions,
+            "sessions": row.sessions,
             "msgs_per_sec": row.msgs_per_sec,
             "bytes_per_sec": row.bytes_per_sec,
             "nearest_limit": asdict(row.nearest),

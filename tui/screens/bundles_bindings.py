@@ -13,7 +13,7 @@ TIME: Final = (
     Binding("right_curly_bracket", "step(5)", "On five", key_display="}", show=False, tooltip="Five cycles forward"),
     Binding("home", "cycle(0)", "Now", show=False, tooltip="The bundles as they are now"),
     Binding("end", "cycle(-1)", "Last", show=False, tooltip="The last cycle of the forecast"),
-    Binding("s", "next_split", "To split", tooltip="Go on to the next cycle that splits a bundle"),
+    Binding("s", "next_split", "To split", tooltip="Go on to the next split"),
 )
 RULES: Final = (
     Binding("1", "algorithm(0)", "Range", show=False, tooltip="range_equally_divide"),
@@ -23,24 +23,24 @@ RULES: Final = (
     Binding("tab", "next_algorithm(1)", "Algorithm", tooltip="The next algorithm"),
     Binding("shift+tab", "next_algorithm(-1)", "Previous algorithm", show=False, tooltip="The previous algorithm"),
     Binding("m", "load_manager", "Load manager", tooltip="Modular or extensible load manager"),
-    Binding("r", "rule", "Rule", tooltip="Draw the merged rule, or the one first proposed"),
+    Binding("r", "rule", "Rule", tooltip="The merged or the proposed rule"),
 )
 WORLD: Final = (
-    Binding("plus,equals_sign", "brokers(1)", "Broker", key_display="+", show=False, tooltip="One broker more"),
+    Binding("plus", "brokers(1)", "Broker", key_display="+", show=False, tooltip="One broker more"),
     Binding("minus", "brokers(-1)", "Fewer brokers", key_display="-", show=False, tooltip="One broker fewer"),
-    Binding("g", "growth", "Growth", tooltip="Let the traffic grow, by other factors"),
+    Binding("t", "growth", "Traffic", tooltip="Let the traffic grow"),
     Binding("n", "namespace(1)", "Next namespace", show=False, tooltip="Show the next namespace"),
     Binding("p", "namespace(-1)", "Previous namespace", show=False, tooltip="Show the previous namespace"),
 )
 PLACE: Final = (
     Binding("shift+down", "scroll_forecast(3)", "Forecast", show=False, tooltip="Scroll the forecast down"),
     Binding("shift+up", "scroll_forecast(-3)", "Forecast up", show=False, tooltip="Scroll the forecast up"),
-    Binding("z", "zoom", "Zoom", tooltip="The tree, the curve or the forecast alone, and back"),
+    Binding("z", "zoom", "Zoom", tooltip="One panel alone, and back"),
     Binding("question_mark", "help", "Help", key_display="?", tooltip="All keys of this screen"),
     Binding("escape,b", "close", "Back", tooltip="Back to the main screen"),
 )
 TREE: Final = (
-    Binding("up,down", "none", "Bundle", tooltip="Mark another bundle; its curve is drawn"),
+    Binding("up,down", "none", "Bundle", tooltip="Mark another bundle"),
     Binding("pageup,pagedown", "none", "Page", tooltip="A page up or down"),
     Binding("enter", "none", "Next split", tooltip="Mark the bundle that splits next"),
 )
