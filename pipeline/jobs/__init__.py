@@ -13,7 +13,12 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Job = Callable[["SparkSession", Path, Path, JobOptions], JobResult]
-MODULES: Final = {"import": "importing", "assign": "assigning", "bundles": "bundling"}
+MODULES: Final = {
+    "import": "importing",
+    "assign": "assigning",
+    "keys": "keys",
+    "bundles": "bundling",
+}
 """Job -> its module in this package; a module is loaded when its job is wanted."""
 
 

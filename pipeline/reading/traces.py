@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -101,10 +102,7 @@ def _pieces(name: str, path: Path, form: str) -> list[TracePiece]:
         return _row_groups(name, path)
     if form == LINES and not name.lower().endswith(_PACKED):
         bounds = [*range(0, size, BYTES_PER_PIECE), size]
-        return [
-            TracePiece(name, str(path), form, first, last, last - first)
-            for first, last in zip(bounds, bounds[1:], strict=False)
-        ]
+        return [TracePiece(name, str(path), form, first, last, last - first) for first, last in pairwise(bounds)]
     return [TracePiece(name, str(path), form, 0, size, size)]
 
 

@@ -1,12 +1,10 @@
-"""Events of key traces."""
+"""Blocks of keys (``pipeline.distinct_keys``)."""
 
 from __future__ import annotations
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as fn
 
 
-def one_row_a_key(events: DataFrame) -> DataFrame:
-    """Every key of every space once, with its rows and messages; a row that is an account stays what it is."""
-    sums = (fn.sum(name).alias(name) for name in ("rows", "msgs"))
-    return events.groupBy("space", "key").agg(*sums)
+def parts_together(blocks: DataFrame, parts: int) -> DataFrame:
+    """All blocks of one part in one task; ``parts`` of them."""
+    return blocks.repartition(parts, "part").select("part", "block")

@@ -1,0 +1,277 @@
+"""The job ``keys``: key traces to slots and owners in every mode of Key_Shared, hot keys, and what is luck.
+
+A trace is folded to slots first, once for each slot function (the ring's slots are not those of the other selectors);
+all modes are then look-ups on at most 65,536 rows a subscription.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour, behaviour_of
+from engine.errors import InputError, Problem, Rejection
+from engine.keyshared.model import Consumer
+from pipeline.jobs.bundling import settings_of
+from pipeline.jobs.keys_judging import (
+    EXACT_SPACES,
+    Folded,
+    HotKey,
+    Judge,
+    by_space,
+    hot_rows,
+    inseparable_rows,
+    space_words,
+)
+from pipeline.jobs.keys_tasks import BLOCK_COLUMNS, FOLDED, HOTTEST, FoldAccount, FoldPlan, folder_of_keys, trace_reader
+from pipeline.jobs.result import JobOptions, JobResult, spark_faults
+from pipeline.key_policies import KeyPolicy, key_policies_of, slot_space
+from pipeline.reading.key_consumers import KeyLists, read_key_consumers
+from pipeline.reading.key_tables import consumers_of_tables
+from pipeline.reading.rows import BAD, NOTE, Row, quarantine_row
+from pipeline.reading.trace_rows import SPACE_SEPARATOR
+from pipeline.reading.traces import TracePiece, deal_pieces, find_traces, has_traces
+from pipeline.schemas import (
+    HOT_KEYS,
+    INSEPARABLE,
+    KEY_LOADS,
+    KEY_QUARANTINE,
+    KEY_SLOTS,
+    KEY_SPREADS,
+    check_folder,
+    parts_of,
+)
+from pipeline.transforms.keys import parts_together
+from pipeline.writing import Draft, PartWriter, ensure_part, keep_only, replacing, write_json, write_rows
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+JOB: Final = "keys"
+KNOWN: Final = ("modes", "top", "consumers", "consumers-from", "tables", "pulsar")
+_BYTES_PER_PART: Final = 32 * 1024**2
+_WRITTEN: Final = (KEY_SLOTS, KEY_LOADS, KEY_SPREADS, HOT_KEYS, INSEPARABLE, KEY_QUARANTINE)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The job's own options: ``modes`` (all), ``top`` hot keys of each subscription (20), who consumes: ``consumers``
+    (a number, or names with commas, for every subscription), ``consumers-from`` (a file), ``tables`` (an import, else
+    the tables under OUT); ``pulsar`` (a release), and broker settings by their exact names."""
+
+    policies: tuple[KeyPolicy, ...]
+    top: int
+    lists: KeyLists
+    settings: BrokerSettings
+    behaviour: ReleaseBehaviour
+    told: tuple[Row, ...] = ()
+
+    def consumers_of(self, space: str) -> tuple[Consumer, ...] | None:
+        """Who consumes a subscription, None where nobody told."""
+        namespace, _, subscription = space.partition(SPACE_SEPARATOR)
+        keys = ((namespace, subscription), ("", subscription), ("", ""))
+        return next((self.lists[key] for key in keys if key in self.lists), None)
+
+
+def asked_of(given: Mapping[str, str], target: Path) -> Asked:
+    """Read the options. Raises ``InputError`` for a word that is not known or means nothing."""
+    own = {name: value for name, value in given.items() if name in KNOWN}
+    tables = Path(own["tables"]) if "tables" in own else target
+    settings = settings_of(tables, {name: value for name, value in given.items() if name not in KNOWN})
+    behaviour = behaviour_of(own["pulsar"]) if "pulsar" in own else CURRENT
+    if isinstance(behaviour, Rejection):
+        raise InputError(behaviour.message)
+    top = own.get("top", "20")
+    if not top.isdecimal() or not 1 <= int(top) <= 10_000:
+        raise InputError(f"top is a number of keys from 1 to 10000, not {top!r}")
+    lists = consumers_of_tables(tables)
+    told: list[Row] = []
+    if own.get("consumers"):
+        lists[("", "")] = _consumers(own["consumers"])
+    if own.get("consumers-from"):
+        given_lists, told = read_key_consumers(Path(own["consumers-from"]))
+        lists |= given_lists
+    return Asked(key_policies_of(own.get("modes", "all")), int(top), lists, settings, behaviour, tuple(told))
+
+
+def _consumers(text: str) -> tuple[Consumer, ...]:
+    if text.strip().isdecimal():
+        if not 1 <= int(text) <= 65_536:
+            raise InputError(f"consumers is a number from 1 to 65536 or a list of names, not {text}")
+        names = [f"consumer-{number}" for number in range(int(text))]
+    else:
+        names = [name.strip() for name in text.split(",") if name.strip()]
+    return tuple(Consumer(place, name) for place, name in enumerate(names))
+
+
+def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) -> JobResult:
+    """From the key traces at or below ``source`` (Parquet, CSV, JSON lines; ``pipeline.reading.trace_rows``).
+
+    Key_Shared subscriptions that tables of an import tell, and no trace, get their shares of the slots. Raises
+    ``InputError`` when there is neither a trace nor such a subscription, or an option means nothing.
+    """
+    asked = asked_of(options.settings, target)
+    pieces: list[TracePiece] = []
+    problems: list[Problem] = []
+    if not any(key[1] for key in asked.lists) or has_traces(source):
+        pieces, problems = find_traces(source, target)
+    with replacing(target, JOB) as draft, spark_faults(JOB):
+        this = _Keys(spark, draft, asked, [quarantine_row(each, "key_events", 0, BAD) for each in problems])
+        this.fold(pieces)
+        options.say(f"keys: {this.account['good']:,} rows of traces, {this.account['keys']:,} keys")
+        this.judge()
+        this.write()
+        summary = _summary(this, pieces)
+        write_json(draft.folder, f"{JOB}.json", summary)
+    return JobResult(JOB, summary)
+
+
+@dataclass
+class _Keys:
+    """One run: what has been folded, and the rows it gives."""
+
+    spark: SparkSession
+    draft: Draft
+    asked: Asked
+    quarantine: list[Row]
+    account: Counter[str] = field(default_factory=Counter)
+    folds: dict[str, dict[int, Folded]] = field(default_factory=dict)
+    hottest: dict[str, list[HotKey]] = field(default_factory=dict)
+    rows: dict[str, list[Row]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        asked = self.asked
+        spaces = [slot_space(policy, asked.settings, asked.behaviour) for policy in asked.policies]
+        self.functions = tuple(dict.fromkeys(spaces))
+        self.quarantine += asked.told
+
+    def fold(self, pieces: Sequence[TracePiece]) -> None:
+        """Read, put equal keys together, fold: one pass over the trace for all modes."""
+        if not pieces:
+            return
+        folder = self.draft.aside("staged")
+        for table in (FOLDED, HOTTEST):
+            (folder / table.name).mkdir()
+        hands = deal_pieces(pieces, 4 * self.spark.sparkContext.defaultParallelism)
+        numbers = self.spark.range(0, len(hands), 1, len(hands))
+        spread = self.asked.behaviour.keyless_messages == "spread"
+        parts = max(self.spark.sparkContext.defaultParallelism, sum(piece.size for piece in pieces) // _BYTES_PER_PART)
+        blocks = numbers.mapInArrow(trace_reader(hands, parts, spread=spread), BLOCK_COLUMNS)
+        plan = FoldPlan(self.functions, self.asked.top, str(folder))
+        answers = parts_together(blocks, parts).mapInArrow(folder_of_keys(plan), "account binary").collect()
+        accounts = [msgspec.msgpack.decode(bytes(row.account), type=FoldAccount) for row in answers]
+        readers = [reader for each in accounts for reader in each.readers]
+        assert len(readers) == len(hands), f"{len(readers)} of {len(hands)} readers gave an account"
+        for each in accounts:
+            self.account.update(folded_rows=each.rows, keys=each.keys)
+        for reader in readers:
+            self.account.update(rows=reader.rows, good=reader.good)
+        self.quarantine += sorted((tuple(row) for reader in readers for row in reader.quarantine), key=repr)
+        self._check()
+        for table in (FOLDED, HOTTEST):
+            keep_only(folder / table.name, {part for each in accounts for part in each.parts.get(table.name, ())})
+        self._load(folder)
+
+    def _check(self) -> None:
+        account = self.account
+        account["quarantined"] = sum(row[5] for row in self.quarantine if row[4] == "key_events")
+        assert account["rows"] == account["good"] + account["quarantined"], f"rows of a trace were lost: {account}"
+        assert account["good"] == account["folded_rows"], f"rows were lost between reading and folding: {account}"
+
+    def _load(self, folder: Path) -> None:
+        parts = parts_of(folder / FOLDED.name)
+        self.folds = by_space([pq.read_table(part, read_dictionary=["space"]) for part in parts])
+        found: dict[str, list[tuple[int, bytes, int]]] = {}
+        for part in parts_of(folder / HOTTEST.name):
+            rows = pq.read_table(part).to_pydict()
+            for space, key, hash_value, msgs in zip(*rows.values(), strict=True):
+                found.setdefault(space, []).append((-msgs, bytes.fromhex(key), hash_value))
+        self.hottest = {
+            space: [HotKey(key, hash_value, -msgs) for msgs, key, hash_value in sorted(each)[: self.asked.top]]
+            for space, each in found.items()
+        }
+
+    def judge(self) -> None:
+        """Every subscription in every mode, in the order of names."""
+        asked = self.asked
+        told = {SPACE_SEPARATOR.join(key) for key in asked.lists if key[1]}
+        named = {space.partition(SPACE_SEPARATOR)[2] for space in self.folds}
+        # A list for any namespace stands for a subscription of its own only where no trace has that name.
+        spaces = set(self.folds) | {each for each in told if each[:1] != SPACE_SEPARATOR or each[1:] not in named}
+        exact = None if len(spaces) <= EXACT_SPACES else False
+        judge = Judge(asked.policies, asked.settings, asked.behaviour, self.functions, exact)
+        self.rows = {table.name: [] for table in _WRITTEN}
+        for space in sorted(spaces):
+            folds, hottest = self.folds.get(space, {}), self.hottest.get(space, [])
+            consumers = asked.consumers_of(space)
+            msgs = int(next(iter(folds.values())).msgs.sum()) if folds else 0
+            self.rows[HOT_KEYS.name] += hot_rows(space, hottest, msgs)
+            for number, fold in folds.items():
+                self.rows[INSEPARABLE.name] += inseparable_rows(
+                    space, self.functions[number], fold, hottest, consumers=len(consumers or ()), top=asked.top
+                )
+            if consumers is None:
+                self._note(space, "nobody says who consumes it, so only its slots and keys are told")
+                continue
+            loads, spreads, refused = judge.space_rows(space, folds, hottest, consumers)
+            self.rows[KEY_LOADS.name] += loads
+            self.rows[KEY_SPREADS.name] += spreads
+            for sentence in refused:
+                self._note(space, sentence)
+
+    def _note(self, space: str, sentence: str) -> None:
+        name = space.replace(SPACE_SEPARATOR, "/").strip("/") or "the trace"
+        advice = "name them with consumers=, consumers-from= or tables="
+        self.quarantine.append(quarantine_row(Problem(name, "$", sentence, advice), "consumer_lists", 0, NOTE))
+
+    def write(self) -> None:
+        """All tables."""
+        for table in (KEY_LOADS, KEY_SPREADS, HOT_KEYS, INSEPARABLE):
+            write_rows(table, self.draft.table(table), self.rows[table.name])
+        write_rows(KEY_QUARANTINE, self.draft.table(KEY_QUARANTINE), self.quarantine)
+        place = self.draft.table(KEY_SLOTS)
+        writer = PartWriter(KEY_SLOTS, place, 0)
+        for space, folds in sorted(self.folds.items()):
+            namespace, _, subscription = space.partition(SPACE_SEPARATOR)
+            for number, fold in sorted(folds.items()):
+                count = len(fold.slots)
+                texts = (namespace, subscription, space_words(self.functions[number]))
+                columns = [pa.repeat(pa.scalar(text), count).dictionary_encode() for text in texts]
+                columns += [pa.array(each) for each in (fold.slots, fold.keys, fold.rows, fold.msgs)]
+                writer.write(pa.Table.from_arrays(columns, names=list(KEY_SLOTS.names)))
+        writer.close()
+        ensure_part(KEY_SLOTS, place)
+
+
+def _summary(this: _Keys, pieces: Sequence[TracePiece]) -> dict[str, object]:
+    tables = {table.name: check_folder(table, this.draft.folder / table.name) for table in _WRITTEN}
+    spreads = [dict(zip(KEY_SPREADS.names, row, strict=True)) for row in this.rows[KEY_SPREADS.name]]
+    modes = {
+        policy.value: {
+            "worst_max_over_mean": max(
+                (row["max_over_mean"] for row in spreads if row["policy"] == policy.value and row["max_over_mean"]),
+                default=None,
+            ),
+            "verdicts": dict(
+                sorted(Counter(row["verdict"] for row in spreads if row["policy"] == policy.value).items())
+            ),
+        }
+        for policy in this.asked.policies
+    }
+    return {
+        "job": JOB,
+        "tables": tables,
+        "rows_in": this.account["rows"],
+        "rows_out": this.account["good"],
+        "quarantined": this.account["quarantined"],
+        "keys": this.account["keys"],
+        "files": len({piece.name for piece in pieces}),
+        "modes": modes,
+    }

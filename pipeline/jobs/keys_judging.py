@@ -1,0 +1,216 @@
+"""From folded traces to what each consumer gets in every mode, beside what chance would give."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from engine.config import BrokerSettings, ReleaseBehaviour
+from engine.fleet.keyshared import consumer_loads
+from engine.fleet.slot_owners import slot_owners
+from engine.keyshared.chance import Spread, equal_shares, expected_spread
+from engine.keyshared.key_text import text_of_key
+from engine.keyshared.luck import LIKELY_BETWEEN, Weights, consumers_of, odds_of, verdict_of
+from engine.keyshared.model import Consumer, Selector, SlotSpace
+from engine.keyshared.ownership import slots_by_consumer
+from engine.keyshared.placement import Placement
+from pipeline.batches import codes_of
+from pipeline.jobs.keys_tasks import folded
+from pipeline.key_policies import KeyPolicy, selector_of, slot_space
+from pipeline.reading.rows import Row
+from pipeline.reading.trace_rows import SPACE_SEPARATOR
+
+EXACT_SPACES: Final = 20
+"""With more subscriptions the expected spread is estimated from seeded throws: exact ones take tenths of a second."""
+
+
+@dataclass(frozen=True)
+class Folded:
+    """The slots of one space under one slot function, ascending: four (n,) int64."""
+
+    slots: Any
+    keys: Any
+    rows: Any
+    msgs: Any
+
+
+@dataclass(frozen=True, slots=True)
+class HotKey:
+    """One of the heaviest keys of a space."""
+
+    key: bytes
+    hash: int
+    msgs: int
+
+
+def space_words(function: SlotSpace) -> str:
+    """A slot space in a table.
+
+    >>> space_words(SlotSpace(1, 65_535))
+    '1..65535'
+    """
+    return f"{function.low}..{function.high}"
+
+
+def by_space(parts: Sequence[Any]) -> dict[str, dict[int, Folded]]:
+    """Merge what the tasks folded: space -> number of the slot function -> sums. O(n log n).
+
+    ``parts``: tables ``folded`` with the spaces as dictionaries.
+    """
+    numbers: dict[str, int] = {}
+    codes: list[Any] = []
+    for part in parts:
+        names, places = codes_of(part["space"])
+        space = np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.int64)[places]
+        codes.append((space << 40) | (part["function"].to_numpy().astype(np.int64) << 32) | part["slot"].to_numpy())
+    found: dict[str, dict[int, Folded]] = {}
+    if not codes:
+        return found
+    values = (np.concatenate([part[name].to_numpy() for part in parts]) for name in ("keys", "rows", "msgs"))
+    code, *sums = folded(np.concatenate(codes), *values)
+    begins = np.flatnonzero(np.append(True, np.diff(code >> 32) != 0)[: len(code)])
+    names = list(numbers)
+    for begin, end in zip(begins.tolist(), [*begins[1:].tolist(), len(code)], strict=True):
+        space_number, function = divmod(int(code[begin]) >> 32, 256)
+        part = Folded(code[begin:end] & 0xFFFFFFFF, *(each[begin:end] for each in sums))
+        found.setdefault(names[space_number], {})[function] = part
+    return found
+
+
+@dataclass(frozen=True)
+class Judge:
+    """The modes that are asked for, and how a selector comes about."""
+
+    policies: tuple[KeyPolicy, ...]
+    settings: BrokerSettings
+    behaviour: ReleaseBehaviour
+    functions: tuple[SlotSpace, ...]
+    exact: bool | None
+
+    def function_of(self, policy: KeyPolicy) -> int:
+        """The number of the slot function of a mode."""
+        return self.functions.index(slot_space(policy, self.settings, self.behaviour))
+
+    def space_rows(
+        self, space: str, folds: Mapping[int, Folded], hottest: Sequence[HotKey], consumers: Sequence[Consumer]
+    ) -> tuple[list[Row], list[Row], list[str]]:
+        """Rows of ``key_loads`` and ``key_spreads`` of one subscription, and what a broker refuses in it."""
+        loads: list[Row] = []
+        spreads: list[Row] = []
+        refused: list[str] = []
+        words = tuple(space.split(SPACE_SEPARATOR, 1))
+        for policy in self.policies:
+            selector = selector_of(policy, consumers, self.settings, self.behaviour)
+            if isinstance(selector, str):
+                refused.append(f"{policy.value}: {selector}")
+            elif selector is not None:
+                fold = folds.get(self.function_of(policy), _NOTHING)
+                of_consumers, spread = self._judge(policy, selector, fold, hottest)
+                loads += [(*words, *row) for row in of_consumers]
+                spreads.append((*words, *spread))
+        return loads, spreads, refused
+
+    def _judge(
+        self, policy: KeyPolicy, selector: Selector, fold: Folded, hottest: Sequence[HotKey]
+    ) -> tuple[list[Row], Row]:
+        """Rows of both tables without the names of the subscription."""
+        owners = slot_owners(selector)
+        msgs = consumer_loads(owners, fold.slots, fold.msgs.astype(np.float64))
+        keys = consumer_loads(owners, fold.slots, fold.keys.astype(np.float64))
+        placement = _placement(selector, keys.weight, msgs.weight, int(keys.unowned_weight))
+        weights = Weights(
+            int(fold.keys.sum()), float(fold.msgs.sum()), float(max((h.msgs for h in hottest), default=0))
+        )
+        odds = odds_of(placement)
+        lucks = consumers_of(placement)
+        names = [each.name for each in selector.consumers]
+        loads = [
+            (policy.value, name, place, each.share, each.keys, int(each.messages), each.expected_keys,
+             each.likely_low, each.likely_high)
+            for place, (name, each) in enumerate(zip(names, lucks, strict=True))
+        ]  # fmt: skip
+        count, served, carried = len(names), sum(placement.keys), sum(placement.messages)
+        chance = expected_spread(served, equal_shares(count), exact=self.exact) if count else None
+        most = max(placement.messages, default=0.0)
+        spread = (
+            policy.value, count, served, int(carried), placement.ownerless, int(msgs.unowned_weight),
+            max(placement.keys, default=0), *_expected(chance), odds.equal, odds.by_shares,
+            sum(not each for each in placement.keys), chance.expected_idle if chance else None,
+            most * count / carried if carried else None,
+            max(1.0, weights.hottest * count / carried) if carried else None,
+            verdict_of(selector, placement, odds, weights).name,
+        )  # fmt: skip
+        return loads, spread
+
+
+_EMPTY: Final = np.zeros(0, dtype=np.int64)
+_NOTHING: Final = Folded(_EMPTY, _EMPTY, _EMPTY, _EMPTY)
+
+
+def _expected(chance: Spread | None) -> tuple[float | None, int | None, int | None, bool | None]:
+    if chance is None:
+        return None, None, None, None
+    low, high = (chance.quantile(each) for each in LIKELY_BETWEEN)
+    return chance.expected_max, low, high, chance.exact
+
+
+def _placement(selector: Selector, keys: Any, msgs: Any, ownerless: int) -> Placement:
+    owned = slots_by_consumer(selector)
+    ids = tuple(each.consumer_id for each in selector.consumers)
+    sizes = [sum(piece.count for piece in owned.get(number, ())) for number in ids]
+    whole = sum(sizes)
+    return Placement(
+        ids=ids,
+        shares=tuple(each / whole if whole else 0.0 for each in sizes),
+        keys=tuple(int(each) for each in keys),
+        messages=tuple(float(each) for each in msgs),
+        ownerless=ownerless,
+        misplaced=(),
+    )
+
+
+def hot_rows(space: str, hottest: Sequence[HotKey], msgs: int) -> list[Row]:
+    """Rows of ``hot_keys``, the heaviest first."""
+    words = space.split(SPACE_SEPARATOR, 1)
+    return [
+        (*words, rank, text_of_key(each.key), each.hash, each.msgs, each.msgs / msgs if msgs else 0.0,
+         _even_up_to(each.msgs, msgs))
+        for rank, each in enumerate(hottest, 1)
+    ]  # fmt: skip
+
+
+def inseparable_rows(
+    space: str, function: SlotSpace, fold: Folded, hottest: Sequence[HotKey], *, consumers: int, top: int
+) -> list[Row]:
+    """Rows of ``inseparable_keys``: slots above an even part of so many consumers, and slots in which hot keys meet.
+
+    At most ``top`` of the first kind, the heaviest. O(n + top log top).
+    """
+    words = space.split(SPACE_SEPARATOR, 1)
+    whole = int(fold.msgs.sum())
+    inside: dict[int, list[HotKey]] = {}
+    for each in hottest:
+        inside.setdefault(function.slot(each.hash), []).append(each)
+    above = np.flatnonzero(fold.msgs * max(consumers, 2) > whole)
+    above = above[np.lexsort((fold.slots[above], -fold.msgs[above]))][:top]
+    chosen = dict.fromkeys(fold.slots[above].tolist())
+    meeting = [slot for slot, keys in sorted(inside.items()) if len(keys) > 1 and slot not in chosen]
+    rows: list[Row] = []
+    for slot in (*chosen, *meeting):
+        at = int(np.searchsorted(fold.slots, slot))
+        hot, msgs = inside.get(slot, []), int(fold.msgs[at])
+        alone = bool(hot) and hot[0].msgs * max(consumers, 2) > whole
+        reason = "hot keys meet" if slot not in chosen else "one key" if alone else "one slot"
+        rows.append(
+            (*words, space_words(function), slot, int(fold.keys[at]), [text_of_key(each.key) for each in hot], msgs,
+             msgs / whole if whole else 0.0, _even_up_to(msgs, whole), reason)
+        )  # fmt: skip
+    return rows
+
+
+def _even_up_to(msgs: int, whole: int) -> int:
+    """The largest number of consumers for which ``msgs`` is no more than an even part of the whole."""
+    return whole // msgs if msgs else 0

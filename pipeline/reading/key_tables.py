@@ -1,0 +1,45 @@
+"""Who consumes each Key_Shared subscription, from the tables of an import."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from engine.keyshared.model import Consumer
+from pipeline.reading.key_consumers import KeyLists
+from pipeline.schemas import CONSUMER_SETS, SUBSCRIPTIONS, parts_of
+
+KEY_SHARED = "Key_Shared"
+
+
+def consumers_of_tables(folder: Path) -> KeyLists:
+    """Consumers by (namespace, subscription) in the order statistics list them; empty where there are no such tables.
+
+    Every partition has a dispatcher of its own: the list of the first topic by name stands for all. Ranges that
+    statistics show are no declarations, so nobody has any here. O(rows).
+    """
+    first: dict[tuple[str, str], tuple[str, int]] = {}
+    for part in parts_of(folder / SUBSCRIPTIONS.name):
+        table = pq.read_table(
+            part,
+            columns=["namespace", "subscription", "topic", "consumer_set", "type"],
+            filters=pc.field("type") == KEY_SHARED,
+        )
+        smallest: Any = table.sort_by("topic").group_by(["namespace", "subscription"], use_threads=False)
+        rows = smallest.aggregate([("topic", "first"), ("consumer_set", "first")]).to_pylist()
+        for row in rows:
+            key = (row["namespace"], row["subscription"])
+            found = (row["topic_first"], row["consumer_set_first"])
+            first[key] = min(first.get(key, found), found)
+    wanted = {number for _, number in first.values()}
+    sets: dict[int, tuple[Consumer, ...]] = {}
+    for part in parts_of(folder / CONSUMER_SETS.name) if wanted else ():
+        numbers = pa.array(sorted(wanted), pa.int64())
+        table = pq.read_table(part).filter(pc.is_in(pc.field("consumer_set"), value_set=numbers))
+        for row in table.to_pylist():
+            sets[row["consumer_set"]] = tuple(Consumer(place, name) for place, name in enumerate(row["names"]))
+    return {key: sets[number] for key, (_, number) in first.items() if number in sets}

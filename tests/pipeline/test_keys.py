@@ -1,0 +1,168 @@
+"""The job ``keys``: every number agrees with the plain engine, key by key."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from engine.config import BrokerSettings, behaviour_of
+from engine.errors import InputError, Rejection
+from engine.hashing import murmur3_32
+from engine.keyshared.key_text import text_of_key
+from engine.keyshared.luck import luck_of
+from engine.keyshared.model import Consumer, owner_of_key
+from engine.keyshared.ownership import slots_by_consumer
+from pipeline.jobs import job_called
+from pipeline.jobs.result import JobOptions, JobResult
+from pipeline.key_policies import KeyPolicy, selector_of
+from pipeline.schemas import HOT_KEYS, INSEPARABLE, KEY_LOADS, KEY_QUARANTINE, KEY_SLOTS, KEY_SPREADS
+
+LISTS = {
+    "plain": [{"name": f"c-{number}"} for number in range(5)],
+    "namesakes": ["c", "c", "d"],
+    "declared": [{"name": "a", "ranges": [[0, 20_000]]}, {"name": "b", "ranges": [[30_000, 65_535]]}],
+    "clash": [{"name": "a", "ranges": [[0, 9]]}, {"name": "b", "ranges": [[5, 65_535]]}],
+}
+
+
+def consumers(name: str) -> tuple[Consumer, ...]:
+    found = []
+    for place, each in enumerate(LISTS[name]):
+        told = each if isinstance(each, dict) else {"name": each}
+        ranges = tuple(tuple(pair) for pair in told["ranges"]) if "ranges" in told else None
+        found.append(Consumer(place, str(told["name"]), ranges))  # type: ignore[arg-type]
+    return tuple(found)
+
+
+def make(folder: Path, seed: int) -> tuple[dict[str, Counter[bytes]], Path, Path]:
+    """A skewed trace in two forms, with bad lines; the counts by subscription and key, and the files."""
+    chance = random.Random(seed)
+    traces = folder / "traces"
+    traces.mkdir()
+    counts: dict[str, Counter[bytes]] = defaultdict(Counter)
+    rows: list[tuple[str, bytes, int]] = []
+    for _ in range(6_000):
+        subscription = chance.choice([*LISTS, "nobody"])
+        key = b"hot" if chance.random() < 0.2 else f"key-{chance.randint(0, 400)}".encode()
+        rows.append((subscription, key, chance.choice([0, 1, 1, 5])))
+        counts[subscription][key] += rows[-1][2]
+    half = len(rows) // 2
+    columns = {"subscription": [r[0] for r in rows[:half]], "key": [r[1] for r in rows[:half]],
+               "count": [r[2] for r in rows[:half]]}  # fmt: skip
+    pq.write_table(pa.table(columns), traces / "a.parquet", row_group_size=500)
+    lines = [json.dumps({"subscription": s, "key": k.decode(), "count": c}) for s, k, c in rows[half:]]
+    (traces / "b.jsonl").write_text("\n".join([*lines, '{"key": 1}', '{"count": -1}', "half a"]) + "\n")
+    lists = folder / "lists.json"
+    lists.write_text(json.dumps(LISTS))
+    return counts, traces, lists
+
+
+def run(spark: SparkSession, source: Path, target: Path, **options: str) -> JobResult:
+    return job_called("keys")(spark, source, target, JobOptions({k.replace("_", "-"): v for k, v in options.items()}))
+
+
+def rows_of(target: Path, table: Any) -> list[dict[str, Any]]:
+    return pq.read_table(target / table.name).to_pylist()
+
+
+@pytest.mark.parametrize("release", ["current", "3.0.0"])
+def test_loads_and_spreads_are_those_of_the_plain_engine(release: str, spark: SparkSession, tmp_path: Path) -> None:
+    """Both slot functions, all modes, and a release whose ring looks 31 bits up."""
+    counts, traces, lists = make(tmp_path, 5)
+    extra = {} if release == "current" else {"pulsar": release}
+    run(spark, traces, tmp_path / "out", consumers_from=str(lists), **extra)
+    behaviour = behaviour_of(release) if extra else behaviour_of("4.1.0")
+    assert not isinstance(behaviour, Rejection)
+    loads = defaultdict(list)
+    for row in rows_of(tmp_path / "out", KEY_LOADS):
+        loads[row["subscription"], row["policy"]].append(row)
+    spreads = {(row["subscription"], row["policy"]): row for row in rows_of(tmp_path / "out", KEY_SPREADS)}
+    judged = 0
+    for name in LISTS:
+        for policy in KeyPolicy:
+            selector = selector_of(policy, consumers(name), BrokerSettings(), behaviour)
+            if selector is None or isinstance(selector, str):
+                assert (name, policy.value) not in spreads
+                continue
+            judged += 1
+            luck = luck_of(selector, counts[name])
+            found = loads[name, policy.value]
+            assert [(row["consumer"], row["keys"], row["msgs"]) for row in found] == [
+                (each.name, known.keys, known.messages)
+                for each, known in zip(selector.consumers, luck.consumers, strict=True)
+            ]
+            assert [row["share"] for row in found] == [each.share for each in luck.consumers]
+            spread = spreads[name, policy.value]
+            assert spread["verdict"] == luck.verdict.name
+            assert spread["ownerless_keys"] == luck.ownerless_keys
+            assert spread["max_over_mean"] == pytest.approx(luck.time_over_ideal)
+            assert spread["probability"] == pytest.approx(luck.probability)
+            assert luck.by_chance is not None
+            assert spread["expected_busiest_keys"] == pytest.approx(luck.by_chance.expected_max)
+            unowned = sum(count for key, count in counts[name].items() if owner_of_key(selector, key) is None)
+            assert spread["ownerless_msgs"] == unowned
+            assert set(slots_by_consumer(selector)) <= {each.consumer_id for each in selector.consumers}
+    assert judged >= 10
+
+
+def test_slots_hot_keys_and_the_account_are_exact(spark: SparkSession, tmp_path: Path) -> None:
+    counts, traces, lists = make(tmp_path, 6)
+    result = run(spark, traces, tmp_path / "out", consumers_from=str(lists), top="7")
+    assert result.summary["rows_in"] == 6_003
+    assert result.summary["quarantined"] == 3
+    assert result.summary["keys"] == sum(map(len, counts.values()))
+    told = rows_of(tmp_path / "out", KEY_QUARANTINE)
+    assert sum(row["rows"] for row in told if row["table"] == "key_events") == 3
+    assert any("cannot join" in row["reason"] and row["file"] == "clash" for row in told)
+    assert any("nobody says who consumes it" in row["reason"] and row["file"] == "nobody" for row in told)
+    slots = rows_of(tmp_path / "out", KEY_SLOTS)
+    for low, size in ((0, 65_536), (1, 65_535)):
+        expected: Counter[tuple[str, int]] = Counter()
+        for name, keys in counts.items():
+            for key, count in keys.items():
+                expected[name, (murmur3_32(key) % size + low) or 1] += count
+        space = f"{low}..65535"
+        assert {(r["subscription"], r["slot"]): r["msgs"] for r in slots if r["slot_space"] == space} == expected
+    for name, keys in counts.items():
+        hottest = sorted(keys.items(), key=lambda entry: (-entry[1], entry[0]))[:7]
+        found = [row for row in rows_of(tmp_path / "out", HOT_KEYS) if row["subscription"] == name]
+        assert [(row["key"], row["msgs"]) for row in found] == [(text_of_key(key), count) for key, count in hottest]
+        assert found[0]["even_up_to"] == sum(keys.values()) // hottest[0][1]
+
+
+def test_a_key_above_an_even_part_and_hot_keys_that_meet_are_told(spark: SparkSession, tmp_path: Path) -> None:
+    """No number of consumers separates a key from itself, or keys with one hash from each other."""
+    by_hash: dict[int, list[str]] = defaultdict(list)
+    for number in range(3_000):
+        by_hash[murmur3_32(f"k{number}".encode()) % 65_536].append(f"k{number}")
+    pair = next(keys for slot, keys in sorted(by_hash.items()) if len(keys) > 1)[:2]
+    lines = ["subscription,key,count", "s,big,60", f"s,{pair[0]},9", f"s,{pair[1]},8"]
+    lines += [f"s,small{number},1" for number in range(23)]
+    (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
+    run(spark, tmp_path / "t.csv", tmp_path / "out", consumers="4", top="3", modes="auto_split")
+    rows = rows_of(tmp_path / "out", INSEPARABLE)
+    assert [(row["hot_keys"], row["msgs"], row["reason"], row["even_up_to"]) for row in rows] == [
+        (["big"], 60, "one key", 1),
+        (pair, 17, "hot keys meet", 5),
+    ]
+    (spread,) = rows_of(tmp_path / "out", KEY_SPREADS)
+    assert spread["verdict"] == "HOT_KEY"
+    assert spread["best_max_over_mean"] == pytest.approx(2.4)
+
+
+def test_words_that_mean_nothing_are_refused_before_anything_is_read(tmp_path: Path) -> None:
+    for options, word in (
+        ({"top": "0"}, "top"), ({"modes": "sometimes"}, "mode"), ({"consumers": "0"}, "consumers"),
+        ({"what": "1"}, "what"), ({"pulsar": "x"}, "x"), ({}, "no key trace"),
+    ):  # fmt: skip
+        with pytest.raises(InputError, match=word):
+            job_called("keys")(None, tmp_path, tmp_path / "out", JobOptions(options))  # type: ignore[arg-type]
+    assert not (tmp_path / "out").exists()
