@@ -1,0 +1,343 @@
+"""Commands about producers: what they lead to, what is refused in whose words, and what is written down."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.cluster.codec import (
+    encode,
+    event_from_plain,
+    parse_command_json,
+    parse_state,
+    serialise_command,
+    serialise_state,
+    state_from_plain,
+    state_to_plain,
+    to_plain,
+)
+from engine.cluster.commands import Command, PassTime, RemoveTopic, RepartitionTopic
+from engine.cluster.decide import decide
+from engine.cluster.evolve import evolve, objection
+from engine.cluster.grammar import parse_command
+from engine.cluster.grammar_text import command_text
+from engine.cluster.producer_commands import (
+    AddProducers,
+    CloseProducer,
+    FailPartition,
+    ProducerCommand,
+    RecoverPartition,
+    SendByProducers,
+)
+from engine.cluster.producer_events import (
+    PartitionFailed,
+    ProducerClosed,
+    ProducerPartitionsGrown,
+    ProducerPlan,
+    ProducersAdded,
+    ProducersSeen,
+    ProducersSent,
+    ProducerTimePassed,
+)
+from engine.cluster.producer_evolve import folded_producers
+from engine.cluster.state import ClusterState
+from engine.errors import InputError, Rejection
+from tests.engine.cluster.commands_strategy import any_text
+from tests.engine.cluster.producer_states import producers_of, timeline_after
+from tests.engine.cluster.support import AUDIT, ORDERS, after, cluster, refusal
+
+LAZY = f"producer add count 3 lazy batching off on {ORDERS}"
+
+
+def add(**how: Any) -> AddProducers:
+    return AddProducers(ORDERS, ProducerPlan(**how))
+
+
+REFUSED: list[tuple[Command, str, str, str]] = [
+    (AddProducers("nowhere", ProducerPlan()), "RestException", "topic", "not found"),
+    (AddProducers("", ProducerPlan()), "IllegalArgumentException", "", "topic"),
+    (AddProducers(AUDIT, ProducerPlan()), "RestException", "topic", "Topic is not partitioned topic"),
+    (AddProducers(f"{ORDERS}-partition-1", ProducerPlan()), "RestException", "topic", "is a partition"),
+    (add(count=0), "IllegalArgumentException", "count", "0 is no number of producers"),
+    (add(count=10_001), "TooManyProducers", "count", "up to 10000 producers"),
+    (add(client="go"), "IllegalArgumentException", "client", "'go' is none of java, python, cpp"),
+    (add(router="hash"), "IllegalArgumentException", "router", "none of round-robin, single, partial"),
+    (add(access_mode="Mine"), "IllegalArgumentException", "accessMode", "none of Shared, Exclusive"),
+    (add(hashing="MD5"), "IllegalArgumentException", "hashingScheme", "'MD5' is none of"),
+    (add(client="python", hashing="Murmur3_32Hash"), "IllegalArgumentException", "hashingScheme", "does not hash"),
+    (add(name="  "), "IllegalArgumentException", "producerName", "producerName cannot be blank"),
+    (add(max_pending_messages=-1), "IllegalArgumentException", "maxPendingMessages", "needs to be >= 0"),
+    (add(router="partial"), "IllegalArgumentException", "numPartitionsLimit", "greater than or equal to 1"),
+    (add(router="partial", limit=-2), "IllegalArgumentException", "numPartitionsLimit", "greater than or equal to 1"),
+    (add(router="partial", limit=7), "LimitAbovePartitions", "numPartitionsLimit", "a limit of 7 is above the 6"),
+    (add(router="single", limit=2), "IllegalArgumentException", "numPartitionsLimit", "belongs to the router partial"),
+    (add(router="partial", limit=2, client="cpp"), "IllegalArgumentException", "messageRouter", "Java client"),
+    (SendByProducers(ORDERS), "ProducersNotFound", "topic", "producer add"),
+    (CloseProducer(ORDERS, 0), "ProducersNotFound", "topic", "producer add"),
+    (FailPartition(ORDERS, 0), "ProducersNotFound", "topic", "producer add"),
+    (PassTime(10), "SubscriptionNotFound", "duration_ms", "no producer"),
+]
+
+
+@pytest.mark.parametrize(("command", "error", "field", "piece"), REFUSED, ids=lambda each: repr(each)[:60])
+def test_what_nobody_can_ask_is_refused_by_name_and_changes_nothing(
+    command: Command, error: str, field: str, piece: str
+) -> None:
+    found = refusal(cluster(), command)
+    assert found.error == error and piece in found.message
+    assert found.field == field or not field
+
+
+@pytest.mark.parametrize(
+    ("command", "error", "field", "piece"),
+    [
+        (SendByProducers(ORDERS, 3), "ProducerNotFound", "producer", "known: 0 to 2"),
+        (SendByProducers(ORDERS, 0, None, 0), "IllegalArgumentException", "times", "0 times"),
+        (SendByProducers(ORDERS, 0, None, -1), "IllegalArgumentException", "times", "-1 times"),
+        (SendByProducers(ORDERS, None, None, 3_334), "TooManyMessages", "times", "up to 10000"),
+        (SendByProducers(ORDERS, 0, "k", 1, -1), "IllegalArgumentException", "sizeBytes", "below 0"),
+        (CloseProducer(ORDERS, 9), "ProducerNotFound", "producer", "no producer 9"),
+        (FailPartition(ORDERS, 6), "IllegalArgumentException", "partition", "the topic has 0 to 5"),
+        (RecoverPartition(ORDERS, -1), "IllegalArgumentException", "partition", "no partition -1"),
+        (RepartitionTopic(ORDERS, 5), "NotSupportedException", "partitions", "not support shrink topic partitions"),
+        (add(access_mode="Exclusive"), "ProducerFenced", "accessMode", "Topic has existing shared producers"),
+        (add(name="standalone-0-1"), "ProducerBusy", "producerName", "is already connected to topic"),
+    ],
+    ids=lambda each: repr(each)[:50],
+)
+def test_refusals_where_there_are_producers(command: Command, error: str, field: str, piece: str) -> None:
+    state = timeline_after(LAZY, "producer send all times 6").state
+    found = refusal(state, command)
+    assert (found.error, found.field) == (error, field) and piece in found.message
+
+
+def test_more_than_is_modelled_is_refused_before_it_takes_the_memory() -> None:
+    """Objects of eager producers, pairs of lazy ones, and growth that would make either too many."""
+    wide = cluster(partitions=3000)
+    assert refusal(wide, add(count=67)).error == "TooManyProducers"
+    assert refusal(wide, add(count=667, lazy=True)).error == "TooManyProducers"
+    state = after(wide, add(count=60))
+    grown = refusal(state, RepartitionTopic(ORDERS, 4000))
+    assert (grown.error, grown.field) == ("TooManyProducers", "partitions")
+    assert not isinstance(decide(state, RepartitionTopic(ORDERS, 3100)), Rejection)
+
+
+def test_some_that_are_refused_do_not_keep_the_others_out() -> None:
+    """Two exclusive ones: the broker lets the first in and fences the second, which is told and not kept."""
+    topic = producers_of(timeline_after(f"producer add count 2 access exclusive on {ORDERS}"))
+    assert (topic.tally.created, topic.tally.refused) == (1, 1)
+    assert "Topic has an existing exclusive producer" in topic.tally.error
+    assert [each.state for each in topic.producers.producers] == ["Ready"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [CloseProducer(ORDERS, 1), FailPartition(ORDERS, 2), RecoverPartition(ORDERS, 0), RepartitionTopic(ORDERS, 6)],
+    ids=repr,
+)
+def test_what_is_so_already_is_accepted_without_events(command: Command) -> None:
+    assert decide(timeline_after(LAZY, "producer close #1", "partition fail 2").state, command) == ()
+
+
+def test_growing_the_topic_is_seen_by_its_producers_and_by_no_others() -> None:
+    other = f"{AUDIT}-2"
+    timeline = timeline_after(f"topic add {other} partitions 2", LAZY, f"producer add on {other}")
+    before = timeline.state.producer_topics
+    timeline = timeline.submit(RepartitionTopic(ORDERS, 9))[0]
+    mine, theirs = timeline.state.producer_topics
+    assert (mine.partitions, theirs.partitions) == (9, 2) and theirs is before[1]
+    assert mine.happened[-1] == ProducerPartitionsGrown(ORDERS, 9)
+    assert [each.partitions for each in mine.producers.producers] == [6, 6, 6]
+    waited = timeline.submit(PassTime(60_000))[0]
+    assert [each.partitions for each in waited.state.producer_topics[0].producers.producers] == [9, 9, 9]
+    assert waited.state.producer_topics[1].now_ms == 60_000
+
+
+def test_deleting_the_topic_takes_its_producers_along() -> None:
+    state = after(timeline_after(LAZY).state, RemoveTopic(ORDERS))
+    assert state.producer_topics == ()
+
+
+def test_undo_and_redo_give_the_same_state_without_folding_anew() -> None:
+    timeline = timeline_after(LAZY, "producer send all times 3", "partition fail 1")
+    back = timeline.undo().undo()
+    assert producers_of(back).tally.created == 3
+    assert back.redo().redo().state == timeline.state
+    assert producers_of(back.redo().redo()).producers is producers_of(timeline).producers
+
+
+def test_only_what_happened_is_written_down_and_it_is_all_that_counts() -> None:
+    timeline = timeline_after(LAZY, "producer send #0 key k times 2", "producer close #2")
+    topic = producers_of(timeline)
+    bare = replace(topic, keys={}, results={}, recent=())
+    assert bare == topic
+    plain = state_to_plain(timeline.state)["producer_topics"]
+    assert [event["type"] for event in plain[0]] == [
+        "ProducersSeen",
+        "ProducersAdded",
+        "ProducersSent",
+        "ProducerClosed",
+    ]
+    read = parse_state(serialise_state(timeline.state)).producer_topics[0]
+    assert (read.producers, read.keys, read.results) == (topic.producers, topic.keys, topic.results)
+
+
+def test_a_state_from_before_there_were_producers_reads_as_one_without() -> None:
+    plain = state_to_plain(cluster())
+    del plain["producer_topics"]
+    assert parse_state(encode(plain)) == cluster()
+
+
+@pytest.mark.parametrize(
+    ("events", "reason"),
+    [
+        ([], "begin with it"),
+        ([ProducerClosed(ORDERS, 0)], "begin with it"),
+        ([ProducersSeen(ORDERS, 0, 3, 0)], "at least 1 partition"),
+        ([ProducersSeen(ORDERS, 6, 0, 0)], "brokers"),
+        ([ProducersSeen(ORDERS, 6, 3, 0), ProducersSeen(ORDERS, 6, 3, 0)], "count already"),
+        ([ProducersSeen(ORDERS, 6, 3, 0), ProducerClosed(ORDERS, 0)], "has no producer 0"),
+        ([ProducersSeen(ORDERS, 6, 3, 0), ProducersSent(ORDERS, 4)], "has no producer 4"),
+        ([ProducersSeen(ORDERS, 6, 3, 0), ProducersSent(ORDERS, None, None, -1)], "no negative"),
+        ([ProducersSeen(ORDERS, 6, 3, 0), ProducersAdded(ORDERS, ProducerPlan(client="go"))], "none of java"),
+        ([ProducersSeen(ORDERS, 6, 3, 0), ProducersAdded(ORDERS, ProducerPlan(count=-1))], "no less than 0"),
+        ([ProducersSeen(ORDERS, 6, 3, 0), PartitionFailed(ORDERS, 6)], "has no partition 6"),
+        ([ProducersSeen(ORDERS, 6, 3, 0), ProducerPartitionsGrown(ORDERS, 5)], "cannot lose partitions"),
+        ([ProducersSeen(ORDERS, 6, 3, 0), ProducerTimePassed(ORDERS, -1)], "does not run backwards"),
+    ],
+)
+def test_a_history_that_cannot_be_says_why(events: list[Any], reason: str) -> None:
+    found = folded_producers(events)
+    assert isinstance(found, str) and reason in found
+    plain = state_to_plain(cluster()) | {"producer_topics": [[to_plain(event, tagged=True) for event in events]]}
+    with pytest.raises(InputError, match=r"\$\.producer_topics\[0\]"):
+        state_from_plain(plain)
+
+
+@pytest.mark.parametrize(
+    ("event", "reason"),
+    [
+        (ProducersSeen(ORDERS, 5, 3, 0), "has 6 partitions, not 5"),
+        (ProducersSeen(AUDIT, 1, 3, 0), "no partitioned topic"),
+        (ProducersSeen("persistent://t/n/x", 1, 3, 0), "no partitioned topic"),
+        (ProducerClosed(ORDERS, 0), "no producers of"),
+        (ProducerPartitionsGrown(ORDERS, 9), "by that of their topic only"),
+    ],
+)
+def test_an_event_from_outside_that_does_not_fit_is_kept_out(event: Any, reason: str) -> None:
+    assert reason in objection(cluster(), event)
+    assert event_from_plain(to_plain(event, tagged=True), "a test") == event
+
+
+def test_states_share_what_an_event_does_not_touch() -> None:
+    timeline = timeline_after(LAZY)
+    before = timeline.state
+    now = evolve(before, ProducersSent(ORDERS, 1))
+    assert now.topics is before.topics and now.subscriptions is before.subscriptions
+    mine, then = producers_of(timeline_after(LAZY)).producers, now.producer_topics[0].producers
+    assert then.producers[0] is before.producer_topics[0].producers.producers[0]
+    assert len(mine.producers) == len(then.producers)
+
+
+def producer_commands() -> st.SearchStrategy[ProducerCommand]:
+    """All of them with arguments of any kind that a line can carry."""
+    text, number = any_text(), st.integers(-5, 10**6)
+    plans = st.builds(
+        ProducerPlan,
+        count=number,
+        name=st.none() | text,
+        lazy=st.booleans(),
+        router=text | st.sampled_from(["partial", "single", "round-robin"]),
+        limit=number,
+        allow_limit_above=st.booleans(),
+        client=text,
+        access_mode=text,
+        hashing=st.none() | text,
+        batching=st.none() | st.booleans(),
+        max_pending_messages=number,
+        max_pending_messages_across_partitions=number,
+    )
+    who = st.integers(0, 10**6)
+    return st.one_of(
+        st.builds(AddProducers, text, plans),
+        st.builds(SendByProducers, text, st.none() | who, st.none() | text, number, number),
+        st.builds(CloseProducer, text, who),
+        st.builds(FailPartition, text, number),
+        st.builds(RecoverPartition, text, number),
+    )
+
+
+@given(command=producer_commands())
+def test_a_printed_command_reads_back_as_itself_anywhere(command: ProducerCommand) -> None:
+    line = command_text(command)
+    assert "\n" not in line and line.isprintable()
+    assert parse_command(line, ClusterState()) == command
+    assert parse_command_json(serialise_command(command)) == command
+
+
+@pytest.mark.parametrize(
+    ("line", "command"),
+    [
+        ("producer add", AddProducers(ORDERS, ProducerPlan())),
+        (
+            "producer add count 9 lazy partial 3 above",
+            add(count=9, lazy=True, router="partial", limit=3, allow_limit_above=True),
+        ),
+        (
+            "producer add client python named py batching on on orders",
+            AddProducers("orders", ProducerPlan(client="python", name="py", batching=True)),
+        ),
+        ("producer send all", SendByProducers(ORDERS)),
+        ('producer send #1 key "" times 3 size 7', SendByProducers(ORDERS, 1, "", 3, 7)),
+        ("producer send standalone-0-2", SendByProducers(ORDERS, 2)),
+        ("producer close standalone-0-0", CloseProducer(ORDERS, 0)),
+        ("partition fail 3", FailPartition(ORDERS, 3)),
+        (f"partition recover 3 on {ORDERS}", RecoverPartition(ORDERS, 3)),
+    ],
+)
+def test_a_line_is_read(line: str, command: Command) -> None:
+    assert parse_command(line, timeline_after(LAZY).state) == command
+
+
+@pytest.mark.parametrize(
+    ("line", "error", "piece"),
+    [
+        ("producer", "SyntaxError", "add, send or close is missing"),
+        ("producer sing", "SyntaxError", "'sing'"),
+        ("producer add count", "SyntaxError", "N is missing"),
+        ("producer add count many", "SyntaxError", "no whole number"),
+        ("producer add lazy lazy", "SyntaxError", "'lazy' stands twice"),
+        ("producer add batching maybe", "SyntaxError", "on or off"),
+        ("producer add eager", "SyntaxError", "'eager' is too much"),
+        ("producer send", "SyntaxError", "NAME|#N|all is missing"),
+        ("producer send nobody", "ProducerNotFound", "no producer is named 'nobody'"),
+        ("producer close standalone-0-9", "ProducerNotFound", "did you mean standalone-0-"),
+        ("partition break 3", "SyntaxError", "can fail or recover, not 'break'"),
+        ("partition fail", "SyntaxError", "N is missing"),
+    ],
+)
+def test_a_line_that_cannot_be_read_says_why(line: str, error: str, piece: str) -> None:
+    found = parse_command(line, timeline_after(LAZY).state)
+    assert isinstance(found, Rejection) and found.error == error and piece in found.message
+
+
+def test_which_topic_is_meant_is_asked_where_several_could_be() -> None:
+    state = after(cluster(), RepartitionTopic(ORDERS, 8))
+    assert parse_command("producer add", state) == AddProducers(ORDERS, ProducerPlan())
+    two = timeline_after(f"topic add {AUDIT}-2 partitions 2", start=state).state
+    asked = parse_command("producer add", two)
+    assert isinstance(asked, Rejection) and "say on TOPIC" in asked.message
+    both = timeline_after(f"producer add on {AUDIT}-2", f"producer add on {ORDERS}", start=two).state
+    assert parse_command("producer send all", both, ORDERS) == SendByProducers(ORDERS)
+    assert parse_command("producer send all", both, f"{AUDIT}-2") == SendByProducers(f"{AUDIT}-2")
+
+
+def test_equal_names_are_told_apart_by_numbers() -> None:
+    state = timeline_after(f"producer add named x on {ORDERS}", "producer close #0", "producer add named x").state
+    found = parse_command("producer send x", state)
+    assert isinstance(found, Rejection) and found.error == "AmbiguousProducer" and "#0, #1" in found.message
+    assert command_text(SendByProducers(ORDERS, 1), state) == "producer send #1"
