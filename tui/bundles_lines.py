@@ -11,6 +11,7 @@ from rich.text import Text
 from engine.bundles.limits import SplitReason
 from engine.views.balance_model import BundleRow
 from themes.palettes import Palette, Rgb, hex_colour
+from tui.bundles_words import share_text
 from tui.drawing.bars import bar_text
 from tui.drawing.glyphs import glyphs_of
 from tui.wording import bytes_per_sec, msgs_per_sec, quantity, shorten_middle
@@ -116,17 +117,6 @@ def load_bar(share: float, width: int, colour: Rgb, colours: Palette, *, ascii_o
         else:
             text.append(char, hex_colour(colour))
     return text
-
-
-def share_text(share: float) -> str:
-    """A share of a limit as whole per cent, three digits at most.
-
-    >>> share_text(0.934), share_text(12.0), share_text(0.001)
-    ('93%', '>999%', '<1%')
-    """
-    if 0 < share < 0.005:
-        return "<1%"
-    return f"{share * 100:.0f}%" if share < 9.995 else ">999%"
 
 
 def _colour(row: BundleRow, colours: Palette) -> Rgb:

@@ -138,6 +138,17 @@ def hint_text(view: BalanceView, tree: TreeRow, frame: BalanceFrame) -> str:
     return f"{coming.range_text} splits next, in {span_text(coming.at_seconds)}. ] goes on to the next cycle"
 
 
+def share_text(share: float) -> str:
+    """A share of a limit as whole per cent, three digits at most.
+
+    >>> share_text(0.934), share_text(12.0), share_text(0.001)
+    ('93%', '>999%', '<1%')
+    """
+    if 0 < share < 0.005:
+        return "<1%"
+    return f"{share * 100:.0f}%" if share < 9.995 else ">999%"
+
+
 def curve_title(curve: FlowCurve | Rejection, range_text: str) -> str:
     """What is drawn, for the frame of the curve."""
     if isinstance(curve, Rejection):

@@ -40,6 +40,10 @@ def loaded_by(words: list[str], cwd: Path) -> tuple[int, set[str]]:
         ["explain", "topic-7"],
         ["split", "LARGEST"],
         ["split", "LARGEST", "--json"],
+        ["forecast"],
+        ["curve", "LARGEST"],
+        ["occupancy"],
+        ["bundles-needed", "--topics", "9", "--brokers", "2"],
     ],
     ids=" ".join,
 )
