@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TypeVar
 
 from engine.cluster.state import ClusterState
@@ -54,6 +55,9 @@ def lint(
     >>> [(each.rule, each.severity.label) for each in found]
     [('failover-duplicate-names', 'error'), ('failover-flag-ignored', 'info')]
     """
+    if not isinstance(state.topics, dict) and (rules.subscription or rules.namespace):
+        # A mapping that makes its topics when asked is asked once for each.
+        state = replace(state, topics=dict(state.topics.items()))
     world = world_of(state, told)
     found: list[Finding] = list(lint_world(world, rules.world))
     if rules.subscription:
