@@ -1,0 +1,157 @@
+"""Made-up producers, and what scripts can expect of them: a promise can fail, a wrong number is named."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.cluster.invariants import faults
+from engine.cluster.producer_events import ProducerPlan
+from engine.errors import InputError, Problem
+from engine.scenarios.script import Script, parse_script, run_script
+from engine.scenarios.script_model import StartProducers
+from engine.scenarios.selecting import Selection, resolve_selection
+from engine.scenarios.synthetic_producers import synthetic_producers
+
+START = "new producers 3 partitions 6 start lazy batching off\n"
+
+
+def script(text: str) -> Script:
+    found = parse_script(text, "demo.ringside")
+    assert isinstance(found, Script), found
+    return found
+
+
+def failures(text: str) -> list[Problem]:
+    return [failure for step in run_script(script(text)) for failure in step.failures]
+
+
+def test_equal_arguments_give_equal_states_and_another_seed_other_draws() -> None:
+    plan = ProducerPlan(count=5, lazy=True)
+    one, same, other = (synthetic_producers(plan, 40, seed=seed) for seed in (3, 3, 4))
+    assert one.state == same.state and not faults(one.state)
+    first, second = (
+        [set(each.started) for each in opened.state.producer_topics[0].producers.producers] for opened in (one, other)
+    )
+    assert first != second
+
+
+@pytest.mark.parametrize("count", [0, 1, 7])
+def test_as_many_producers_as_wanted_on_one_topic_without_subscriptions(count: int) -> None:
+    opened = synthetic_producers(ProducerPlan(count=count), 4, brokers=2)
+    (topic,) = opened.state.producer_topics
+    assert len(topic.producers.producers) == count and topic.producers.brokers == 2
+    assert opened.state.subscriptions == () and len(opened.state.topics) == 1
+
+
+@pytest.mark.parametrize(
+    ("plan", "how", "told"),
+    [
+        (ProducerPlan(count=-1), {}, "producers is -1: give 0 to"),
+        (ProducerPlan(count=10_001), {}, "producers is 10001"),
+        (ProducerPlan(), {"partitions": 0}, "partitions is 0: give 1 to 100000"),
+        (ProducerPlan(), {"brokers": 0}, "brokers is 0: give 1 to"),
+        (ProducerPlan(count=-1), {"partitions": 0}, "; partitions is 0"),
+        (ProducerPlan(router="partial"), {}, "numPartitionsLimit: numPartitionsLimit should be greater"),
+        (ProducerPlan(router="partial", limit=13), {}, "numPartitionsLimit: a limit of 13 is above the 12 partitions"),
+        (ProducerPlan(client="go"), {}, "client: 'go' is none of java, python, cpp"),
+        (ProducerPlan(count=0, client="go"), {}, "client: 'go' is none of"),
+        (ProducerPlan(), {"release": "1.0"}, "Pulsar 1.0 is"),
+        (ProducerPlan(), {"seed": -1}, "seed is -1"),
+    ],
+)
+def test_numbers_out_of_their_limits_are_named(plan: ProducerPlan, how: dict[str, int], told: str) -> None:
+    with pytest.raises(InputError) as caught:
+        synthetic_producers(plan, **how)  # type: ignore[arg-type]
+    assert told in str(caught.value)
+
+
+def test_a_start_says_all_of_a_plan_in_any_order() -> None:
+    found = script(
+        "new brokers 2 limit 3 producers 9 above on router partial start lazy client java batching on partitions 2"
+        " seed 5 release 4.0.7\nproducer send all"
+    )
+    plan = ProducerPlan(9, None, lazy=True, router="partial", limit=3, allow_limit_above=True, batching=True)
+    assert found.start == StartProducers(plan, 2, 2, 5, "4.0.7")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("new producers", "'producers' has no value"),
+        ("new producers many", "producers 'many' is not understood"),
+        ("new producers 3 start slowly", "start 'slowly' is not understood"),
+        ("new producers 3 consumers 2", "consumers '2' is not understood"),
+        ("new producers 3 batching maybe", "batching 'maybe'"),
+    ],
+)
+def test_a_start_that_is_not_understood_says_how_it_is_written(text: str, reason: str) -> None:
+    problems = parse_script(text, "demo.ringside")
+    assert not isinstance(problems, Script)
+    assert reason in problems[0].reason and "write new producers 100" in problems[0].reason
+
+
+HELD = [
+    "producers = 3",
+    "objects = 3",
+    "connections = 3",
+    "used <= 3",
+    "pending = 0",
+    "published = 0",
+    "eager = 18",
+    "lazy = 3",
+    "partial = 3",
+    "opened #0 = 1",
+    "opened standalone-0-1 = 1",
+    "knows #2 = 6",
+    "route #0 order-1 = 0",
+    "state #0 Ready",
+    "entries by name = 3",
+    "mixtures by name = 0",
+    "torn by name = 0",
+    "entries by position > 0",
+    "notice producers-by-position",
+]
+
+
+@pytest.mark.parametrize("expectation", HELD)
+def test_an_expectation_that_holds_is_silent(expectation: str) -> None:
+    assert failures(f"{START}expect {expectation}") == []
+
+
+@pytest.mark.parametrize(
+    ("expectation", "reason"),
+    [
+        ("producers = 4", "it is 3"),
+        ("objects < 3", "it is 3"),
+        ("opened #9 = 1", "there is no producer 9"),
+        ("opened nobody = 1", "0 producers are named 'nobody'"),
+        ("route #0 order-1 = 1", "it is 0"),
+        ("route #9 order-1 = 1", "there is no producer 9"),
+        ("state #0 Closed", "#0 is Ready"),
+        ("state #7 Closed", "there is no producer 7"),
+        ("entries by age = 3", "by name or by position, not 'by age'"),
+        ("mixtures by name > 0", "it is 0"),
+        ("torn by name > 0", "it is 0"),
+        ("notice producers-down", "the notices are producers-by-position"),
+        ("moved = 1", "moved is not known of producers"),
+    ],
+)
+def test_an_expectation_that_does_not_hold_says_what_is_there(expectation: str, reason: str) -> None:
+    (failure,) = failures(f"{START}expect {expectation}")
+    assert reason in failure.reason
+
+
+def test_producers_can_be_expected_where_a_subscription_is_shown_and_bundles_where_producers_are() -> None:
+    text = "new topics 2 partitions 4 consumers 2\nproducer add count 2 on topic-0\n"
+    assert failures(f"{text}expect producers = 2\nexpect consumers = 2") == []
+    assert failures(f"{START}expect bundles public/default = 4") == []
+    (failure,) = failures("new topics 2 consumers 2\nexpect objects = 0")
+    assert "there are no producers" in failure.reason
+
+
+def test_a_producer_is_selected_by_its_name_or_its_number() -> None:
+    (*_, last) = run_script(script(START + "select standalone-0-2\nselect #1\nselect nobody"))
+    assert last.rejection is not None and "no producer of" in last.rejection.message
+    timeline = last.timeline
+    assert resolve_selection(timeline, "standalone-0-2") == Selection("producer", consumer_id=2)
+    assert resolve_selection(timeline, "#1") == Selection("producer", consumer_id=1)
