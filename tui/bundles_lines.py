@@ -18,15 +18,16 @@ from tui.wording import bytes_per_sec, msgs_per_sec, quantity, shorten_middle
 
 REASONS: Final[dict[SplitReason, str]] = {
     "Topics": "topics",
-    "Sessions": "sessions",
+    "Sessions": "sess.",
     "MsgRate": "msg/s",
-    "Bandwidth": "bytes/s",
+    "Bandwidth": "bytes",
     "Unknown": "",
 }
 BAR_LIMITS: Final = 1.5
 """How many limits a full bar is; the limit itself has a mark."""
 NEAR: Final = 0.8
 RANGE_CELLS: Final = 21
+SHARE_CELLS: Final = 6
 DEEPEST: Final = 4
 _NUMBERS: Final = 76
 _BROKERS: Final = 92
@@ -38,29 +39,35 @@ class TreeColumns:
     """Widths in cells for one width of the table; 0 leaves a column out."""
 
     guide: int
+    topics: int
     bar: int
+    reason: int
     numbers: bool
     broker: int
     verdict: int
 
 
 def tree_columns(rows: Sequence[BundleRow], width: int) -> TreeColumns:
-    """What fits: the range, topics, bar, share and measure always; then rates, the broker, and the verdict."""
-    guide = 2 * min(DEEPEST, max((row.depth for row in rows), default=0))
+    """What fits: range and share always, then topics, bar and measure, rates, the broker, and the verdict."""
+    guide = 2 * min(DEEPEST if width < _NUMBERS else 2 * DEEPEST, max((row.depth for row in rows), default=0))
     numbers = width >= _NUMBERS + guide
     broker = 13 if width >= _BROKERS + guide else 0
     verdict = width - 96 - guide if width >= _VERDICTS + guide else 0
-    fixed = 1 + guide + RANGE_CELLS + 6 + 6 + 9 + (22 if numbers else 0) + broker + verdict
-    return TreeColumns(guide, max(4, min(width - fixed, 26)), numbers, broker, verdict)
+    room = width - (1 + guide + RANGE_CELLS + SHARE_CELLS)
+    topics = 6 if room >= 6 else 0
+    reason = 9 if numbers else 7 if room >= 18 else 0
+    room -= topics + reason + (22 if numbers else 0) + broker + verdict
+    return TreeColumns(guide, topics, min(room, 27) if room >= 5 else 0, reason, numbers, broker, verdict)
 
 
 def tree_heading(rows: Sequence[BundleRow], width: int) -> Text:
     """The headings above ``tree_line``."""
     columns = tree_columns(rows, width)
-    text = f" {'bundle':<{columns.guide + RANGE_CELLS}} {'topics':>5}"
+    text = f" {'bundle':<{columns.guide + RANGE_CELLS}}" + (f" {'topics':>5}" if columns.topics else "")
     if columns.numbers:
         text += f"{'msg/s':>9}{'bytes/s':>12} "
-    text += f" {'load':<{columns.bar}}  {'of limit':<13}"
+    text += f" {'load':<{columns.bar - 1}}" if columns.bar else ""
+    text += f"  {'of limit':<{columns.reason + 4}}" if columns.reason else f"{'limit':>{SHARE_CELLS}}"
     text += f"{'broker':<{columns.broker}}" if columns.broker else ""
     return Text(text + ("verdict" if columns.verdict else ""), no_wrap=True)
 
@@ -80,18 +87,21 @@ def tree_line(
     text.pad_right(max(0, 1 + columns.guide + RANGE_CELLS - text.cell_len))
     if gone:
         why = f": {row.split_reason}" if row.split_reason != "Unknown" else ""
-        text.append(f"  split in cycle {row.split_in}{why}", f"italic {dim}")
+        text.append(f" split in cycle {row.split_in}{why}", f"italic {dim}")
         return text
-    text.append(f" {quantity(row.topics):>5}")
+    if columns.topics:
+        text.append(f" {quantity(row.topics):>5}")
     if columns.numbers:
         rates = f"{msgs_per_sec(row.msgs_per_sec).removesuffix(' msg/s'):>9}{bytes_per_sec(row.bytes_per_sec):>12} "
         text.append(rates, dim)
-    text.append(" ")
     nearest = row.nearest
     colour = _colour(row, colours)
-    text.append_text(load_bar(nearest.share, columns.bar, colour, colours, ascii_only=ascii_only))
-    text.append(f"{share_text(nearest.share):>6}", f"bold {hex_colour(colour)}" if row.over else "")
-    text.append(f" {REASONS[nearest.reason] if nearest.share > 0 else '':<8}", dim)
+    if columns.bar:
+        text.append(" ")
+        text.append_text(load_bar(nearest.share, columns.bar - 1, colour, colours, ascii_only=ascii_only))
+    text.append(f"{share_text(nearest.share):>{SHARE_CELLS}}", f"bold {hex_colour(colour)}" if row.over else "")
+    if columns.reason:
+        text.append(f" {REASONS[nearest.reason] if nearest.share > 0 else '':<{columns.reason - 1}}", dim)
     if columns.broker:
         text.append(f"{shorten_middle(row.broker.partition(':')[0], columns.broker - 1):<{columns.broker}}", dim)
     if columns.verdict:

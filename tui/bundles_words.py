@@ -131,7 +131,7 @@ def hint_text(view: BalanceView, tree: TreeRow, frame: BalanceFrame) -> str:
     if frame.cycle:
         bundles = counted(len(frame.leaves), "bundle")
         over = f"{frame.over} above a limit" if frame.over else "all within their limits"
-        return f"after cycle {frame.cycle}: {bundles}, {over}. [ ] step, 1-4 choose the algorithm"
+        return f"after cycle {frame.cycle}: {bundles}, {over}. [ ] step, tab: next algorithm"
     coming = tree.next_split()
     if coming is None:
         return f"nothing splits within {view.question.cycles} cycles. + adds a broker, t lets the traffic grow"

@@ -8,6 +8,8 @@ from textual.content import Content
 from textual.reactive import reactive
 from textual.widget import Widget
 
+FORMS = ("full", "short", "least")
+
 
 @dataclass(frozen=True, slots=True)
 class Tab:
@@ -32,19 +34,19 @@ class AlgorithmTabs(Widget):
     """The place of the one looked at."""
 
     def render(self) -> Content:
-        for short in (False, True):
-            parts = self._parts(short=short)
-            if short or sum(len(text) for text, _ in parts) <= self.size.width:
-                return Content.assemble(*parts)
-        return Content("")
+        forms = [self._parts(form) for form in FORMS]
+        fitting = (parts for parts in forms if sum(len(text) for text, _ in parts) <= self.size.width)
+        return Content.assemble(*next(fitting, forms[-1]))
 
-    def _parts(self, *, short: bool) -> list[tuple[str, str]]:
+    def _parts(self, form: str) -> list[tuple[str, str]]:
+        """All tabs: with full names, with short ones, or with short ones and the outcome alone."""
         parts: list[tuple[str, str]] = []
         for place, tab in enumerate(self.tabs):
             click = f"@click=screen.algorithm({place})"
             here = place == self.chosen
             mark = "*" if tab.configured else ""
-            name = tab.short if short else tab.name
+            name = tab.name if form == "full" else tab.short
+            result = f"{tab.result}  " if form != "least" else f"{tab.result.rpartition(' ')[2]} "
             parts.append((f" {place + 1} {name}{mark} ", f"{'reverse bold' if here else 'bold'} {click}"))
-            parts.append((f"{tab.result}  ", "$foreground" if here else "$dim"))
+            parts.append((result, "$foreground" if here else "$dim"))
         return parts
