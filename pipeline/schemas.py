@@ -25,6 +25,7 @@ _ARROW: Final[Mapping[str, Any]] = {
     "boolean": pa.bool_(),
     "array<string>": pa.list_(pa.string()),
     "array<bigint>": pa.list_(pa.int64()),
+    "array<struct<name:string,value:double>>": pa.list_(pa.struct([("name", pa.string()), ("value", pa.float64())])),
     "array<struct<start:int,end:int>>": pa.list_(pa.struct([("start", pa.int32()), ("end", pa.int32())])),
 }
 
@@ -243,11 +244,36 @@ INSEPARABLE: Final = Table(
 KEY_QUARANTINE: Final = Table("key_quarantine", QUARANTINE.columns)
 """What was wrong with key traces, one row for each file and reason; ``place`` is the first example."""
 
+FINDINGS: Final = Table(
+    "findings",
+    ("rule string", "severity string", "severity_level int", *_KEY_SPACE, "bundle string", "topic string",
+     "consumer string", "topics bigint", "what string", "advice string",
+     "numbers array<struct<name:string,value:double>>"),
+)  # fmt: skip
+"""What the doctor found, the worst first; empty texts where a part of the place does not apply."""
+
+WORST_SUBSCRIPTIONS: Final = Table(
+    "worst_subscriptions",
+    (*_KEY_SPACE, "type string", "policy string", "partitions bigint", "consumers bigint", "idle bigint",
+     "max_over_mean double?", "max_over_mean_rate double?", "moved bigint", "least_moved bigint", "verdict string?",
+     "findings bigint", "worst_severity string?"),
+)  # fmt: skip
+"""Every subscription under the rule in force, the most uneven first (``engine.fleet.summary.WorstSubscription``)."""
+
+WORST_NAMESPACES: Final = Table(
+    "worst_namespaces",
+    ("namespace string", "topics bigint", "subscriptions bigint", *_RATES, "backlog_size_bytes bigint",
+     "bundles bigint", "bundles_to_split bigint", "worst_max_over_mean double?", "worst_subscription string?",
+     "idle bigint", "findings bigint", "worst_severity string?"),
+)  # fmt: skip
+"""Every namespace, that of the most uneven subscription first (``engine.fleet.summary.WorstNamespace``)."""
+
 EVERY_TABLE: Final = (
     TOPICS, SUBSCRIPTIONS, CONSUMER_SETS, CONSUMERS, PUBLISHERS, BUNDLES, BUNDLE_REPORTS, BROKERS, LISTED, SETTINGS,
     FILES, QUARANTINE, ASSIGN_QUARANTINE, ASSIGNMENTS, CONSUMER_LOADS, SUBSCRIPTION_LOADS, BUNDLE_TOPICS, BUNDLE_LOADS,
     BROKER_LOADS, BUNDLE_SPLITS, BUNDLE_CHILDREN, OCCUPANCY,
     KEY_SLOTS, KEY_LOADS, KEY_SPREADS, HOT_KEYS, INSEPARABLE, KEY_QUARANTINE,
+    FINDINGS, WORST_SUBSCRIPTIONS, WORST_NAMESPACES,
 )  # fmt: skip
 
 

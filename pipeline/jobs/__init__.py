@@ -18,6 +18,7 @@ MODULES: Final = {
     "assign": "assigning",
     "keys": "keys",
     "bundles": "bundling",
+    "report": "reporting",
 }
 """Job -> its module in this package; a module is loaded when its job is wanted."""
 

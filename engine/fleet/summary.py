@@ -1,0 +1,184 @@
+"""A fleet in one page: totals, the worst first, findings and what was set aside; for people and for the dashboard.
+
+The same fleet gives the same bytes: nothing here depends on the order of rows, on time or on the machine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from engine.errors import InputError, Problem
+
+VERSION: Final = 1
+FILE_NAME: Final = "summary.json"
+
+
+@dataclass(frozen=True, slots=True)
+class FleetTotals:
+    """What there is. Rates in messages/s, throughput in bytes/s; ``subscriptions`` counts those of every partition,
+    ``subscription_names`` names in their namespaces."""
+
+    topics: int = 0
+    partitioned_topics: int = 0
+    listed_only: int = 0
+    namespaces: int = 0
+    subscriptions: int = 0
+    subscription_names: int = 0
+    consumers: int = 0
+    publishers: int = 0
+    brokers: int = 0
+    bundles: int = 0
+    msg_rate_in: float = 0.0
+    msg_rate_out: float = 0.0
+    msg_throughput_in: float = 0.0
+    msg_throughput_out: float = 0.0
+    storage_size_bytes: int = 0
+    backlog_size_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyTotals:
+    """All Failover subscriptions under one policy; ``what_if``: no Pulsar has it."""
+
+    policy: str
+    what_if: bool
+    in_force: bool
+    partitions: int
+    idle: int
+    moved: int
+    least_moved: int
+    worst_max_over_mean: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KeyModeTotals:
+    """All key spaces in one mode of Key_Shared; ``verdicts``: how many spaces each verdict explains."""
+
+    mode: str
+    in_force: bool
+    worst_max_over_mean: float | None
+    verdicts: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class WorstSubscription:
+    """One subscription under the rule in force; ``max_over_mean`` of partitions (Failover) or messages (Key_Shared)."""
+
+    namespace: str
+    subscription: str
+    type: str
+    policy: str
+    partitions: int
+    consumers: int
+    idle: int
+    max_over_mean: float | None
+    max_over_mean_rate: float | None
+    moved: int
+    least_moved: int
+    verdict: str | None
+    findings: int
+    worst_severity: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class WorstNamespace:
+    """One namespace; ``bundles_to_split``: those the modular load manager would split by the numbers of now."""
+
+    namespace: str
+    topics: int
+    subscriptions: int
+    msg_rate_in: float
+    msg_rate_out: float
+    msg_throughput_in: float
+    msg_throughput_out: float
+    backlog_size_bytes: int
+    bundles: int
+    bundles_to_split: int
+    worst_max_over_mean: float | None
+    worst_subscription: str | None
+    idle: int
+    findings: int
+    worst_severity: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class WorstBundle:
+    """One bundle by its full name; ``outcome`` and ``reason`` are the modular load manager's verdict."""
+
+    bundle: str
+    broker: str | None
+    topics: int
+    msgs_per_sec: float
+    bytes_per_sec: float
+    outcome: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class FindingCount:
+    """How often one rule of the doctor found something."""
+
+    rule: str
+    severity: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class QuarantineCount:
+    """What was set aside: ``rows`` of ``table`` with so many ``problems``; ``kind``: bad, superseded or note."""
+
+    source: str
+    table: str
+    kind: str
+    rows: int
+    problems: int
+
+
+@dataclass(frozen=True, slots=True)
+class FleetSummary:
+    """The summary of one result folder. ``jobs``: those whose tables are there; ``tables``: rows by table."""
+
+    version: int
+    jobs: tuple[str, ...]
+    totals: FleetTotals
+    policies: tuple[PolicyTotals, ...]
+    key_modes: tuple[KeyModeTotals, ...]
+    worst_subscriptions: tuple[WorstSubscription, ...]
+    worst_namespaces: tuple[WorstNamespace, ...]
+    worst_bundles: tuple[WorstBundle, ...]
+    findings: tuple[FindingCount, ...]
+    quarantine: tuple[QuarantineCount, ...]
+    tables: dict[str, int]
+
+
+class _Version(msgspec.Struct):
+    version: int
+
+
+def summary_text(summary: FleetSummary) -> bytes:
+    """A summary as JSON; equal summaries give equal bytes. O(size)."""
+    return msgspec.json.format(msgspec.json.encode(summary, order="deterministic"), indent=1) + b"\n"
+
+
+def read_summary(data: bytes, source: str = FILE_NAME) -> FleetSummary:
+    """A summary again. Raises ``InputError`` for other JSON, for none, and for a summary of another version.
+
+    >>> empty = FleetSummary(VERSION, (), FleetTotals(), (), (), (), (), (), (), (), {})
+    >>> read_summary(summary_text(empty)) == empty
+    True
+    """
+    try:
+        version = msgspec.json.decode(data, type=_Version).version
+        if version != VERSION:
+            raise _refused(source, f"it has version {version}, and this release reads {VERSION}")
+        return msgspec.json.decode(data, type=FleetSummary)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
+        raise _refused(source, str(fault)) from fault
+
+
+def _refused(source: str, reason: str) -> InputError:
+    problem = Problem(source, "$", f"is no summary of a fleet: {reason}", "make it again with ringside fleet report")
+    return InputError(str(problem), (problem,))

@@ -1,0 +1,235 @@
+"""The job ``report``: one small summary of a result folder, and tables with the worst first."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+import pyarrow.parquet as pq
+
+from engine.errors import InputError
+from engine.fleet.summary import (
+    FILE_NAME,
+    VERSION,
+    FindingCount,
+    FleetSummary,
+    FleetTotals,
+    KeyModeTotals,
+    PolicyTotals,
+    QuarantineCount,
+    WorstBundle,
+    WorstNamespace,
+    WorstSubscription,
+    summary_text,
+)
+from pipeline.jobs.bundling import settings_of
+from pipeline.jobs.result import JobOptions, JobResult, spark_faults
+from pipeline.schemas import (
+    ASSIGN_QUARANTINE,
+    BROKERS,
+    BUNDLE_LOADS,
+    CONSUMERS,
+    EVERY_TABLE,
+    FINDINGS,
+    KEY_QUARANTINE,
+    KEY_SPREADS,
+    LISTED,
+    PUBLISHERS,
+    QUARANTINE,
+    SUBSCRIPTION_LOADS,
+    SUBSCRIPTIONS,
+    TOPICS,
+    WORST_NAMESPACES,
+    WORST_SUBSCRIPTIONS,
+    Table,
+    check_folder,
+    parts_of,
+)
+from pipeline.tables import load, need_tables
+from pipeline.transforms.worst import (
+    TO_SPLIT,
+    dispatchers_of,
+    exact_sum,
+    failover_units,
+    key_units,
+    worst_namespaces,
+    worst_subscriptions,
+)
+from pipeline.writing import Draft, ensure_part, replacing, write_json
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+JOB: Final = "report"
+_JOBS: Final = ("import", "assign", "keys", "bundles", "lint")
+_OWN: Final = (WORST_SUBSCRIPTIONS, WORST_NAMESPACES)
+_QUARANTINES: Final = {"import": QUARANTINE, "assign": ASSIGN_QUARANTINE, "keys": KEY_QUARANTINE}
+
+
+def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) -> JobResult:
+    """From whatever tables there are under ``source``; those of an import have to be there.
+
+    The option ``top`` says how many of each kind stand in ``summary.json`` (20). Raises ``InputError`` for a missing
+    table or an option that means nothing.
+    """
+    need_tables(source, (TOPICS, SUBSCRIPTIONS))
+    unknown = [name for name in options.settings if name != "top"]
+    top = options.settings.get("top", "20")
+    if unknown or not top.isdecimal():
+        raise InputError(f"report knows the option top, a number, and not {unknown[0] if unknown else top!r}")
+    with replacing(target, JOB) as draft, spark_faults(JOB):
+        this = _Report(spark, source, draft)
+        this.write_worst()
+        summary = this.summary(int(top))
+        (draft.folder / FILE_NAME).write_bytes(summary_text(summary))
+        told = {"job": JOB, "tables": {table.name: check_folder(table, draft.folder / table.name) for table in _OWN}}
+        write_json(draft.folder, f"{JOB}.json", told)
+    options.say(f"report: {summary.totals.topics:,} topics, {sum(each.count for each in summary.findings):,} findings")
+    return JobResult(JOB, told)
+
+
+class _Report:
+    """One run over the tables of one folder."""
+
+    def __init__(self, spark: SparkSession, source: Path, draft: Draft) -> None:
+        self._spark, self._source, self._draft = spark, source, draft
+        self._told = {job: _read_json(source / f"{job}.json") for job in _JOBS}
+        settings = settings_of(source, {})
+        self._policy = str(self._told["assign"].get("in_force", "flag_off"))
+        ring = settings.subscriptionKeySharedUseConsistentHashing
+        self._mode = "consistent_auto_split" if ring else "auto_split"
+
+    def _frame(self, table: Table) -> DataFrame:
+        """A table, or an empty one where its job has not run."""
+        if (self._source / table.name).is_dir():
+            check_folder(table, self._source / table.name)
+            return load(self._spark, self._source, table)
+        return self._spark.createDataFrame([], table.ddl)
+
+    def write_worst(self) -> None:
+        """Both tables; namespaces are made from the written subscriptions, so nothing is joined twice."""
+        subscriptions, findings = self._frame(SUBSCRIPTIONS), self._frame(FINDINGS)
+        units = failover_units(self._frame(SUBSCRIPTION_LOADS), self._policy).unionByName(
+            key_units(self._frame(KEY_SPREADS), dispatchers_of(subscriptions), self._mode)
+        )
+        self._write(WORST_SUBSCRIPTIONS, worst_subscriptions(units, findings))
+        worst = load(self._spark, self._draft.folder, WORST_SUBSCRIPTIONS)
+        bundles = self._frame(BUNDLE_LOADS)
+        self._write(WORST_NAMESPACES, worst_namespaces(self._frame(TOPICS), subscriptions, worst, bundles, findings))
+
+    def _write(self, table: Table, rows: DataFrame) -> None:
+        place = self._draft.table(table)
+        rows.write.mode("overwrite").parquet(str(place))
+        ensure_part(table, place)
+
+    def summary(self, top: int) -> FleetSummary:
+        """The page, from what was written and from what each job said of itself."""
+        there = [table for table in EVERY_TABLE if table not in _OWN and (self._source / table.name).is_dir()]
+        tables = {table.name: check_folder(table, self._source / table.name) for table in there}
+        for table in _OWN:
+            tables[table.name] = check_folder(table, self._draft.folder / table.name)
+        return FleetSummary(
+            version=VERSION,
+            jobs=tuple(job for job in _JOBS if self._told[job]),
+            totals=self._totals(tables),
+            policies=self._policies(),
+            key_modes=self._key_modes(),
+            worst_subscriptions=tuple(self._first(WORST_SUBSCRIPTIONS, WorstSubscription, top)),
+            worst_namespaces=tuple(self._first(WORST_NAMESPACES, WorstNamespace, top)),
+            worst_bundles=self._bundles(top),
+            findings=self._findings(),
+            quarantine=self._quarantine(),
+            tables=dict(sorted(tables.items())),
+        )
+
+    def _totals(self, tables: dict[str, int]) -> FleetTotals:
+        from pyspark.sql import functions as fn  # noqa: PLC0415
+
+        rates = ("msg_rate_in", "msg_rate_out", "msg_throughput_in", "msg_throughput_out")
+        sizes = ("storage_size_bytes", "backlog_size_bytes")
+        topics = self._frame(TOPICS)
+        parents = fn.count_distinct(fn.when(fn.col("partition_index") >= 0, fn.col("partitioned_topic")))
+        sums = topics.agg(
+            parents.alias("partitioned_topics"), fn.count_distinct("namespace").alias("namespaces"),
+            *(exact_sum(name).alias(name) for name in rates),
+            *(fn.coalesce(fn.sum(name), fn.lit(0)).alias(name) for name in sizes),
+        )  # fmt: skip
+        names = self._frame(SUBSCRIPTIONS).agg(fn.count_distinct("namespace", "subscription").alias("names"))
+        listed = self._frame(LISTED).where("not is_parent").select("topic").distinct()
+        alone = listed.join(topics.select("topic"), "topic", "left_anti").agg(fn.count("*").alias("listed_only"))
+        row = sums.crossJoin(names).crossJoin(alone).collect()[0].asDict()
+        brokers: set[str] = set()
+        for part in parts_of(self._source / BROKERS.name):
+            brokers.update(pq.read_table(part, columns=["broker"])["broker"].to_pylist())
+        subscription_names = row.pop("names")
+        return FleetTotals(
+            topics=tables[TOPICS.name],
+            subscriptions=tables[SUBSCRIPTIONS.name],
+            subscription_names=subscription_names,
+            consumers=tables.get(CONSUMERS.name, 0),
+            publishers=tables.get(PUBLISHERS.name, 0),
+            brokers=len(brokers),
+            bundles=tables.get(BUNDLE_LOADS.name, 0) or tables.get("bundles", 0),
+            **row,
+        )
+
+    def _policies(self) -> tuple[PolicyTotals, ...]:
+        told: dict[str, dict[str, Any]] = self._told["assign"].get("policies", {})
+        return tuple(PolicyTotals(policy=name, in_force=name == self._policy, **each) for name, each in told.items())
+
+    def _key_modes(self) -> tuple[KeyModeTotals, ...]:
+        told: dict[str, dict[str, Any]] = self._told["keys"].get("modes", {})
+        return tuple(KeyModeTotals(mode=name, in_force=name == self._mode, **each) for name, each in told.items())
+
+    def _first(self, table: Table, kind: Any, top: int) -> list[Any]:
+        """The first rows; Spark names the parts of a sorted result in its order."""
+        found: list[Any] = []
+        for part in parts_of(self._draft.folder / table.name):
+            found += pq.read_table(part).slice(0, top - len(found)).to_pylist()
+            if len(found) >= top:
+                break
+        return [msgspec.convert(row, kind) for row in found]
+
+    def _bundles(self, top: int) -> tuple[WorstBundle, ...]:
+        from pyspark.sql import functions as fn  # noqa: PLC0415
+
+        made = self._frame(BUNDLE_LOADS).select(
+            "bundle", "broker", "topics", (fn.col("msg_rate_in") + fn.col("msg_rate_out")).alias("msgs_per_sec"),
+            (fn.col("msg_throughput_in") + fn.col("msg_throughput_out")).alias("bytes_per_sec"), "outcome", "reason",
+        )  # fmt: skip
+        first = fn.desc(fn.col("outcome") == TO_SPLIT)
+        rows = made.orderBy(first, fn.desc("msgs_per_sec"), fn.desc("topics"), "bundle").limit(top).collect()
+        return tuple(WorstBundle(**row.asDict()) for row in rows)
+
+    def _findings(self) -> tuple[FindingCount, ...]:
+        counted: Counter[tuple[int, str, str]] = Counter()
+        for part in parts_of(self._source / FINDINGS.name):
+            rows = pq.read_table(part, columns=["rule", "severity", "severity_level"]).to_pydict()
+            levels = (-level for level in rows["severity_level"])
+            counted.update(zip(levels, rows["rule"], rows["severity"], strict=True))
+        return tuple(FindingCount(rule, severity, count) for (_, rule, severity), count in sorted(counted.items()))
+
+    def _quarantine(self) -> tuple[QuarantineCount, ...]:
+        rows: Counter[tuple[str, str, str]] = Counter()
+        problems: Counter[tuple[str, str, str]] = Counter()
+        for job, table in _QUARANTINES.items():
+            for part in parts_of(self._source / table.name):
+                told = pq.read_table(part, columns=["table", "kind", "rows"]).to_pydict()
+                for name, kind, count in zip(*told.values(), strict=True):
+                    rows[job, name, kind] += count
+                    problems[job, name, kind] += 1
+        return tuple(QuarantineCount(*key, rows[key], problems[key]) for key in sorted(problems))
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    """What a job said of itself; nothing where it has not run."""
+    if not path.exists():
+        return {}
+    try:
+        found = json.loads(path.read_bytes())
+    except ValueError as fault:
+        raise InputError(f"{path} is no summary of a job: {fault}; run the job again") from fault
+    return found if isinstance(found, dict) else {}

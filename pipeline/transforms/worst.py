@@ -1,0 +1,112 @@
+"""Subscriptions and namespaces of a fleet, the worst first. Sums are of decimals, so they do not depend on order."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as fn
+
+from pipeline.schemas import WORST_NAMESPACES, WORST_SUBSCRIPTIONS, Table
+
+_EXACT: Final = "decimal(38, 6)"
+"""Rates to a millionth; a rate beyond 10^32 counts for nothing, since no broker has it."""
+TO_SPLIT_COUNT: Final = "bundles_to_split"
+TO_SPLIT: Final = "chosen"
+"""What the modular load manager's verdict says of a bundle that is split."""
+
+
+def exact_sum(name: str) -> Column:
+    """The sum of a column of rates, the same in every order."""
+    return fn.coalesce(fn.sum(fn.col(name).try_cast(_EXACT)).cast("double"), fn.lit(0.0))
+
+
+def failover_units(loads: DataFrame, policy: str) -> DataFrame:
+    """Rows of ``subscription_loads`` under the policy in force, in the form of ``worst_subscriptions``."""
+    rows = loads.where(fn.col("policy") == policy)
+    return rows.select(
+        "namespace", "subscription", fn.lit("Failover").alias("type"), "policy", "partitions", "consumers", "idle",
+        "max_over_mean", "max_over_mean_rate", "moved", "least_moved", fn.lit(None).cast("string").alias("verdict"),
+    )  # fmt: skip
+
+
+def key_units(spreads: DataFrame, dispatchers: DataFrame, policy: str) -> DataFrame:
+    """Rows of ``key_spreads`` in the mode in force, in the form of ``worst_subscriptions``.
+
+    A mode counts messages, and without a trace there are none: then nothing says how uneven it is.
+    """
+    rows = spreads.where(fn.col("policy") == policy).join(dispatchers, ["namespace", "subscription"], "left")
+    zero = fn.lit(0).cast("bigint")
+    return rows.select(
+        "namespace", "subscription", fn.lit("Key_Shared").alias("type"), "policy",
+        fn.coalesce("dispatchers", zero).alias("partitions"), "consumers",
+        fn.when(fn.col("keys") > 0, fn.col("idle")).otherwise(zero).alias("idle"), "max_over_mean",
+        fn.col("max_over_mean").alias("max_over_mean_rate"), zero.alias("moved"), zero.alias("least_moved"),
+        fn.when(fn.col("keys") > 0, fn.col("verdict")).alias("verdict"),
+    )  # fmt: skip
+
+
+def dispatchers_of(subscriptions: DataFrame) -> DataFrame:
+    """How many topics and partitions each subscription has."""
+    return subscriptions.groupBy("namespace", "subscription").agg(fn.count("*").alias("dispatchers"))
+
+
+def _found(findings: DataFrame, by: list[str]) -> DataFrame:
+    return findings.groupBy(*by).agg(
+        fn.count("*").alias("findings"), fn.max_by("severity", "severity_level").alias("worst_severity")
+    )
+
+
+def worst_subscriptions(units: DataFrame, findings: DataFrame) -> DataFrame:
+    """With their findings; the most uneven first, then the most idle consumers, then by name."""
+    told = _found(findings.where("subscription <> ''"), ["namespace", "subscription"])
+    rows = units.join(told, ["namespace", "subscription"], "left").fillna(0, ["findings"])
+    order = (
+        fn.desc_nulls_last("max_over_mean"), fn.desc("idle"), fn.desc("partitions"), "namespace", "subscription",
+        "type",
+    )  # fmt: skip
+    return _columns(rows.orderBy(*order), WORST_SUBSCRIPTIONS)
+
+
+def worst_namespaces(
+    topics: DataFrame, subscriptions: DataFrame, worst: DataFrame, bundles: DataFrame, findings: DataFrame
+) -> DataFrame:
+    """Sums of topics with the worst subscription, bundles and findings of each namespace."""
+    rates = ("msg_rate_in", "msg_rate_out", "msg_throughput_in", "msg_throughput_out")
+    sums = topics.groupBy("namespace").agg(
+        fn.count("*").alias("topics"), *(exact_sum(name).alias(name) for name in rates),
+        fn.sum("backlog_size_bytes").alias("backlog_size_bytes"),
+    )  # fmt: skip
+    names = subscriptions.groupBy("namespace").agg(fn.count_distinct("subscription").alias("subscriptions"))
+    # Of subscriptions equally uneven the first by name stands for the namespace.
+    ranked = fn.struct((-fn.coalesce("max_over_mean", fn.lit(0.0))).alias("even"), fn.col("subscription").alias("name"))
+    uneven = worst.groupBy("namespace").agg(
+        fn.max("max_over_mean").alias("worst_max_over_mean"), fn.min(ranked).alias("ranked"),
+        fn.sum("idle").alias("idle"),
+    )  # fmt: skip
+    uneven = uneven.select(
+        "namespace", "worst_max_over_mean", "idle",
+        fn.when(fn.col("worst_max_over_mean").isNotNull(), fn.col("ranked.name")).alias("worst_subscription"),
+    )  # fmt: skip
+    cut = fn.count_if(fn.col("outcome") == TO_SPLIT)
+    held = bundles.groupBy("namespace").agg(fn.count("*").alias("bundles"), cut.alias(TO_SPLIT_COUNT))
+    told = _found(findings.where("namespace <> ''"), ["namespace"])
+    rows = held.join(sums, "namespace", "full")
+    for more in (names, uneven, told):
+        rows = rows.join(more, "namespace", "left")
+    counts = [
+        "topics",
+        "subscriptions",
+        *rates,
+        "backlog_size_bytes",
+        "bundles",
+        "bundles_to_split",
+        "idle",
+        "findings",
+    ]
+    order = (fn.desc_nulls_last("worst_max_over_mean"), fn.desc("findings"), fn.desc("msg_rate_out"), "namespace")
+    return _columns(rows.fillna(0, counts).orderBy(*order), WORST_NAMESPACES)
+
+
+def _columns(rows: DataFrame, table: Table) -> DataFrame:
+    return rows.select(*(fn.col(name).cast(kind).alias(name) for name, kind, _ in table.fields))
