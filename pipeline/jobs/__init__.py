@@ -19,6 +19,7 @@ MODULES: Final = {
     "keys": "keys",
     "bundles": "bundling",
     "report": "reporting",
+    "run": "everything",
 }
 """Job -> its module in this package; a module is loaded when its job is wanted."""
 

@@ -178,7 +178,8 @@ class _Report:
 
     def _policies(self) -> tuple[PolicyTotals, ...]:
         told: dict[str, dict[str, Any]] = self._told["assign"].get("policies", {})
-        return tuple(PolicyTotals(policy=name, in_force=name == self._policy, **each) for name, each in told.items())
+        made = (PolicyTotals(policy=name, in_force=name == self._policy, **each) for name, each in told.items())
+        return tuple(sorted(made, key=lambda each: (each.what_if, each.policy)))
 
     def _key_modes(self) -> tuple[KeyModeTotals, ...]:
         told: dict[str, dict[str, Any]] = self._told["keys"].get("modes", {})

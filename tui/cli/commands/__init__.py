@@ -90,5 +90,11 @@ _NEEDED = DeferredCommand(
 )
 _BUNDLES = (_FORECAST, _CURVE, _OCCUPANCY, _NEEDED)
 _KEY_SHARED = (_KEYS, _PARTITIONS, _RANGES, _PLAN)
-for command in (open_command, new, demo, replay, explain, split, *_BUNDLES, *_KEY_SHARED, _LINT, _VERIFY):
+_FLEET = DeferredCommand(
+    "fleet",
+    "tui.cli.commands.fleet",
+    "fleet_command",
+    short_help="Do it for a whole installation: import, assign, keys, bundles, lint, report, watch.",
+)
+for command in (open_command, new, demo, replay, explain, split, *_BUNDLES, *_KEY_SHARED, _LINT, _FLEET, _VERIFY):
     ringside.add_command(command)

@@ -1,0 +1,73 @@
+"""The job ``run``: all jobs one after another into one result folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from engine.config import DEFAULTS
+from engine.errors import InputError
+from pipeline.jobs.result import JobOptions, JobResult
+from pipeline.reading.key_tables import consumers_of_tables
+from pipeline.reading.traces import has_traces
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+JOB: Final = "run"
+ORDER: Final = ("import", "assign", "keys", "bundles", "lint", "report")
+_TAKE_SETTINGS: Final = ("keys", "bundles", "lint")
+_TAKE_RELEASE: Final = ("assign", "keys", "lint")
+
+
+def settings_by_job(settings: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """Who is given which option: ``JOB.NAME`` goes to one job, broker settings and ``pulsar`` to all that take them.
+
+    Raises ``InputError`` for a name that no job can be found for.
+
+    >>> {job: each for job, each in settings_by_job({"assign.add": "c", "pulsar": "4.0.0"}).items() if each}
+    {'assign': {'add': 'c', 'pulsar': '4.0.0'}, 'keys': {'pulsar': '4.0.0'}, 'lint': {'pulsar': '4.0.0'}}
+    """
+    found: dict[str, dict[str, str]] = {job: {} for job in ORDER}
+    for name, value in settings.items():
+        job, dot, own = name.partition(".")
+        if dot and job in found:
+            found[job][own] = value
+        elif name == "pulsar":
+            for each in _TAKE_RELEASE:
+                found[each][name] = value
+        elif name in DEFAULTS:
+            for each in _TAKE_SETTINGS:
+                found[each][name] = value
+        else:
+            raise InputError(f"{name!r} is no broker setting; an option of one job is written JOB.{name}")
+    return found
+
+
+def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) -> JobResult:
+    """Import ``source`` into ``target``, then every other job on the tables that are there.
+
+    Key traces may lie beside the answers; without any, and without Key_Shared subscriptions, ``keys`` has nothing to
+    do and is left out. Raises what the jobs raise: what was finished before stays.
+    """
+    from pipeline.jobs import job_called  # noqa: PLC0415  that module names this one
+
+    given = settings_by_job(options.settings)
+    summaries: dict[str, object] = {}
+    for job in _wanted(source, target, options):
+        options.say(f"{job} …")
+        from_answers = job == "import" or (job == "keys" and has_traces(source))
+        result = job_called(job)(spark, source if from_answers else target, target, JobOptions(given[job], options.say))
+        summaries[job] = result.summary
+        options.say(result.sentence)
+    return JobResult(JOB, {"job": JOB, "jobs": summaries})
+
+
+def _wanted(source: Path, target: Path, options: JobOptions) -> Iterator[str]:
+    """The jobs in order; what there is for ``keys`` is known only after the import."""
+    for job in ORDER:
+        if job == "keys" and not has_traces(source) and not consumers_of_tables(target):
+            options.say("keys: there is neither a trace nor a Key_Shared subscription, so it is left out")
+            continue
+        yield job

@@ -1,0 +1,186 @@
+"""``ringside fleet``: the jobs over what a whole installation printed, on this machine or on a Spark cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from tui.cli.exits import FINE
+from tui.cli.options import ascii_option, json_option
+from tui.cli.output import say, write_out, write_page
+
+if TYPE_CHECKING:
+    from pipeline.jobs.result import JobResult
+
+_JOBS: Final[Mapping[str, str]] = {
+    "run": "All jobs below but watch, one after another, from answers and key traces to the summary.",
+    "import": "Read raw answers of brokers into tables.",
+    "assign": "Assign every partition of every Failover subscription under each policy.",
+    "keys": "Fold key traces to slots and tell who gets what in every mode of Key_Shared.",
+    "bundles": "Put topics into bundles, add their loads up, and show where each would be cut.",
+    "lint": "Let the doctor look at every subscription, key space and namespace.",
+    "report": "Sum a result folder up on one page, the worst first.",
+    "watch": "Import dumps as they arrive in a folder, with a history of imbalance.",
+}
+_WITH_PAGE: Final = ("run", "report")
+_EPILOG: Final = """\b
+IN is a folder of answers (import, run, watch), of key traces (keys) or of tables (the others); OUT is where the
+result is put, all at once. --set spark.KEY=VALUE is for Spark; other keys are options of the job: broker settings
+by their exact names, policies=, add=, kill=, flag=, pulsar= (assign), modes=, top=, consumers=, consumers-from=,
+tables= (keys), every=, files= (watch). For run an option of one job is written JOB.KEY=VALUE.
+"""
+
+
+@click.group("fleet", epilog=_EPILOG)
+def fleet_command() -> None:
+    """Whole fleets: from what the brokers of an installation printed to who consumes what, how uneven it is, and what
+    is defective."""
+
+
+def _options(command: Callable[..., int]) -> Callable[..., int]:
+    decorators = (
+        click.argument("target", metavar="OUT", type=click.Path(path_type=Path)),
+        click.argument("source", metavar="IN", type=click.Path(path_type=Path)),
+        click.option("--master", metavar="URL", help="A Spark master; without it this machine with all its cores."),
+        click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="An option; may be repeated."),
+        ascii_option,
+        json_option,
+    )
+    for decorate in decorators:
+        command = decorate(command)
+    return command
+
+
+def _changes(command: Callable[..., int]) -> Callable[..., int]:
+    for decorate in (
+        click.option("--consumers-from", metavar="FILE", help="What if these were the consumers (CSV or JSON)?"),
+        click.option("--kill", metavar="NAME", multiple=True, help="What if this consumer left?"),
+        click.option("--add", metavar="NAME", multiple=True, help="What if this consumer joined?"),
+    ):
+        command = decorate(command)
+    return command
+
+
+def _command_of(job: str, about: str) -> click.Command:
+    takes_changes = job in ("run", "assign")
+
+    def invoke(
+        *,
+        source: Path,
+        target: Path,
+        master: str | None,
+        settings: tuple[str, ...],
+        as_json: bool,
+        ascii_only: bool,
+        **changes: Any,
+    ) -> int:
+        asked = _settings(settings) | _asked_changes(job, changes)
+        result = _done(job, source, target, master, asked)
+        if as_json:
+            write_out(_json(result, target))
+        elif job in _WITH_PAGE:
+            write_page(_page(target), ascii_only=ascii_only)
+        else:
+            write_page([result.sentence], ascii_only=ascii_only)
+        return FINE
+
+    made = _options(_changes(invoke) if takes_changes else invoke)
+    return click.command(job, short_help=about, help=about)(made)
+
+
+def _settings(texts: tuple[str, ...]) -> dict[str, str]:
+    """The options as a mapping. Raises ``UsageError`` for one without a value."""
+    wrong = [text for text in texts if "=" not in text]
+    if wrong:
+        raise click.UsageError(f"--set wants KEY=VALUE, not {wrong[0]!r}")
+    return dict(text.split("=", 1) for text in texts)
+
+
+def _asked_changes(job: str, changes: Mapping[str, Any]) -> dict[str, str]:
+    prefix = "assign." if job == "run" else ""
+    found = {name: ",".join(changes.get(name) or ()) for name in ("add", "kill")}
+    found["consumers-from"] = changes.get("consumers_from") or ""
+    return {prefix + name: value for name, value in found.items() if value}
+
+
+def _done(job: str, source: Path, target: Path, master: str | None, settings: Mapping[str, str]) -> JobResult:
+    """Run one job in a session of its own. Spark and Arrow are imported only here."""
+    from pipeline.session import open_session
+
+    own = {key: value for key, value in settings.items() if not key.startswith("spark.")}
+    with _progress(job) as tell:
+        tell("starting Spark …")
+        with open_session(master, {key: settings[key] for key in settings.keys() - own.keys()}) as spark:
+            from pipeline.jobs import job_called
+            from pipeline.jobs.result import JobOptions
+
+            return job_called(job)(spark, source, target, JobOptions(own, tell))
+
+
+@contextmanager
+def _progress(job: str) -> Iterator[Callable[[str], None]]:
+    """Where the job tells its steps: a live line on a terminal, else plain lines on standard error."""
+    import sys
+
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield say
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TimeElapsedColumn(), TextColumn("{task.description}", markup=False))
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(job, total=None)
+
+        def tell(text: str) -> None:
+            if not text.endswith("…"):
+                progress.console.print(text, markup=False, highlight=False)
+            progress.update(task, description=text)
+
+        yield tell
+
+
+def _json(result: JobResult, target: Path) -> str:
+    import json
+
+    from engine.fleet.summary import FILE_NAME
+
+    if result.job in _WITH_PAGE:
+        return (target / FILE_NAME).read_text(encoding="utf-8")
+    return json.dumps(result.summary, indent=1, ensure_ascii=False, sort_keys=True, default=list)
+
+
+def _page(target: Path) -> list[str]:
+    from engine.errors import InputError
+    from engine.fleet.summary import FILE_NAME, read_summary
+    from tui.cli.printers.fleet_page import fleet_lines
+
+    path = target / FILE_NAME
+    if not path.exists():
+        raise InputError(f"{target} holds no {FILE_NAME}; make one with ringside fleet run or ringside fleet report")
+    return fleet_lines(read_summary(path.read_bytes(), str(path)))
+
+
+@click.command("open", short_help="Show the summary of a result folder.")
+@click.argument("target", metavar="OUT", type=click.Path(path_type=Path))
+@json_option
+@ascii_option
+def open_fleet(*, target: Path, as_json: bool, ascii_only: bool) -> int:
+    """Show the summary of the result folder OUT. Needs no Spark."""
+    from engine.fleet.summary import FILE_NAME
+
+    lines = _page(target)
+    if as_json:
+        write_out((target / FILE_NAME).read_text(encoding="utf-8"))
+    else:
+        write_page(lines, ascii_only=ascii_only)
+    return FINE
+
+
+for _job, _about in _JOBS.items():
+    fleet_command.add_command(_command_of(_job, _about))
+fleet_command.add_command(open_fleet)
