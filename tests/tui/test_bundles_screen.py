@@ -12,7 +12,7 @@ from engine.scenarios.synthetic import synthetic_state
 from tests.tui.bundle_scenes import after_b, bundles_app, bundles_screen, flow_state
 from tests.tui.screens_under_test import run, text_of
 from tui.app import RingsideApp
-from tui.screens import bundles as module
+from tui.screens import bundles_questions as module
 from tui.screens.bundles import BundlesScreen
 from tui.screens.bundles_bindings import BINDINGS
 from tui.screens.help import HelpScreen
