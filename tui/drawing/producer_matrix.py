@@ -82,23 +82,34 @@ class Grid:
     per_line: int
     tall: int = 1
     bars: int = 0
+    halves: bool = True
 
     def column_of(self, partition: int, partitions: int) -> int:
         """The first cell of a partition."""
-        return self.left + (partition * self.wide if self.wide else (partition * self.columns) // partitions)
+        return self.left + (partition * self.wide if self.wide else bin_of(partition, partitions, self.columns))
 
     def line_of(self, producer: int, producers: int) -> int:
         """The line of a producer, from the top of the panel."""
         if self.per_line:
             return HEAD + producer // self.per_line * self.tall
-        return HEAD + (producer * 2 * self.lines // producers) // 2
+        rows = min(producers, self.lines * (2 if self.halves else 1))
+        return HEAD + bin_of(producer, producers, rows) // (2 if self.halves else 1)
+
+
+def bin_of(index: int, count: int, bins: int) -> int:
+    """Which of ``bins`` bins, where bin b begins at b * count // bins, has this index.
+
+    >>> [bin_of(index, 5, 3) for index in range(5)]
+    [0, 1, 1, 2, 2]
+    """
+    return ((index + 1) * bins - 1) // count
 
 
 def grid_for(producers: int, partitions: int, width: int, height: int, label: int, *, halves: bool = True) -> Grid:
     """The largest cells that fit; ``halves`` says whether two producers can share a line.
 
     >>> grid_for(10, 12, 60, 20, 3, halves=True)
-    Grid(left=3, columns=12, wide=4, lines=10, per_line=1, tall=1, bars=2)
+    Grid(left=3, columns=12, wide=4, lines=10, per_line=1, tall=1, bars=2, halves=True)
     >>> grid_for(100, 1000, 60, 20, 3).per_line
     0
     """
@@ -111,7 +122,7 @@ def grid_for(producers: int, partitions: int, width: int, height: int, label: in
     tall = min(_TALLEST_CELL, lines // max(1, producers)) if per_line == 1 else 1
     used = min(lines, -(-producers // per_line) * tall) if per_line else lines
     bars = max(0, min(_MOST_BARS, (room - used) // 2 - 1))
-    return Grid(label, columns, wide, max(1, used), per_line, tall, bars)
+    return Grid(label, columns, wide, max(1, used), per_line, tall, bars, halves)
 
 
 def draw_matrix(
@@ -227,9 +238,9 @@ def _point_inks(picture: MatrixPicture, points: _Points, palette: Palette) -> np
     ground = np.full((rows, columns, 3), mix(palette.background, palette.ring_track, 0.7), dtype=np.float64)
     lit = np.asarray(mix(palette.ring_track, palette.text, 0.1), dtype=np.float64)
     if 0 <= picture.selected < producers:
-        ground[(picture.selected * rows) // producers] = lit
+        ground[bin_of(picture.selected, producers, rows)] = lit
     if 0 <= picture.column < partitions:
-        ground[:, (picture.column * columns) // partitions] = lit
+        ground[:, bin_of(picture.column, partitions, columns)] = lit
     if picture.by_producer:
         numbers = [picture.colours[(row * producers) // rows] for row in range(rows)]
         full = np.asarray([palette.consumer_colour(number) for number in numbers], dtype=np.float64)[:, None, :]

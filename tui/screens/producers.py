@@ -55,7 +55,7 @@ class ProducersScreen(ProducersActions):
         "ring": "1 who has opened what",
         "consumers": "2 producers",
         "costs": "3 what they cost",
-        "stats": "4 statistics",
+        "stats": "4 statistics (s adds them up)",
         "events": "5 events",
         "sent": "6 what happened",
     }

@@ -14,10 +14,10 @@ CHANGE: Final = (
     Binding("t", "send(False)", "Send", tooltip="Send messages by the selected producer"),
     Binding("T", "send(True)", "Send by all", tooltip="Send messages by every producer"),
     Binding("m", "grow", "More", tooltip="Give the topic more partitions"),
-    Binding("b", "serve", "Break", tooltip="Break the marked partition, or repair it"),
-    Binding("w", "wait(60000)", "Wait", tooltip="Let a minute pass: producers look at the partitions"),
-    Binding("W", "wait(10)", "10 ms", show=False, tooltip="Let 10 ms pass: round robin with batching moves on"),
-    Binding("c", "merge", "Merge", show=False, tooltip="Merge statistics by name, or by position"),
+    Binding("b", "serve", "Break", tooltip="Break or repair the marked partition"),
+    Binding("w", "wait(60000)", "Wait", tooltip="Let a minute of simulated time pass"),
+    Binding("W", "wait(10)", "10 ms", show=False, tooltip="Let 10 ms of simulated time pass"),
+    Binding("c", "merge", "Merge", show=False, tooltip="Merge statistics by name or position"),
 )
 ASK: Final = (
     Binding("f", "explain", "Explain", tooltip="Explain what the next message would do"),
