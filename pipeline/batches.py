@@ -1,4 +1,4 @@
-"""Arrow batches of a task, joined to pieces worth a bulk call, and their texts as the engine's hashes take them."""
+"""Arrow batches of a task, put together to whole groups, and their texts as the engine's hashes take them."""
 
 from __future__ import annotations
 
@@ -11,20 +11,6 @@ import pyarrow as pa
 from engine.fleet.hashing import ByteColumn
 
 ROWS_TOGETHER: Final = 1 << 18
-
-
-def joined(batches: Iterator[Any], *, rows_together: int = ROWS_TOGETHER) -> Iterator[Any]:
-    """Tables of about so many rows; the last one may be smaller."""
-    held: list[Any] = []
-    rows = 0
-    for batch in batches:
-        held.append(batch)
-        rows += batch.num_rows
-        if rows >= rows_together:
-            yield pa.Table.from_batches(held).combine_chunks()
-            held, rows = [], 0
-    if rows:
-        yield pa.Table.from_batches(held).combine_chunks()
 
 
 def whole_groups(
@@ -75,7 +61,8 @@ def byte_column(strings: Any) -> ByteColumn:
     """An Arrow column of texts as the engine's bulk hashes take it, without copying its bytes."""
     array = strings
     if isinstance(array, pa.ChunkedArray):
-        array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type)
+        # To put one chunk together with nothing would copy it.
+        array = array.chunk(0) if array.num_chunks == 1 else array.combine_chunks()
     wide = pa.types.is_large_string(array.type)
     _, offsets, data = array.buffers()
     if offsets is None or not len(array):

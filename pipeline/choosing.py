@@ -134,11 +134,14 @@ class Change:
         for policy in policies:
             starts_now = policy in (in_force, Policy.FEWEST_MOVES)
             before = now if starts_now else self.old.places(policy, partitions)
-            stays = self.old is self.new and policy is not Policy.FEWEST_MOVES
-            before_slot = self.carried[self.old_slots.of(partitions.unit, before)]
+            before_slot = self.old_slots.of(partitions.unit, before)
+            if self.old is self.new and policy is not Policy.FEWEST_MOVES:
+                found[policy] = Choice(before, before_slot, before, before_slot)
+                continue
+            before_slot = self.carried[before_slot]
             start = before_slot - self.new_slots.start[partitions.unit]
             kept = np.where(before_slot == self.new_slots.nobody[partitions.unit], -1, start)
-            after = before if stays else self.new.places(policy, partitions, kept)
+            after = self.new.places(policy, partitions, kept)
             found[policy] = Choice(before, before_slot, after, self.new_slots.of(partitions.unit, after))
         return found
 

@@ -15,7 +15,7 @@ import os
 import re
 import shutil
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -156,8 +156,13 @@ def write_json(folder: Path, name: str, value: Mapping[str, object]) -> None:
 class PartWriter:
     """Parts of one table, written by one task; a name that no other attempt has, so that retries never meet."""
 
-    def __init__(self, table: Table, folder: str | Path, task: int) -> None:
+    def __init__(self, table: Table, folder: str | Path, task: int, *, few: Sequence[str] | None = None) -> None:
+        """``few``: the columns with few different values, the only ones worth a dictionary; None means all.
+
+        Those get no statistics: they would not help a reader to skip anything, and take a third of the writing.
+        """
         self.table = table
+        self._few = few
         self.rows = 0
         self._path = Path(folder) / f"part-{task:06d}-{uuid.uuid4().hex[:12]}{_SUFFIX}"
         self._writer: Any = None
@@ -171,7 +176,11 @@ class PartWriter:
         if self._schema is None:
             self._schema = _as_written(self.table, table.schema)
             # Without Arrow's own schema a dictionary is read back as the texts it stands for.
-            self._writer = pq.ParquetWriter(self._path, self._schema, compression="zstd", store_schema=False)
+            self._writer = pq.ParquetWriter(
+                self._path, self._schema, compression="zstd", store_schema=False,
+                use_dictionary=True if self._few is None else list(self._few),
+                write_statistics=[name for name in self.table.names if name not in (self._few or ())],
+            )  # fmt: skip
         self._writer.write_table(
             pa.Table.from_arrays(table.columns, schema=self._schema), row_group_size=ROWS_PER_GROUP
         )

@@ -1,6 +1,7 @@
-"""Assigning in tasks: rows come from Spark, owners are found and written here, and only sums go back.
+"""Assigning in tasks: each reads its pieces, finds owners and writes them, and only sums go back.
 
 Writing where the owners are found spares the way back through the JVM, and summing while writing spares reading again.
+Only policies that look at a whole subscription get their rows from Spark, which brings them together.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from engine.failover.choose import rule_in_force
 from engine.fleet.hashing import murmur3_bulk
-from pipeline.batches import byte_column, codes_of, joined, whole_groups
+from pipeline.batches import byte_column, codes_of, whole_groups
 from pipeline.choosing import Change, Choice, Partitions
+from pipeline.jobs.assign_words import FEW_WORDS, Words
 from pipeline.lists import Key
-from pipeline.policies import WHAT_IF_RULE, Policy
+from pipeline.pieces import Piece, read_pieces
+from pipeline.policies import Policy
 from pipeline.schemas import ASSIGNMENTS, Table
 from pipeline.writing import PartWriter
 
@@ -35,7 +37,12 @@ INPUT_COLUMNS: Final = (
     "msg_throughput_out",
 )  # fmt: skip
 UNIT_COLUMNS: Final = ("namespace", "subscription", "consumer_set")
-_RULES: Final = ("modulo", "ring", "first-connected", WHAT_IF_RULE)
+FEW: Final = ("subscription", "namespace", "type", "told_active_consumer")
+"""Columns of ``subscriptions`` with few different texts."""
+_FAILOVER: Final = "Failover"
+
+
+_FEW_COMBINATIONS: Final = 1 << 22
 
 
 class AssignAccount(msgspec.Struct):
@@ -56,18 +63,57 @@ class AssignPlan:
     policies: Sequence[Policy]
     in_force: Policy
     folder: str
-    whole_units: bool
+
+
+def assign_pieces(plan: AssignPlan, pieces: Sequence[Piece], number: int) -> bytes:
+    """One task: the rows of its pieces; an account as MessagePack."""
+    return msgspec.msgpack.encode(_Task(plan, number).run(failover_tables(pieces)))
+
+
+def assign_together(plan: AssignPlan, pieces: Sequence[Piece]) -> bytes:
+    """All pieces at once, each unit together and by topic name: what a small input needs of Spark's shuffle."""
+    tables = [_plain(table) for table in failover_tables(pieces)]
+    if not tables:
+        return msgspec.msgpack.encode(_Task(plan, 0).run(iter(())))
+    order = [(name, "ascending") for name in (*UNIT_COLUMNS, "topic")]
+    together = pa.concat_tables(tables).combine_chunks().sort_by(order)
+    return msgspec.msgpack.encode(_Task(plan, 0).run(iter((together,))))
+
+
+def failover_tables(pieces: Sequence[Piece], columns: Sequence[str] = INPUT_COLUMNS) -> Iterator[Any]:
+    """Only Failover subscriptions, one row each of their topics and partitions."""
+    for table in read_pieces(pieces, (*columns, "type"), few=FEW):
+        kinds = table["type"].cast(pa.string())
+        wanted = pc.equal(kinds, _FAILOVER)
+        yield table if pc.all(wanted).as_py() else table.filter(wanted)
+
+
+def units_in(pieces: Sequence[Piece]) -> bytes:
+    """The units of some pieces, each once, as MessagePack."""
+    found: set[Key] = set()
+    for table in failover_tables(pieces, UNIT_COLUMNS):
+        found.update(combinations(table)[0])
+    return msgspec.msgpack.encode(sorted(found))
+
+
+def _plain(table: Any) -> Any:
+    fields = [
+        pa.field(field.name, field.type.value_type if pa.types.is_dictionary(field.type) else field.type)
+        for field in table.schema
+    ]
+    return table.cast(pa.schema(fields))
 
 
 def assigner(plan: AssignPlan) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """The function the tasks run: rows of Failover subscriptions in, one account out."""
+    """The function Spark's tasks run: rows of whole units in, one account out."""
 
     def run(batches: Iterator[Any]) -> Iterator[Any]:
         from pyspark import TaskContext  # noqa: PLC0415
 
         context = TaskContext.get()
         task = _Task(plan, context.partitionId() if context is not None else 0)
-        yield pa.RecordBatch.from_pydict({"account": [msgspec.msgpack.encode(task.run(batches))]})
+        account = task.run(whole_groups(batches, UNIT_COLUMNS))
+        yield pa.RecordBatch.from_pydict({"account": [msgspec.msgpack.encode(account)]})
 
     return run
 
@@ -80,16 +126,15 @@ class _Task:
 
     def __post_init__(self) -> None:
         folder = self.plan.folder
-        self.writer = PartWriter(ASSIGNMENTS, f"{folder}/{ASSIGNMENTS.name}", self.number)
+        self.writer = PartWriter(ASSIGNMENTS, f"{folder}/{ASSIGNMENTS.name}", self.number, few=FEW_WORDS)
         slots = int(self.plan.change.new_slots.start[-1])
         self.sums = {policy: np.zeros((5, slots)) for policy in self.plan.policies}
-        self.words = _Words(self.plan)
+        self.words = Words(self.plan.change)
 
-    def run(self, batches: Iterator[Any]) -> AssignAccount:
+    def run(self, tables: Iterator[Any]) -> AssignAccount:
         loads = PartWriter(PARTIAL_LOADS, f"{self.plan.folder}/{PARTIAL_LOADS.name}", self.number)
         try:
-            groups = whole_groups(batches, UNIT_COLUMNS) if self.plan.whole_units else joined(batches)
-            for table in groups:
+            for table in tables:
                 self.take(table)
             loads.write(self._partial_loads())
             for writer in (self.writer, loads):
@@ -106,6 +151,11 @@ class _Task:
     def take(self, table: Any) -> None:
         """Assign some rows under every policy."""
         unit = unit_numbers(table, self.plan.units)
+        if len(unit) and unit.min() < 0:
+            # Units of another pass.
+            table, unit = table.filter(pa.array(unit >= 0)), unit[unit >= 0]
+        if not len(unit):
+            return
         topics = byte_column(table["topic"])
         index = table["partition_index"].to_numpy().astype(np.int64)
         partitions = Partitions(unit, murmur3_bulk(topics), index)
@@ -121,14 +171,19 @@ class _Task:
         count = len(told) - told.null_count
         if count:
             self.account.told += count
-            self.account.agreed += pc.sum(pc.equal(told, self.words.before_names(unit, now))).as_py() or 0
+            ours = self.words.before_names(unit, now).cast(pa.string())
+            self.account.agreed += pc.sum(pc.equal(told.cast(pa.string()), ours)).as_py() or 0
 
     def _sum(self, policy: Policy, choice: Choice, table: Any) -> None:
         sums = self.sums[policy]
         size = sums.shape[1]
-        sums[0] += np.bincount(choice.after, minlength=size)
-        sums[1] += np.bincount(choice.before, minlength=size)
-        sums[2] += np.bincount(choice.after[choice.after != choice.before], minlength=size)
+        held = np.bincount(choice.after, minlength=size)
+        sums[0] += held
+        if choice.after is choice.before:
+            sums[1] += held
+        else:
+            sums[1] += np.bincount(choice.before, minlength=size)
+            sums[2] += np.bincount(choice.after[choice.after != choice.before], minlength=size)
         for row, name in ((3, "msg_rate_out"), (4, "msg_throughput_out")):
             sums[row] += np.bincount(choice.after, weights=table[name].to_numpy(), minlength=size)
 
@@ -148,67 +203,32 @@ class _Task:
         return pa.concat_tables(tables)
 
 
-class _Words:
-    """The texts of the result as dictionaries, so that a name is written once and not once a row."""
-
-    def __init__(self, plan: AssignPlan) -> None:
-        change = plan.change
-        self._old_start, self._new_start = change.old_slots.start, change.new_slots.start
-        self._old = pa.array([name for each in change.old.lists for name in (*each.names, None)], pa.string())
-        self._new = pa.array([name for each in change.new.lists for name in (*each.names, None)], pa.string())
-        self._policies = pa.array([policy.value for policy in Policy], pa.string())
-        self._rules = pa.array(_RULES, pa.string())
-        self._behaviour = change.old.behaviour
-
-    def before_names(self, unit: NDArray[np.int64], places: NDArray[np.int64]) -> Any:
-        """The names of consumers by their place before the change."""
-        return self._old.take(pa.array(_slots(self._old_start, unit, places)))
-
-    def rows(
-        self, table: Any, unit: NDArray[np.int64], index: NDArray[np.int64], policy: Policy, choice: Choice
-    ) -> Any:
-        """The rows of one policy."""
-        count = len(unit)
-        before = _slots(self._old_start, unit, choice.before_place)
-        named = np.full(count, list(Policy).index(policy), dtype=np.int32)
-        columns = {
-            "policy": pa.DictionaryArray.from_arrays(named, self._policies),
-            "rule": pa.DictionaryArray.from_arrays(self._rule(policy, index), self._rules),
-            "what_if": pa.repeat(policy.what_if, count),
-            "active_consumer": self._new.take(pa.array(choice.after)).dictionary_encode(),
-            "active_before": self._old.take(pa.array(before)).dictionary_encode(),
-            "moved": pa.array(choice.after != choice.before),
-        }
-        arrays = [columns[name] if name in columns else table[name] for name in ASSIGNMENTS.names]
-        return pa.Table.from_arrays(arrays, names=list(ASSIGNMENTS.names))
-
-    def _rule(self, policy: Policy, index: NDArray[np.int64]) -> NDArray[np.int32]:
-        if policy.what_if:
-            return np.full(len(index), _RULES.index(WHAT_IF_RULE), dtype=np.int32)
-        on = policy is Policy.FLAG_ON
-        plain, partitioned = (
-            _RULES.index(rule_in_force(place, consistent_hashing=on, behaviour=self._behaviour).value)
-            for place in (-1, 0)
-        )
-        return np.where(index < 0, plain, partitioned).astype(np.int32)
-
-
-def _slots(start: NDArray[np.int64], unit: NDArray[np.int64], places: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.where(places < 0, start[unit + 1] - 1, start[unit] + places)
-
-
 def unit_numbers(table: Any, units: Mapping[Key, int]) -> NDArray[np.int64]:
-    """The unit of each row by (namespace, subscription, consumer_set). O(rows), and a look-up a combination."""
+    """The unit of each row by (namespace, subscription, consumer_set), -1 for none. O(rows)."""
+    keys, place = combinations(table)
+    return np.array([units.get(key, -1) for key in keys], dtype=np.int64)[place]
+
+
+def combinations(table: Any) -> tuple[list[Key], NDArray[np.int64]]:
+    """The different combinations of ``UNIT_COLUMNS``, and the place of each row's combination among them."""
     codes = np.zeros(table.num_rows, dtype=np.int64)
     columns = []
+    size = 1
     for name in UNIT_COLUMNS:
         values, places = codes_of(table[name])
         columns.append(values)
         codes = codes * len(values) + places
-    present, inverse = np.unique(codes, return_inverse=True)
-    numbers = np.empty(len(present), dtype=np.int64)
-    for place, code in enumerate(present.tolist()):
+        size *= len(values)
+    if size <= max(_FEW_COMBINATIONS, 4 * len(codes)):
+        used = np.zeros(size, dtype=bool)
+        used[codes] = True
+        present = np.flatnonzero(used)
+        place = (np.cumsum(used) - 1)[codes]
+    else:
+        present, place = np.unique(codes, return_inverse=True)
+    keys: list[Key] = []
+    for code in present.tolist():
         rest, third = divmod(code, len(columns[2]))
         first, second = divmod(rest, len(columns[1]))
-        numbers[place] = units[columns[0][first], columns[1][second], columns[2][third]]
-    return numbers[inverse]
+        keys.append((columns[0][first], columns[1][second], columns[2][third]))
+    return keys, place

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -14,10 +14,21 @@ import pyarrow.parquet as pq
 from engine.config import CURRENT, ReleaseBehaviour, behaviour_of
 from engine.errors import InputError, Rejection
 from pipeline.choosing import change_of
-from pipeline.jobs.assign_tasks import INPUT_COLUMNS, PARTIAL_LOADS, AssignAccount, AssignPlan, assigner
+from pipeline.jobs import dealing
+from pipeline.jobs.assign_tasks import (
+    INPUT_COLUMNS,
+    PARTIAL_LOADS,
+    AssignAccount,
+    AssignPlan,
+    assign_pieces,
+    assign_together,
+    assigner,
+    units_in,
+)
 from pipeline.jobs.load_sums import LoadSums
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
 from pipeline.lists import Changes, ConsumerList, Key, list_of
+from pipeline.pieces import Piece, deal_pieces, pieces_of
 from pipeline.policies import Policy, policies_of
 from pipeline.reading.consumer_lists import read_consumer_lists
 from pipeline.reading.rows import Row
@@ -33,11 +44,11 @@ from pipeline.schemas import (
     parts_of,
 )
 from pipeline.tables import load, need_tables
-from pipeline.transforms.failover import chunk_of, failover_rows, sorted_by_unit, units_of
+from pipeline.transforms.failover import chunk_number, chunk_of, failover_rows, sorted_by_unit
 from pipeline.writing import Draft, ensure_part, keep_only, replacing, write_json, write_rows
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 JOB: Final = "assign"
 MAX_UNITS: Final = 10_000
@@ -99,10 +110,11 @@ def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) ->
     need_tables(source, (SUBSCRIPTIONS, CONSUMER_SETS))
     asked = asked_of(options.settings, source)
     with replacing(target, JOB) as draft, spark_faults(JOB):
-        this = _Assign(source, draft, asked)
-        rows = failover_rows(load(spark, source, SUBSCRIPTIONS)).select(*INPUT_COLUMNS)
-        for units, part in _passes(rows):
-            this.one_pass(units, part)
+        this = _Assign(spark, source, draft, asked, pieces_of(SUBSCRIPTIONS, source))
+        keys = this.units()
+        chunks = -(-len(keys) // MAX_UNITS)
+        for number in range(chunks):
+            this.one_pass([key for key in keys if chunk_number(key, chunks) == number], number, chunks)
             options.say(f"assign: {this.account['rows']:,} rows written")
         _check_killed(asked.changes, this.killed)
         write_rows(CONSUMER_LOADS, draft.table(CONSUMER_LOADS), this.consumers)
@@ -114,35 +126,39 @@ def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) ->
     return JobResult(JOB, summary)
 
 
-def _passes(rows: DataFrame) -> Iterator[tuple[list[Key], DataFrame]]:
-    """The units and rows of each pass over the input: one, unless the rings of all lists are too many for a worker."""
-    units = units_of(rows)
-    first = units.limit(MAX_UNITS + 1).collect()
-    if len(first) <= MAX_UNITS:
-        yield _keys(first), rows
-        return
-    chunks = -(-units.count() // MAX_UNITS)
-    for number in range(chunks):
-        yield _keys(chunk_of(units, number, chunks).collect()), chunk_of(rows, number, chunks)
-
-
-def _keys(rows: Sequence[Any]) -> list[Key]:
-    return sorted((row.namespace, row.subscription, row.consumer_set) for row in rows)
-
-
 @dataclass
 class _Assign:
     """One run: what was asked for, where things are written, and what has come back so far."""
 
+    spark: SparkSession
     source: Path
     draft: Draft
     asked: Asked
+    pieces: list[Piece]
     account: Counter[str] = field(default_factory=Counter)
     killed: set[str] = field(default_factory=set)
     consumers: list[Row] = field(default_factory=list)
     subscriptions: list[Row] = field(default_factory=list)
 
-    def one_pass(self, keys: list[Key], rows: DataFrame) -> None:
+    @property
+    def small(self) -> bool:
+        """Whether the driver does it all by itself."""
+        return sum(piece.rows for piece in self.pieces) <= dealing.SMALL_ROWS
+
+    def units(self) -> list[Key]:
+        """Every unit of the input, sorted."""
+        dealt = self._dealt()
+        found = self._each(len(dealt), lambda number: units_in(dealt[number]))
+        return sorted({key for each in found for key in msgspec.msgpack.decode(each, type=list[Key])})
+
+    def _dealt(self) -> list[list[Piece]]:
+        rows = sum(piece.rows for piece in self.pieces)
+        return deal_pieces(self.pieces, 1 if self.small else dealing.tasks_for(self.spark, rows))
+
+    def _each(self, count: int, work: Callable[[int], bytes]) -> list[bytes]:
+        return dealing.here(count, work) if self.small else dealing.in_tasks(self.spark, count, work)
+
+    def one_pass(self, keys: list[Key], number: int, chunks: int) -> None:
         """The rings of some units go to the tasks, the tasks write, the sums come back."""
         if not keys:
             return
@@ -153,22 +169,31 @@ class _Assign:
         if not asked.changes.nothing:
             after = [asked.changes.after(key, each) for key, each in zip(keys, before, strict=True)]
             self.killed.update(name for each in before for name in each.names if name in asked.changes.kill)
-        whole = any(policy.needs_whole_subscription for policy in asked.policies)
         folder = self.draft.aside("staged")
         for table in _STAGED:
             (folder / table.name).mkdir(exist_ok=True)
         change = change_of(before, after, asked.policies, asked.behaviour)
         units = {key: place for place, key in enumerate(keys)}
-        plan = AssignPlan(units, change, asked.policies, asked.in_force, str(folder), whole)
-        ready = sorted_by_unit(rows) if whole else rows
-        answers = ready.mapInArrow(assigner(plan), "account binary").collect()
-        self._collect([msgspec.msgpack.decode(bytes(row.account), type=AssignAccount) for row in answers], folder)
+        plan = AssignPlan(units, change, asked.policies, asked.in_force, str(folder))
+        answers = self._answers(plan, number, chunks)
+        self._collect([msgspec.msgpack.decode(each, type=AssignAccount) for each in answers], folder)
         sums = LoadSums(keys, change.new.lists, asked.policies, change.new_slots)
         for part in parts_of(folder / PARTIAL_LOADS.name):
             sums.add(pq.read_table(part))
             part.unlink()
         self.consumers += sums.consumer_rows()
         self.subscriptions += sums.subscription_rows()
+
+    def _answers(self, plan: AssignPlan, number: int, chunks: int) -> list[bytes]:
+        """The accounts of all tasks of one pass."""
+        if not any(policy.needs_whole_subscription for policy in plan.policies):
+            dealt = self._dealt()
+            return self._each(len(dealt), lambda task: assign_pieces(plan, dealt[task], task))
+        if self.small:
+            return [assign_together(plan, self.pieces)]
+        rows = failover_rows(load(self.spark, self.source, SUBSCRIPTIONS)).select(*INPUT_COLUMNS)
+        ready = sorted_by_unit(chunk_of(rows, number, chunks) if chunks > 1 else rows)
+        return [bytes(row.account) for row in ready.mapInArrow(assigner(plan), "account binary").collect()]
 
     def _collect(self, accounts: list[AssignAccount], folder: Path) -> None:
         """Keep the parts of tasks that ended well, and move the rows into the result."""

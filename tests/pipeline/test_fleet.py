@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from engine.bundles import (
 from engine.config import SPLIT_ALGORITHMS, BrokerSettings
 from engine.errors import InputError, Rejection
 from engine.failover.choose import rule_in_force
-from pipeline.jobs import job_called
+from pipeline.jobs import assigning, dealing, job_called
 from pipeline.jobs.result import JobOptions, JobResult
 from pipeline.lists import Changes, ConsumerList, carried_over, list_of
 from pipeline.policies import Policy
@@ -113,12 +114,18 @@ def ran(spark: SparkSession, job: str, folder: Path, **settings: str) -> JobResu
     return job_called(job)(spark, folder, folder, JobOptions(named))
 
 
-@pytest.fixture(scope="module", params=[1, 2])
-def fleet(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Fleet, Path]:
+@pytest.fixture(scope="module", params=[1, 2, 3], ids=["by the driver", "by tasks", "by tasks, in several passes"])
+def fleet(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Fleet, Path]]:
+    """A fleet of its own for each way in which the jobs do their work."""
     made = Fleet(request.param)
     folder = tmp_path_factory.mktemp("fleet")
     made.write(folder)
-    return made, folder
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param > 1:
+            patch.setattr(dealing, "SMALL_ROWS", -1)
+        if request.param > 2:
+            patch.setattr(assigning, "MAX_UNITS", 4)
+        yield made, folder
 
 
 def units_of(fleet: Fleet) -> dict[tuple[str, str, tuple[str, ...]], list[tuple[str, int]]]:
