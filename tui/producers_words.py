@@ -7,7 +7,7 @@ from tui.wording import counted, percent, quantity, safe_name
 
 
 def cost_rows(counts: CountsView, width: int) -> tuple[tuple[str, str], ...]:
-    """Label and numbers of eager, lazy, partial and what there is, in columns; few words where ``width`` is small."""
+    """Label and objects of eager, lazy, partial and what there is; few words where ``width`` is small."""
     wide = width >= 44
     labels = ("eager", f"lazy, {counts.lazy_mode}" if wide else "lazy", f"partial({counts.limit})", "there are")
     ways = zip(
@@ -18,10 +18,10 @@ def cost_rows(counts: CountsView, width: int) -> tuple[tuple[str, str], ...]:
     )
     told = []
     for objects, connections, forever in ways:
-        later = f"  {quantity(forever)} {'in the end' if wide else 'later'}" if round(forever) != round(objects) else ""
+        later = f"  {quantity(forever)} in the end" if round(forever) != round(objects) else ""
         links = f"{quantity(connections):>6} conn." if wide else ""
-        told.append(f"{quantity(objects):>6}{'' if wide else ' objects'}{links}{later}")
-    told.append(f"{quantity(counts.observed):>6} {'' if wide else 'objects'}")
+        told.append(f"{quantity(objects):>6}{links}{later}")
+    told.append(f"{quantity(counts.observed):>6}")
     cells = max(map(len, labels)) + 1
     return tuple((label.ljust(cells), text) for label, text in zip(labels, told, strict=True))
 

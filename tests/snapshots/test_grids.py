@@ -13,6 +13,7 @@ import pytest
 from engine.cluster.timeline import Timeline
 from engine.scenarios.embedded import embedded
 from tests.tui.key_scenes import SUBSCRIBED, before_a_move, in_mode, keys_app, state_after, with_a_gap
+from tests.tui.producer_scenes import hundred_app, mixed_app, producers_app
 from tests.tui.screens_under_test import after_keys, app_of, cluster
 from tui.app import RingsideApp
 
@@ -98,6 +99,27 @@ GRIDS: Final[dict[str, tuple[Any, tuple[str, ...], tuple[int, int]]]] = {
     "keys-notices-120x40": (gap, ("i",), MIDDLE),
     "keys-help-80x24": (keys_app, ("question_mark",), SMALL),
     "keys-zoomed-waits-80x24": (waiting, ("3", "z"), SMALL),
+    "producers-first-80x24": (producers_app, (), SMALL),
+    "producers-first-120x40": (producers_app, (), MIDDLE),
+    "producers-mixed-60x18": (mixed_app, (), (60, 18)),
+    "producers-mixed-80x24": (mixed_app, (), SMALL),
+    "producers-mixed-120x40": (mixed_app, (), MIDDLE),
+    "producers-mixed-200x60": (mixed_app, (), LARGE),
+    "producers-mixed-mono-120x40": (lambda: mixed_app(mono=True), (), MIDDLE),
+    "producers-mixed-ascii-120x40": (lambda: mixed_app(ascii_only=True), (), MIDDLE),
+    "producers-hundred-80x24": (hundred_app, (), SMALL),
+    "producers-hundred-120x40": (hundred_app, (), MIDDLE),
+    "producers-hundred-200x60": (hundred_app, (), LARGE),
+    "producers-hundred-mono-80x24": (lambda: hundred_app(mono=True), (), SMALL),
+    "producers-add-dialog-80x24": (producers_app, ("a",), SMALL),
+    "producers-send-dialog-80x24": (producers_app, ("T",), SMALL),
+    "producers-explanation-80x24": (mixed_app, ("f", "ctrl+u", *"order-1", "enter"), SMALL),
+    "producers-explanation-120x40": (mixed_app, ("f", "ctrl+u", *"order-1", "enter"), MIDDLE),
+    "producers-statistics-80x24": (mixed_app, ("4",), SMALL),
+    "producers-costs-80x24": (mixed_app, ("3", "z"), SMALL),
+    "producers-notices-120x40": (mixed_app, ("i",), MIDDLE),
+    "producers-help-80x24": (producers_app, ("question_mark",), SMALL),
+    "producers-nobody-80x24": (lambda: producers_app(0, 6), (), SMALL),
 }
 
 

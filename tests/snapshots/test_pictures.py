@@ -13,6 +13,7 @@ import pytest
 from engine.cluster.timeline import Timeline
 from engine.scenarios.embedded import embedded
 from tests.tui.key_scenes import before_a_move, in_mode, keys_app, with_a_gap
+from tests.tui.producer_scenes import hundred_app, mixed_app, producers_app
 from tui.app import RingsideApp
 
 SMALL, MIDDLE, LARGE = (80, 24), (120, 40), (200, 60)
@@ -120,3 +121,36 @@ class TestKeysInOtherClothes:
     def test_mono(self, snap_compare: Compare) -> None:
         """No colour at all: letters on the ring, dots for nobody, reversed marks at what waits."""
         assert snap_compare(keys_app(with_a_gap(), mono=True), terminal_size=MIDDLE)
+
+
+@pytest.mark.parametrize("size", [SMALL, MIDDLE, LARGE], ids=["80x24", "120x40", "200x60"])
+class TestProducers:
+    """The screen of producers, at every size."""
+
+    def test_mixed(self, snap_compare: Compare, size: tuple[int, int]) -> None:
+        """Blocks in the colour of their reason, a red column below the cross, bars of the partitions, mixtures."""
+        assert snap_compare(mixed_app(), terminal_size=size)
+
+    def test_a_hundred_on_a_thousand(self, snap_compare: Compare, size: tuple[int, int]) -> None:
+        """Dust of a hundredth of the matrix, the numbers of every way to start, three lines and where the topic is."""
+        assert snap_compare(hundred_app(), terminal_size=size)
+
+
+class TestProducersInOtherClothes:
+    """Other views and colours of that screen."""
+
+    def test_explanation(self, snap_compare: Compare) -> None:
+        """The partition is marked; beside the matrix where the message goes, what it opens, bytes, other clients."""
+        assert snap_compare(mixed_app(), press=["f", "ctrl+u", *"order-1", "enter"], terminal_size=MIDDLE)
+
+    def test_few(self, snap_compare: Compare) -> None:
+        """Large cells with gaps, dots where the last step opened."""
+        assert snap_compare(producers_app(4, 8, "producer send all times 2"), terminal_size=MIDDLE)
+
+    def test_light_by_producer(self, snap_compare: Compare) -> None:
+        """Light ground; rows in the colours of their tags."""
+        assert snap_compare(mixed_app(theme="light"), press=["v"], terminal_size=MIDDLE)
+
+    def test_mono(self, snap_compare: Compare) -> None:
+        """No colour at all: a letter for each reason, x for lost connections, lines of letters."""
+        assert snap_compare(mixed_app(mono=True), terminal_size=MIDDLE)

@@ -37,7 +37,7 @@ def test_the_first_screen_says_what_is_seen_and_which_key_to_press() -> None:
     for words in (
         "1 who has opened what: 4 x 12",
         "2 producers (4)",
-        "3 what they cost",
+        "3 objects on brokers",
         "4 statistics by position",
         "5 events (1)",
         "6 what happened",

@@ -144,7 +144,7 @@ def draw_legend(canvas: Canvas, picture: MatrixPicture, palette: Palette, *, mon
     there = np.bincount((picture.cells & REASON).ravel(), minlength=ADDED + 1)
     told: list[tuple[str, Rgb, str]] = []
     if mono and many:
-        told.append(("%", palette.text, "the higher, the more is open"))
+        told.append(("#", palette.text, "higher: more is open"))
     elif not picture.by_producer:
         told = [
             (LETTERS[reason] if mono else "■", reason_ink(reason, palette), word)
@@ -153,12 +153,12 @@ def draw_legend(canvas: Canvas, picture: MatrixPicture, palette: Palette, *, mon
         ]
     if (picture.cells & LOST).any():
         told.append(("x" if mono else "■", palette.bad, "lost"))
-    if (picture.cells & FRESH).any():
+    if (picture.cells & FRESH).any() and not (mono and many):
         told.append(("E" if mono else "■", palette.text, "new in this step"))
     roomy = sum(len(word) + 4 for _, _, word in told) <= canvas.width
     plain, row, at = NO_COLOUR if palette.mono else pack(palette.dim), canvas.height - 1, 1 if roomy else 0
     for sign, ink, word in told:
-        shown = word if roomy else word.split()[0]
+        shown = word if roomy else word.split()[0].rstrip(":")
         if at + len(shown) + 1 > canvas.width:
             break
         canvas.put(row, at, sign, NO_COLOUR if palette.mono else pack(ink), attributes=BOLD)

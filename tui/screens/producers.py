@@ -54,7 +54,7 @@ class ProducersScreen(ProducersActions):
     panel_titles: ClassVar[dict[str, str]] = {
         "ring": "1 who has opened what",
         "consumers": "2 producers",
-        "costs": "3 what they cost",
+        "costs": "3 objects on brokers",
         "stats": "4 statistics (s adds them up)",
         "events": "5 events",
         "sent": "6 what happened",
