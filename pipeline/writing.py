@@ -181,9 +181,8 @@ class PartWriter:
                 use_dictionary=True if self._few is None else list(self._few),
                 write_statistics=[name for name in self.table.names if name not in (self._few or ())],
             )  # fmt: skip
-        self._writer.write_table(
-            pa.Table.from_arrays(table.columns, schema=self._schema), row_group_size=ROWS_PER_GROUP
-        )
+        arrays = [_like(column, field.type) for column, field in zip(table.columns, self._schema, strict=True)]
+        self._writer.write_table(pa.Table.from_arrays(arrays, schema=self._schema), row_group_size=ROWS_PER_GROUP)
         self.rows += table.num_rows
 
     def close(self) -> str | None:
@@ -199,6 +198,13 @@ class PartWriter:
             with contextlib.suppress(OSError):
                 self._writer.close()
             self._path.unlink(missing_ok=True)
+
+
+def _like(column: Any, kind: Any) -> Any:
+    """Texts as dictionaries or not, as the first ones came."""
+    if column.type == kind:
+        return column
+    return column.dictionary_encode() if pa.types.is_dictionary(kind) else column.cast(kind)
 
 
 def _as_written(table: Table, given: Any) -> Any:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from engine.admin.clients import load_manager_class
 from engine.admin.kinds import AnswerKind, recognise
 from engine.admin.namespaces import (
     decode_bundles,
@@ -27,6 +28,8 @@ from pipeline.reading.rows import BAD, Rows, quarantine_row
 from pipeline.reading.topics import take_broker_stats, take_named, take_one
 from pipeline.reading.unpacking import read_answer
 
+LOAD_MANAGER: Final = "loadManagerClassName"
+"""In the table of settings beside those of ``BrokerSettings``; empty where settings are told without it."""
 READ: Final = "read"
 OF_NO_USE: Final = "of no use here"
 QUARANTINED: Final = "quarantined"
@@ -77,7 +80,9 @@ def take_file(rows: Rows, path: str, name: str, told: Told) -> Outcome:
         rows.found["files"] += 1
     if outcome == QUARANTINED:
         rows.set_aside("files", _why_no_answer(data, name), 1, name)
-    return Outcome(kind.value, outcome, len(data), _namespaces_since(rows, before))
+    namespaces = _namespaces_since(rows, before) | rows.namespaces
+    rows.namespaces = set()
+    return Outcome(kind.value, outcome, len(data), namespaces)
 
 
 def _kind_of(name: str, data: bytes) -> AnswerKind:
@@ -128,7 +133,7 @@ def _take_members(rows: Rows, data: bytes, name: str, told: Told) -> str:
     for member, raw in members.items():
         if kinds[member] not in _NAMELESS:
             _take(rows, kinds[member], bytes(raw), f"{name}: {member}", told)
-    naming = naming_of(told.requests, [str(row[0]) for row in (*rows.topics, *rows.listed)])
+    naming = naming_of(told.requests, [*rows.topic_names(), *(str(row[0]) for row in rows.listed)])
     for member, raw in members.items():
         if kinds[member] in _NAMELESS:
             _take_named_member(
@@ -216,6 +221,7 @@ def _take_settings(rows: Rows, data: bytes, name: str) -> None:
     if decoded.good is not None:
         settings = decoded.good.settings
         rows.settings += [(key, settings.text_of(key), name) for key in decoded.good.named]
+    _take_load_manager(rows, AnswerKind.RUNTIME_CONFIGURATION, data, name)
 
 
 def _take_scenario(rows: Rows, data: bytes, name: str) -> None:
@@ -223,6 +229,14 @@ def _take_scenario(rows: Rows, data: bytes, name: str) -> None:
     rows.settings += [
         (key, settings.text_of(key), name) for key, default in DEFAULTS.items() if getattr(settings, key) != default
     ]
+    _take_load_manager(rows, AnswerKind.SCENARIO, data, name)
+
+
+def _take_load_manager(rows: Rows, kind: AnswerKind, data: bytes, name: str) -> None:
+    # Which one it is decides which splits are tried; settings told without it mean the default.
+    told = load_manager_class(kind, data)
+    if told is not None:
+        rows.settings.append((LOAD_MANAGER, told, name))
 
 
 def _namespaces_since(rows: Rows, before: tuple[int, int, int]) -> frozenset[str]:

@@ -12,6 +12,7 @@ from engine.admin.facts import ConsumerFacts, SubscriptionFacts, TopicFacts
 from engine.errors import Problem
 from engine.names import PARTITION_SUFFIX
 from pipeline.reading.wire import PublisherWire
+from pipeline.schemas import TOPICS
 
 Row = tuple[Any, ...]
 BAD: Final = "bad"
@@ -57,7 +58,10 @@ class TopicPlace(NamedTuple):
 
 @dataclass
 class Rows:
-    """The rows of some files. ``found`` counts by table what the answers hold, good or not."""
+    """The rows of some files. ``found`` counts by table what the answers hold, good or not.
+
+    ``tables`` are rows that came as columns (``pyarrow.Table``), before the others; ``namespaces`` are theirs.
+    """
 
     topics: list[Row] = field(default_factory=list)
     subscriptions: list[Row] = field(default_factory=list)
@@ -70,6 +74,8 @@ class Rows:
     settings: list[Row] = field(default_factory=list)
     quarantine: list[Row] = field(default_factory=list)
     sets: dict[tuple[str, ...], int] = field(default_factory=dict)
+    tables: dict[str, list[Any]] = field(default_factory=dict)
+    namespaces: set[str] = field(default_factory=set)
     found: Counter[str] = field(default_factory=Counter)
 
     def topic(self, facts: TopicFacts, bundle: str | None, broker: str | None) -> None:
@@ -87,7 +93,7 @@ class Rows:
 
     def subscription(self, place: TopicPlace, facts: SubscriptionFacts) -> None:
         """One subscription of one topic with its consumers."""
-        number = self._set_of([consumer.name for consumer in facts.consumers])
+        number = self.set_of(tuple([consumer.name for consumer in facts.consumers]))
         self.found["subscriptions"] += 1
         self.subscriptions.append(
             (facts.name, *place[:4], facts.type, len(facts.consumers), number, facts.active_consumer_name,
@@ -130,12 +136,17 @@ class Rows:
             rest = Problem(source, "$", f"{rows} more were set aside", "record the answer again, whole")
             self.quarantine.append(quarantine_row(rest, table, rows, BAD))
 
-    def _set_of(self, names: list[str]) -> int:
-        key = tuple(names)
-        number = self.sets.get(key)
+    def set_of(self, names: tuple[str, ...]) -> int:
+        """The number of a list of consumer names, which is kept for the table of lists."""
+        number = self.sets.get(names)
         if number is None:
-            number = self.sets[key] = consumer_set_id(names)
+            number = self.sets[names] = consumer_set_id(names)
         return number
+
+    def topic_names(self) -> list[str]:
+        """The topics, however they came."""
+        told = [name for table in self.tables.get(TOPICS.name, ()) for name in table["topic"].to_pylist()]
+        return [*told, *(str(row[0]) for row in self.topics)]
 
 
 def partitioned_topic(name: str, index: int) -> str:

@@ -7,26 +7,22 @@ from typing import Final
 
 import msgspec
 
-from engine.admin.facts import SubscriptionFacts, TopicFacts
+from engine.admin.facts import TopicFacts
 from engine.admin.kinds import AnswerKind
 from engine.admin.salvage import salvage_broker_stats, salvage_topics
 from engine.admin.text import WHOLE_CHECK_BYTES, child, raw_object, value_problem
 from engine.admin.topics import (
-    BROKER_STATS,
     decode_broker_stats_topics,
     decode_named_stats,
     decode_partitioned_stats,
     decode_topic_stats,
     without_nulls,
 )
-from engine.admin.wire import SubscriptionWire
-from engine.errors import Problem, Rejection
-from engine.names import PARTITION_SUFFIX, parse_topic_name, partition_index
-from pipeline.reading.rows import BAD, Rows, TopicPlace, partitioned_topic, quarantine_row
-from pipeline.reading.wire import OnlyPublishers, PublisherWire, TopicWithPublishers
+from engine.errors import Problem
+from pipeline.reading.rows import BAD, Rows, quarantine_row
+from pipeline.reading.sound import take_sound_document
+from pipeline.reading.wire import OnlyPublishers, PublisherWire
 
-_Document = dict[str, dict[str, dict[str, dict[str, TopicWithPublishers]]]]
-_DOCUMENT: Final = msgspec.json.Decoder(_Document)
 _LEVELS: Final = msgspec.json.Decoder(dict[str, dict[str, dict[str, dict[str, msgspec.Raw]]]])
 _RAW_OBJECT: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _ONLY_PUBLISHERS: Final = msgspec.json.Decoder(OnlyPublishers)
@@ -35,7 +31,7 @@ _DOMAINS: Final = ("persistent", "non-persistent")
 
 def take_broker_stats(rows: Rows, data: bytes, source: str, broker: str) -> None:
     """``broker-stats/topics`` of one broker. O(length)."""
-    if len(data) > WHOLE_CHECK_BYTES and _take_sound_document(rows, data, source, broker):
+    if len(data) > WHOLE_CHECK_BYTES and take_sound_document(rows, data, source, broker):
         return
     decoded = decode_broker_stats_topics(data, source)
     good = decoded.good
@@ -73,79 +69,6 @@ def _rows_lost(problems: Sequence[Problem], set_aside: int) -> int:
     """How many topics are missing: of a text that is no JSON nobody knows, and it is told as one at least."""
     cut = any(problem.path == "$" and problem.line is not None for problem in problems)
     return max(set_aside, 1) if cut else set_aside
-
-
-def _take_sound_document(rows: Rows, data: bytes, source: str, broker: str) -> bool:
-    """The whole document in one go; False, with nothing taken, when anything in it needs a second look.
-
-    Each name has to stand there once: one that stands twice, anywhere, could be a member written twice.
-    """
-    try:
-        document = _DOCUMENT.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return False
-    topics = [
-        (name, bundle, wire)
-        for bundles in document.values()
-        for bundle, domains in bundles.items()
-        for domain in _DOMAINS
-        for name, wire in domains.get(domain, {}).items()
-    ]
-    if data.count(b"persistent://") != len(topics) or len({name for name, _, _ in topics}) != len(topics):
-        return False
-    places = [_place(name, source) for name, _, _ in topics]
-    if None in places or any(_unreadable(wire) for _, _, wire in topics):
-        return False
-    rows.found["topics"] += len(topics)
-    for place, (_, bundle, wire) in zip(places, topics, strict=True):
-        if place is not None:
-            _take_wire(rows, place, wire, bundle, broker)
-    return True
-
-
-def _place(name: str, source: str) -> TopicPlace | None:
-    domain, _, rest = name.partition("://")
-    pieces = rest.split("/")
-    if domain not in _DOMAINS or len(pieces) != 3:
-        return None
-    if not _is_plain(pieces) and isinstance(parse_topic_name(name), Rejection):
-        return None
-    index = partition_index(name) if PARTITION_SUFFIX in name else -1
-    return TopicPlace(name, f"{pieces[0]}/{pieces[1]}", partitioned_topic(name, index), index, source)
-
-
-def _is_plain(pieces: list[str]) -> bool:
-    return all(piece.isascii() and piece.replace("-", "").replace("_", "").isalnum() for piece in pieces)
-
-
-def _unreadable(wire: TopicWithPublishers) -> bool:
-    return any(
-        consumer.unreadable_range is not None
-        for subscription in wire.subscriptions.values()
-        if subscription.type == "Key_Shared"
-        for consumer in subscription.consumers
-    )
-
-
-def _take_wire(rows: Rows, place: TopicPlace, wire: TopicWithPublishers, bundle: str, broker: str) -> None:
-    name, domain = place.name, place.name.partition("://")[0]
-    count = wire.producerCount if wire.producerCount is not None else len(wire.publishers)
-    rows.topics.append(
-        (name, domain, *place[1:4], bundle, broker, wire.msgRateIn, wire.msgRateOut, wire.msgThroughputIn,
-         wire.msgThroughputOut, wire.storageSize, wire.backlogSize, count, BROKER_STATS, place.source)
-    )  # fmt: skip
-    for subscription, told in wire.subscriptions.items():
-        rows.subscription(place, _facts(subscription, told))
-    rows.found["publishers"] += len(wire.publishers)
-    for number, publisher in enumerate(wire.publishers):
-        rows.publisher(name, number, publisher, place.source)
-
-
-def _facts(name: str, wire: SubscriptionWire) -> SubscriptionFacts:
-    return SubscriptionFacts(
-        name, wire.type, wire.activeConsumerName, wire.consumers, wire.msgRateOut, wire.msgThroughputOut,
-        wire.msgBacklog, wire.unackedMessages,
-    )  # fmt: skip
 
 
 def _raw_of_broker_stats(data: bytes) -> dict[str, bytes | msgspec.Raw]:

@@ -1,0 +1,245 @@
+"""One large, sound broker-stats document into columns: what its topics say, without a row being made for each.
+
+A document of 200 MB has a million rows; a tuple for each, and turning the tuples back into columns, takes longer than
+reading it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.admin.facts import ConsumerFacts
+from engine.admin.topics import BROKER_STATS
+from engine.admin.wire import SubscriptionWire
+from engine.errors import Rejection
+from engine.names import PARTITION_SUFFIX, parse_topic_name, partition_index
+from pipeline.reading.rows import Rows, partitioned_topic
+from pipeline.reading.wire import TopicWithPublishers
+from pipeline.schemas import CONSUMERS, PUBLISHERS, SUBSCRIPTIONS, TOPICS, Table
+
+_Document = dict[str, dict[str, dict[str, dict[str, TopicWithPublishers]]]]
+_DOCUMENT: Final = msgspec.json.Decoder(_Document)
+_DOMAINS: Final = ("persistent", "non-persistent")
+_PLAIN_NAME: Final = "^(non-)?persistent://[0-9A-Za-z_-]+/[0-9A-Za-z_-]+/[0-9A-Za-z_-]+$"
+
+
+@dataclass(frozen=True)
+class _Topics:
+    """The topics of a document, side by side."""
+
+    names: list[str]
+    bundles: list[str]
+    wires: list[TopicWithPublishers]
+
+
+def take_sound_document(rows: Rows, data: bytes, source: str, broker: str) -> bool:
+    """The whole document in one go; False, with nothing taken, when anything in it needs a second look.
+
+    Each name has to stand there once: one that stands twice, anywhere, could be a member written twice. O(length).
+    """
+    try:
+        topics = _flat(_DOCUMENT.decode(data))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    if data.count(b"persistent://") != len(topics.names) or len(set(topics.names)) != len(topics.names):
+        return False
+    if not _all_names_good(topics.names):
+        return False
+    pairs = [(at, name, told) for at, wire in enumerate(topics.wires) for name, told in wire.subscriptions.items()]
+    if any(_unreadable(told) for _, _, told in pairs):
+        return False
+    if topics.names:
+        _take(rows, topics, pairs, source, broker)
+    return True
+
+
+def _flat(document: _Document) -> _Topics:
+    found = [
+        (name, bundle, wire)
+        for bundles in document.values()
+        for bundle, domains in bundles.items()
+        for domain in _DOMAINS
+        for name, wire in domains.get(domain, {}).items()
+    ]
+    names, bundles, wires = zip(*found, strict=True) if found else ((), (), ())
+    return _Topics(list(names), list(bundles), list(wires))
+
+
+def _all_names_good(names: Sequence[str]) -> bool:
+    try:
+        plain = pc.match_substring_regex(pa.array(names, pa.string()), _PLAIN_NAME)
+    except UnicodeEncodeError:  # a surrogate without its partner
+        return False
+    odd = np.flatnonzero(~np.asarray(plain, dtype=bool)).tolist()
+    return all(_is_full_name(names[at]) for at in odd)
+
+
+def _is_full_name(name: str) -> bool:
+    domain, _, rest = name.partition("://")
+    return domain in _DOMAINS and rest.count("/") == 2 and not isinstance(parse_topic_name(name), Rejection)
+
+
+def _unreadable(told: SubscriptionWire) -> bool:
+    return told.type == "Key_Shared" and any(each.unreadable_range is not None for each in told.consumers)
+
+
+def _take(
+    rows: Rows, topics: _Topics, pairs: Sequence[tuple[int, str, SubscriptionWire]], source: str, broker: str
+) -> None:
+    names, wires = topics.names, topics.wires
+    index = [partition_index(name) if PARTITION_SUFFIX in name else -1 for name in names]
+    about = {
+        "topic": pa.array(names, pa.string()),
+        "namespace": _few([name.rpartition("/")[0].partition("://")[2] for name in names]),
+        "partitioned_topic": pa.array(
+            [partitioned_topic(name, at) if at >= 0 else name for name, at in zip(names, index, strict=True)]
+        ),
+        "partition_index": pa.array(index, pa.int32()),
+    }
+    count = [wire.producerCount if wire.producerCount is not None else len(wire.publishers) for wire in wires]
+    columns = {
+        **about,
+        "domain": _few([name.partition("://")[0] for name in names]),
+        "bundle": _few(topics.bundles),
+        "broker": _same(broker, len(names)),
+        **_attributes(wires, TOPICS, _OF_TOPIC),
+        "publishers": pa.array(count, pa.int32()),
+        "kind": _same(BROKER_STATS, len(names)),
+        "file": _same(source, len(names)),
+    }
+    _add(rows, TOPICS, columns, len(names))
+    rows.namespaces.update(about["namespace"].dictionary.to_pylist())
+    _take_subscriptions(rows, about, pairs, source)
+    _take_publishers(rows, about["topic"], wires, source)
+
+
+def _take_subscriptions(
+    rows: Rows, about: Mapping[str, Any], pairs: Sequence[tuple[int, str, SubscriptionWire]], source: str
+) -> None:
+    place = pa.array([at for at, _, _ in pairs], pa.int64())
+    names = _few([name for _, name, _ in pairs])
+    told = [each for _, _, each in pairs]
+    sizes = [len(each.consumers) for each in told]
+    columns = {
+        **{name: column.take(place) for name, column in about.items()},
+        "subscription": names,
+        "type": _few([each.type for each in told]),
+        "consumers": pa.array(sizes, pa.int32()),
+        "consumer_set": pa.array(
+            [rows.set_of(tuple([consumer.name for consumer in each.consumers])) for each in told], pa.int64()
+        ),
+        "told_active_consumer": _few([each.activeConsumerName for each in told]),
+        **_attributes(told, SUBSCRIPTIONS, _OF_SUBSCRIPTION),
+        "file": _same(source, len(told)),
+    }
+    _add(rows, SUBSCRIPTIONS, columns, len(told))
+    whose = np.repeat(np.arange(len(told)), sizes)
+    consumers = [consumer for each in told for consumer in each.consumers]
+    columns = {
+        "subscription": names.take(pa.array(whose)),
+        "topic": columns["topic"].take(pa.array(whose)),
+        "position": _positions(sizes),
+        "key_hash_ranges": _ranges(consumers),
+        **_attributes(consumers, CONSUMERS, _OF_CONSUMER),
+        "file": _same(source, len(consumers)),
+    }
+    _add(rows, CONSUMERS, columns, len(consumers))
+
+
+def _take_publishers(rows: Rows, topics: Any, wires: Sequence[TopicWithPublishers], source: str) -> None:
+    sizes = [len(wire.publishers) for wire in wires]
+    publishers = [publisher for wire in wires for publisher in wire.publishers]
+    columns = {
+        "topic": topics.take(pa.array(np.repeat(np.arange(len(wires)), sizes))),
+        "position": _positions(sizes),
+        **_attributes(publishers, PUBLISHERS, _OF_PUBLISHER),
+        "file": _same(source, len(publishers)),
+    }
+    _add(rows, PUBLISHERS, columns, len(publishers))
+
+
+_Attributes = Mapping[str, str]
+"""Column -> the attribute it is filled from."""
+_OF_TOPIC: Final[_Attributes] = {
+    "msg_rate_in": "msgRateIn",
+    "msg_rate_out": "msgRateOut",
+    "msg_throughput_in": "msgThroughputIn",
+    "msg_throughput_out": "msgThroughputOut",
+    "storage_size_bytes": "storageSize",
+    "backlog_size_bytes": "backlogSize",
+}
+_OF_SUBSCRIPTION: Final[_Attributes] = {
+    "msg_rate_out": "msgRateOut",
+    "msg_throughput_out": "msgThroughputOut",
+    "msg_backlog_entries": "msgBacklog",
+    "unacked_messages": "unackedMessages",
+}
+_OF_CONSUMER: Final[_Attributes] = {
+    "consumer": "name",
+    "address": "address",
+    "connected_since": "connected_since",
+    "client_version": "client_version",
+    "msg_rate_out": "msg_rate_out_msgs_per_sec",
+    "msg_throughput_out": "msg_throughput_out_bytes_per_sec",
+    "unacked_messages": "unacked_messages",
+    "available_permits": "available_permits",
+}
+_OF_PUBLISHER: Final[_Attributes] = {
+    "publisher": "producerName",
+    "producer_id": "producerId",
+    "access_mode": "accessMode",
+    "address": "address",
+    "connected_since": "connectedSince",
+    "client_version": "clientVersion",
+    "msg_rate_in": "msgRateIn",
+    "msg_throughput_in": "msgThroughputIn",
+    "average_msg_size": "averageMsgSize",
+}
+
+
+def _attributes(told: Sequence[object], table: Table, attributes: _Attributes) -> dict[str, Any]:
+    kinds = {field.name: field.type for field in table.arrow}
+    return {
+        name: pa.array(list(map(attrgetter(attribute), told)), kinds[name]) for name, attribute in attributes.items()
+    }
+
+
+def _few(texts: Sequence[str | None]) -> Any:
+    """Texts of which few differ, as a dictionary array."""
+    return pa.array(texts, pa.string()).dictionary_encode()
+
+
+def _same(text: str, count: int) -> Any:
+    return pa.DictionaryArray.from_arrays(np.zeros(count, dtype=np.int32), pa.array([text], pa.string()))
+
+
+def _positions(sizes: Sequence[int]) -> Any:
+    """0, 1, … for each of so many groups."""
+    lengths = np.array(sizes, dtype=np.int64)
+    first = np.repeat(np.cumsum(lengths) - lengths, lengths)
+    return pa.array((np.arange(len(first)) - first).astype(np.int32))
+
+
+def _ranges(consumers: Sequence[ConsumerFacts]) -> Any:
+    kind = next(field.type for field in CONSUMERS.arrow if field.name == "key_hash_ranges")
+    if not any(each.range_arrays or each.range_texts for each in consumers):
+        return pa.ListArray.from_arrays(
+            pa.array(np.zeros(len(consumers) + 1, dtype=np.int32)), pa.array([], kind.value_type)
+        )
+    told = [[{"start": start, "end": end} for start, end in each.key_hash_ranges] for each in consumers]
+    return pa.array(told, kind)
+
+
+def _add(rows: Rows, table: Table, columns: Mapping[str, Any], count: int) -> None:
+    if count:
+        arrays = [columns[name] for name in table.names]
+        rows.tables.setdefault(table.name, []).append(pa.Table.from_arrays(arrays, names=list(table.names)))
+    rows.found[table.name] += count
