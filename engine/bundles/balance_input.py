@@ -41,6 +41,11 @@ class BalancedTopic:
     growth_per_cycle: float = 1.0
     steps: tuple[tuple[int, float], ...] = ()
 
+    @property
+    def is_steady(self) -> bool:
+        """Whether the traffic is the same in every interval."""
+        return self.growth_per_cycle == 1.0 and not self.steps
+
     def load_at(self, interval: int) -> TopicLoad:
         """The topic's load after that many full intervals.
 
@@ -48,6 +53,8 @@ class BalancedTopic:
         >>> [topic.load_at(interval).msg_rate_in for interval in range(5)]
         [10.0, 20.0, 40.0, 40.0, 80.0]
         """
+        if self.is_steady:
+            return self.load
         stepped = [factor for start, factor in sorted(self.steps) if start <= interval]
         return scaled(self.load, (stepped[-1] if stepped else 1.0) * _power(self.growth_per_cycle, interval))
 

@@ -137,7 +137,7 @@ class ModularCycles:
             str(parent),
             None,
             None,
-            topics=world.topics(),
+            topics=world.topics_in(parent),
             settings=start.settings,
             behaviour=start.behaviour,
             unload=unload,

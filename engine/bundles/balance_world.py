@@ -9,12 +9,15 @@ from engine.bundles.balance_input import BalancedTopic, BalanceStart, scaled
 from engine.bundles.balance_model import BundleLoad, Move
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
 from engine.bundles.limits import BundleStats, limit_measures
-from engine.bundles.loads import TopicLoad, topics_in
+from engine.bundles.loads import TopicLoad
 
 
 @dataclass(slots=True)
 class World:
-    """What the cycles change. ``fresh``: bundles just unloaded; ``born``: the interval in which a child was made."""
+    """What the cycles change. ``fresh``: bundles just unloaded; ``born``: the interval in which a child was made.
+
+    Topics are dealt out once and then only among the children of a split; sums are kept while the traffic stays.
+    """
 
     start: BalanceStart
     bundles: NamespaceBundles = field(init=False)
@@ -22,8 +25,11 @@ class World:
     interval: int = 0
     fresh: set[BundleRange] = field(default_factory=set)
     born: dict[BundleRange, int] = field(default_factory=dict)
-    _stats: dict[BundleRange, BundleStats] = field(default_factory=dict)
-    _at: tuple[int, frozenset[BundleRange], NamespaceBundles] | None = None
+    _inside: dict[BundleRange, list[BalancedTopic]] = field(default_factory=dict)
+    _sums: dict[tuple[BundleRange, bool], BundleStats] = field(default_factory=dict)
+    _loads: list[TopicLoad] = field(default_factory=list)
+    _level: int = -1
+    _grows: bool = False
 
     def __post_init__(self) -> None:
         self.bundles = self.start.bundles
@@ -32,28 +38,47 @@ class World:
             bundle: self.start.owners.get(str(bundle), brokers[place % len(brokers)])
             for place, bundle in enumerate(self.bundles)
         }
+        self._grows = not all(topic.is_steady for topic in self.start.topics)
+        self._inside = {bundle: [] for bundle in self.bundles}
+        for topic in self.start.topics:
+            place = self.bundles.index_of(topic.load.hash)
+            if place >= 0:
+                self._inside[self.bundles[place]].append(topic)
 
     def full_name(self, bundle: BundleRange) -> str:
         return f"{self.bundles.namespace}/{bundle}"
 
     def topics(self) -> list[TopicLoad]:
         """The true traffic of this interval, in listing order."""
-        return [topic.load_at(self.interval) for topic in self.start.topics]
+        self._renew()
+        if not self._loads:
+            self._loads = [topic.load_at(self.interval) for topic in self.start.topics]
+        return self._loads
+
+    def topics_in(self, bundle: BundleRange) -> list[TopicLoad]:
+        """Those of one bundle in force."""
+        return [topic.load_at(self.interval) for topic in self._inside[bundle]]
+
+    def _renew(self) -> None:
+        """Forget sums when the traffic is another one; steady traffic is the same in every interval."""
+        level = self.interval if self._grows else 0
+        if level != self._level:
+            self._level = level
+            self._sums.clear()
+            self._loads = []
 
     def stats(self) -> dict[BundleRange, BundleStats]:
         """What is reported of each bundle with topics: sums in listing order, too high for those just unloaded."""
-        key = (self.interval, frozenset(self.fresh), self.bundles)
-        if self._at != key:
-            inside: dict[int, list[BalancedTopic]] = {}
-            for topic in self.start.topics:
-                inside.setdefault(self.bundles.index_of(topic.load.hash), []).append(topic)
-            self._stats = {
-                self.bundles[place]: self._sum(self.bundles[place], topics)
-                for place, topics in sorted(inside.items())
-                if place >= 0
-            }
-            self._at = key
-        return self._stats
+        self._renew()
+        found = {}
+        for bundle in self.bundles:
+            topics = self._inside[bundle]
+            if topics:
+                key = (bundle, bundle in self.fresh)
+                if key not in self._sums:
+                    self._sums[key] = self._sum(bundle, topics)
+                found[bundle] = self._sums[key]
+        return found
 
     def _sum(self, bundle: BundleRange, topics: Iterable[BalancedTopic]) -> BundleStats:
         factor = self.start.first_rate_factor if bundle in self.fresh else 1.0
@@ -78,11 +103,13 @@ class World:
     def replace_bundle(self, parent: BundleRange, after: NamespaceBundles, children: Iterable[BundleRange]) -> None:
         """Carry out a split; the children stay with the parent's broker until they are unloaded."""
         broker = self.owners.pop(parent)
+        topics = self._inside.pop(parent)
         self.fresh.discard(parent)
         self.bundles = after
         for child in children:
             self.owners[child] = broker
             self.born[child] = self.interval
+            self._inside[child] = [topic for topic in topics if child.includes(topic.load.hash)]
 
     def unload(self, bundle: BundleRange) -> Move:
         """Let a bundle go and be looked up again: by the broker with the least message rate, then the fewest bundles.
@@ -100,7 +127,7 @@ class World:
         after = min(self.start.brokers, key=lambda broker: (rates[broker], counts[broker]))
         self.owners[bundle] = after
         self.fresh.add(bundle)
-        interrupted = tuple(topic.name for topic in topics_in(bundle, (topic.load for topic in self.start.topics)))
+        interrupted = tuple(topic.load.name for topic in self._inside[bundle])
         return Move(self.full_name(bundle), before, after, interrupted)
 
     def owned(self) -> tuple[tuple[BundleRange, str], ...]:
