@@ -52,7 +52,7 @@ def client_facts(*sources: str | Path | bytes) -> ClientFacts:
     manager: str | None = None
     for kind, data in (answer for file in _files(sources) for answer in _answers(file.name, file.data)):
         if kind in (AnswerKind.RUNTIME_CONFIGURATION, AnswerKind.SCENARIO):
-            told = _load_manager(kind, data)
+            told = load_manager_class(kind, data)
             # What is named counts more than what is left out.
             manager = told or manager or told
         elif kind in (AnswerKind.PARTITIONED_STATS, AnswerKind.NAMED_STATS, AnswerKind.BROKER_STATS_TOPICS):
@@ -78,7 +78,8 @@ def _answers(name: str, data: bytes) -> Iterator[tuple[AnswerKind, bytes]]:
         yield recognise(inner, bytes(raw)), bytes(raw)
 
 
-def _load_manager(kind: AnswerKind, data: bytes) -> str | None:
+def load_manager_class(kind: AnswerKind, data: bytes) -> str | None:
+    """``loadManagerClassName`` of a runtime configuration or a scenario; as ``ClientFacts`` has it. O(length)."""
     members = _members(data)
     if kind is AnswerKind.SCENARIO:
         if "broker_settings" not in members:

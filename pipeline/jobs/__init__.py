@@ -18,6 +18,7 @@ MODULES: Final = {
     "assign": "assigning",
     "keys": "keys",
     "bundles": "bundling",
+    "lint": "linting",
     "report": "reporting",
     "run": "everything",
 }

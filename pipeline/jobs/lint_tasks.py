@@ -1,0 +1,148 @@
+"""The doctor in tasks: rows become cases, cases findings, findings rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Final
+
+from engine.admin.facts import ConsumerFacts
+from engine.admin.priorities import infer_priority_levels
+from engine.bundles.boundaries import FULL_LOWER_BOUND, FULL_UPPER_BOUND, NamespaceBundles
+from engine.bundles.loads import TopicLoad
+from engine.failover.model import Consumer
+from engine.hashing import crc32_hash
+from engine.keyshared.model import Consumer as KeyConsumer
+from engine.lint.cases import KeyCase, NamespaceCase, ProducedTopic, SubscriptionCase
+from engine.lint.doctor import lint_key_subscription, lint_namespace, lint_subscription
+from engine.lint.model import Finding
+from engine.lint.world import World
+from engine.names import PARTITION_SUFFIX, partition_index
+from engine.scenarios.key_subscriptions import KeyGroup, key_subscriptions_of
+from pipeline.batches import whole_groups
+from pipeline.reading.rows import Row
+from pipeline.schemas import FINDINGS
+
+_SHARED_POINTS: Final = ("name_i", "name_nul_i")
+_Lint = Callable[[World, dict[str, Any]], Iterable[Finding]]
+
+
+def finding_row(found: Finding) -> Row:
+    """A finding as a row of ``findings``."""
+    where = found.where
+    numbers = [{"name": name, "value": float(value)} for name, value in found.numbers]
+    return (
+        found.rule, found.severity.label, int(found.severity), where.namespace, where.subscription, where.bundle,
+        where.topic, where.consumer, where.topics, found.what, found.advice, numbers,
+    )  # fmt: skip
+
+
+def findings_table(found: Iterable[Finding]) -> Any:
+    """Findings as a ``pyarrow.Table``."""
+    return FINDINGS.columns_of([finding_row(each) for each in found])
+
+
+def row_linter(world: World, lint: _Lint) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """The function of tasks in which each row is a case."""
+
+    def run(batches: Iterator[Any]) -> Iterator[Any]:
+        for batch in batches:
+            found = [each for row in batch.to_pylist() for each in lint(world, row)]
+            yield from findings_table(found).to_batches()
+
+    return run
+
+
+def failover_findings(world: World, row: dict[str, Any]) -> Iterable[Finding]:
+    """A row of ``transforms.lint_rows.failover_cases``; the levels that explain the order are taken, as on import."""
+    names = row["names"]
+    levels = infer_priority_levels(names, {}).levels
+    consumers = tuple(
+        Consumer(place, name, level) for place, (name, level) in enumerate(zip(names, levels, strict=True))
+    )
+    counts = (row["partitioned"], row["unpartitioned"])
+    return lint_subscription(
+        SubscriptionCase(world, row["namespace"], row["subscription"], row["topic"], consumers, *counts)
+    )
+
+
+def key_findings(world: World, row: dict[str, Any]) -> Iterable[Finding]:
+    """A row of ``transforms.lint_rows.key_cases``.
+
+    The selector is the one that gives the ranges the brokers report; where two consumers report one slot none does,
+    and the ranges stand for themselves.
+    """
+    members = tuple(
+        ConsumerFacts(name=name, connected_since=since, range_arrays=tuple(zip(starts, ends, strict=True)))
+        for name, since, starts, ends in zip(row["names"], row["since"], row["starts"], row["ends"], strict=True)
+    )
+    if all(each.connected_since for each in members):
+        members = tuple(sorted(members, key=lambda each: each.connected_since.rstrip("Z")))
+    place = (row["namespace"], row["subscription"], row["topic"], row["topics"])
+    found: list[Finding] = []
+    group = KeyGroup(row["subscription"], row["namespace"], members, [row["topic"]])
+    opened, _ = key_subscriptions_of([group], world.settings, world.behaviour, set(), 1)
+    for each in opened:
+        found += lint_key_subscription(KeyCase(world, *place, each.consumers, each.delivery.selector, each.keys))
+    if world.behaviour.key_shared_ring not in _SHARED_POINTS and _overlap(members):
+        reported = tuple(KeyConsumer(at, each.name, each.key_hash_ranges) for at, each in enumerate(members))
+        found += lint_key_subscription(KeyCase(world, *place, reported))
+    return found
+
+
+def _overlap(members: Sequence[ConsumerFacts]) -> bool:
+    pieces = sorted(piece for each in members for piece in each.key_hash_ranges)
+    return any(left[1] >= right[0] for left, right in pairwise(pieces))
+
+
+@dataclass(frozen=True)
+class NamespacePlan:
+    """What tasks over namespaces need: the world and the boundary lists that were told."""
+
+    world: World
+    boundaries: Mapping[str, Sequence[int]]
+
+
+def namespace_linter(plan: NamespacePlan) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """The function of tasks over topics sorted by namespace."""
+
+    def run(batches: Iterator[Any]) -> Iterator[Any]:
+        for table in whole_groups(batches, ("namespace",)):
+            rows: dict[str, list[dict[str, Any]]] = {}
+            for row in table.to_pylist():
+                rows.setdefault(row["namespace"], []).append(row)
+            found = [
+                each for name, topics in rows.items() for each in lint_namespace(namespace_case(plan, name, topics))
+            ]
+            yield from findings_table(found).to_batches()
+
+    return run
+
+
+def namespace_case(plan: NamespacePlan, name: str, rows: Sequence[dict[str, Any]]) -> NamespaceCase:
+    """One namespace; ``rows`` of ``transforms.lint_rows.namespace_topics``, none for one without topics."""
+    boundaries = plan.boundaries.get(name)
+    told = frozenset[str]() if boundaries is None else None
+    bundles = NamespaceBundles(name, tuple(boundaries or (FULL_LOWER_BOUND, FULL_UPPER_BOUND)))
+    loads = tuple(
+        TopicLoad(
+            row["topic"], crc32_hash(row["topic"]), row["msg_rate_in"], row["msg_rate_out"], row["msg_throughput_in"],
+            row["msg_throughput_out"], row["has_stats"],
+        )
+        for row in rows
+    )  # fmt: skip
+    sessions = {row["topic"]: row["publishers"] + row["consumers"] for row in rows if row["has_stats"]}
+    return NamespaceCase(plan.world, bundles, loads, told, sessions, _produced(rows))
+
+
+def _produced(rows: Sequence[dict[str, Any]]) -> tuple[ProducedTopic, ...]:
+    versions: dict[str, set[str]] = {}
+    partitions: dict[str, int] = {}
+    for row in rows:
+        index = partition_index(row["topic"])
+        parent = row["topic"].rpartition(PARTITION_SUFFIX)[0] if index >= 0 else row["topic"]
+        partitions[parent] = max(partitions.get(parent, 0), index + 1)
+        if row["client_versions"]:
+            versions.setdefault(parent, set()).update(row["client_versions"])
+    return tuple(ProducedTopic(name, partitions[name], frozenset(each)) for name, each in versions.items())

@@ -1,0 +1,163 @@
+"""The job ``lint``: the doctor over every subscription, key space and namespace of a fleet."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pyarrow.parquet as pq
+
+from engine.bundles.plan import LoadManager
+from engine.config import CURRENT, ReleaseBehaviour, behaviour_of
+from engine.errors import InputError, Rejection
+from engine.lint.doctor import lint_namespace, lint_world
+from engine.lint.world import World
+from engine.scenarios.linting import load_manager_of
+from pipeline.jobs.bundling import settings_of
+from pipeline.jobs.lint_tasks import (
+    NamespacePlan,
+    failover_findings,
+    findings_table,
+    key_findings,
+    namespace_case,
+    namespace_linter,
+    row_linter,
+)
+from pipeline.jobs.result import JobOptions, JobResult, spark_faults
+from pipeline.reading.answers import LOAD_MANAGER
+from pipeline.schemas import (
+    BROKERS,
+    BUNDLES,
+    CONSUMER_SETS,
+    CONSUMERS,
+    FINDINGS,
+    LISTED,
+    PUBLISHERS,
+    SETTINGS,
+    SUBSCRIPTIONS,
+    TOPICS,
+    check_folder,
+    parts_of,
+)
+from pipeline.tables import load, need_tables
+from pipeline.transforms.bundle_topics import listed_topics, loaded_topics
+from pipeline.transforms.lint_rows import failover_cases, key_cases, namespace_topics
+from pipeline.writing import ensure_part, replacing, write_json
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+JOB: Final = "lint"
+KNOWN: Final = ("pulsar", "load-manager")
+_NEEDED: Final = (TOPICS, SUBSCRIPTIONS, CONSUMER_SETS, CONSUMERS, PUBLISHERS, LISTED, BUNDLES)
+_MANAGERS: Final[tuple[LoadManager, ...]] = ("modular", "simple", "extensible")
+
+
+def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) -> JobResult:
+    """From the tables of an import under ``source``.
+
+    Options: ``pulsar`` (a release, else the one all brokers told), ``load-manager`` (modular, simple, extensible), and
+    broker settings by their exact names. Raises ``InputError`` for a missing table or a word that means nothing.
+    """
+    need_tables(source, _NEEDED)
+    world = world_of(source, options.settings)
+    with replacing(target, JOB) as draft, spark_faults(JOB):
+        rows = _subscription_findings(spark, source, world).unionByName(_namespace_findings(spark, source, world))
+        folder = draft.table(FINDINGS)
+        order = ("rule", "namespace", "subscription", "bundle", "topic", "consumer", "topics", "what")
+        from pyspark.sql import functions as fn  # noqa: PLC0415
+
+        rows.orderBy(fn.desc("severity_level"), *order).write.mode("overwrite").parquet(str(folder))
+        ensure_part(FINDINGS, folder)
+        summary = _summary(folder, world)
+        write_json(draft.folder, f"{JOB}.json", summary)
+    options.say(f"lint: {check_folder(FINDINGS, target / FINDINGS.name):,} findings")
+    return JobResult(JOB, summary)
+
+
+def world_of(source: Path, given: Mapping[str, str]) -> World:
+    """What holds for all brokers. Raises ``InputError`` for a release or a load manager that is none."""
+    settings = settings_of(source, {name: value for name, value in given.items() if name not in KNOWN})
+    manager = next((known for known in _MANAGERS if known == given.get("load-manager")), None)
+    if "load-manager" in given and manager is None:
+        raise InputError(f"load-manager is one of {', '.join(_MANAGERS)}, not {given['load-manager']!r}")
+    return World(settings, _behaviour(source, given.get("pulsar")), manager or _told_manager(source))
+
+
+def _told_manager(source: Path) -> LoadManager | None:
+    """The load manager the brokers' settings name; what is named counts more than what is left out."""
+    told: set[str] = set()
+    for part in parts_of(source / SETTINGS.name):
+        rows = pq.read_table(part, columns=["name", "value"]).to_pydict()
+        told |= {value for name, value in zip(*rows.values(), strict=True) if name == LOAD_MANAGER}
+    return load_manager_of(max(told, default=None))
+
+
+def _behaviour(source: Path, asked: str | None) -> ReleaseBehaviour:
+    """The release asked for, else that of the brokers where they all have one, else the newest that is known."""
+    if asked is not None:
+        behaviour = behaviour_of(asked)
+        if isinstance(behaviour, Rejection):
+            raise InputError(behaviour.message)
+        return behaviour
+    told: set[str] = set()
+    for part in parts_of(source / BROKERS.name):
+        told.update(pq.read_table(part, columns=["version"])["version"].to_pylist())
+    known = [behaviour_of(version) for version in sorted(told)]
+    only = known[0] if len(set(map(repr, known))) == 1 else CURRENT
+    return CURRENT if isinstance(only, Rejection) else only
+
+
+def _subscription_findings(spark: SparkSession, source: Path, world: World) -> DataFrame:
+    subscriptions = load(spark, source, SUBSCRIPTIONS)
+    failover = failover_cases(subscriptions, load(spark, source, CONSUMER_SETS))
+    keys = key_cases(subscriptions, load(spark, source, CONSUMERS))
+    found = failover.mapInArrow(row_linter(world, failover_findings), FINDINGS.ddl)
+    return found.unionByName(keys.mapInArrow(row_linter(world, key_findings), FINDINGS.ddl))
+
+
+def _namespace_findings(spark: SparkSession, source: Path, world: World) -> DataFrame:
+    """Namespaces with topics in tasks; those without, and the settings, here."""
+    topics = load(spark, source, TOPICS)
+    rows = loaded_topics(topics, load(spark, source, SUBSCRIPTIONS))
+    rows = rows.unionByName(listed_topics(load(spark, source, LISTED), topics))
+    plan = NamespacePlan(world, boundaries_of(source))
+    partitions = int(spark.conf.get("spark.sql.shuffle.partitions") or 4)
+    sorted_topics = namespace_topics(rows, load(spark, source, PUBLISHERS), partitions)
+    found = sorted_topics.mapInArrow(namespace_linter(plan), FINDINGS.ddl)
+    named: set[str] = set()
+    for table in (TOPICS, LISTED):
+        for part in parts_of(source / table.name):
+            named.update(pq.read_table(part, columns=["namespace"])["namespace"].unique().to_pylist())
+    own = list(lint_world(world))
+    for name in sorted(plan.boundaries.keys() - named):
+        own += lint_namespace(namespace_case(plan, name, ()))
+    return found.unionByName(spark.createDataFrame(findings_table(own), FINDINGS.ddl)) if own else found
+
+
+def boundaries_of(source: Path) -> dict[str, list[int]]:
+    """The boundary list of each namespace that told one."""
+    found: dict[str, list[int]] = {}
+    for part in parts_of(source / BUNDLES.name):
+        rows = pq.read_table(part, columns=["namespace", "lower", "upper"]).to_pydict()
+        for namespace, lower, upper in sorted(zip(*rows.values(), strict=True)):
+            found.setdefault(namespace, [lower]).append(upper)
+    return found
+
+
+def _summary(folder: Path, world: World) -> dict[str, object]:
+    rules: Counter[str] = Counter()
+    severities: Counter[str] = Counter()
+    for part in parts_of(folder):
+        rows = pq.read_table(part, columns=["rule", "severity"]).to_pydict()
+        rules.update(rows["rule"])
+        severities.update(rows["severity"])
+    return {
+        "job": JOB,
+        "tables": {FINDINGS.name: check_folder(FINDINGS, folder)},
+        "release": world.behaviour.label,
+        "rules": dict(sorted(rules.items())),
+        "severities": dict(sorted(severities.items())),
+    }

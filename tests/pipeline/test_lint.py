@@ -1,0 +1,97 @@
+"""The doctor over tables finds what the doctor over answers finds, finding by finding; the report counts them."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from engine.admin import read_answers
+from engine.admin.clients import client_facts
+from engine.errors import InputError
+from engine.fleet.summary import read_summary
+from engine.lint import Finding, lint
+from engine.lint.model import in_order
+from engine.scenarios.linting import told_by
+from engine.scenarios.opening import open_snapshot
+from pipeline.jobs import job_called
+from pipeline.jobs.lint_tasks import finding_row
+from pipeline.jobs.result import JobOptions
+from pipeline.schemas import FINDINGS, WORST_NAMESPACES, WORST_SUBSCRIPTIONS
+
+RECORDINGS = Path(__file__).parents[1] / "recordings"
+
+
+def moment(folder: str, prefix: str, target: Path) -> Path:
+    """The answers of one moment of a recording, with what is told of all moments."""
+    target.mkdir()
+    for path in sorted((RECORDINGS / folder).iterdir()):
+        if path.name.startswith(prefix) or "scenario" in path.name:
+            shutil.copy(path, target / path.name)
+    return target
+
+
+def doctor(source: Path) -> tuple[Finding, ...]:
+    snapshot = read_answers(str(source))
+    state = open_snapshot(snapshot).state
+    return in_order(lint(state, told_by(snapshot, state, client_facts(str(source)))))
+
+
+@pytest.mark.parametrize(
+    ("folder", "prefix", "at_least"),
+    [
+        ("f-inventory-2", "", 20),
+        ("g-autosplit-extensible-flow", "08", 3),
+        ("v4.0.7-c-keyshared-sticky-gaps", "04", 1),
+    ],
+)
+def test_findings_over_tables_are_those_over_answers(
+    folder: str, prefix: str, at_least: int, spark: SparkSession, tmp_path: Path
+) -> None:
+    source, out = moment(folder, prefix, tmp_path / "in"), tmp_path / "out"
+    job_called("import")(spark, source, out, JobOptions())
+    result = job_called("lint")(spark, out, out, JobOptions())
+    expected = doctor(source)
+    assert len(expected) >= at_least
+    parts = [pq.read_table(part).to_pylist() for part in sorted((out / FINDINGS.name).glob("*.parquet"))]
+    found = [tuple(row[name] for name in FINDINGS.names) for part in parts for row in part]
+    assert sorted(found, key=repr) == sorted((finding_row(each) for each in expected), key=repr)
+    assert [row[2] for row in found] == sorted((row[2] for row in found), reverse=True)
+    assert result.summary["tables"] == {FINDINGS.name: len(expected)}
+
+
+def test_a_report_counts_findings_and_says_the_same_bytes_again(spark: SparkSession, tmp_path: Path) -> None:
+    source, out = RECORDINGS / "f-inventory-2", tmp_path / "out"
+    told: list[str] = []
+    job_called("run")(spark, source, out, JobOptions({"assign.policies": "pulsar"}, told.append))
+    first = (out / "summary.json").read_bytes()
+    summary = read_summary(first)
+    assert summary.jobs == ("import", "assign", "keys", "bundles", "lint")
+    assert sum(each.count for each in summary.findings) == summary.tables[FINDINGS.name] == 24
+    assert summary.totals.topics == summary.tables["topics"] == 714
+    assert [each.policy for each in summary.policies] == ["flag_off", "flag_on"]
+    assert [each.in_force for each in summary.policies] == [True, False]
+    subscriptions = pq.read_table(out / WORST_SUBSCRIPTIONS.name).to_pylist()
+    uneven = [row["max_over_mean"] for row in subscriptions if row["max_over_mean"] is not None]
+    assert uneven == sorted(uneven, reverse=True)
+    assert sum(row["findings"] for row in subscriptions) == 24
+    namespaces = pq.read_table(out / WORST_NAMESPACES.name).to_pylist()
+    assert sum(row["topics"] for row in namespaces) == 714
+    assert sum(row["msg_rate_in"] for row in namespaces) == pytest.approx(summary.totals.msg_rate_in)
+    assert (namespaces[0]["worst_max_over_mean"], namespaces[0]["worst_subscription"]) == (
+        subscriptions[0]["max_over_mean"], subscriptions[0]["subscription"],
+    )  # fmt: skip
+    job_called("report")(spark, out, out, JobOptions())
+    assert (out / "summary.json").read_bytes() == first
+    assert [text.partition(" ")[0] for text in told if text.endswith("…")] == [
+        "import", "assign", "keys", "bundles", "lint", "report",
+    ]  # fmt: skip
+
+
+def test_without_an_import_every_job_over_tables_says_what_to_do(tmp_path: Path) -> None:
+    for job in ("lint", "report"):
+        with pytest.raises(InputError, match="run the job import first"):
+            job_called(job)(None, tmp_path, tmp_path / "out", JobOptions())  # type: ignore[arg-type]
