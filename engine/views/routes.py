@@ -32,7 +32,7 @@ def route_answer(
 
     >>> answer = route_answer("k1", ProducerPlan(), 6)
     >>> answer.told.partition, answer.elsewhere
-    (0, (('Murmur3_32Hash', 0), ('BoostHash', 1)))
+    (0, (('Murmur3_32Hash', 2), ('BoostHash', 1)))
     """
     if partitions < 1:
         message = f"a partitioned topic has at least 1 partition, not {partitions}"
