@@ -137,7 +137,7 @@ def loop_text(loops: Sequence[Loop], ranges: Sequence[str]) -> str:
     named = ranges[0] if len(ranges) == 1 else f"{len(ranges)} bundles ({ranges[0]}, …)"
     when = f"in cycle {first}" if first == last else f"in cycles {first} to {last}"
     ends = ", and it goes on" if any(loop.lasts for loop in loops) else ""
-    known: Mapping[str, str] = {**OUTCOMES, **VERDICTS}
+    known = {**OUTCOMES, **{str(outcome): words for outcome, words in VERDICTS.items()}}
     detail = loops[0].detail
     if loops[0].kind == "unloaded-for-nothing":
         detail = ""

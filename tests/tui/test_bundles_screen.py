@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from textual.pilot import Pilot
@@ -36,7 +37,7 @@ def test_b_opens_the_namespace_with_the_next_split_and_its_curve(size: tuple[int
 @pytest.mark.parametrize("size", [(60, 18), *SIZES])
 @pytest.mark.parametrize("how", [{}, {"mono": True}, {"ascii_only": True}, {"theme": "light"}])
 def test_no_line_is_wider_than_the_screen_and_every_cycle_can_be_drawn(
-    size: tuple[int, int], how: dict[str, object]
+    size: tuple[int, int], how: dict[str, Any]
 ) -> None:
     screen = after_b(bundles_app(**how), "right_square_bracket", "tab", "end", "r", "down", size=size)
     lines = screen.split("\n")
@@ -161,7 +162,7 @@ def test_arrows_mark_a_bundle_and_draw_its_curve_and_r_the_other_rule() -> None:
         await pilot.press("b", "down", "down")
         await pilot.pause()
         panel = app.screen.query_one(FlowPanel)
-        assert panel.picture is not None and panel.picture.lower == 0x80000000 and panel.picture.cuts == ()
+        assert panel.picture is not None and panel.picture.lower == 0x80000000 and not panel.picture.cuts
         assert panel.picture.gate == pytest.approx(1.1) and "below the gate" in text_of(app)
         await pilot.press("r")
         await pilot.pause()

@@ -227,7 +227,7 @@ class _Plot:
                 self.cells.put(row, column, char, role)
 
     def line(self) -> None:
-        up_end, up_start, down_start, down_end = self.marks.corners
+        up_end, up_start, down_start, down_end = tuple(self.marks.corners)
         values = column_values(self.picture, self.picture.octets, self.width)
         before = self.row_of(values[0])
         for column, share in enumerate(values):

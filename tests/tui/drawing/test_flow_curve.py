@@ -36,7 +36,7 @@ def pictures(draw: st.DrawFn) -> FlowPicture:
 def test_every_picture_fits_its_room_in_every_look(
     picture: FlowPicture, width: int, height: int, ascii_only: bool, depth: str
 ) -> None:
-    strips = draw_flow(picture, width, height, palette("dark", depth), ascii_only=ascii_only)  # type: ignore[arg-type]
+    strips = draw_flow(picture, width, height, palette("dark", depth), ascii_only=ascii_only)
     assert len(strips) == height and all(strip.cell_length == width for strip in strips)
     if ascii_only:
         assert all(strip.text.isascii() for strip in strips)
