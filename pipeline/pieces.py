@@ -57,13 +57,14 @@ def deal_pieces(pieces: Sequence[Piece], tasks: int) -> list[list[Piece]]:
 def read_pieces(
     pieces: Sequence[Piece], columns: Sequence[str], *, few: Sequence[str] = (), rows_together: int = ROWS_TOGETHER
 ) -> Iterator[Any]:
-    """Tables of some columns, of about so many rows; the texts of ``few`` come as dictionaries."""
+    """Tables of some columns, of about so many rows; the texts of those in ``few`` come as dictionaries."""
+    texts = [name for name in columns if name in few]
     held: list[Any] = []
     rows = 0
     path, file = "", None
     for piece in pieces:
         if file is None or piece.path != path:
-            path, file = piece.path, pq.ParquetFile(piece.path, read_dictionary=list(few))
+            path, file = piece.path, pq.ParquetFile(piece.path, read_dictionary=texts)
         held.append(file.read_row_group(piece.group, columns=list(columns), use_threads=False))
         rows += piece.rows
         if rows >= rows_together:

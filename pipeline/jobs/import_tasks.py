@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
-import pyarrow as pa
 
+from pipeline.jobs.dealing import here, in_tasks
 from pipeline.reading.answers import Told, take_file
 from pipeline.reading.found import FoundFile
 from pipeline.reading.rows import Rows
@@ -44,6 +44,8 @@ WRITTEN: Final = (
     TOPICS, SUBSCRIPTIONS, CONSUMERS, PUBLISHERS, BUNDLE_REPORTS, BROKERS, LISTED, SETTINGS, QUARANTINE,
     CONSUMER_SETS, BOUNDARY_LISTS,
 )  # fmt: skip
+SMALL_BYTES: Final = 8 * 1024**2
+"""So much the driver reads by itself: to hand it to a task would take longer."""
 _ROWS_HELD: Final = 100_000
 
 
@@ -85,27 +87,18 @@ class ImportAccount:
 def read_in_tasks(
     spark: SparkSession, groups: Sequence[Sequence[FoundFile]], told: Mapping[str, Told], folder: Path
 ) -> list[TaskAccount]:
-    """One task a group; parts are written to ``folder/<table>``, which every executor must be able to write to."""
-    if not groups:
-        return []
-    reader = task_reader([list(group) for group in groups], told, folder)
-    numbers = spark.range(0, len(groups), 1, len(groups))
-    accounts = numbers.mapInArrow(reader, "account binary").collect()
-    return [msgspec.msgpack.decode(bytes(row.account), type=TaskAccount) for row in accounts]
+    """One task a group; parts are written to ``folder/<table>``, which every executor must be able to write to.
 
+    A few small files are read by the driver itself.
+    """
+    dealt = [list(group) for group in groups]
+    small = len(dealt) == 1 and sum(file.size_bytes for file in dealt[0]) <= SMALL_BYTES
 
-def task_reader(
-    groups: Sequence[Sequence[FoundFile]], told: Mapping[str, Told], folder: Path
-) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """The function the tasks run: numbers of groups in, one account each out."""
+    def read(number: int) -> bytes:
+        return msgspec.msgpack.encode(read_group(dealt[number], told, folder, number))
 
-    def read(batches: Iterator[Any]) -> Iterator[Any]:
-        for batch in batches:
-            for number in batch.column(0).to_pylist():
-                account = read_group(groups[number], told, folder, number)
-                yield pa.RecordBatch.from_pydict({"account": [msgspec.msgpack.encode(account)]})
-
-    return read
+    accounts = here(len(dealt), read) if small else in_tasks(spark, len(dealt), read)
+    return [msgspec.msgpack.decode(each, type=TaskAccount) for each in accounts]
 
 
 @contextmanager

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from engine.admin.kinds import AnswerKind
 from engine.errors import Problem
+from pipeline.jobs.import_by_topic import ByTopic
 from pipeline.jobs.import_tasks import BOUNDARY_LISTS, WRITTEN, FileAccount, ImportAccount, read_in_tasks
 from pipeline.jobs.merging import check_sets, merge_boundary_lists, merge_consumer_sets, notices
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
@@ -28,34 +28,21 @@ from pipeline.reading.telling import about_waiting, told_of
 from pipeline.schemas import (
     BUNDLES,
     CONSUMER_SETS,
-    CONSUMERS,
     FILES,
     LISTED,
-    PUBLISHERS,
     QUARANTINE,
-    SUBSCRIPTIONS,
     TOPICS,
     Table,
     check_folder,
     parts_of,
 )
-from pipeline.transforms.superseding import (
-    best_topics,
-    claimed_twice,
-    only_best,
-    superseded_parts,
-    superseded_topics,
-    told_twice,
-)
 from pipeline.writing import Draft, PartWriter, ensure_part, keep_only, replacing, write_json, write_rows
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 JOB: Final = "import"
-_BY_TOPIC: Final = (TOPICS, SUBSCRIPTIONS, CONSUMERS, PUBLISHERS)
 _DRIVER_TASK: Final = 999_999
-_BROADCAST_ROWS: Final = 500_000
 
 
 @dataclass
@@ -71,9 +58,6 @@ class _Import:
     def read(self, files: Sequence[FoundFile], told: dict[str, Told]) -> None:
         for task in read_in_tasks(self.spark, deal(files), told, self.staged):
             self.account.add(task)
-
-    def frame(self, table: Table) -> DataFrame:
-        return self.spark.read.schema(table.ddl).parquet(str(self.staged / table.name))
 
 
 def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) -> JobResult:
@@ -117,7 +101,7 @@ def _read_all(this: _Import, told: dict[str, Told]) -> None:
             accounts[file.position] = FileAccount(file.position, kind.value, QUARANTINED, size)
             problem = Problem(file.name, "$", "nothing says what it is about", "see the row about its content")
             refused.quarantine.append(quarantine_row(problem, "files", 1, "bad"))
-    _append(this, QUARANTINE, refused.quarantine)
+    _append(this, QUARANTINE, refused.quarantine, _DRIVER_TASK - 1)
     this.account.found.update(refused.found)
 
 
@@ -146,9 +130,9 @@ def _topics(this: _Import, waiting: Iterable[tuple[FoundFile, AnswerKind]]) -> d
     return names
 
 
-def _append(this: _Import, table: Table, rows: list[Row]) -> None:
+def _append(this: _Import, table: Table, rows: list[Row], task: int) -> None:
     """Rows of the driver's own."""
-    writer = PartWriter(table, this.staged / table.name, _DRIVER_TASK)
+    writer = PartWriter(table, this.staged / table.name, task)
     writer.write(table.columns_of(rows))
     part = writer.close()
     if part is not None:
@@ -167,22 +151,18 @@ def _finish(this: _Import) -> Counter[str]:
     write_rows(BUNDLES, this.draft.table(BUNDLES), bundles)
     rows_in["bundles"] += count
     told += replaced
-    claims = claimed_twice(this.frame(TOPICS)).collect() if _several_brokers(this) else []
-    told += notices(this.staged, [(row.bundle, row.brokers) for row in claims])
     write_rows(FILES, this.draft.table(FILES), _file_rows(this))
-    _append(this, QUARANTINE, told)
-    _by_topic(this)
+    by_topic = _by_topic(this)
+    told += notices(this.staged, [] if by_topic is None else by_topic.claims())
+    # With joins the quarantine is written as it is staged by then.
+    _append(this, QUARANTINE, told, _DRIVER_TASK)
+    lost = None if by_topic is None else by_topic.keep_best()
+    if lost:
+        _append(this, QUARANTINE, lost, _DRIVER_TASK + 1)
     for table in WRITTEN:
         if table not in (CONSUMER_SETS, BOUNDARY_LISTS) and table.name not in this.draft.tables:
             _move(this, table)
     return rows_in
-
-
-def _several_brokers(this: _Import) -> bool:
-    brokers: set[str] = set()
-    for part in parts_of(this.staged / TOPICS.name):
-        brokers.update(pc.unique(pq.read_table(part, columns=["broker"])["broker"]).to_pylist())
-    return len(brokers - {None}) > 1
 
 
 def _file_rows(this: _Import) -> list[Row]:
@@ -193,30 +173,13 @@ def _file_rows(this: _Import) -> list[Row]:
     return rows
 
 
-def _by_topic(this: _Import) -> None:
-    """The tables that go by topic, each topic from its best answer only."""
-    from pyspark.sql.functions import broadcast  # noqa: PLC0415
-
+def _by_topic(this: _Import) -> ByTopic | None:
+    """None where one file tells all topics: nothing can be told twice."""
     told = [file for file in this.account.files.values() if file.kind in _TELL_TOPICS]
-    twice = None
-    if len(told) > 1:
-        files = this.spark.read.parquet(str(this.draft.table(FILES))).select("file", "position")
-        twice = told_twice(this.frame(TOPICS), _with_members(this, files)).localCheckpoint()
-    repeated = 0 if twice is None else twice.count()
-    if twice is None or not repeated:
-        return
-    if repeated < _BROADCAST_ROWS:
-        # Spark knows no size of a checkpoint and would sort both sides of every join.
-        twice = broadcast(twice)
-    topics = this.frame(TOPICS)
-    lost = superseded_topics(topics, twice)
-    for table in _BY_TOPIC[1:]:
-        lost = lost.unionByName(superseded_parts(this.frame(table), twice, table.name))
-    kept_quarantine = this.frame(QUARANTINE).unionByName(lost)
-    _save(this, TOPICS, best_topics(topics, twice))
-    for table in _BY_TOPIC[1:]:
-        _save(this, table, only_best(this.frame(table), twice))
-    _save(this, QUARANTINE, kept_quarantine)
+    if len(told) < 2 and not any(file.kind == AnswerKind.MANY.value for file in told):
+        return None
+    position = {file.name: file.position for file in this.found.files}
+    return ByTopic(this.spark, this.staged, this.draft, position)
 
 
 _TELL_TOPICS: Final = {
@@ -229,22 +192,6 @@ _TELL_TOPICS: Final = {
         AnswerKind.MANY,
     )
 }
-
-
-def _with_members(this: _Import, files: DataFrame) -> DataFrame:
-    """Members of a file of many answers count as written where their file stands."""
-    from pyspark.sql import functions as fn  # noqa: PLC0415
-
-    if not any(file.kind == AnswerKind.MANY.value for file in this.account.files.values()):
-        return files
-    told = this.frame(TOPICS).select(fn.col("file").alias("member")).distinct()
-    named = told.withColumn("file", fn.substring_index("member", ": ", 1))
-    return named.join(files, "file").select(fn.col("member").alias("file"), "position")
-
-
-def _save(this: _Import, table: Table, rows: DataFrame) -> None:
-    rows.write.mode("overwrite").parquet(str(this.draft.table(table)))
-    ensure_part(table, this.draft.table(table))
 
 
 def _move(this: _Import, table: Table) -> None:

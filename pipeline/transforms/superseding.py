@@ -30,6 +30,15 @@ def told_twice(topics: DataFrame, files: DataFrame) -> DataFrame:
     return grouped.where("_answers > 1").drop("_answers")
 
 
+def with_members(topics: DataFrame, files: DataFrame) -> DataFrame:
+    """``files`` under every name that topics know: members of a file of many answers stand where their file does."""
+    told = topics.select("file").distinct()
+    whole = told.join(fn.broadcast(files), "file")
+    members = told.join(files.select("file"), "file", "left_anti").withColumnRenamed("file", "member")
+    named = members.withColumn("file", fn.substring_index("member", ": ", 1))
+    return whole.unionByName(named.join(fn.broadcast(files), "file").selectExpr("member as file", "position"))
+
+
 def only_best(table: DataFrame, twice: DataFrame) -> DataFrame:
     """The rows of a table with ``topic`` and ``file`` that belong to the answer that counts."""
     best = twice.select("topic", "best_file")

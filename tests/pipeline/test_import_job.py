@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from engine.admin import read_answers
 from engine.errors import InputError, RingsideError
-from pipeline.jobs import importing, job_called
+from pipeline.jobs import import_by_topic, import_tasks, importing, job_called
 from pipeline.jobs.result import JobOptions, JobResult
 from pipeline.schemas import EVERY_TABLE, check_folder
 from pipeline.writing import ensure_part
@@ -172,6 +172,7 @@ def test_a_task_that_cannot_write_is_one_sentence(
     source, target = tmp_path / "in", tmp_path / "out"
     put(source, "broker-stats.json", broker_stats("one"))
     real = importing.read_in_tasks
+    monkeypatch.setattr(import_tasks, "SMALL_BYTES", -1)
     monkeypatch.setattr(
         importing, "read_in_tasks", lambda spark, files, told, folder: real(spark, files, told, folder / "gone")
     )
@@ -180,6 +181,29 @@ def test_a_task_that_cannot_write_is_one_sentence(
     assert "the job import failed" in str(caught.value)
     assert "No such file or directory" in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_answers_about_one_topic_are_judged_alike_in_the_driver_and_by_joins(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two brokers, statistics of single topics and one file of many answers, all about some of the same topics."""
+    source = tmp_path / "in"
+    put(source, "1-broker-stats-a.json", broker_stats("one", "two", "three"))
+    put(source, "2-broker-stats-b.json", broker_stats("two", "three", "four"))
+    put(source, "3-named.json", {"persistent://t/n/three": TOPIC, "persistent://t/n/five": TOPIC})
+    put(source, "4-many.json", {"broker-stats-topics": broker_stats("five", "six"), "topics": ["persistent://t/n/one"]})
+    tables = ("topics", "subscriptions", "consumers", "publishers", "quarantine", "files")
+    here = imported(spark, source, tmp_path / "here")
+    check(tmp_path / "here", here)
+    monkeypatch.setattr(import_by_topic, "FITS_ROWS", -1)
+    monkeypatch.setattr(import_tasks, "SMALL_BYTES", -1)
+    joined = imported(spark, source, tmp_path / "joined")
+    assert joined.summary == here.summary
+    assert joined.summary["quarantined"]["topics"] == 4  # type: ignore[index]
+    for table in tables:
+        assert query(tmp_path / "joined", table) == query(tmp_path / "here", table)
+    assert dict(query(tmp_path / "here", "topics", "topic, file"))["persistent://t/n/three"] == "3-named.json"
+    assert "is claimed by" in query_quarantine(tmp_path / "here")
 
 
 def test_a_folder_without_answers_is_refused_before_anything_is_written(spark: SparkSession, tmp_path: Path) -> None:
