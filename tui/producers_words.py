@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engine.views.partition_growth import KeyGrowth
 from engine.views.producers_model import CountsView, ProducersFoot, ProducersView, StatisticsRow, StatisticsView
 from tui.wording import counted, percent, quantity, safe_name
 
@@ -73,3 +74,19 @@ def name_at(view: ProducersView, number: int) -> str:
     if row is None:
         return "nobody"
     return safe_name(row.name) if row.name else f"#{number}"
+
+
+def key_places(each: KeyGrowth) -> str:
+    """Where a key goes from Java and from Python, with where it went before the last step.
+
+    >>> key_places(KeyGrowth("k0", (1, 2, 3), (5, 4, 3)))
+    'Java 1 → 5, Python 3: the clients disagree'
+    """
+
+    def told(before: int | None, after: int | None) -> str:
+        if after is None:
+            return "no key"
+        return f"{after}" if before == after else f"{before} → {after}"
+
+    java, python = told(each.before[0], each.after[0]), told(each.before[-1], each.after[-1])
+    return f"Java {java}, Python {python}" + (": the clients disagree" if each.disagrees else "")

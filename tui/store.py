@@ -5,7 +5,7 @@ Nothing else in the shell holds engine state, so there is one answer to the ques
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -17,14 +17,22 @@ from engine.cluster.navigation import navigate
 from engine.cluster.timeline import Timeline
 from engine.cluster.timeline_commands import TimelineCommand
 from engine.errors import Rejection
-from engine.views.dashboard import dashboard_view, partitions_of, split_previews, topic_explanation, topics_of_bundle
+from engine.views.dashboard import (
+    busiest_partition_of,
+    dashboard_view,
+    partitions_of,
+    split_previews,
+    topic_explanation,
+    topics_of_bundle,
+)
 from engine.views.details import SplitPreviewView, TopicExplanation
 from engine.views.keys import keys_view
 from engine.views.keys_answers import key_answer, keys_of_consumer
 from engine.views.keys_model import ConsumerKeysView, KeyAnswer, KeysView
 from engine.views.model import BundleTopic, DashboardView, Notice, PartitionRow
+from engine.views.partition_growth import GrowthView
 from engine.views.producers import producers_view, shown_places
-from engine.views.producers_answers import send_answer, statistics_view
+from engine.views.producers_answers import known_keys_view, send_answer, statistics_view
 from engine.views.producers_model import ProducersView, SendAnswer, StatisticsView
 
 
@@ -167,11 +175,15 @@ class Store:
             self._place = (self._place + by) % count
             self._publish()
 
-    def partitions_of(self, consumer_id: int) -> tuple[PartitionRow, ...]:
+    def busiest_partition_of(self, consumer_id: int) -> str:
+        """The one of a consumer's partitions with most messages a second, "" for none."""
+        return busiest_partition_of(self._timeline, self._failover, consumer_id)
+
+    def partitions_of(self, consumer_id: int) -> Sequence[PartitionRow]:
         """The partitions a consumer is active for, busiest first."""
         return partitions_of(self._timeline, self._failover, consumer_id)
 
-    def topics_of(self, namespace: str, range_text: str) -> tuple[BundleTopic, ...]:
+    def topics_of(self, namespace: str, range_text: str) -> Sequence[BundleTopic]:
         """The topics of a bundle, by hash."""
         return topics_of_bundle(self._timeline, namespace, range_text, self._failover)
 
@@ -198,6 +210,10 @@ class Store:
     def explain_send(self, number: int, key: str | None) -> SendAnswer | Rejection:
         """What the next message of a producer of the shown topic would do, and why."""
         return send_answer(self._timeline, self._key, number, key)
+
+    def known_keys(self) -> GrowthView | None:
+        """Where the busiest known keys of the shown topic go with each client; None where no key was sent."""
+        return known_keys_view(self._timeline, self._key)
 
     def producer_statistics(self) -> StatisticsView:
         """The merged statistics of the shown topic's producers; remembered until something changes."""

@@ -10,7 +10,6 @@ from engine.cluster.producer_evolve import after, producer_objection, seen, seen
 from engine.cluster.producer_state import ProducerTopic
 from engine.cluster.state import ClusterState
 from engine.errors import Rejection
-from engine.routing.producers import counts_of
 
 
 def find_producer_topic(state: ClusterState, topic: str) -> ProducerTopic | None:
@@ -56,7 +55,7 @@ def refuse_growth(state: ClusterState, topic: str, partitions: int) -> Rejection
         return None
     producers = found.producers.producers
     eager = sum(each.state == "Ready" and not each.settings.starts_lazily for each in producers)
-    objects = counts_of(found.producers).broker_producers + eager * (partitions - found.partitions)
+    objects = found.objects + eager * (partitions - found.partitions)
     if len(producers) * partitions <= MAX_PRODUCER_CELLS and objects <= MAX_PRODUCER_OBJECTS:
         return None
     message = (

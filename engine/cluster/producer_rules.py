@@ -31,7 +31,6 @@ from engine.cluster.state import ClusterState, Topic
 from engine.cluster.topic_rules import find_topic
 from engine.errors import Rejection
 from engine.routing.producer_topic import unknown_partition
-from engine.routing.producers import counts_of
 from engine.routing.producers_model import Created
 
 BROKERS: Final = 3
@@ -82,7 +81,7 @@ def _add(
             f" {MAX_PRODUCER_CELLS} pairs of producer and partition, are modelled here"
         )
         return Rejection("TooManyProducers", message, "count")
-    objects = counts_of(before.producers).broker_producers
+    objects = before.objects
     objects += plan.count * (1 if settings.starts_lazily else topic.partitions)
     if objects > MAX_PRODUCER_OBJECTS:
         return _too_many_objects(objects, "count")
@@ -110,7 +109,7 @@ def _send(topic: ProducerTopic, command: SendByProducers) -> tuple[ProducerTopic
     if messages > MAX_PRODUCER_MESSAGES:
         text = f"{messages} messages: up to {MAX_PRODUCER_MESSAGES} are sent in one step here"
         return Rejection("TooManyMessages", text, "times")
-    objects = counts_of(topic.producers).broker_producers + messages
+    objects = topic.objects + messages
     if objects > MAX_PRODUCER_OBJECTS + MAX_PRODUCER_MESSAGES:
         return _too_many_objects(objects, "times")
     return (ProducersSent(topic.topic, command.producer, command.key, command.times, command.size_bytes),)

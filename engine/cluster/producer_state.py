@@ -58,6 +58,11 @@ class ProducerTopic:
         return self.producers.topic.partitions
 
     @property
+    def objects(self) -> int:
+        """How many producer objects brokers have. O(partitions)."""
+        return sum(map(len, self.producers.topic.connected))
+
+    @property
     def now_ms(self) -> int:
         """The producers' clock."""
         return self.producers.now_ms

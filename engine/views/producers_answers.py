@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from engine.cluster.facts import behaviour_in
 from engine.cluster.producer_apply import find_producer_topic
 from engine.cluster.producer_state import ProducerTopic
@@ -10,9 +12,13 @@ from engine.cluster.timeline import Timeline
 from engine.errors import Rejection
 from engine.routing.producer_stats import MergedPublishers, PartitionedPublishers, partitioned_publishers
 from engine.routing.send_explain import explain_send
+from engine.views.history import state_before
+from engine.views.partition_growth import GrowthView, growth_view
 from engine.views.producers_model import SendAnswer, StatisticsRow, StatisticsView
 from engine.views.producers_words import name_of
 from engine.views.routes import elsewhere
+
+KEYS_LISTED: Final = 20
 
 _statistics: Remembered[StatisticsView] = Remembered()
 
@@ -47,6 +53,19 @@ def statistics_view(timeline: Timeline, topic: str) -> StatisticsView:
     return _statistics.get(
         (now.producers,), (settings.aggregatePublisherStatsByProducerName, behaviour.label), computed
     )
+
+
+def known_keys_view(timeline: Timeline, topic: str) -> GrowthView | None:
+    """The busiest known keys under each hash: where they were before the last step and where they are. None: no key."""
+    now = find_producer_topic(timeline.state, topic)
+    if now is None or not now.keys:
+        return None
+    earlier = state_before(timeline)
+    before = find_producer_topic(earlier, topic) if earlier is not None else None
+    busiest = sorted(now.keys, key=lambda key: (-now.keys[key], key))[:KEYS_LISTED]
+    found = growth_view(busiest, before.partitions if before is not None else now.partitions, now.partitions)
+    assert not isinstance(found, Rejection), found
+    return found
 
 
 def _view(topic: ProducerTopic, found: PartitionedPublishers, *, by_name: bool) -> StatisticsView:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from typing import Final
 
 from engine.cluster.commands import PassTime, RepartitionTopic
 from engine.cluster.evolve import evolve
@@ -11,10 +12,14 @@ from engine.cluster.producer_commands import ProducerCommand
 from engine.cluster.producer_state import ProducerTopic
 from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Step, Timeline
-from engine.routing.producers import counts_of
+from engine.errors import Rejection
+from engine.routing.key_moves import moved_keys
 from engine.views.events import EVENTS_SHOWN, LINES_KEPT, kind_of
 from engine.views.producers_model import ProducerStep
 from engine.views.producers_words import tally_text
+
+KEYS_COMPARED: Final = 10_000
+"""With more known keys than these a step says nothing of them."""
 
 _kept: OrderedDict[tuple[Step, str], ProducerStep] = OrderedDict()
 
@@ -55,12 +60,22 @@ def _line(step: Step, topic: str, before: ClusterState, after: ClusterState) -> 
 
 
 def _objects(topic: ProducerTopic | None) -> int:
-    return counts_of(topic.producers).broker_producers if topic is not None else 0
+    return topic.objects if topic is not None else 0
 
 
 def _effect(step: Step, was: ProducerTopic | None, now: ProducerTopic | None) -> str:
     if now is None or now is was:
         return ""
     if isinstance(step.command, RepartitionTopic):
-        return f"{now.partitions - (was.partitions if was is not None else 0):,} partitions more"
+        before = was.partitions if was is not None else now.partitions
+        return f"{now.partitions - before:,} partitions more{_moved_keys(now, before)}"
     return tally_text(now.tally) if isinstance(step.command, ProducerCommand | PassTime) else ""
+
+
+def _moved_keys(now: ProducerTopic, before: int) -> str:
+    """How many of the known keys go to another partition from now on, as Java hashes them."""
+    if not now.keys or len(now.keys) > KEYS_COMPARED:
+        return ""
+    found = moved_keys(now.keys, before, now.partitions)
+    assert not isinstance(found, Rejection), found
+    return f", {len(found.moved):,} of {len(now.keys):,} known keys move"

@@ -317,7 +317,8 @@ def test_the_notices_tell_everything_in_full() -> None:
         await pilot.pause()
         assert isinstance(app.screen, HelpScreen)
         text = text_of(app)
-        assert "one key, two partitions" in text and "not served" in text
+        assert "BoostHash" in text and "not served" in text
+        assert "order-1  Java 10, Python 6" in text
 
     run(app, story, (120, 60))
 

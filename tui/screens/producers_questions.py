@@ -7,12 +7,14 @@ from typing import ClassVar, Final
 from textual import on
 
 from engine.errors import Rejection
+from engine.views.partition_growth import GrowthView
 from tui.producers_explaining import send_remarks
 from tui.producers_hints import state_hint
-from tui.producers_words import name_at
+from tui.producers_words import key_places, name_at
 from tui.screens.help import HelpScreen, KeyHelp
 from tui.screens.producers_slices import ProducersSlices
 from tui.widgets.prompt import Prompt
+from tui.wording import safe_name
 
 OBJECTS_AT_ONCE: Final = 4_000
 """So many producer objects are added up with every step; more only when somebody asks."""
@@ -94,6 +96,7 @@ class ProducersQuestions(ProducersSlices):
             ("what is to be seen", [KeyHelp("", state_hint(view))]),
             ("statistics", [KeyHelp("", self.statistics.sentence)] if self.statistics is not None else []),
             ("not served", down),
+            ("known keys", known_keys_told(self.store.known_keys())),
             ("notices", notices or [KeyHelp("", "nothing else to note about what is shown")]),
         ]
         self.app.push_screen(HelpScreen([group for group in groups if group[1]], title="notices"))
@@ -110,3 +113,8 @@ class ProducersQuestions(ProducersSlices):
         target.focus()
         if panel == "stats" and self.statistics is None:
             self.call_after_refresh(self.add_up)
+
+
+def known_keys_told(view: GrowthView | None) -> list[KeyHelp]:
+    """A line for each key: its partition from Java and from Python, and where it was before the last step."""
+    return [KeyHelp(safe_name(each.key), key_places(each)) for each in view.keys] if view is not None else []

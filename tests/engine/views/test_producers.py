@@ -10,10 +10,11 @@ import pytest
 from engine.cluster.producer_events import ProducerPlan
 from engine.cluster.timeline import Timeline
 from engine.errors import Rejection
+from engine.hashing import java_string_hash
 from engine.routing.key_moves import HASHING_SCHEMES
 from engine.views.partition_growth import growth_view
 from engine.views.producers import producers_view, shown_places
-from engine.views.producers_answers import send_answer, statistics_view
+from engine.views.producers_answers import known_keys_view, send_answer, statistics_view
 from engine.views.producers_counts import CURVE_POINTS, curve_partitions
 from engine.views.producers_document import producers_document
 from engine.views.producers_model import (
@@ -251,3 +252,19 @@ def test_a_route_without_a_cluster_is_that_of_a_producer_in_one() -> None:
     assert isinstance(bad, Rejection) and bad.field == "partitions"
     limit = route_answer("k", ProducerPlan(router="partial", limit=9), 6)
     assert isinstance(limit, Rejection) and limit.field == "numPartitionsLimit"
+
+
+def test_a_growth_says_how_many_known_keys_move_and_where_to() -> None:
+    """Keys whose hash modulo 6 is not that modulo 8 lie in two partitions from then on."""
+    keys = [f"k{number}" for number in range(6)]
+    timeline = timeline_after(LAZY, *(f"producer send #0 key {key}" for key in keys), f"topic partitions {ORDERS} 8")
+    moved = [key for key in keys if java_string_hash(key) % 6 != java_string_hash(key) % 8]
+    assert moved and producers_view(timeline, ORDERS).events[-1].effect == (
+        f"2 partitions more, {len(moved)} of 6 known keys move"
+    )
+    told = known_keys_view(timeline, ORDERS)
+    assert told is not None and (told.before, told.after) == (6, 8)
+    assert [each.key for each in told.keys if each.before[0] != each.after[0]] == moved
+    still = known_keys_view(timeline_after(LAZY, "producer send #0 key k0"), ORDERS)
+    assert still is not None and still.before == still.after == 6 and not still.keys[0].moves
+    assert known_keys_view(timeline_after(LAZY), ORDERS) is None
