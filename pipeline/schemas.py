@@ -268,12 +268,24 @@ WORST_NAMESPACES: Final = Table(
 )  # fmt: skip
 """Every namespace, that of the most uneven subscription first (``engine.fleet.summary.WorstNamespace``)."""
 
+IMBALANCE_HISTORY: Final = Table(
+    "imbalance_history",
+    ("batch bigint", *_KEY_SPACE, "policy string", "partitions bigint", "consumers bigint", "idle bigint",
+     "max_partitions bigint", "mean_partitions double", "max_over_mean double?", "max_msg_rate_out double",
+     "mean_msg_rate_out double", "max_over_mean_rate double?"),
+)  # fmt: skip
+"""Failover subscriptions under the rule in force, after each batch of dumps; batches count from 0."""
+
+BROKER_HISTORY: Final = Table("broker_history", ("batch bigint", "broker string", "topics bigint", *_RATES))
+"""What each broker carries after each batch, as far as answers say whose a topic is."""
+
 EVERY_TABLE: Final = (
     TOPICS, SUBSCRIPTIONS, CONSUMER_SETS, CONSUMERS, PUBLISHERS, BUNDLES, BUNDLE_REPORTS, BROKERS, LISTED, SETTINGS,
     FILES, QUARANTINE, ASSIGN_QUARANTINE, ASSIGNMENTS, CONSUMER_LOADS, SUBSCRIPTION_LOADS, BUNDLE_TOPICS, BUNDLE_LOADS,
     BROKER_LOADS, BUNDLE_SPLITS, BUNDLE_CHILDREN, OCCUPANCY,
     KEY_SLOTS, KEY_LOADS, KEY_SPREADS, HOT_KEYS, INSEPARABLE, KEY_QUARANTINE,
     FINDINGS, WORST_SUBSCRIPTIONS, WORST_NAMESPACES,
+    IMBALANCE_HISTORY, BROKER_HISTORY,
 )  # fmt: skip
 
 

@@ -21,6 +21,7 @@ MODULES: Final = {
     "lint": "linting",
     "report": "reporting",
     "run": "everything",
+    "watch": "watching",
 }
 """Job -> its module in this package; a module is loaded when its job is wanted."""
 
