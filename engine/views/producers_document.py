@@ -1,8 +1,14 @@
-"""The screen "producers" as one JSON document: everything it tells, the matrix as what each producer has opened."""
+"""The screen "producers" as one JSON document: everything it tells, the matrix as what each producer has opened.
+
+``schema/producers.schema.json`` (JSON Schema 2020-12) describes it, units included.
+"""
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict
+from functools import cache
+from importlib.resources import files
 from typing import Any, Final
 
 import numpy as np
@@ -24,6 +30,14 @@ REASONS: Final = ("eager start", "lazy start", "router", "key", "partition added
 """The words for the reasons of cells, from ``EAGER`` on."""
 
 
+@cache
+def producers_schema() -> dict[str, Any]:
+    """The schema of ``producers_document``. Shared: do not change it."""
+    text = files("engine.views").joinpath("schema", "producers.schema.json").read_text("utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
 def producers_document(view: ProducersView, statistics: StatisticsView) -> dict[str, Any]:
     """A view and its statistics as plain values that ``json.dumps`` takes. O(size of the view)."""
     status = asdict(view.status) | {"places": list(view.status.places)}
@@ -33,7 +47,11 @@ def producers_document(view: ProducersView, statistics: StatisticsView) -> dict[
         "producers": [_producer(row, view) for row in view.producers],
         "totals": asdict(view.foot),
         "partitions": _partitions(view.partitions),
-        "counts": asdict(view.counts) | {"points": [asdict(point) for point in view.counts.points]},
+        "counts": asdict(view.counts)
+        | {
+            "points": [asdict(point) for point in view.counts.points],
+            "connections": list(view.counts.connections),
+        },
         "statistics": _statistics(statistics),
         "events": [asdict(step) for step in view.events],
         "timeline": asdict(view.timeline) | {"kinds": list(view.timeline.kinds)},
@@ -48,7 +66,7 @@ def _producer(row: ProducerRow, view: ProducersView) -> dict[str, Any]:
     opened = {reason: np.flatnonzero((cells & REASON) == code).tolist() for code, reason in enumerate(REASONS, start=1)}
     return asdict(row) | {
         "reasons": dict(zip(REASONS, row.reasons, strict=True)),
-        "partitions": {reason: found for reason, found in opened.items() if found},
+        "partitions": opened,
         "lost": np.flatnonzero(cells & LOST).tolist(),
         "fresh": np.flatnonzero(cells & FRESH).tolist(),
     }

@@ -1,0 +1,106 @@
+"""The producers document: valid against its schema in every state, and the same facts as the view."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, get_args
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from engine.cluster.commands import Command
+from engine.cluster.producer_events import ProducerPlan
+from engine.cluster.timeline import Timeline
+from engine.routing.producer_settings import ACCESS_MODES, CLIENTS
+from engine.scenarios.synthetic_producers import synthetic_producers
+from engine.views.events import kind_of
+from engine.views.producers import producers_view
+from engine.views.producers_answers import statistics_view
+from engine.views.producers_document import FORMAT, producers_document, producers_schema
+from tests.engine.cluster.producer_states import timeline_after
+from tests.engine.cluster.support import ORDERS
+
+LAZY = f"producer add count 3 lazy batching off on {ORDERS}"
+
+
+def made(count: int, partitions: int = 12, **how: Any) -> Timeline:
+    return Timeline.start(synthetic_producers(ProducerPlan(count=count, **how), partitions).state)
+
+
+STATES: dict[str, Callable[[], Timeline]] = {
+    "nobody": lambda: made(0),
+    "eager": lambda: made(2),
+    "partial": lambda: made(4, lazy=True, router="partial", limit=3),
+    "batched": lambda: made(2, client="cpp"),
+    "single": lambda: made(3, lazy=True, router="single"),
+    "a hundred": lambda: made(100, 200, lazy=True),
+    "waiting": lambda: timeline_after(
+        LAZY, "producer send all times 6", "partition fail 1", "producer send all times 6"
+    ),
+    "undone": lambda: timeline_after(LAZY, "producer send all", "producer close #0").undo(),
+    "closed": lambda: timeline_after(LAZY, "producer close #0", "producer close #1", "producer close #2"),
+    "grown": lambda: timeline_after(LAZY, "producer add", f"topic partitions {ORDERS} 9", "wait 60000"),
+    "odd names": lambda: timeline_after(f'producer add named "\\u00e4 #1" on {ORDERS}', 'producer send #0 key ""'),
+    "mixed": lambda: timeline_after(LAZY, "producer add client python named p", "producer send all key k"),
+    "fenced": lambda: timeline_after(LAZY, "producer send all times 6", "producer add access exclusivewithfencing"),
+}
+
+
+def document_of(timeline: Timeline) -> dict[str, Any]:
+    topic = timeline.state.producer_topics[0].topic
+    return producers_document(producers_view(timeline, topic), statistics_view(timeline, topic))
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_a_document_is_valid_and_survives_json(name: str) -> None:
+    document = document_of(STATES[name]())
+    written = json.loads(json.dumps(document, allow_nan=False))
+    assert [fault.message for fault in Draft202012Validator(producers_schema()).iter_errors(written)] == []
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_the_sums_of_a_document_agree(name: str) -> None:
+    """Objects by producer, by partition and in all; the same of messages."""
+    document = document_of(STATES[name]())
+    totals = document["totals"]
+    assert totals["broker_producers"] == sum(row["connected"] for row in document["producers"])
+    assert totals["broker_producers"] == sum(document["partitions"]["producers"])
+    assert totals["sent_msgs"] == sum(document["partitions"]["messages"])
+    assert totals["idle"] + totals["partitions_used"] == document["status"]["partitions"]
+    for row in document["producers"]:
+        assert row["opened"] == sum(map(len, row["partitions"].values())) == sum(row["reasons"].values())
+        assert row["opened"] - row["connected"] == len(row["lost"])
+
+
+def test_the_schema_is_a_schema_and_every_object_in_it_is_closed_and_described() -> None:
+    Draft202012Validator.check_schema(producers_schema())
+
+    def visit(node: Any, path: str) -> None:
+        if isinstance(node, dict):
+            if node.get("type") == "object":
+                assert node["additionalProperties"] is False and node["description"], path
+                assert sorted(node["required"]) == sorted(node["properties"]), path
+                for member, told in node["properties"].items():
+                    assert "description" in told, f"{path}/{member}"
+            for key, value in node.items():
+                visit(value, f"{path}/{key}")
+
+    visit(producers_schema(), "")
+
+
+def test_the_schema_knows_every_client_access_mode_and_kind_of_step() -> None:
+    members = producers_schema()["properties"]
+    row = members["producers"]["items"]["properties"]
+    assert set(row["client"]["enum"]) == set(CLIENTS) and set(row["access_mode"]["enum"]) == set(ACCESS_MODES)
+    kinds = {kind_of(command.__new__(command)) for command in get_args(Command)}
+    assert kinds == set(members["timeline"]["properties"]["kinds"]["items"]["enum"])
+    assert kinds < set(members["events"]["items"]["properties"]["kind"]["enum"])
+
+
+def test_a_member_too_many_or_too_few_is_not_valid() -> None:
+    document = document_of(made(2))
+    valid = Draft202012Validator(producers_schema())
+    assert valid.is_valid(document) and document["format"] == FORMAT
+    assert not valid.is_valid(document | {"more": 1})
+    assert not valid.is_valid({name: value for name, value in document.items() if name != "counts"})
