@@ -56,6 +56,7 @@ def document_of(timeline: Timeline) -> dict[str, Any]:
 def test_a_document_is_valid_and_survives_json(name: str) -> None:
     document = document_of(STATES[name]())
     written = json.loads(json.dumps(document, allow_nan=False))
+    assert written == document
     assert [fault.message for fault in Draft202012Validator(producers_schema()).iter_errors(written)] == []
 
 
