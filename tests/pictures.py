@@ -32,6 +32,9 @@ PICTURES: Final = (
     Picture("flag-off", "pip392", 8),
     Picture("flag-on", "pip392", 20),
     Picture("split", "flow-split", 2, ("s", "down", "down", "down")),
+    Picture("keys", "keys-blocked", 15),
+    Picture("producers", "producers-lazy", 60),
+    Picture("bundles", "flow-split", 2, ("b",)),
 )
 
 

@@ -625,6 +625,12 @@ SIZES = [(120, 40), (80, 24), (60, 18), (59, 17), (200, 60), (20, 5), (100, 20),
 
 
 @pytest.mark.parametrize("state", STATES)
+def test_every_state_is_shown_and_explained_and_changes_its_mode(state: str) -> None:
+    shown = after_keys(keys_app(STATES[state]()), "f", "enter", "escape", "m", "escape", "v", size=(80, 24))
+    assert "1 slots" in shown and "5 events" in shown
+
+
+@pytest.mark.parametrize("state", ["nobody", "gaps", "many"])
 def test_resizing_at_every_key_keeps_the_screen_alive(state: str) -> None:
     made: ClusterState = STATES[state]()
     app = keys_app(made)
