@@ -23,7 +23,7 @@ from tui.store import Store
 from tui.widgets.costs_panel import CostsPanel
 from tui.widgets.explain_panel import ExplainPanel
 from tui.widgets.key_footer import KeyFooter
-from tui.widgets.line_table import Lines, LineTable
+from tui.widgets.line_table import NOTHING, Lines, LineTable
 from tui.widgets.matrix_panel import MatrixPanel
 from tui.widgets.producers_status import ProducersStatusLine
 from tui.widgets.prompt import Prompt
@@ -202,7 +202,7 @@ class ProducersScreen(ProducersActions):
         panel, table, colours = self.query_one("#stats"), self.query_one("#merged", LineTable), self.colours
         if told is None:
             panel.border_title = "4 statistics (s adds them up)"
-            table.lines = Lines(0, lambda _index, _width: step_line(ProducerStep(0, "", "", 0, 0, ""), 0, colours))
+            table.lines = NOTHING
             return
         panel.border_title = statistics_title(told)
         table.lines = Lines(
