@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.ready
 
-.PHONY: run setup test check pictures bench clean
+.PHONY: run setup test check pictures bench fleet clean
 
 run: $(STAMP)
 	@$(BIN)/ringside
@@ -32,6 +32,11 @@ pictures: $(STAMP)
 
 bench: $(STAMP)
 	@$(BIN)/python -m tests.bench $(ARGS)
+
+# The whole pipeline on a recorded installation (needs Java 17), and the result.
+fleet: $(STAMP)
+	@$(BIN)/ringside fleet run tests/recordings/f-inventory-2 build/fleet >/dev/null
+	@$(BIN)/ringside fleet open build/fleet
 
 clean:
 	rm -rf $(VENV) dist build

@@ -1,0 +1,72 @@
+"""``ringside fleet`` as a process of its own: what it leaves behind, also when somebody presses ctrl+c."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from engine.fleet.summary import read_summary
+from tests.process.conftest import ROOT
+
+RECORDING = ROOT / "tests" / "recordings" / "f-inventory-2"
+pytestmark = pytest.mark.xdist_group("spark")
+
+
+def started(env: dict[str, str], folder: Path, *words: str) -> subprocess.Popen[str]:
+    """In a folder and with a temporary folder of its own, so that everything it leaves is seen."""
+    for name in ("work", "tmp"):
+        (folder / name).mkdir(exist_ok=True)
+    command = [sys.executable, "-c", "import sys; from tui.cli.main import main; sys.exit(main())", *words]
+    return subprocess.Popen(
+        command, cwd=folder / "work", env={**env, "TMPDIR": str(folder / "tmp")}, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+
+
+def java_of(pid: int) -> list[int]:
+    """The JVMs that a process has started."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [int(child) for child in children if "java" in Path(f"/proc/{child}/comm").read_text()]
+
+
+def test_a_whole_run_leaves_its_result_and_nothing_else(env: dict[str, str], tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with started(env, tmp_path, "fleet", "run", str(RECORDING), str(out), "--json", "--add", "newcomer") as process:
+        told, talk = process.communicate(timeout=600)
+    assert process.returncode == 0, talk
+    assert told.encode() == (out / "summary.json").read_bytes()
+    assert read_summary(told.encode()).jobs == ("import", "assign", "keys", "bundles", "lint")
+    assert json.loads((out / "assign.json").read_bytes())["changes"]["add"] == ["newcomer"]
+    # Not on a terminal: plain lines, one for each step.
+    assert "ringside: import …" in talk and "ringside: report: " in talk and "\x1b" not in talk
+    assert list((tmp_path / "work").iterdir()) == []
+    assert list((tmp_path / "tmp").iterdir()) == []
+    assert not any(path.name.startswith("ringside-") for path in out.iterdir())
+
+
+def test_ctrl_c_ends_a_watch_with_its_java_and_keeps_the_last_batch(env: dict[str, str], tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    words = ("fleet", "watch", str(RECORDING), str(out), "--set", "every=1")
+    with started(env, tmp_path, *words) as process:
+        assert process.stderr is not None
+        lines = []
+        for line in process.stderr:
+            lines.append(line)
+            if "batch 0" in line:
+                break
+        java = java_of(process.pid)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=120)
+    assert java, lines
+    assert process.returncode == 130
+    for pid in java:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+    assert json.loads((out / "watch.json").read_bytes())["batches"] == 1
+    assert list((tmp_path / "tmp").iterdir()) == []
