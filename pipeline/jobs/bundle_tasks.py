@@ -1,8 +1,8 @@
-"""Bundles in tasks: whole namespaces come from Spark sorted by topic, and every table is written where it is made."""
+"""Bundles in tasks: some read and send topics on, the others judge whole namespaces and write every table."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -13,9 +13,8 @@ import pyarrow.compute as pc
 
 from engine.config import BrokerSettings
 from engine.fleet.hashing import crc32_bulk
-from pipeline.batches import byte_column, codes_of, whole_groups
+from pipeline.batches import codes_of
 from pipeline.bundling import Bundles, Topics
-from pipeline.reading.rows import Row
 from pipeline.schemas import (
     BUNDLE_CHILDREN,
     BUNDLE_LOADS,
@@ -23,10 +22,14 @@ from pipeline.schemas import (
     BUNDLE_TOPICS,
     OCCUPANCY,
 )
+from pipeline.topic_blocks import Share, blocks_of, together
 from pipeline.writing import PartWriter
 
 WRITTEN: Final = (BUNDLE_TOPICS, BUNDLE_LOADS, BUNDLE_SPLITS, BUNDLE_CHILDREN, OCCUPANCY)
 _LOADS: Final = ("publishers", "consumers", "msg_rate_in", "msg_rate_out", "msg_throughput_in", "msg_throughput_out")
+
+
+_LOADED: Final = ("producers", *_LOADS[1:])
 
 
 class BundleAccount(msgspec.Struct):
@@ -52,18 +55,36 @@ class BundlePlan:
     folder: str
 
 
+def sender(shares: Sequence[Share], parts: int) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """The function of the reading tasks: numbers of shares in, blocks of whole parts out."""
+
+    def run(batches: Iterator[Any]) -> Iterator[Any]:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                for part, block in blocks_of(shares[number], parts):
+                    columns = [pa.array([part], pa.int32()), pa.array([block], pa.binary())]
+                    yield pa.RecordBatch.from_arrays(columns, ["part", "block"])
+
+    return run
+
+
 def bundler(plan: BundlePlan) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """The function the tasks run: topics sorted by namespace in, one account out."""
+    """The function of the judging tasks: all blocks of some parts in, one account out."""
 
     def run(batches: Iterator[Any]) -> Iterator[Any]:
         from pyspark import TaskContext  # noqa: PLC0415
 
         context = TaskContext.get()
-        task = BundleTask(plan, context.partitionId() if context is not None else 0)
-        account = task.run(whole_groups(batches, ("namespace",)))
-        yield pa.RecordBatch.from_pydict({"account": [msgspec.msgpack.encode(account)]})
+        blocks = (block for batch in batches for block in batch.column(1).to_pylist())
+        account = bundles_of_blocks(plan, blocks, context.partitionId() if context is not None else 0)
+        yield pa.RecordBatch.from_pydict({"account": [account]})
 
     return run
+
+
+def bundles_of_blocks(plan: BundlePlan, blocks: Iterable[bytes], number: int) -> bytes:
+    """One judging task; an account as MessagePack."""
+    return msgspec.msgpack.encode(BundleTask(plan, number).run(together(blocks)))
 
 
 @dataclass
@@ -95,7 +116,7 @@ class BundleTask:
         names, numbers = codes_of(table["namespace"])
         topics = Topics(
             numbers,
-            crc32_bulk(byte_column(table["topic"])),
+            crc32_bulk(table["topic"].to_pylist()),
             np.asarray(table["has_stats"]).astype(bool),
             np.array([np.asarray(table[name]).astype(np.float64) for name in _LOADS]),
         )
@@ -111,28 +132,28 @@ class BundleTask:
         if table is not None:
             bundles.owners = {**self._told_owners(table, bundles, full), **plan.owners}
             self._write_topics(table, topics, bundles, full)
-        loads = bundles.load_rows()
-        splits, children = bundles.split_rows()
-        for written, rows in (
-            (BUNDLE_LOADS, loads), (BUNDLE_SPLITS, splits), (BUNDLE_CHILDREN, children),
-            (OCCUPANCY, bundles.occupancy_rows()),
-        ):  # fmt: skip
-            self._writers[written.name].write(written.columns_of(rows))
+        loads = bundles.load_columns(full)
+        self._writers[BUNDLE_LOADS.name].write(loads)
+        for splits, children in bundles.split_columns(full):
+            self._writers[BUNDLE_SPLITS.name].write(splits)
+            self._writers[BUNDLE_CHILDREN.name].write(children)
+        self._writers[OCCUPANCY.name].write(OCCUPANCY.columns_of(bundles.occupancy_rows()))
         self._count(loads)
 
-    def _told_owners(self, table: Any, bundles: Bundles, full: Sequence[str]) -> dict[str, str]:
-        """Owners by whose statistics list the topics, for bundles no load report names."""
-        brokers = table["broker"].to_pylist()
-        told: dict[str, str] = {}
-        for place, broker in zip(bundles.bundle.tolist(), brokers, strict=True):
-            if broker is not None and place >= 0:
-                told[full[place]] = broker
-        return told
+    def _told_owners(self, table: Any, bundles: Bundles, full: Any) -> dict[str, str]:
+        """Owners by whose statistics list the topics, for bundles no load report names: the last topic's counts."""
+        brokers, told = codes_of(table["broker"].fill_null(""))
+        known = np.flatnonzero((bundles.bundle >= 0) & (np.array([*map(bool, brokers)], dtype=bool)[told]))
+        last = np.full(len(full), -1, dtype=np.int64)
+        # Of assignments to one place the last one stays.
+        last[bundles.bundle[known]] = told[known]
+        owned = np.flatnonzero(last >= 0)
+        names = full.take(pa.array(owned)).to_pylist()
+        return dict(zip(names, (brokers[at] for at in last[owned].tolist()), strict=True))
 
-    def _write_topics(self, table: Any, topics: Topics, bundles: Bundles, full: Sequence[str]) -> None:
-        names = pa.array([*full, None], pa.string())
-        places = np.where(bundles.bundle < 0, len(full), bundles.bundle)
-        columns = {"hash": pa.array(topics.hashes), "bundle": names.take(pa.array(places))}
+    def _write_topics(self, table: Any, topics: Topics, bundles: Bundles, full: Any) -> None:
+        places = bundles.bundle
+        columns = {"hash": pa.array(topics.hashes), "bundle": full.take(pa.array(places, mask=places < 0))}
         self.account.rows += len(places)
         self.account.nowhere += int((bundles.bundle < 0).sum())
         differ = pc.not_equal(columns["bundle"], table["told_bundle"])
@@ -140,10 +161,10 @@ class BundleTask:
         arrays = [columns[name] if name in columns else table[name] for name in BUNDLE_TOPICS.names]
         self._writers[BUNDLE_TOPICS.name].write(pa.Table.from_arrays(arrays, names=list(BUNDLE_TOPICS.names)))
 
-    def _count(self, loads: Sequence[Row]) -> None:
-        for row in loads:
-            sums = self.account.brokers.setdefault(row[4] or "", [0.0] * 8)
-            for place, value in enumerate((1, *row[5:6], *row[7:13])):
+    def _count(self, loads: Any) -> None:
+        told = zip(*(loads[name].to_pylist() for name in ("broker", "outcome", "topics", *_LOADED)), strict=True)
+        for broker, outcome, *values in told:
+            sums = self.account.brokers.setdefault(broker or "", [0.0] * 8)
+            for place, value in enumerate((1, *values)):
                 sums[place] += value
-            outcome = str(row[13])
             self.account.outcomes[outcome] = self.account.outcomes.get(outcome, 0) + 1

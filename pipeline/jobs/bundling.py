@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -16,8 +16,18 @@ from engine.bundles import visiting_order
 from engine.config import DEFAULTS, BrokerSettings
 from engine.errors import InputError, Rejection
 from pipeline.bundling import Topics
-from pipeline.jobs.bundle_tasks import WRITTEN, BundleAccount, BundlePlan, BundleTask, bundler
+from pipeline.jobs import dealing
+from pipeline.jobs.bundle_tasks import (
+    WRITTEN,
+    BundleAccount,
+    BundlePlan,
+    BundleTask,
+    bundler,
+    bundles_of_blocks,
+    sender,
+)
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
+from pipeline.pieces import Piece, deal_pieces, pieces_of
 from pipeline.reading.rows import Row
 from pipeline.schemas import (
     BROKER_LOADS,
@@ -31,15 +41,15 @@ from pipeline.schemas import (
     check_folder,
     parts_of,
 )
-from pipeline.tables import load, need_tables
-from pipeline.transforms.bundle_topics import by_namespace, listed_topics, loaded_topics
+from pipeline.tables import need_tables
+from pipeline.topic_blocks import READ, Share, blocks_of
+from pipeline.transforms.keys import parts_together
 from pipeline.writing import Draft, ensure_part, keep_only, replacing, write_json, write_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 JOB: Final = "bundles"
-_ROWS_A_TASK: Final = 2_000_000
 _DRIVER_TASK: Final = 999_999
 
 
@@ -56,14 +66,10 @@ def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) ->
         for table in WRITTEN:
             (folder / table.name).mkdir()
         plan = _plan(source, settings, folder)
-        topics = load(spark, source, TOPICS)
-        rows = loaded_topics(topics, load(spark, source, SUBSCRIPTIONS))
-        if options.settings.get("listed", "true") != "false":
-            rows = rows.unionByName(listed_topics(load(spark, source, LISTED), topics))
-        count = check_folder(TOPICS, source / TOPICS.name) + check_folder(LISTED, source / LISTED.name)
-        ready = by_namespace(rows, max(int(spark.conf.get("spark.sql.shuffle.partitions") or 4), count // _ROWS_A_TASK))
-        answers = ready.mapInArrow(bundler(plan), "account binary").collect()
-        accounts = [msgspec.msgpack.decode(bytes(row.account), type=BundleAccount) for row in answers]
+        listed = options.settings.get("listed", "true") != "false"
+        pieces = {table.name: pieces_of(table, source) for table in READ if listed or table is not LISTED}
+        answers = _answers(spark, plan, pieces)
+        accounts = [msgspec.msgpack.decode(each, type=BundleAccount) for each in answers]
         accounts.append(_without_topics(plan, {name for each in accounts for name in each.namespaces}))
         options.say(f"bundles: {sum(each.rows for each in accounts):,} topics placed")
         _collect(draft, folder, accounts)
@@ -71,6 +77,20 @@ def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) ->
         summary = _summary(draft, accounts, settings)
         write_json(draft.folder, f"{JOB}.json", summary)
     return JobResult(JOB, summary)
+
+
+def _answers(spark: SparkSession, plan: BundlePlan, pieces: Mapping[str, Sequence[Piece]]) -> list[bytes]:
+    """The accounts of all judging tasks: the driver alone for a small fleet."""
+    rows = sum(piece.rows for each in pieces.values() for piece in each)
+    small = rows <= dealing.SMALL_ROWS
+    cores = 1 if small else dealing.tasks_for(spark, rows)
+    shares = [Share(name, tuple(run)) for name, each in pieces.items() for run in deal_pieces(each, cores)]
+    if small:
+        blocks = (block for share in shares for _, block in blocks_of(share, 1))
+        return [bundles_of_blocks(plan, blocks, 0)]
+    sent = spark.range(0, len(shares), 1, len(shares)).mapInArrow(sender(shares, cores), "part int, block binary")
+    answers = parts_together(sent, cores).mapInArrow(bundler(plan), "account binary").collect()
+    return [bytes(row.account) for row in answers]
 
 
 def settings_of(source: Path, given: Mapping[str, str]) -> BrokerSettings:

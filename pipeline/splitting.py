@@ -1,0 +1,146 @@
+"""What cuts would leave of many bundles, as the columns of ``bundle_splits`` and ``bundle_children``.
+
+A bundle is judged once for each algorithm, so nothing here is done bundle by bundle.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from engine.bundles import bandwidth_limit
+from engine.config import BrokerSettings
+from engine.fleet.bundle_splits import Answer, Cuts
+from engine.fleet.bundles import BundleMap, sum_by
+from pipeline.schemas import BUNDLE_CHILDREN, BUNDLE_SPLITS
+
+REFUSALS: Final = (
+    "nothing-to-split",
+    "too-narrow",
+    "boundary-not-inside",
+    "equal-boundaries",
+    "not-the-default-algorithm",
+)
+_NOT_DEFAULT: Final = 4
+_NONE: Final = -1
+_HEX: Final = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
+_SHIFTS: Final = np.arange(28, -1, -4)
+_TEXT_BYTES: Final = 21
+
+
+def range_texts(lower: NDArray[np.int64], upper: NDArray[np.int64]) -> Any:
+    """``0x%08x_0x%08x`` of each range (``engine.bundles.BundleRange``) as an Arrow column; bounds 0 .. 0xffffffff.
+
+    >>> range_texts(np.array([0x10]), np.array([0xffffffff])).to_pylist()
+    ['0x00000010_0xffffffff']
+    """
+    count = len(lower)
+    text = np.empty((count, _TEXT_BYTES), dtype=np.uint8)
+    text[:] = np.frombuffer(b"0x--------_0x--------", dtype=np.uint8)
+    text[:, 2:10] = _HEX[(lower[:, None] >> _SHIFTS) & 15]
+    text[:, 13:21] = _HEX[(upper[:, None] >> _SHIFTS) & 15]
+    offsets = np.arange(count + 1, dtype=np.int32) * _TEXT_BYTES
+    return pa.StringArray.from_buffers(count, pa.py_buffer(offsets), pa.py_buffer(text))
+
+
+class Children:
+    """What one algorithm's cuts would leave of each bundle.
+
+    ``refusal``: (bundles,) the place of a reason in ``REFUSALS``, -1 where a broker would carry the cuts out:
+    ``nothing-to-split`` is answered and nothing happens, ``equal-boundaries`` is never answered. ``loads``: (8, topics)
+    one row a sum of ``bundle_loads`` after the topics themselves; topics outside every bundle have bundle -1.
+    """
+
+    def __init__(
+        self, bundles: BundleMap, cuts: Cuts, bundle: NDArray[np.int64], hashes: NDArray[np.int64],
+        loads: NDArray[np.float64],
+    ) -> None:  # fmt: skip
+        lower, upper = bundles.lower, bundles.upper
+        count = len(bundles)
+        self._cuts = cuts
+        owner = np.repeat(np.arange(count), np.diff(cuts.start))
+        inside = (lower[owner] < cuts.positions) & (cuts.positions < upper[owner])
+        outside = np.bincount(owner[~inside], minlength=count) > 0
+        again = np.append(False, (np.diff(cuts.positions) == 0) & (np.diff(owner) == 0))[: len(owner)]
+        repeated = np.bincount(owner[again], minlength=count) > 0
+        nothing = (cuts.answer != Answer.CUTS) | (np.diff(cuts.start) == 0)
+        self.refusal = np.select([nothing, upper - lower <= 1, outside, repeated], [0, 1, 2, 3], _NONE)
+        kept = self.refusal[owner] == _NONE
+        starts = np.concatenate((np.arange(count), owner[kept]))
+        bounds = np.concatenate((lower, cuts.positions[kept]))
+        order = np.lexsort((bounds, starts))
+        self.parent = starts[order]
+        self.lower = bounds[order]
+        self.start = np.searchsorted(self.parent, np.arange(count + 1))
+        self.upper = np.append(self.lower[1:], 0)
+        self.upper[self.start[1:] - 1] = upper
+        placed = bundle >= 0
+        key = (self.parent << 32) | self.lower
+        child = np.searchsorted(key, (bundle[placed] << 32) | hashes[placed], side="right") - 1
+        inner = loads[:, placed]
+        self.topics = np.bincount(child, minlength=len(key))
+        self.sessions = sum_by(child, inner[0] + inner[1], len(key))
+        self.msgs = sum_by(child, inner[2] + inner[3], len(key))
+        self.volume = sum_by(child, inner[4] + inner[5], len(key))
+
+    def split_columns(
+        self, bundles: Any, namespaces: Any, algorithm: str, settings: BrokerSettings, *, is_default: bool
+    ) -> Any:
+        """Rows of ``bundle_splits``, one a bundle; ``bundles`` and ``namespaces`` are their names as Arrow columns.
+
+        ``is_default`` False: no broker would take this algorithm, but what it would do is told all the same.
+        """
+        count = len(bundles)
+        whole = self.refusal != _NONE
+        told = np.where(~whole & (not is_default), _NOT_DEFAULT, self.refusal)
+        begins = self.start[:-1]
+        empty, over = (self.topics == 0).astype(np.int64), self._over_limit(settings).astype(np.int64)
+        arrays = [
+            bundles,
+            namespaces,
+            pa.repeat(algorithm, count),
+            pa.ListArray.from_arrays(pa.array(self._cuts.start.astype(np.int32)), pa.array(self._cuts.positions)),
+            pa.array(np.where(whole, 0, np.diff(self.start))),
+            pa.array(REFUSALS, pa.string()).take(pa.array(told, mask=told == _NONE)),
+            pa.array(np.where(whole, 0, np.add.reduceat(empty, begins) if count else empty)),
+            pa.array(np.where(whole, 1.0, self._largest_share(self.topics))),
+            pa.array(np.where(whole, 1.0, self._largest_share(self.msgs))),
+            pa.array(np.where(whole, 0, np.add.reduceat(over, begins) if count else over)),
+        ]
+        return pa.Table.from_arrays(arrays, names=list(BUNDLE_SPLITS.names))
+
+    def child_columns(self, bundles: Any, namespaces: Any, algorithm: str) -> Any:
+        """Rows of ``bundle_children``: none for a bundle that stays whole."""
+        shown = np.flatnonzero((self.refusal == _NONE)[self.parent])
+        parent = pa.array(self.parent[shown])
+        spaces = namespaces.take(parent)
+        texts = range_texts(self.lower[shown], self.upper[shown])
+        arrays = [
+            bundles.take(parent),
+            spaces,
+            pa.repeat(algorithm, len(shown)),
+            pc.binary_join_element_wise(spaces, texts, "/"),
+            *(pa.array(each[shown]) for each in (self.lower, self.upper, self.topics, self.msgs, self.volume)),
+        ]
+        return pa.Table.from_arrays(arrays, names=list(BUNDLE_CHILDREN.names))
+
+    def _largest_share(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        """(bundles,) the largest child's part of each bundle, 1 where there is nothing to share."""
+        begins = self.start[:-1]
+        if not len(begins):
+            return np.zeros(0)
+        sums, largest = (each.reduceat(values, begins).astype(np.float64) for each in (np.add, np.maximum))
+        return np.divide(largest, sums, out=np.ones(len(begins)), where=sums > 0)
+
+    def _over_limit(self, settings: BrokerSettings) -> NDArray[np.bool_]:
+        """(children,) whether the load manager would split this one again."""
+        most_sessions = settings.loadBalancerNamespaceBundleMaxSessions
+        over = self.topics > settings.loadBalancerNamespaceBundleMaxTopics
+        over |= (self.sessions > most_sessions) & (most_sessions > 0)
+        over |= self.msgs > settings.loadBalancerNamespaceBundleMaxMsgRate
+        over |= self.volume > bandwidth_limit(settings).pulsar_bytes_per_sec
+        return over
