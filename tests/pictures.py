@@ -50,6 +50,8 @@ async def draw(picture: Picture) -> str:
         screen = app.screen
         assert isinstance(screen, CommonScreen)
         screen.play_on(picture.at_seconds)
+        # A panel that comes into view writes once it knows its width, so it takes two rounds.
+        await pilot.pause()
         await pilot.pause()
         for key in picture.keys:
             await pilot.press(key)
