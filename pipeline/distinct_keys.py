@@ -79,32 +79,33 @@ def distinct(keys: Keys) -> Keys:
     code = (keys.hash << _SPACE_BITS) | keys.space
     order = np.argsort(code)
     code = code[order]
-    sorted_keys = keys.key.take(pa.array(order))
-    begins = _begins(code, sorted_keys)
+    begins = _begins(code, keys.key, order)
     meeting = begins[1:] & (code[1:] == code[:-1])
     if meeting.any():
         # Different keys with one hash: equal ones may not stand together, so these few are sorted by their bytes.
         places = np.flatnonzero(np.isin(code, code[1:][meeting]))
-        texts = sorted_keys.take(pa.array(places)).to_pylist()
+        texts = keys.key.take(pa.array(order[places])).to_pylist()
         ranked = sorted(range(len(places)), key=lambda at: (int(code[places[at]]), texts[at]))
         order[places] = order[places][ranked]
-        sorted_keys = keys.key.take(pa.array(order))
-        begins = _begins(code, sorted_keys)
+        begins = _begins(code, keys.key, order)
     first = np.flatnonzero(begins)
     return Keys(
         keys.spaces,
         code[first] & ((1 << _SPACE_BITS) - 1),
         code[first] >> _SPACE_BITS,
-        sorted_keys.take(pa.array(first)),
+        keys.key.take(pa.array(order[first])),
         np.add.reduceat(keys.rows[order], first),
         np.add.reduceat(keys.msgs[order], first),
     )
 
 
-def _begins(code: NDArray[np.int64], keys: Any) -> NDArray[np.bool_]:
-    """Where a key begins that is not the one before."""
-    differ = pc.not_equal(keys[1:], keys[:-1]).to_numpy(zero_copy_only=False)
-    return np.append(True, differ | (code[1:] != code[:-1]))
+def _begins(code: NDArray[np.int64], key: Any, order: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Where a key begins that is not the one before; only keys with the hash of the one before are looked at."""
+    begins = np.append(True, code[1:] != code[:-1])
+    like = np.flatnonzero(~begins)
+    differ = pc.not_equal(key.take(pa.array(order[like])), key.take(pa.array(order[like - 1])))
+    begins[like] = differ.to_numpy(zero_copy_only=False)
+    return begins
 
 
 def blocks(keys: Keys, parts: int) -> list[tuple[int, bytes]]:

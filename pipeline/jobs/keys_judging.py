@@ -61,22 +61,26 @@ def by_space(parts: Sequence[Any]) -> dict[str, dict[int, Folded]]:
     ``parts``: tables ``folded`` with the spaces as dictionaries.
     """
     numbers: dict[str, int] = {}
-    codes: list[Any] = []
+    rows: list[tuple[Any, Any, Any]] = []
     for part in parts:
         names, places = codes_of(part["space"])
         space = np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.int64)[places]
-        codes.append((space << 40) | (part["function"].to_numpy().astype(np.int64) << 32) | part["slot"].to_numpy())
+        rows.append((space, part["function"].to_numpy().astype(np.int64), part["slot"].to_numpy()))
     found: dict[str, dict[int, Folded]] = {}
-    if not codes:
+    if not rows:
         return found
+    spaces, functions, slots = (np.concatenate([row[place] for row in rows]) for place in range(3))
+    # As narrow as may be: small codes need no sort.
+    width, bits = int(functions.max()) + 1, max(int(slots.max()), 1).bit_length()
+    code = ((spaces * width + functions) << bits) | slots
     values = (np.concatenate([part[name].to_numpy() for part in parts]) for name in ("keys", "rows", "msgs"))
-    code, *sums = folded(np.concatenate(codes), *values)
-    begins = np.flatnonzero(np.append(True, np.diff(code >> 32) != 0)[: len(code)])
+    code, *sums = folded(code, *values)
+    begins = np.flatnonzero(np.append(True, np.diff(code >> bits) != 0)[: len(code)])
     names = list(numbers)
     for begin, end in zip(begins.tolist(), [*begins[1:].tolist(), len(code)], strict=True):
-        space_number, function = divmod(int(code[begin]) >> 32, 256)
-        part = Folded(code[begin:end] & 0xFFFFFFFF, *(each[begin:end] for each in sums))
-        found.setdefault(names[space_number], {})[function] = part
+        number, function = divmod(int(code[begin]) >> bits, width)
+        fold = Folded(code[begin:end] & ((1 << bits) - 1), *(each[begin:end] for each in sums))
+        found.setdefault(names[number], {})[function] = fold
     return found
 
 
