@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.ready
 
-.PHONY: run setup test check pictures bench fleet clean
+.PHONY: run setup test check pictures bench bench-spark fleet clean
 
 run: $(STAMP)
 	@$(BIN)/ringside
@@ -37,6 +37,9 @@ bench: $(STAMP)
 fleet: $(STAMP)
 	@$(BIN)/ringside fleet run tests/recordings/f-inventory-2 build/fleet >/dev/null
 	@$(BIN)/ringside fleet open build/fleet
+
+bench-spark: $(STAMP)
+	@$(BIN)/python -m tests.bench_spark $(ARGS)
 
 clean:
 	rm -rf $(VENV) dist build

@@ -65,7 +65,7 @@ def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) ->
         folder = draft.aside("staged")
         for table in WRITTEN:
             (folder / table.name).mkdir()
-        plan = _plan(source, settings, folder)
+        plan = plan_of(source, settings, folder)
         listed = options.settings.get("listed", "true") != "false"
         pieces = {table.name: pieces_of(table, source) for table in READ if listed or table is not LISTED}
         answers = _answers(spark, plan, pieces)
@@ -113,7 +113,8 @@ def settings_of(source: Path, given: Mapping[str, str]) -> BrokerSettings:
     return replace(settings)
 
 
-def _plan(source: Path, settings: BrokerSettings, folder: Path) -> BundlePlan:
+def plan_of(source: Path, settings: BrokerSettings, folder: Path) -> BundlePlan:
+    """What the tasks need of the small tables under ``source``; they write below ``folder``."""
     boundaries: dict[str, list[int]] = {}
     for part in parts_of(source / BUNDLES.name):
         rows = pq.read_table(part, columns=["namespace", "position", "lower", "upper"]).to_pydict()

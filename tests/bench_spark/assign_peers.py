@@ -1,0 +1,146 @@
+"""The job ``assign`` under Pulsar's two rules, done by DuckDB and by plain numpy: the same rows from the same Parquet.
+
+Both use the engine's own kernels, as the tasks of the job do: what is compared is the way around them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from engine.fleet.failover_ring import assign_modulo, cohorts, rings_of
+from engine.fleet.hashing import murmur3_bulk
+from pipeline.batches import byte_column
+from pipeline.schemas import ASSIGNMENTS, parts_of
+from tests.bench_spark.made_up import consumer_lists
+
+_COLUMNS: Final = ", ".join(ASSIGNMENTS.names)
+_LOADS: Final = """select subscription, policy, active_consumer, count(*) as partitions, sum(msg_rate_out) as rate
+                   from {rows} group by all"""
+
+
+class Rules:
+    """Modulo and ring of every subscription of the made-up fleet; consumers are numbered through."""
+
+    def __init__(self) -> None:
+        lists = consumer_lists()
+        self.made = cohorts(lists)
+        self.rings = rings_of(self.made, lists)
+        self.start = np.cumsum([0, *map(len, lists)])
+        self.names = [name for each in lists for name in each]
+        self.number = {f"subscription-{at}": at for at in range(len(lists))}
+
+    def both(self, unit: Any, topics: Any, index: Any) -> Any:
+        """Two consumers a partition, packed into one number: ring << 32 | modulo."""
+        hashes = murmur3_bulk(byte_column(topics))
+        modulo = assign_modulo(self.made, unit, index) + self.start[unit]
+        return (self.rings.look_up(unit, hashes) + self.start[unit]) << 32 | modulo
+
+
+def by_duckdb(source: Path, target: Path, threads: int) -> None:
+    """Rows and loads; the rows are summed from what was written, as reading two columns back is the cheapest way."""
+    rules = Rules()
+
+    def both(unit: Any, topics: Any, index: Any) -> Any:
+        return pa.array(rules.both(unit.to_numpy(), topics, index.to_numpy()))
+
+    consumers = pa.table({"nr": np.arange(len(rules.names)), "name": rules.names})
+    units = pa.table({"subscription": list(rules.number), "unit": list(rules.number.values())})
+    with duckdb.connect() as engine:
+        engine.execute(f"set threads = {threads}")
+        engine.execute("set preserve_insertion_order = false")
+        engine.create_function("two_owners", both, ["BIGINT", "VARCHAR", "BIGINT"], "BIGINT", type="arrow")  # type: ignore[arg-type, list-item]
+        engine.register("consumers", consumers)
+        engine.register("units", units)
+        engine.execute(
+            f"""copy (
+              with owned as (
+                select s.*, two_owners(unit, topic, partition_index::bigint) as packed
+                from '{source}/subscriptions/*.parquet' s join units using (subscription) where type = 'Failover'),
+              told as (
+                select *, unnest([0, 1]) as pick from owned),
+              named as (
+                select told.*, name as active_consumer
+                from told join consumers on nr = if(pick = 0, packed & 4294967295, packed >> 32))
+              select subscription, topic, namespace, partition_index, if(pick = 0, 'flag_off', 'flag_on') as policy,
+                     if(pick = 0, 'modulo', 'ring') as rule, false as what_if, active_consumer,
+                     active_consumer as active_before, false as moved, msg_rate_out, msg_throughput_out
+              from named) to '{target}/assignments.parquet' (format parquet, compression zstd)"""
+        )
+        loads = _LOADS.format(rows=f"'{target}/assignments.parquet'")
+        engine.execute(f"copy ({loads}) to '{target}/loads.parquet' (format parquet, compression zstd)")
+
+
+def by_numpy(source: Path, target: Path) -> None:
+    """One process, one thread, part by part; sums while writing."""
+    rules = Rules()
+    counts, rates = np.zeros((2, len(rules.names))), np.zeros((2, len(rules.names)))
+    names = pa.array(rules.names)
+    few = ["subscription", "namespace", "policy", "rule", "active_consumer", "active_before", "partition_index"]
+    writer = None
+    for part in parts_of(source / "subscriptions"):
+        file = pq.ParquetFile(part, read_dictionary=["subscription", "namespace"])
+        for group in range(file.num_row_groups):
+            table = file.read_row_group(group, use_threads=False).combine_chunks()
+            told = table["subscription"].chunk(0)
+            unit = np.array([rules.number[name] for name in told.dictionary.to_pylist()])[told.indices.to_numpy()]
+            packed = rules.both(unit, table["topic"], table["partition_index"].to_numpy().astype(np.int64))
+            for at, owner in enumerate((packed & 0xFFFFFFFF, packed >> 32)):
+                counts[at] += np.bincount(owner, minlength=len(names))
+                rates[at] += np.bincount(owner, table["msg_rate_out"].to_numpy(), minlength=len(names))
+                rows = _rows(table, names.take(pa.array(owner)).dictionary_encode(), at)
+                if writer is None:
+                    path = target / "assignments.parquet"
+                    writer = pq.ParquetWriter(path, rows.schema, compression="zstd", use_dictionary=few)
+                writer.write_table(rows)
+    assert writer is not None, "there was nothing to assign"
+    writer.close()
+    held = [(at, nr) for at in (0, 1) for nr in np.flatnonzero(counts[at]).tolist()]
+    whose = np.repeat(np.arange(len(rules.start) - 1), np.diff(rules.start))
+    loads = {
+        "subscription": [f"subscription-{whose[nr]}" for _, nr in held],
+        "policy": [("flag_off", "flag_on")[at] for at, _ in held],
+        "active_consumer": [rules.names[nr] for _, nr in held],
+        "partitions": [int(counts[at, nr]) for at, nr in held],
+        "rate": [float(rates[at, nr]) for at, nr in held],
+    }
+    pq.write_table(pa.table(loads), target / "loads.parquet")
+
+
+def _rows(table: Any, owners: Any, at: int) -> Any:
+    count = table.num_rows
+    same = np.zeros(count, dtype=np.int32)
+    columns = {
+        "policy": pa.DictionaryArray.from_arrays(same, pa.array([("flag_off", "flag_on")[at]])),
+        "rule": pa.DictionaryArray.from_arrays(same, pa.array([("modulo", "ring")[at]])),
+        "what_if": pa.repeat(False, count),
+        "active_consumer": owners,
+        "active_before": owners,
+        "moved": pa.repeat(False, count),
+    }
+    arrays = [columns[name] if name in columns else table[name] for name in ASSIGNMENTS.names]
+    return pa.Table.from_arrays(arrays, names=list(ASSIGNMENTS.names))
+
+
+def check_equal(ours: Path, peer: Path) -> int:
+    """Both wrote the same rows and the same loads; gives the number of rows."""
+    rows = f"select {_COLUMNS} from"
+    return _same(
+        f"select count(*), sum(hash(({_COLUMNS}))::hugeint) from ({rows} '{ours}/assignments/*.parquet')",
+        f"select count(*), sum(hash(({_COLUMNS}))::hugeint) from ({rows} '{peer}/assignments.parquet')",
+        f"select subscription, policy, consumer, partitions, msg_rate_out from '{ours}/consumer_loads/*.parquet' "
+        "where partitions > 0 order by all",
+        f"select subscription, policy, active_consumer, partitions, rate from '{peer}/loads.parquet' order by all",
+    )
+
+
+def _same(our_rows: str, peer_rows: str, our_loads: str, peer_loads: str) -> int:
+    ours, theirs = duckdb.sql(our_rows).fetchall(), duckdb.sql(peer_rows).fetchall()
+    assert ours == theirs, f"the rows differ: {ours} and {theirs}"
+    assert duckdb.sql(our_loads).fetchall() == duckdb.sql(peer_loads).fetchall(), "the loads differ"
+    return int(ours[0][0])

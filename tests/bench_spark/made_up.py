@@ -1,0 +1,162 @@
+"""Made-up fleets as an import leaves them, of any size: the same rows for the same size, in every engine.
+
+Rates are multiples of 1/8, so that sums come out the same in whatever order they are added up.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import duckdb
+
+from engine.bundles import BundleRange, NamespaceBundles, default_boundaries
+from engine.errors import Rejection
+from pipeline.reading.rows import Row, consumer_set_id
+from pipeline.schemas import (
+    BROKERS,
+    BUNDLE_REPORTS,
+    BUNDLES,
+    CONSUMER_SETS,
+    LISTED,
+    SETTINGS,
+    SUBSCRIPTIONS,
+    TOPICS,
+    Table,
+)
+from pipeline.writing import write_rows
+
+SUBSCRIPTION_COUNT: Final = 200
+NAMESPACE_COUNT: Final = 400
+BUNDLES_A_NAMESPACE: Final = 64
+ROWS_A_PART: Final = 1 << 20
+
+
+def consumer_lists() -> list[tuple[str, ...]]:
+    """2 to 19 consumers for each subscription, in Pulsar's order."""
+    sizes = [2 + number % 18 for number in range(SUBSCRIPTION_COUNT)]
+    return [tuple(sorted(f"app-{number}-host-{at}" for at in range(size))) for number, size in enumerate(sizes)]
+
+
+def write_failover(folder: Path, rows: int) -> None:
+    """``subscriptions`` and ``consumer_sets``: so many partitions, 16 a topic, in 200 Failover subscriptions."""
+    lists = consumer_lists()
+    sets = [consumer_set_id(names) for names in lists]
+    write_rows(CONSUMER_SETS, _made(folder, CONSUMER_SETS), [(n, list(e)) for n, e in zip(sets, lists, strict=True)])
+    chosen = ", ".join(f"({at}, {number}, {len(lists[at])})" for at, number in enumerate(sets))
+    for part, (low, high) in enumerate(_ranges(rows)):
+        sql = f"""
+            with lists(nr, consumer_set, consumers) as (values {chosen}),
+            row as (select range as i, range // 16 as parent, range // 16 % {SUBSCRIPTION_COUNT} as nr
+                    from range({low}, {high}))
+            select 'subscription-' || nr as subscription, parent_name || '-partition-' || i % 16 as topic,
+                   'tenant-' || nr % 40 || '/namespace-' || nr as namespace, parent_name as partitioned_topic,
+                   (i % 16)::int as partition_index, 'Failover' as type, consumers::int as consumers,
+                   consumer_set::bigint as consumer_set, null::varchar as told_active_consumer,
+                   (i * 7919 % 4001) / 8.0::double as msg_rate_out,
+                   (i * 104729 % 40009) / 8.0::double as msg_throughput_out,
+                   (i % 100)::bigint as msg_backlog_entries, 0::bigint as unacked_messages, 'broker.json' as file
+            from (select *, 'persistent://tenant-' || nr % 40 || '/namespace-' || nr || '/orders-' || parent
+                  as parent_name from row) join lists using (nr) order by i"""
+        _copy(sql, SUBSCRIPTIONS, folder, part)
+
+
+def write_topics(folder: Path, rows: int) -> None:
+    """What the job ``bundles`` reads: so many topics in 400 namespaces of 64 bundles, one subscription each."""
+    boundaries = default_boundaries(BUNDLES_A_NAMESPACE)
+    assert not isinstance(boundaries, Rejection), boundaries
+    bundles: list[Row] = [
+        (f"{name}/{bundle}", name, str(bundle), place, bundle.lower, bundle.upper, "bundles.json")
+        for name in (f"tenant-{at % 40}/namespace-{at}" for at in range(NAMESPACE_COUNT))
+        for place, bundle in enumerate(NamespaceBundles(name, boundaries))
+    ]
+    write_rows(BUNDLES, _made(folder, BUNDLES), bundles)
+    for table in (LISTED, BUNDLE_REPORTS, BROKERS, SETTINGS):
+        write_rows(table, _made(folder, table), [])
+    for part, (low, high) in enumerate(_ranges(rows)):
+        row = f"""(select range as i, range % {NAMESPACE_COUNT} as nr, 'tenant-' || nr % 40 || '/namespace-' || nr
+                   as namespace, 'persistent://' || namespace || '/orders-' || i as topic from range({low}, {high}))"""
+        topics = f"""
+            select topic, 'persistent' as domain, namespace, topic as partitioned_topic, -1::int as partition_index,
+                   null::varchar as bundle, 'broker-' || i % 9 as broker, (i * 31 % 801) / 8.0::double as msg_rate_in,
+                   (i * 37 % 401) / 8.0::double as msg_rate_out, (i * 41 % 80001) / 8.0::double as msg_throughput_in,
+                   (i * 43 % 40001) / 8.0::double as msg_throughput_out, i as storage_size_bytes,
+                   0::bigint as backlog_size_bytes, (i % 3)::int as publishers, 'broker-stats' as kind,
+                   'broker.json' as file from {row} order by i"""
+        subscriptions = f"""
+            select 'readers' as subscription, topic, namespace, topic as partitioned_topic, -1::int as partition_index,
+                   'Shared' as type, (i % 4)::int as consumers, 0::bigint as consumer_set,
+                   null::varchar as told_active_consumer, 0::double as msg_rate_out, 0::double as msg_throughput_out,
+                   0::bigint as msg_backlog_entries, 0::bigint as unacked_messages, 'broker.json' as file
+            from {row} order by i"""
+        _copy(topics, TOPICS, folder, part)
+        _copy(subscriptions, SUBSCRIPTIONS, folder, part)
+
+
+def write_broker_stats(path: Path, topics: int) -> int:
+    """One ``broker-stats/topics`` document of so many topics, some 650 bytes each; gives its size in bytes."""
+    by_namespace: dict[str, dict[str, dict[str, dict[str, object]]]] = {}
+    for at in range(topics):
+        namespace, bundle = f"tenant-{at % 40}/namespace-{at % 400}", str(BundleRange(at % 16 << 28, _upper(at % 16)))
+        inside = by_namespace.setdefault(namespace, {}).setdefault(bundle, {"persistent": {}, "non-persistent": {}})
+        inside["persistent"][f"persistent://{namespace}/orders-{at}"] = _topic(at)
+    text = json.dumps(by_namespace)
+    path.write_text(text)
+    return len(text)
+
+
+def _upper(sixteenth: int) -> int:
+    return 0xFFFFFFFF if sixteenth == 15 else sixteenth + 1 << 28
+
+
+def _topic(at: int) -> dict[str, object]:
+    consumers = [
+        {
+            "msgRateOut": (at * 7 + place) % 800 / 8,
+            "msgThroughputOut": (at * 11 + place) % 80000 / 8,
+            "consumerName": f"app-{at % 200}-host-{place}",
+            "availablePermits": 1000,
+            "unackedMessages": 0,
+            "address": f"/10.0.{at % 250}.{place}:{40000 + at % 9999}",
+            "connectedSince": "2026-01-01T00:00:00.000Z",
+            "clientVersion": "Pulsar-Java-v4.2.4",
+        }
+        for place in range(1 + at % 2)
+    ]
+    publisher = {
+        "producerName": f"producer-{at}",
+        "producerId": at % 50,
+        "msgRateIn": at % 801 / 8,
+        "address": f"/10.1.{at % 250}.7:{40000 + at % 9999}",
+    }
+    return {
+        "msgRateIn": at % 801 / 8,
+        "msgRateOut": at % 401 / 8,
+        "msgThroughputIn": at % 80001 / 8,
+        "msgThroughputOut": at % 40001 / 8,
+        "storageSize": at,
+        "backlogSize": 0,
+        "publishers": [publisher],
+        "subscriptions": {
+            f"subscription-{at % 200}": {"type": "Failover", "msgBacklog": at % 100, "consumers": consumers}
+        },
+    }
+
+
+def _ranges(rows: int) -> Iterator[tuple[int, int]]:
+    return ((low, min(low + ROWS_A_PART, rows)) for low in range(0, rows, ROWS_A_PART))
+
+
+def _made(folder: Path, table: Table) -> Path:
+    place = folder / table.name
+    place.mkdir(parents=True, exist_ok=True)
+    return place
+
+
+def _copy(sql: str, table: Table, folder: Path, part: int) -> None:
+    target = _made(folder, table) / f"part-{part:06d}.parquet"
+    with duckdb.connect() as engine:
+        engine.execute("set threads = 1")
+        engine.execute(f"copy ({sql}) to '{target}' (format parquet, compression zstd)")

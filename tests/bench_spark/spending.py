@@ -1,0 +1,83 @@
+"""What a piece of work takes: wall-clock, and CPU seconds of this process and all its descendants.
+
+On a machine that others use as well, wall-clock tells as much about them; CPU seconds stay what they are, nearly.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+_TICKS_PER_SEC: Final = os.sysconf("SC_CLK_TCK")
+_PROC: Final = Path("/proc")
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """``cpu_sec`` is 0 where the system does not tell it."""
+
+    wall_sec: float
+    cpu_sec: float
+
+
+def spent(work: Callable[[], object]) -> Spent:
+    """Of one call."""
+    cpu, wall = _cpu_sec(), time.perf_counter()
+    work()
+    return Spent(time.perf_counter() - wall, _cpu_sec() - cpu)
+
+
+def best(work: Callable[[], object], rounds: int) -> Spent:
+    """The least of each over so many calls."""
+    each = [spent(work) for _ in range(rounds)]
+    return Spent(min(one.wall_sec for one in each), min(one.cpu_sec for one in each))
+
+
+def peak_mb() -> dict[str, int]:
+    """The most memory that each kind of process below this one has held so far, in MB: ``java``, ``python``."""
+    found: dict[str, int] = defaultdict(int)
+    for pid in _descendants(os.getpid()):
+        try:
+            lines = (_PROC / str(pid) / "status").read_text().splitlines()
+        except OSError:
+            continue
+        told = dict(line.split(":", 1) for line in lines if ":" in line)
+        name = "java" if told["Name"].strip() == "java" else "python"
+        found[name] += int(told.get("VmHWM", "0 kB").split()[0]) // 1024
+    return dict(found)
+
+
+def _cpu_sec() -> float:
+    return sum(_ticks(pid) for pid in [os.getpid(), *_descendants(os.getpid())]) / _TICKS_PER_SEC
+
+
+def _ticks(pid: int) -> int:
+    # User and system time, and those of children that have ended and were waited for.
+    return sum(int(word) for word in _words(pid)[11:15])
+
+
+def _words(pid: int) -> list[str]:
+    """The fields of ``stat`` behind the name, which may hold anything."""
+    try:
+        return (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return []
+
+
+def _descendants(root: int) -> list[int]:
+    children: dict[int, list[int]] = defaultdict(list)
+    for path in _PROC.iterdir() if _PROC.is_dir() else ():
+        if path.name.isdigit() and (words := _words(int(path.name))):
+            children[int(words[1])].append(int(path.name))
+    found: list[int] = []
+    waiting = [root]
+    while waiting:
+        below = children[waiting.pop()]
+        found += below
+        waiting += below
+    return found

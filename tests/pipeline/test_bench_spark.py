@@ -1,0 +1,58 @@
+"""The benchmark of the jobs runs, at any size, and its peers give what the jobs give."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipeline.jobs import dealing
+from pipeline.jobs.result import JobOptions
+from tests.bench_spark import assign_peers, made_up
+from tests.bench_spark.__main__ import NAMES
+from tests.bench_spark.benches import HEADING, Benches, Sizes, exponent, text_of
+from tests.bench_spark.spending import peak_mb, spent
+
+SMALL = Sizes(3_000, 900, 60, 20, (1_000, 4_000), 1)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_jobs_and_peers_write_the_same_rows(
+    name: str, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each benchmark compares before it tells a time, and leaves no input or result behind."""
+    if name in ("assign", "bundles"):
+        monkeypatch.setattr(dealing, "SMALL_ROWS", -1)
+    lines = list(getattr(Benches(spark, tmp_path, SMALL), name)())
+    assert len(lines) >= 2
+    for line in lines:
+        assert line.ours.wall_sec > 0
+        assert line.what in text_of(line)
+        assert len(text_of(line)) < len(HEADING) + 20
+    if name == "growth":
+        assert exponent(lines, SMALL.grown) < 3
+    assert [path.name for path in tmp_path.rglob("*.parquet")] == []
+
+
+def test_a_peer_that_gives_something_else_is_no_peer(spark: SparkSession, tmp_path: Path) -> None:
+    """The comparison can fail: one with another size does."""
+    benches = Benches(spark, tmp_path, replace(SMALL, partitions=500))
+    for name, rows in (("one", 500), ("other", 516)):
+        made_up.write_failover(tmp_path / name, rows)
+        (tmp_path / f"peer-{name}").mkdir()
+        assign_peers.by_numpy(tmp_path / name, tmp_path / f"peer-{name}")
+    _, _, ours = benches._job("assign", tmp_path / "one", JobOptions({"policies": "pulsar"}))
+    assert assign_peers.check_equal(ours, tmp_path / "peer-one") == 1000
+    with pytest.raises(AssertionError, match="rows differ"):
+        assign_peers.check_equal(ours, tmp_path / "peer-other")
+
+
+def test_work_of_other_processes_counts() -> None:
+    taken = spent(lambda: subprocess.run([sys.executable, "-c", "sum(range(3_000_000))"], check=True))
+    assert taken.wall_sec > 0
+    assert taken.cpu_sec > 0 or sys.platform != "linux"
+    assert all(size > 0 for size in peak_mb().values())
