@@ -86,7 +86,7 @@ def _hint_alone(row: ConsumerRow, view: DashboardView) -> str:
         cohort = sum(not other.standby for other in view.consumers)
         if cohort == 1:
             return f"{sentence}: it alone has the highest priority level. Press f to ask why."
-        first = all(name.endswith("-partition-0") for name in view.ring.topic_names)
+        first = view.ring.first_partitions_only
         sentence += (
             f": partition index 0 mod {cohort} = 0" if first else f": every partition index mod {cohort} is the same"
         )

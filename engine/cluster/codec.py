@@ -8,18 +8,20 @@ no half of a surrogate pair and no number that is infinite, Python texts and flo
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, Final, NoReturn, TypeVar, get_args
 
 import msgspec
 
+from engine.cluster.columns_text import columns_from_plain, columns_to_plain
 from engine.cluster.commands import Command
 from engine.cluster.events import Event
 from engine.cluster.invariants import faults
 from engine.cluster.key_events import KeyEvent
 from engine.cluster.key_evolve import folded
 from engine.cluster.key_state import KeySubscription
+from engine.cluster.large_topics import LargeTopics
 from engine.cluster.producer_events import ProducerTopicEvent
 from engine.cluster.producer_evolve import folded_producers
 from engine.cluster.producer_state import ProducerTopic
@@ -27,8 +29,10 @@ from engine.cluster.state import ClusterState, Load, Namespace, Subscription, To
 from engine.config import BrokerSettings
 from engine.errors import InputError, Problem
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """Version of the written form. A reader refuses a newer one; an older one is read as long as this says so."""
+PLAIN_FORMAT: Final = 1
+"""What is written for a state without columns, so that older readers take it too."""
 
 T = TypeVar("T")
 
@@ -71,15 +75,23 @@ def parse_command_json(data: bytes, source: str = "command") -> Command:
     return command_from_plain(decode(data, source), source)
 
 
+def format_of(state: ClusterState) -> int:
+    """The version in which a state is written."""
+    return FORMAT if isinstance(state.topics, LargeTopics) else PLAIN_FORMAT
+
+
 def state_to_plain(state: ClusterState) -> dict[str, Any]:
-    """A state as JSON values, mappings turned into lists sorted by name."""
-    return {
-        "format": FORMAT,
+    """A state as JSON values, mappings turned into lists sorted by name; columns stay columns, or their recipe."""
+    in_columns = isinstance(state.topics, LargeTopics)
+    plain = {
+        "format": format_of(state),
         "release": to_plain(state.release),
         "settings": to_plain(state.settings),
-        "topics": [to_plain(state.topics[name]) for name in sorted(state.topics)],
-        "loads": [{"partition": to_plain(name), "load": to_plain(state.loads[name])} for name in sorted(state.loads)],
-        "subscriptions": to_plain(state.subscriptions),
+        "topics": [] if in_columns else [to_plain(state.topics[name]) for name in sorted(state.topics)],
+        "loads": []
+        if in_columns
+        else [{"partition": to_plain(name), "load": to_plain(state.loads[name])} for name in sorted(state.loads)],
+        "subscriptions": [_subscription_to_plain(each, state) for each in state.subscriptions],
         "key_subscriptions": [
             [to_plain(event, tagged=True) for event in each.happened] for each in state.key_subscriptions
         ],
@@ -89,34 +101,66 @@ def state_to_plain(state: ClusterState) -> dict[str, Any]:
         "namespaces": [to_plain(state.namespaces[name]) for name in sorted(state.namespaces)],
         "next_consumer_id": state.next_consumer_id,
     }
+    if isinstance(state.topics, LargeTopics):
+        plain["columns"] = columns_to_plain(state.topics, state.loads)
+    return plain
+
+
+def _subscription_to_plain(subscription: Subscription, state: ClusterState) -> Any:
+    if isinstance(state.topics, LargeTopics) and subscription.topics is state.topics.names:
+        return {**to_plain(replace(subscription, topics=())), "every_topic": True}
+    return to_plain(replace(subscription, topics=tuple(subscription.topics)))
 
 
 def state_from_plain(plain: Any, source: str = "state") -> ClusterState:
     """The state of ``state_to_plain``, checked for everything that holds in a state. Raises InputError."""
     check_format(plain, source)
-    loads = _member(plain, "loads", list, source)
+    topics, loads = _topics_and_loads(plain, source)
     state = ClusterState(
         release=convert(plain.get("release"), str, source, "$.release"),
         settings=convert(plain.get("settings"), BrokerSettings, source, "$.settings"),
-        topics={each.name: each for each in _list_of(plain, "topics", Topic, source)},
-        loads={
-            convert(_member(each, "partition", object, source), str, source, f"$.loads[{at}].partition"): convert(
-                _member(each, "load", dict, source), Load, source, f"$.loads[{at}].load"
-            )
-            for at, each in enumerate(loads)
-        },
-        subscriptions=tuple(_list_of(plain, "subscriptions", Subscription, source)),
+        topics=topics,
+        loads=loads,
+        subscriptions=_subscriptions(plain, topics, source),
         key_subscriptions=_key_subscriptions(plain, source),
         producer_topics=_producer_topics(plain, source),
         namespaces={each.name: each for each in _list_of(plain, "namespaces", Namespace, source)},
         next_consumer_id=convert(plain.get("next_consumer_id"), int, source, "$.next_consumer_id"),
     )
-    state = replace(state, loads={name: _with_floats(load) for name, load in state.loads.items()})
     found = faults(state)
     if found:
         problems = tuple(Problem(source, "$", reason) for reason in found)
         raise InputError(f"{source} holds a state that cannot be: {found[0]}", problems)
     return state
+
+
+def _topics_and_loads(plain: Any, source: str) -> tuple[Mapping[str, Topic], Mapping[str, Load]]:
+    if "columns" in plain:
+        try:
+            return columns_from_plain(from_plain(plain["columns"]))
+        except (ValueError, TypeError, msgspec.ValidationError) as error:
+            _fail(source, "$.columns", str(error))
+    rows = _member(plain, "loads", list, source)
+    loads = {
+        convert(_member(each, "partition", object, source), str, source, f"$.loads[{at}].partition"): convert(
+            _member(each, "load", dict, source), Load, source, f"$.loads[{at}].load"
+        )
+        for at, each in enumerate(rows)
+    }
+    topics = {each.name: each for each in _list_of(plain, "topics", Topic, source)}
+    return topics, {name: _with_floats(load) for name, load in loads.items()}
+
+
+def _subscriptions(plain: Any, topics: Mapping[str, Topic], source: str) -> tuple[Subscription, ...]:
+    found: list[Subscription] = []
+    for at, row in enumerate(_member(plain, "subscriptions", list, source)):
+        every = isinstance(row, dict) and row.get("every_topic") is True and isinstance(topics, LargeTopics)
+        rest = {name: value for name, value in row.items() if name != "every_topic"} if every else row
+        read = convert(rest, Subscription, source, f"$.subscriptions[{at}]")
+        found.append(
+            replace(read, topics=topics.names if isinstance(topics, LargeTopics) and every else tuple(read.topics))
+        )
+    return tuple(found)
 
 
 def event_from_plain(plain: Any, source: str, place: str = "$") -> Event:

@@ -19,7 +19,9 @@ from engine.cluster.events import (
     TopicRepartitioned,
 )
 from engine.cluster.key_events import KeyConsumerJoined, KeyEvent, KeySubscriptionCreated
-from engine.cluster.key_evolve import after, created, key_objection, without_topic
+from engine.cluster.key_evolve import after, created, key_objection
+from engine.cluster.key_evolve import without_topic as keys_without
+from engine.cluster.large_edits import listed_with, listed_without, with_topic, without_loads, without_topic
 from engine.cluster.producer_apply import grown_producers, producer_event_objection, with_producer_event
 from engine.cluster.producer_events import ProducerTopicEvent
 from engine.cluster.state import BundleSplit, ClusterState, Namespace, Subscription, Topic
@@ -66,7 +68,7 @@ def evolve(state: ClusterState, event: Event) -> ClusterState:
         case TopicRemoved():
             return _remove_topic(state, event)
         case TopicRepartitioned():
-            topics = {**state.topics, event.topic: Topic(event.topic, event.partitions)}
+            topics = with_topic(state.topics, Topic(event.topic, event.partitions))
             grown = grown_producers(state, event.topic, event.partitions)
             return replace(state, topics=topics, producer_topics=grown)
         case NamespaceSeen():
@@ -176,11 +178,14 @@ def _with_consumers(state: ClusterState, key: str, consumers: tuple[Consumer, ..
 
 def _add_topic(state: ClusterState, event: TopicAdded) -> ClusterState:
     joined = frozenset(event.subscriptions)
+    topics = with_topic(state.topics, Topic(event.topic, event.partitions))
     return replace(
         state,
-        topics={**state.topics, event.topic: Topic(event.topic, event.partitions)},
+        topics=topics,
         subscriptions=tuple(
-            replace(each, topics=(*each.topics, event.topic)) if each.key in joined else each
+            replace(each, topics=listed_with(state.topics, topics, each.topics, event.topic))
+            if each.key in joined
+            else each
             for each in state.subscriptions
         ),
     )
@@ -188,22 +193,19 @@ def _add_topic(state: ClusterState, event: TopicAdded) -> ClusterState:
 
 def _remove_topic(state: ClusterState, event: TopicRemoved) -> ClusterState:
     gone = frozenset(state.topics[event.topic].partition_names())
+    topics = without_topic(state.topics, event.topic)
     return replace(
         state,
-        topics={name: topic for name, topic in state.topics.items() if name != event.topic},
-        loads=(
-            state.loads
-            if gone.isdisjoint(state.loads)
-            else {name: load for name, load in state.loads.items() if name not in gone}
-        ),
+        topics=topics,
+        loads=without_loads(topics, state.loads, gone),
         subscriptions=tuple(
-            replace(each, topics=tuple(topic for topic in each.topics if topic != event.topic))
+            replace(each, topics=listed_without(state.topics, topics, each.topics, event.topic))
             if event.topic in each.topics
             else each
             for each in state.subscriptions
         ),
         key_subscriptions=tuple(
-            left for each in state.key_subscriptions if (left := without_topic(each, event.topic)) is not None
+            left for each in state.key_subscriptions if (left := keys_without(each, event.topic)) is not None
         ),
         producer_topics=tuple(each for each in state.producer_topics if each.topic != event.topic),
     )

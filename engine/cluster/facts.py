@@ -8,22 +8,42 @@ Answers are shared: do not change them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from engine.bundles import NamespaceBundles, TopicLoad, namespace_bundles, topic_load
+from engine.cluster.bulk import (
+    ActiveConsumers,
+    PartitionColumns,
+    PartitionNames,
+    aligned,
+    counts_by_id,
+    difference,
+    large_topics,
+    owner_ids,
+    partition_columns,
+    traffic,
+)
 from engine.cluster.remember import Remembered
 from engine.cluster.state import ClusterState, Load, Subscription
 from engine.config import CURRENT, ReleaseBehaviour, behaviour_of
 from engine.errors import Rejection
 from engine.failover.choose import Choice, choose_many
 from engine.failover.model import Consumer
+from engine.fleet.failover_ring import NOBODY
 from engine.names import NON_PERSISTENT, TopicName, parse_topic_name, partition_index
+
+NEW_PARTITION: Final = -2
+"""Stands for the owner before of a partition that was not there."""
 
 NO_STATISTICS = Load()
 """What a partition without statistics counts as in sums."""
 
-_names: Remembered[tuple[str, ...]] = Remembered()
+_names: Remembered[Sequence[str]] = Remembered()
 _choices: Remembered[tuple[Choice, ...]] = Remembered()
 _active: Remembered[Mapping[str, Consumer | None]] = Remembered()
 _loads: Remembered[Mapping[str, Load]] = Remembered()
@@ -36,8 +56,24 @@ def behaviour_in(state: ClusterState) -> ReleaseBehaviour:
     return CURRENT if isinstance(behaviour, Rejection) else behaviour
 
 
-def partition_names(state: ClusterState, subscription: Subscription) -> tuple[str, ...]:
-    """The names that have a dispatcher in a subscription, topic by topic in its order."""
+def columns_of(state: ClusterState, subscription: Subscription) -> PartitionColumns | None:
+    """The partitions of a subscription of a large state in columns; None for a state of plain values."""
+    topics = large_topics(state)
+    return None if topics is None else partition_columns(topics, subscription)
+
+
+def active_ids(state: ClusterState, subscription: Subscription, columns: PartitionColumns) -> NDArray[np.int32]:
+    """The id of the active consumer beside ``columns``, -1 for nobody (see ``engine.cluster.bulk.owner_ids``)."""
+    behaviour = behaviour_in(state)
+    flag = state.settings.activeConsumerFailoverConsistentHashing and behaviour.knows_failover_consistent_hashing
+    return owner_ids(columns, subscription.consumers, consistent_hashing=flag, behaviour=behaviour)
+
+
+def partition_names(state: ClusterState, subscription: Subscription) -> Sequence[str]:
+    """The names that have a dispatcher in a subscription, topic by topic in its order; by hash in a large state."""
+    columns = columns_of(state, subscription)
+    if columns is not None:
+        return columns.names
     return _names.get(
         (subscription.topics, state.topics),
         (),
@@ -70,6 +106,9 @@ def choices(state: ClusterState, subscription: Subscription) -> tuple[Choice, ..
 
 def active_consumers(state: ClusterState, subscription: Subscription) -> Mapping[str, Consumer | None]:
     """Partition name -> its active consumer, None for all while nobody is connected. Order of ``partition_names``."""
+    columns = columns_of(state, subscription)
+    if columns is not None:
+        return ActiveConsumers(columns.names, active_ids(state, subscription, columns), subscription.consumers)
     names = partition_names(state, subscription)
     chosen = choices(state, subscription)
 
@@ -150,12 +189,12 @@ class Moves:
     partitions by consumer id.
     """
 
-    moved: tuple[str, ...]
+    moved: Sequence[str]
     least: int
     partitions: int
     unacked_at_risk: int
-    taken_up: tuple[str, ...]
-    orphaned: tuple[str, ...]
+    taken_up: Sequence[str]
+    orphaned: Sequence[str]
     gained: Mapping[int, int]
     lost: Mapping[int, int]
 
@@ -175,6 +214,9 @@ def moves(before: ClusterState, after: ClusterState, subscription_key: str) -> M
     >>> [name[-1] for name in found.moved], found.least, found.gained, found.lost
     (['0', '2'], 2, {2: 2}, {1: 2})
     """
+    in_bulk = _moves_in_bulk(before, after, subscription_key)
+    if in_bulk is not None:
+        return in_bulk
     was = _active_by_key(before, subscription_key)
     now = _active_by_key(after, subscription_key)
     moved: list[str] = []
@@ -209,6 +251,56 @@ def moves(before: ClusterState, after: ClusterState, subscription_key: str) -> M
     )
 
 
+def _moves_in_bulk(before: ClusterState, after: ClusterState, key: str) -> Moves | None:
+    """``moves`` of two large states; None where one of them is not, or lacks the subscription."""
+    subscriptions = [_by_key(state, key) for state in (before, after)]
+    if subscriptions[0] is None or subscriptions[1] is None:
+        return None
+    old, new = columns_of(before, subscriptions[0]), columns_of(after, subscriptions[1])
+    if old is None or new is None:
+        return None
+    was, now = active_ids(before, subscriptions[0], old), active_ids(after, subscriptions[1], new)
+    place = None if old is new else aligned(old.names, new.names).place
+    found = difference(was if place is None else _placed(was, place), now)
+    changed, from_id, to_id = found.places, found.old, found.new
+    if place is None and len(changed) and from_id.min() >= 0 and to_id.min() >= 0:
+        moved_at, gained, lost = changed, found.gained, found.lost
+    else:
+        # New partitions stand with -2 before: somebody has them, but nobody took them up.
+        moved = (from_id >= 0) & (to_id >= 0)
+        moved_at, gained, lost = changed[moved], counts_by_id(to_id[moved]), counts_by_id(from_id[moved])
+    size = max(len(gained), len(lost))
+    balance = np.pad(gained, (0, size - len(gained))) - np.pad(lost, (0, size - len(lost)))
+    at_risk = traffic(old.topics, old, before.loads).unacked
+
+    def names(rows: NDArray[np.int64]) -> PartitionNames:
+        return PartitionNames(new.topics, new.numbers[rows], new.hash[rows])
+
+    return Moves(
+        moved=names(moved_at),
+        least=int(balance[balance > 0].sum()),
+        partitions=len(new),
+        unacked_at_risk=int(at_risk[moved_at if place is None else place[moved_at]].sum()),
+        taken_up=names(changed[from_id == NOBODY]),
+        orphaned=names(changed[(to_id == NOBODY) & (from_id >= 0)]),
+        gained=_counted(gained),
+        lost=_counted(lost),
+    )
+
+
+def _placed(ids: NDArray[np.int32], place: NDArray[np.int64]) -> NDArray[np.int32]:
+    return np.append(ids, np.int32(NEW_PARTITION))[place]
+
+
+def _counted(counts: NDArray[np.int64]) -> dict[int, int]:
+    present = np.flatnonzero(counts)
+    return dict(zip(present.tolist(), counts[present].tolist(), strict=True))
+
+
+def _by_key(state: ClusterState, key: str) -> Subscription | None:
+    return next((each for each in state.subscriptions if each.key == key), None)
+
+
 def _active_by_key(state: ClusterState, key: str) -> Mapping[str, Consumer | None]:
-    subscription = next((each for each in state.subscriptions if each.key == key), None)
+    subscription = _by_key(state, key)
     return {} if subscription is None else active_consumers(state, subscription)

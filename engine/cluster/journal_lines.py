@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from engine.cluster.codec import (
-    FORMAT,
     check_format,
     command_from_plain,
     convert,
     decode,
     encode,
     event_from_plain,
+    format_of,
     state_from_plain,
     state_to_plain,
     to_plain,
@@ -47,7 +47,7 @@ def header_line(timeline: Timeline) -> bytes:
     return _seal(
         {
             "kind": "header",
-            "format": FORMAT,
+            "format": format_of(timeline.initial),
             "seed": timeline.seed,
             "source": to_plain(timeline.source),
             "state": state_to_plain(timeline.initial),

@@ -6,7 +6,7 @@ of ``engine.failover`` and ``engine.bundles`` derive it. So two equal states giv
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from engine.cluster.key_state import KeySubscription
@@ -46,14 +46,15 @@ class Subscription:
     """One Failover subscription over a set of topics whose dispatchers all have the same consumers.
 
     ``key`` names it uniquely ("billing", "billing#2" where the same name has other consumers elsewhere). ``consumers``
-    stand in connect order; ``topics`` are names of ``Topic`` values. ``accepts_new_topics`` is true for a regex
+    stand in connect order; ``topics`` are names of ``Topic`` values (a tuple, or texts in one buffer where they are
+    many). ``accepts_new_topics`` is true for a regex
     subscription: a topic that is added to its namespace joins it.
     """
 
     key: str
     name: str
     namespace: str
-    topics: tuple[str, ...]
+    topics: Sequence[str]
     consumers: tuple[Consumer, ...]
     accepts_new_topics: bool = True
 

@@ -69,11 +69,11 @@ class FailoverRing:
     def __init__(self, names: tuple[str, ...], space: int = HASH_SPACE_SIZE) -> None:
         assert names, "a ring needs at least one consumer"
         assert 0 < space <= HASH_SPACE_SIZE and space & (space - 1) == 0, f"{space} is no power of two up to 2^31"
-        hashes = [mmh3.hash(name + suffix, 0, False) for name in map(utf8, names) for suffix in _SUFFIXES]
-        values = np.array(hashes, dtype=np.int64) & (space - 1)
-        # A stable sort keeps claimants of one point in consumer order, so the last of a run is the one that owns it.
-        order = np.argsort(values, kind="stable")
-        values = values[order]
+        values = np.concatenate([_points_of(name) for name in names]) & (space - 1)
+        # Claimants of one point stay in consumer order, so the last of a run is the one that owns it.
+        bits = len(values).bit_length()
+        packed = np.sort((values << bits) | np.arange(len(values)))
+        values, order = packed >> bits, packed & ((1 << bits) - 1)
         last_of_run = np.append(values[1:] != values[:-1], True)
         self.names = names
         self.space = space
@@ -185,6 +185,13 @@ def incremental_ring(
     return Ring(
         lambda consumer: points_of(consumer.name), order=lambda consumer: utf16_order(consumer.name), space=space
     )
+
+
+@lru_cache(maxsize=16_384)
+def _points_of(name: str) -> NDArray[np.int64]:
+    """``failover_points`` before they are narrowed: rings of one subscription share nearly all of their names."""
+    data = utf8(name)
+    return np.array([mmh3.hash(data + suffix, 0, False) for suffix in _SUFFIXES], dtype=np.int64)
 
 
 @lru_cache(maxsize=32)

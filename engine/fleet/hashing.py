@@ -81,10 +81,10 @@ def murmur3_bulk(names: Names, *, bits: int = HASH_BITS) -> NDArray[np.int64]:
     if isinstance(names, np.ndarray) and names.dtype.kind == "S":
         return _of_fixed_width(names).astype(np.int64) & mask
     listed = _listed(names)
-    try:
-        raw = np.fromiter(map(mmh3.hash, listed), dtype=np.int64, count=len(listed))
-    except UnicodeEncodeError:  # a surrogate without its partner
-        raw = np.fromiter(map(mmh3.hash, _as_bytes(listed)), dtype=np.int64, count=len(listed))
+    # mmh3 does not look whether a text can be encoded: a surrogate without its partner ends the process.
+    if len(listed) and isinstance(listed[0], str) and not "".join(listed).isascii():
+        listed = list(_as_bytes(listed))
+    raw = np.fromiter(map(mmh3.hash, listed), dtype=np.int64, count=len(listed))
     raw &= mask
     return raw
 

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from engine.bundles.boundaries import default_boundaries
+from engine.cluster.bulk import LARGE_PARTITIONS
+from engine.cluster.large_topics import LargeTopics, Recipe
+from engine.cluster.made_up import load_of, made_up_loads, made_up_topics
 from engine.cluster.state import ClusterState, Load, Namespace, Subscription, Topic
 from engine.config import CURRENT, BrokerSettings, behaviour_of
 from engine.errors import InputError, Rejection
 from engine.failover.model import Consumer
-from engine.hashing import murmur3_32
 from engine.scenarios.opening import Opened
 
 NAMESPACE: Final = "public/default"
 SUBSCRIPTION: Final = "billing"
-MAX_TOPICS: Final = 100_000
+MAX_TOPICS: Final = 1_000_000
 MAX_PARTITIONS_IN_ALL: Final = 1_000_000
 MAX_CONSUMERS: Final = 10_000
 MAX_BUNDLES: Final = 4_096
 SEEDS: Final = range(2**63)
-
-_MEDIAN_MSGS_PER_SEC: Final = 4.0
-_TAIL: Final = 1.2
-"""Exponent of the rates' Pareto tail: about a fifth of the topics carry most of the traffic."""
-_BUSIEST_FACTOR: Final = 2_000.0
-_MESSAGE_BYTES: Final = (64, 128, 256, 512, 1_024, 4_096)
-_DRAW_SPACE: Final = 2**31
 
 
 def synthetic_state(
@@ -53,13 +49,12 @@ def synthetic_state(
         raise InputError("; ".join(wrong))
     boundaries = default_boundaries(bundles)
     assert not isinstance(boundaries, Rejection), boundaries
-    made = [Topic(f"persistent://{NAMESPACE}/topic-{at}", partitions) for at in range(topics)]
-    loads = {name: load_of(seed, name) for topic in made for name in topic.partition_names()}
+    made, loads = _topics(topics, partitions, seed)
     subscription = Subscription(
         key=SUBSCRIPTION,
         name=SUBSCRIPTION,
         namespace=NAMESPACE,
-        topics=tuple(topic.name for topic in made),
+        topics=made.names if isinstance(made, LargeTopics) else tuple(made),
         consumers=tuple(Consumer(at, f"{SUBSCRIPTION}-{at}") for at in range(consumers)),
     )
     state = ClusterState(
@@ -67,7 +62,7 @@ def synthetic_state(
         settings=BrokerSettings(
             activeConsumerFailoverConsistentHashing=consistent_hashing, defaultNumberOfNamespaceBundles=bundles
         ),
-        topics={topic.name: topic for topic in made},
+        topics=made,
         loads=loads,
         subscriptions=(subscription,),
         namespaces={NAMESPACE: Namespace(NAMESPACE, boundaries)},
@@ -78,28 +73,15 @@ def synthetic_state(
     return Opened(state, f"made up: {made_up}, seed {seed}", seed=seed)
 
 
-def load_of(seed: int, partition: str) -> Load:
-    """The traffic of one partition: a function of the seed and the name, whatever else there is.
-
-    Rates follow a Pareto tail above half the median, cut at 2,000 times that; what goes out lags a little behind.
-    """
-    rate = round(_MEDIAN_MSGS_PER_SEC / 2 * min(_draw(seed, partition, 0) ** (-1 / _TAIL), _BUSIEST_FACTOR), 3)
-    size = _MESSAGE_BYTES[int(_draw(seed, partition, 1) * len(_MESSAGE_BYTES))]
-    lag = _draw(seed, partition, 2)
-    out = round(rate * (1 - 0.05 * lag), 3)
-    return Load(
-        msg_rate_in=rate,
-        msg_rate_out=out,
-        throughput_in_bytes_per_sec=rate * size,
-        throughput_out_bytes_per_sec=out * size,
-        unacked_messages=int(out * lag),
-        backlog_entries=int(rate * lag * 10),
-    )
-
-
-def _draw(seed: int, name: str, counter: int) -> float:
-    """A number in (0, 1), excluding 0 and 1: a hash of seed, name and counter instead of a generator with a state."""
-    return (murmur3_32(f"{seed}/{counter}/{name}") + 0.5) / _DRAW_SPACE
+def _topics(topics: int, partitions: int, seed: int) -> tuple[Mapping[str, Topic], Mapping[str, Load]]:
+    """The topics and their traffic; in columns where they are many."""
+    prefix = f"persistent://{NAMESPACE}/topic-"
+    if topics * max(partitions, 1) >= LARGE_PARTITIONS:
+        made = made_up_topics(Recipe(NAMESPACE, prefix, topics, partitions, seed))
+        return made, made_up_loads(made)
+    listed = [Topic(f"{prefix}{at}", partitions) for at in range(topics)]
+    loads = {name: load_of(seed, name) for topic in listed for name in topic.partition_names()}
+    return {topic.name: topic for topic in listed}, loads
 
 
 def _out_of_limits(topics: int, partitions: int, consumers: int, seed: int, bundles: int) -> list[str]:

@@ -12,11 +12,12 @@ from engine.cluster.evolve import evolve
 from engine.cluster.key_events import KeyConsumerJoined, KeysSeen, KeySubscriptionCreated
 from engine.cluster.key_restarts import started
 from engine.cluster.key_state import SharingMode
+from engine.cluster.made_up import load_of
 from engine.cluster.state import ClusterState
 from engine.config import CURRENT
 from engine.errors import InputError, Rejection
 from engine.scenarios.opening import Opened
-from engine.scenarios.synthetic import load_of, synthetic_state
+from engine.scenarios.synthetic import synthetic_state
 
 SUBSCRIPTION: Final = "orders"
 DEFAULT_MODE: Final = SharingMode.CONSISTENT_AUTO_SPLIT.value

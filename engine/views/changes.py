@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.views.slice import Slice
-
-NEW_PARTITION = -2
+from engine.cluster.bulk import Difference, aligned, difference
+from engine.cluster.facts import NEW_PARTITION
+from engine.views.slice import Integers, Slice
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -32,21 +32,34 @@ def changes_between(before: Slice | None, now: Slice) -> Changes:
     if before is None:
         return Changes(np.zeros(count, dtype=np.bool_), {}, {})
     ids_now, ids_before = now.active_ids(), before.active_ids()
+    if ids_now is ids_before:
+        return Changes(np.zeros(count, dtype=np.bool_), {}, {})
+    if before.topics is now.topics and now.topics.in_hash_order:
+        return _changes_in_bulk(difference(ids_before, ids_now), count)
     if before.topics is now.topics:
         earlier = ids_before
         gone = ids_before[:0]
     else:
-        position = before.topics.position
-        at = np.fromiter((position.get(name, -1) for name in now.topics.names), np.int64, count)
-        earlier = np.append(ids_before, NEW_PARTITION)[at]
-        kept = now.topics.position
-        is_gone = np.fromiter((name not in kept for name in before.topics.names), np.bool_, len(before.topics))
-        gone = ids_before[is_gone]
-    different = earlier != ids_now
-    moved: NDArray[np.bool_] = different & (earlier >= 0) & (ids_now >= 0)
-    return Changes(moved, _counts(ids_now[different]), _counts(np.append(earlier[different], gone)))
+        found = aligned(before.topics.names, now.topics.names)
+        earlier = np.append(ids_before, NEW_PARTITION).astype(np.int64)[found.place]
+        gone = ids_before[found.gone]
+    different = np.flatnonzero(earlier != ids_now)
+    old, new = earlier[different], ids_now[different]
+    moved: NDArray[np.bool_] = np.zeros(count, dtype=np.bool_)
+    moved[different] = (old >= 0) & (new >= 0)
+    return Changes(moved, _counts(new), _counts(np.concatenate((old, gone)).astype(np.int64)))
 
 
-def _counts(ids: NDArray[np.int64]) -> dict[int, int]:
+def _changes_in_bulk(found: Difference, count: int) -> Changes:
+    moved: NDArray[np.bool_] = np.zeros(count, dtype=np.bool_)
+    if len(found.places) == count:
+        moved[:] = (found.old >= 0) & (found.new >= 0)
+    else:
+        moved[found.places] = (found.old >= 0) & (found.new >= 0)
+    gained, lost = (dict(enumerate(each.tolist())) for each in (found.gained, found.lost))
+    return Changes(moved, gained, lost)
+
+
+def _counts(ids: Integers) -> dict[int, int]:
     values, counts = np.unique(ids[ids >= 0], return_counts=True)
     return dict(zip(values.tolist(), counts.tolist(), strict=True))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from engine.bundles.boundaries import BundleRange, parse_range
 from engine.cluster.facts import NO_STATISTICS
@@ -13,14 +13,15 @@ from engine.views.details import SplitPreviewView, TopicExplanation
 from engine.views.events import event_lines, timeline_view
 from engine.views.explanations import explain_topic
 from engine.views.history import colour_numbers, state_before
+from engine.views.lazy import LazyRows
 from engine.views.model import BundleTopic, DashboardView, Notice, PartitionRow
 from engine.views.notices import notices_of
 from engine.views.ring import ring_view
 from engine.views.slice import Slice, slice_by_key, slice_of, subscription_at
 from engine.views.splits import split_preview
 from engine.views.status import status_view
-from engine.views.table import consumer_rows, partition_rows, table_foot
-from engine.views.tree import EMPTY, bundle_texts, hashed_topics, namespace_nodes
+from engine.views.table import busiest_partition, consumer_rows, partition_rows, table_foot
+from engine.views.tree import EMPTY, hashed_topics, namespace_nodes
 
 
 def dashboard_view(
@@ -47,19 +48,27 @@ def dashboard_view(
     )
 
 
-def partitions_of(timeline: Timeline, subscription: int, consumer_id: int) -> tuple[PartitionRow, ...]:
-    """The partitions a consumer is active for, busiest first; empty for an id that is not connected."""
+def partitions_of(timeline: Timeline, subscription: int, consumer_id: int) -> Sequence[PartitionRow]:
+    """The partitions a consumer is active for, busiest first; empty for an id that is not connected.
+
+    Rows are made when they are looked at. O(t + k log k) for k of t partitions.
+    """
     before, now = _slices(timeline, subscription)
-    return partition_rows(now, changes_between(before, now), consumer_id, bundle_texts(now.state))
+    return partition_rows(now, changes_between(before, now), consumer_id)
+
+
+def busiest_partition_of(timeline: Timeline, subscription: int, consumer_id: int) -> str:
+    """The first of ``partitions_of``, "" for none. O(t)."""
+    return busiest_partition(slice_of(timeline.state, subscription_at(timeline.state, subscription)), consumer_id)
 
 
 def topics_of_bundle(
     timeline: Timeline, namespace: str, range_text: str, subscription: int = 0
-) -> tuple[BundleTopic, ...]:
+) -> Sequence[BundleTopic]:
     """The partitions whose hash lies in a range (a bundle, or one that was split), ascending by hash.
 
     ``active_consumer`` is that of the given subscription, "" where it does not have the topic. Empty for a namespace
-    that is not there or a text that is no range.
+    that is not there or a text that is no range. Rows are made when they are looked at.
     """
     state = timeline.state
     piece = parse_range(range_text)
@@ -68,12 +77,16 @@ def topics_of_bundle(
     topics = hashed_topics(state).get(namespace, EMPTY)
     now = slice_of(state, subscription_at(state, subscription))
     start, end = topics.inside(piece.lower, piece.upper)
-    found = []
-    for name, at in zip(topics.names[start:end], topics.hashes[start:end], strict=True):
+
+    def row(at: int) -> BundleTopic:
+        name = topics.names[start + at]
         load = state.loads.get(name, NO_STATISTICS)
         owner = now.owner_of(name)
-        found.append(BundleTopic(name, at, load.msg_rate_in + load.msg_rate_out, owner.name if owner else ""))
-    return tuple(found)
+        rate = load.msg_rate_in + load.msg_rate_out
+        return BundleTopic(name, int(topics.hashes[start + at]), rate, owner.name if owner else "")
+
+    rows = LazyRows(end - start, row)
+    return rows if now.topics.in_hash_order else tuple(rows)
 
 
 def split_previews(timeline: Timeline, namespace: str, range_text: str) -> SplitPreviewView:

@@ -6,6 +6,7 @@ Consumers are referred to by their *position* in ``DashboardView.consumers``; -1
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -74,20 +75,22 @@ class RingView:
     hash belongs to the first point at or after it, wrapping. ``topic_hashes``, ``topic_owners`` and ``topic_moved`` run
     in parallel over ``topic_names``: hash of the name, its active consumer (by the rule in force, so not always the
     ring's owner), and whether the last step moved it. ``lit`` is false while the ring decides nothing that is shown
-    (modulo). ``changed_arcs`` marks the points whose arc had, at least in part, another owner before the last step.
-    ``centre`` is up to four lines of at most 26 characters for the middle.
+    (modulo). Topics of a large state stand in hash order. ``changed_arcs`` marks the points whose arc had, at least in
+    part, another owner before the last step. ``centre`` is up to four lines of at most 26 characters for the middle.
+    ``first_partitions_only`` is true where every topic shown is the partition 0 of one.
     """
 
     space_size: int
     points: NDArray[np.int64]
     point_owners: NDArray[np.int64]
     changed_arcs: NDArray[np.bool_]
-    topic_names: tuple[str, ...]
-    topic_hashes: NDArray[np.int64]
-    topic_owners: NDArray[np.int64]
+    topic_names: Sequence[str]
+    topic_hashes: NDArray[np.int32] | NDArray[np.int64]
+    topic_owners: NDArray[np.int32] | NDArray[np.int64]
     topic_moved: NDArray[np.bool_]
     lit: bool
     centre: tuple[str, ...]
+    first_partitions_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)

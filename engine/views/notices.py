@@ -75,7 +75,7 @@ def _collisions(now: Slice) -> Notice | None:
 
 def _flag_ignored(now: Slice) -> Notice | None:
     """Bug pattern F-3: the flag says nothing about a topic without partitions."""
-    alone = int((now.topics.indices < 0).sum())
+    alone = now.topics.without_index
     if not alone:
         return None
     noun = "topic without partitions goes" if alone == 1 else "topics without partitions go"

@@ -8,14 +8,18 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.cluster.remember import Remembered
 from engine.failover.ring import POINTS_PER_CONSUMER, FailoverRing
 from engine.hashing import HASH_SPACE_SIZE
 from engine.views.changes import Changes
 from engine.views.model import ConsumerRow, RingView, RuleInForce
-from engine.views.slice import Slice
+from engine.views.slice import Slice, TopicSet
+from engine.views.table import per_consumer
 
 CENTRE_WIDTH: Final = 26
 """Characters of a line in the ring's middle, the drawing has no room for more."""
+
+_most: Remembered[int] = Remembered()
 
 
 def ring_view(before: Slice | None, now: Slice, changes: Changes, rows: Sequence[ConsumerRow]) -> RingView:
@@ -33,6 +37,7 @@ def ring_view(before: Slice | None, now: Slice, changes: Changes, rows: Sequence
         topic_moved=changes.moved,
         lit=now.ring_decides,
         centre=centre_lines(now, rows),
+        first_partitions_only=now.topics.first_partitions_only,
     )
 
 
@@ -50,19 +55,26 @@ def changed_arcs(before: Slice | None, now: Slice) -> NDArray[np.bool_]:
     earlier = before.ring
     if earlier is None:
         return ~changed
+    if earlier is ring and before.order == now.order:
+        return changed
+    ids, earlier_ids = _ids(now), _ids(before)
     # Between two neighbouring points of either ring nothing can differ, so it is enough to ask at every point.
-    probes = np.union1d(ring.points, earlier.points)
-    different = _owner_ids(ring, now, probes) != _owner_ids(earlier, before, probes)
-    at = np.searchsorted(ring.points, probes[different], side="left")
-    at[at == len(ring)] = 0
-    changed[at] = True
+    at = np.searchsorted(earlier.points, ring.points, side="left")
+    shared = earlier.points.take(at, mode="clip") == ring.points
+    kept = np.zeros(len(earlier), dtype=np.bool_)
+    kept[at[shared]] = True
+    at[at == len(earlier)] = 0
+    changed |= earlier_ids[earlier.owners[at]] != ids[ring.owners]
+    gone = np.flatnonzero(~kept)
+    now_in = np.searchsorted(ring.points, earlier.points[gone], side="left")
+    now_in[now_in == len(ring)] = 0
+    different = earlier_ids[earlier.owners[gone]] != ids[ring.owners[now_in]]
+    changed[now_in[different]] = True
     return changed
 
 
-def _owner_ids(ring: FailoverRing, of: Slice, probes: NDArray[np.int64]) -> NDArray[np.int64]:
-    ids = np.array([consumer.consumer_id for consumer in of.order[: of.cohort_size]], dtype=np.int64)
-    found: NDArray[np.int64] = ids[ring.owner_indices(probes)]
-    return found
+def _ids(of: Slice) -> NDArray[np.int64]:
+    return np.array([consumer.consumer_id for consumer in of.order[: of.cohort_size]], dtype=np.int64)
 
 
 def rule_text(now: Slice) -> str:
@@ -96,9 +108,22 @@ def flag_would_help(now: Slice) -> bool:
     ring = now.ring
     if ring is None or now.rule is not RuleInForce.MODULO or not flag_known(now) or not len(now.topics):
         return False
-    by_ring = np.bincount(ring.owner_indices(now.topics.hashes), minlength=now.cohort_size)
-    by_modulo = np.bincount(now.owners.active, minlength=now.cohort_size)
-    return int(by_ring.max()) < int(by_modulo.max())
+    return _most_by_ring(ring, now.topics) < int(per_consumer(now)[0].max())
+
+
+def _most_by_ring(ring: FailoverRing, topics: TopicSet) -> int:
+    """How many partitions the busiest consumer would have if the ring decided."""
+
+    def compute() -> int:
+        if not topics.in_hash_order:
+            return int(np.bincount(ring.owner_indices(topics.hashes.astype(np.int64, copy=False))).max())
+        # Topics in hash order are cut at the points instead of being looked up one by one.
+        cuts = np.searchsorted(topics.hashes, ring.points.astype(topics.hashes.dtype), side="right")
+        counts = np.diff(cuts, prepend=0)
+        counts[0] += len(topics) - cuts[-1]
+        return int(np.bincount(ring.owners, weights=counts).max())
+
+    return _most.get((ring, topics), (), compute)
 
 
 def centre_lines(now: Slice, rows: Sequence[ConsumerRow]) -> tuple[str, ...]:

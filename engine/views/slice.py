@@ -5,12 +5,14 @@ The rules are those of ``engine.failover``; this module keeps their answers in a
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.cluster.facts import NO_STATISTICS, behaviour_in, choices, partition_names
+from engine.cluster.bulk import Ids, PartitionColumns, Places, traffic
+from engine.cluster.facts import NO_STATISTICS, active_ids, behaviour_in, choices, columns_of, partition_names
 from engine.cluster.remember import Remembered
 from engine.cluster.state import ClusterState, Subscription
 from engine.config import ReleaseBehaviour
@@ -21,15 +23,25 @@ from engine.hashing import murmur3_32
 from engine.names import partition_index
 from engine.views.model import RuleInForce
 
+Integers = Ids
+"""32 bits where there are many."""
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class TopicSet:
-    """The partitions of a subscription in order (parallel): names, partition indices (-1: none), ring hashes."""
+    """The partitions of a subscription in order (parallel): names, partition indices (-1: none), ring hashes.
 
-    names: tuple[str, ...]
-    indices: NDArray[np.int64]
-    hashes: NDArray[np.int64]
-    position: dict[str, int]
+    Those of a large state stand in hash order, with ``in_hash_order`` set. ``without_index`` counts those with index
+    -1, and ``first_partitions_only`` is true where all have index 0.
+    """
+
+    names: Sequence[str]
+    indices: Integers
+    hashes: Integers
+    position: Mapping[str, int]
+    without_index: int
+    first_partitions_only: bool
+    in_hash_order: bool = False
 
     def __len__(self) -> int:
         return len(self.names)
@@ -40,12 +52,13 @@ class Owners:
     """Who is active, for one topic set: ``active`` holds positions in ``order``, -1 for nobody.
 
     ``order`` is the dispatcher's sorted list, its first ``cohort_size`` take part. ``rules`` are the rules that decide
-    at least one partition (or would, where there is no partition yet).
+    at least one partition (or would, where there is no partition yet). ``ids`` says the same as ``active`` in ids.
     """
 
     order: tuple[Consumer, ...]
     cohort_size: int
-    active: NDArray[np.int64]
+    active: Integers
+    ids: Integers
     rules: frozenset[Rule]
 
 
@@ -71,7 +84,8 @@ class Slice:
         """The ring of the cohort; it exists (muted) while modulo decides too. None without consumers."""
         if not self.owners.order:
             return None
-        return failover_ring(tuple(consumer.name for consumer in self.owners.order[: self.cohort_size]))
+        cohort_ = self.owners.order[: self.cohort_size]
+        return _rings.get((self.owners,), (), lambda: failover_ring(tuple(consumer.name for consumer in cohort_)))
 
     @property
     def cohort_size(self) -> int:
@@ -96,11 +110,9 @@ class Slice:
         """Whether priority levels decide for all partitions; before 3.0 they do not for topics without partitions."""
         return Rule.FIRST_CONNECTED not in self.owners.rules
 
-    def active_ids(self) -> NDArray[np.int64]:
+    def active_ids(self) -> Integers:
         """The active consumer's id of each partition, -1 for nobody."""
-        ids = np.array([consumer.consumer_id for consumer in self.owners.order] + [-1], dtype=np.int64)
-        found: NDArray[np.int64] = ids[self.owners.active]
-        return found
+        return self.owners.ids
 
     def owner_of(self, name: str) -> Consumer | None:
         """The active consumer of one partition of this subscription; None for nobody or an unknown name."""
@@ -111,6 +123,7 @@ class Slice:
 
 _topics: Remembered[TopicSet] = Remembered()
 _owners: Remembered[Owners] = Remembered()
+_rings: Remembered[FailoverRing] = Remembered()
 _RULES = {
     Rule.MODULO: RuleInForce.MODULO,
     Rule.RING: RuleInForce.RING,
@@ -141,6 +154,9 @@ def slice_of(state: ClusterState, subscription: Subscription) -> Slice:
     O(n log n + t log n) for n consumers and t partitions; hashes and choices are remembered while the parts of the
     state that they depend on are the same objects.
     """
+    columns = columns_of(state, subscription)
+    if columns is not None:
+        return _large_slice(state, subscription, columns)
     topics = _topics.get((partition_names(state, subscription),), (), lambda: topic_set(state, subscription))
     chosen = choices(state, subscription)
     flag = state.settings.activeConsumerFailoverConsistentHashing
@@ -166,16 +182,59 @@ def slice_of(state: ClusterState, subscription: Subscription) -> Slice:
     )
 
 
+def _large_slice(state: ClusterState, subscription: Subscription, columns: PartitionColumns) -> Slice:
+    topics = _topics.get(
+        (columns,),
+        (),
+        lambda: TopicSet(
+            names=columns.names,
+            indices=columns.index,
+            hashes=columns.hash,
+            position=Places(columns.names),
+            without_index=int((columns.index < 0).sum()) if columns.without else 0,
+            first_partitions_only=not columns.without and columns.highest == 0,
+            in_hash_order=True,
+        ),
+    )
+    ids = active_ids(state, subscription, columns)
+    flow = traffic(columns.topics, columns, state.loads)
+    flag = state.settings.activeConsumerFailoverConsistentHashing
+    behaviour = behaviour_in(state)
+
+    def owners() -> Owners:
+        order = sort_consumers(subscription.consumers)
+        places = np.full(max((each.consumer_id for each in order), default=-1) + 2, -1, dtype=np.int32)
+        places[[each.consumer_id for each in order]] = np.arange(len(order))
+        active = places.take(ids, mode="wrap")  # nobody (-1) is the last one
+        active.setflags(write=False)
+        kinds = [*([0] if columns.with_index else []), *([-1] if columns.without else [])]
+        return Owners(order, len(cohort(order)), active, ids, _rules(kinds, flag, behaviour))
+
+    return Slice(
+        state=state,
+        subscription=subscription,
+        behaviour=behaviour,
+        topics=topics,
+        owners=_owners.get((ids, columns, subscription.consumers), (flag, behaviour), owners),
+        msgs_per_sec=flow.msgs_per_sec,
+        bytes_per_sec=flow.bytes_per_sec,
+        unacked=flow.unacked,
+    )
+
+
 def topic_set(state: ClusterState, subscription: Subscription) -> TopicSet:
     """The partitions of a subscription with their hashes. O(t)."""
     names = partition_names(state, subscription)
     count = len(names)
+    # The broker reads the index from the name, so "x-partition-3" has one although nobody made it partitioned.
+    indices = np.fromiter(map(partition_index, names), np.int64, count)
     return TopicSet(
         names=names,
-        # The broker reads the index from the name, so "x-partition-3" has one although nobody made it partitioned.
-        indices=np.fromiter(map(partition_index, names), np.int64, count),
+        indices=indices,
         hashes=np.fromiter(map(murmur3_32, names), np.int64, count),
         position={name: at for at, name in enumerate(names)},
+        without_index=int((indices < 0).sum()),
+        first_partitions_only=bool((indices == 0).all()),
     )
 
 
@@ -193,8 +252,10 @@ def _owners_of(
     if chosen:
         active = np.fromiter((position[each.active.consumer_id] for each in chosen), np.int64, len(chosen))
     active.setflags(write=False)
-    asked = np.unique(topics.indices >= 0).tolist() or [True]
-    rules = frozenset(
-        rule_in_force(0 if has_index else -1, consistent_hashing=flag, behaviour=behaviour) for has_index in asked
-    )
-    return Owners(order, len(cohort(order)), active, rules)
+    ids = np.array([consumer.consumer_id for consumer in order] + [-1], dtype=np.int64)
+    kinds = [0 if has_index else -1 for has_index in np.unique(topics.indices >= 0).tolist() or [True]]
+    return Owners(order, len(cohort(order)), active, ids[active], _rules(kinds, flag, behaviour))
+
+
+def _rules(indices: Iterable[int], flag: bool, behaviour: ReleaseBehaviour) -> frozenset[Rule]:
+    return frozenset(rule_in_force(index, consistent_hashing=flag, behaviour=behaviour) for index in indices)

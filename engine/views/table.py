@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.cluster.facts import NO_STATISTICS
+from engine.bundles.boundaries import NamespaceBundles
+from engine.cluster.bulk import sums_by_run
+from engine.cluster.remember import Remembered
+from engine.hashing import crc32_hash
+from engine.names import TopicName, parse_topic_name
 from engine.views.changes import Changes
+from engine.views.lazy import LazyRows
 from engine.views.model import ConsumerRow, PartitionRow, TableFoot
 from engine.views.slice import Slice
 
 NOBODY_COLOUR = 0
+_sums: Remembered[tuple[NDArray[np.int64], NDArray[np.float64]]] = Remembered()
 
 
+@lru_cache(maxsize=16_384)
 def letter_tag(number: int) -> str:
     """The tag of the consumer with that number, counted from 0: A .. Z, AA, AB ..
 
@@ -89,35 +97,74 @@ def max_over_mean(values: list[float] | list[int]) -> float:
 
 def per_consumer(now: Slice) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Active partitions and messages per second (in plus out) of each position in the dispatcher's order."""
+    return _sums.get((now.owners, now.msgs_per_sec), (), lambda: _per_consumer(now))
+
+
+def _per_consumer(now: Slice) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     size = len(now.order)
-    owned = now.owners.active >= 0
-    active = now.owners.active[owned]
-    counts = np.bincount(active, minlength=size)
-    rates: NDArray[np.float64] = np.zeros(size, dtype=np.float64)
-    np.add.at(rates, active, now.msgs_per_sec[owned])
-    return counts, rates
+    if now.topics.in_hash_order:
+        return sums_by_run(now.owners.active, now.msgs_per_sec, size)
+    active, rates = now.owners.active, now.msgs_per_sec
+    if len(active) and active.min() < 0:
+        owned = active >= 0
+        active, rates = active[owned], rates[owned]
+    return np.bincount(active, minlength=size), np.bincount(active, weights=rates, minlength=size).astype(np.float64)
 
 
-def partition_rows(
-    now: Slice, changes: Changes, consumer_id: int, bundles: Mapping[str, str]
-) -> tuple[PartitionRow, ...]:
-    """The partitions a consumer is active for, busiest first, then by name; ``bundles`` gives each its range text."""
-    position = next((at for at, each in enumerate(now.order) if each.consumer_id == consumer_id), None)
-    if position is None:
-        return ()
-    rows = []
-    for at in np.flatnonzero(now.owners.active == position).tolist():
+def partition_rows(now: Slice, changes: Changes, consumer_id: int) -> Sequence[PartitionRow]:
+    """The partitions a consumer is active for, busiest first, then by name; rows are made when they are looked at.
+
+    Among a large state's partitions of one rate those of the lower ring hash come first.
+    """
+    owned = _owned(now, consumer_id)
+    if now.topics.in_hash_order:
+        ranked = owned[np.argsort(-now.msgs_per_sec[owned], kind="stable")]
+    else:
+        names, rates = now.topics.names, now.msgs_per_sec
+        ranked = np.array(sorted(owned.tolist(), key=lambda at: (-rates[at], names[at])), dtype=np.int64)
+    bundles: dict[str, NamespaceBundles] = {}
+
+    def row(place: int) -> PartitionRow:
+        at = int(ranked[place])
         name = now.topics.names[at]
-        load = now.state.loads.get(name, NO_STATISTICS)
-        rows.append(
-            PartitionRow(
-                name=name,
-                partition_index=int(now.topics.indices[at]),
-                msgs_per_sec=load.msg_rate_in + load.msg_rate_out,
-                topic_hash=int(now.topics.hashes[at]),
-                bundle=bundles.get(name, ""),
-                moved=bool(changes.moved[at]),
-                unacked_messages=load.unacked_messages,
-            )
+        return PartitionRow(
+            name=name,
+            partition_index=int(now.topics.indices[at]),
+            msgs_per_sec=float(now.msgs_per_sec[at]),
+            topic_hash=int(now.topics.hashes[at]),
+            bundle=_bundle_text(now, name, bundles),
+            moved=bool(changes.moved[at]),
+            unacked_messages=int(now.unacked[at]),
         )
-    return tuple(sorted(rows, key=lambda row: (-row.msgs_per_sec, row.name)))
+
+    rows = LazyRows(len(ranked), row)
+    return rows if now.topics.in_hash_order else tuple(rows)
+
+
+def busiest_partition(now: Slice, consumer_id: int) -> str:
+    """The name of the first of ``partition_rows``, "" for none. O(t)."""
+    owned = _owned(now, consumer_id)
+    if not len(owned):
+        return ""
+    rates = now.msgs_per_sec[owned]
+    most = owned[rates == rates.max()]
+    return now.topics.names[int(most[0])] if now.topics.in_hash_order else min(now.topics.names[at] for at in most)
+
+
+def _owned(now: Slice, consumer_id: int) -> NDArray[np.int64]:
+    """The places of the partitions a consumer is active for."""
+    if consumer_id < 0:
+        return np.zeros(0, dtype=np.int64)
+    return np.flatnonzero(now.owners.ids == consumer_id)
+
+
+def _bundle_text(now: Slice, name: str, known: dict[str, NamespaceBundles]) -> str:
+    """The range text of a partition's bundle, "" for none."""
+    parsed = parse_topic_name(name)
+    namespace = parsed.namespace if isinstance(parsed, TopicName) else ""
+    seen = now.state.namespaces.get(namespace)
+    if seen is None:
+        return ""
+    bundles = known.setdefault(namespace, NamespaceBundles(namespace, seen.boundaries))
+    index = bundles.index_of(crc32_hash(name))
+    return str(bundles[index]) if index >= 0 else ""

@@ -2,37 +2,43 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from functools import partial
+from itertools import pairwise
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.bundles.boundaries import FULL_UPPER_BOUND, BundleRange, NamespaceBundles
+from engine.bundles.boundaries import FULL_UPPER_BOUND, BundleRange
+from engine.cluster.bulk import large_loads, large_topics
 from engine.cluster.facts import NO_STATISTICS
+from engine.cluster.large_topics import LargeTopics, NumberedNames
 from engine.cluster.remember import Remembered
 from engine.cluster.state import BundleSplit, ClusterState, Load, Namespace, Topic
 from engine.hashing import crc32_hash
 from engine.names import TopicName, parse_topic_name
 from engine.views.model import BundleNode, NamespaceNode
 
+_NUMBER_BITS: Final = 31
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class HashedTopics:
     """The partitions of one namespace ascending by CRC-32 of the name (parallel)."""
 
-    names: tuple[str, ...]
-    hashes: tuple[int, ...]
+    names: Sequence[str]
+    hashes: NDArray[np.int64]
 
     def inside(self, lower: int, upper: int) -> tuple[int, int]:
         """First and one-past-last place of the partitions in ``[lower, upper)``, closed at 0xffffffff."""
         past = upper + 1 if upper == FULL_UPPER_BOUND else upper
-        return bisect_left(self.hashes, lower), bisect_left(self.hashes, past)
+        start, end = np.searchsorted(self.hashes, (lower, past), side="left").tolist()
+        return start, end
 
 
-EMPTY = HashedTopics((), ())
+EMPTY = HashedTopics((), np.zeros(0, dtype=np.int64))
 _hashed: Remembered[Mapping[str, HashedTopics]] = Remembered()
 
 
@@ -54,6 +60,9 @@ class _Traffic:
         )
 
 
+_sums: Remembered[_Traffic] = Remembered()
+
+
 def namespace_nodes(before: ClusterState | None, now: ClusterState) -> tuple[NamespaceNode, ...]:
     """All namespaces by name, each with its tree; bundles that the last step made are fresh. O(t + b log t)."""
     hashed = hashed_topics(now)
@@ -62,7 +71,8 @@ def namespace_nodes(before: ClusterState | None, now: ClusterState) -> tuple[Nam
         namespace = now.namespaces[name]
         earlier = before.namespaces.get(name) if before else None
         old_splits = len(namespace.splits) if before is None else len(earlier.splits) if earlier else 0
-        traffic = _traffic(hashed.get(name, EMPTY), now.loads)
+        topics = hashed.get(name, EMPTY)
+        traffic = _sums.get((topics, now.loads), (), partial(_traffic, topics, now.loads))
         roots = _roots(namespace, old_splits, traffic, is_new=before is not None and earlier is None)
         nodes.append(
             NamespaceNode(
@@ -78,7 +88,25 @@ def namespace_nodes(before: ClusterState | None, now: ClusterState) -> tuple[Nam
 
 def hashed_topics(state: ClusterState) -> Mapping[str, HashedTopics]:
     """The partitions of each namespace by hash; remembered while the topics are the same."""
+    large = large_topics(state)
+    if large is not None:
+        return _hashed.get((large,), (), lambda: _hash_large(large))
     return _hashed.get((state.topics,), (), lambda: _hash_topics(state.topics.values()))
+
+
+def _hash_large(topics: LargeTopics) -> Mapping[str, HashedTopics]:
+    counts = np.maximum(topics.partitions, 1)
+    result = {}
+    for number, namespace in enumerate(topics.namespaces):
+        inside = np.repeat(topics.namespace_no == number, counts)
+        numbers = np.flatnonzero(inside)
+        if not namespace or not len(numbers):
+            continue
+        # Number and hash in one word: a plain sort keeps those of one hash in their order.
+        packed = np.sort((topics.crc32[numbers] << _NUMBER_BITS) | numbers)
+        rows = (packed & ((1 << _NUMBER_BITS) - 1)).astype(np.int32)
+        result[namespace] = HashedTopics(NumberedNames(topics, rows), packed >> _NUMBER_BITS)
+    return result
 
 
 def _hash_topics(topics: Iterable[Topic]) -> Mapping[str, HashedTopics]:
@@ -91,35 +119,25 @@ def _hash_topics(topics: Iterable[Topic]) -> Mapping[str, HashedTopics]:
     result = {}
     for namespace, placed in found.items():
         placed.sort()
-        result[namespace] = HashedTopics(tuple(name for _, name in placed), tuple(at for at, _ in placed))
+        hashes = np.fromiter((at for at, _ in placed), dtype=np.int64, count=len(placed))
+        result[namespace] = HashedTopics(tuple(name for _, name in placed), hashes)
     return result
 
 
-def bundle_texts(state: ClusterState) -> Mapping[str, str]:
-    """The range text of the bundle that holds each partition; partitions in no bundle are left out. O(t log b)."""
-    found = {}
-    for namespace, topics in hashed_topics(state).items():
-        seen = state.namespaces.get(namespace)
-        if seen is None:
-            continue
-        bundles = NamespaceBundles(namespace, seen.boundaries)
-        texts = [str(bundle) for bundle in bundles]
-        for name, at in zip(topics.names, topics.hashes, strict=True):
-            index = bundles.index_of(at)
-            if index >= 0:
-                found[name] = texts[index]
-    return found
-
-
 def _traffic(topics: HashedTopics, loads: Mapping[str, Load]) -> _Traffic:
+    if isinstance(topics.names, NumberedNames):
+        columns = large_loads(topics.names.topics, loads)
+        rates = columns.rates[:, topics.names.numbers]
+        return _Traffic(topics, _running(rates[0] + rates[1]), _running(rates[2] + rates[3]))
     found = [loads.get(name, NO_STATISTICS) for name in topics.names]
     msgs = [load.msg_rate_in + load.msg_rate_out for load in found]
     size = [load.throughput_in_bytes_per_sec + load.throughput_out_bytes_per_sec for load in found]
-    return _Traffic(
-        topics,
-        np.array(list(accumulate(msgs, initial=0.0)), dtype=np.float64),
-        np.array(list(accumulate(size, initial=0.0)), dtype=np.float64),
-    )
+    return _Traffic(topics, _running(np.array(msgs, dtype=np.float64)), _running(np.array(size, dtype=np.float64)))
+
+
+def _running(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The sum before each value, and of all."""
+    return np.concatenate(([0.0], np.cumsum(values)))
 
 
 def _roots(namespace: Namespace, old_splits: int, traffic: _Traffic, *, is_new: bool) -> tuple[BundleNode, ...]:

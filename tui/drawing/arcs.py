@@ -93,15 +93,19 @@ def pieces_of(arcs: Arcs, edges: IntArray) -> Pieces:
         edges: ascending, from 0 to ``arcs.size``; bin j holds the hashes edges[j] <= h < edges[j + 1].
     """
     # Why +1: an arc's end point belongs to the arc, so the next arc begins one hash later.
-    cuts = np.concatenate((edges[:-1], arcs.points.astype(np.int64) + 1))
-    cuts.sort(kind="stable")
+    begins = arcs.points.astype(np.int64) + 1
+    bins = edges[:-1]
+    # Both ascend, so they are merged by their places; of equal cuts the last one counts, and it has seen all of them.
+    is_bin = np.zeros(len(begins) + len(bins), dtype=np.bool_)
+    is_bin[np.searchsorted(begins, bins, side="left") + np.arange(len(bins))] = True
+    cuts = np.empty(len(is_bin), dtype=np.int64)
+    cuts[is_bin], cuts[~is_bin] = bins, begins
     lengths = np.diff(cuts, append=arcs.size)
-    kept = lengths > 0
-    starts = cuts[kept]
-    following = np.searchsorted(arcs.points, starts.astype(np.uint32), side="left")
+    kept = np.flatnonzero(lengths > 0)
+    bin_of = np.cumsum(is_bin)[kept]
+    following = kept + 1 - bin_of
     following[following == len(arcs.points)] = 0
-    bins = np.searchsorted(edges, starts, side="right") - 1
-    return Pieces(bins.astype(np.int64), arcs.owners[following].astype(np.int64), lengths[kept])
+    return Pieces(bin_of - 1, arcs.owners[following].astype(np.int64), lengths[kept])
 
 
 def dominant_owners(arcs: Arcs, edges: IntArray) -> IntArray:
@@ -123,14 +127,19 @@ def dominant_owners(arcs: Arcs, edges: IntArray) -> IntArray:
     # Nobody takes the last number, so that it loses every tie.
     numbers = np.where(pieces.owners < 0, arcs.consumers, pieces.owners)
     keys = pieces.bins * (arcs.consumers + 1) + numbers
-    order = np.argsort(keys, kind="stable")
-    keys = keys[order]
+    # Key and place in one word: a plain sort of numbers is faster than any other.
+    place_bits = len(keys).bit_length()
+    assert int(keys[-1] + arcs.consumers).bit_length() + place_bits < 63, "keys and places fit into one word"
+    packed = np.sort((keys << place_bits) | np.arange(len(keys)))
+    keys = packed >> place_bits
     firsts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
-    totals = np.add.reduceat(pieces.lengths[order], firsts)
+    totals = np.add.reduceat(pieces.lengths[packed & ((1 << place_bits) - 1)], firsts)
     bin_of, owner_of = np.divmod(keys[firsts], arcs.consumers + 1)
-    # Ascending by total, then descending by owner: the last write per bin is the winner.
-    winning = np.lexsort((-owner_of, totals))
-    result[bin_of[winning]] = owner_of[winning]
+    # Per bin the highest total, of equals the lowest owner.
+    ranks = totals * (arcs.consumers + 1) + (arcs.consumers - owner_of)
+    heads = np.flatnonzero(np.concatenate(([True], bin_of[1:] != bin_of[:-1])))
+    best = np.maximum.reduceat(ranks, heads)
+    result[bin_of[heads]] = arcs.consumers - best % (arcs.consumers + 1)
     result[result == arcs.consumers] = -1
     return result
 

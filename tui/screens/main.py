@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container, Vertical
+from textual.reactive import var
 from textual.widgets import Static
 
 from engine.views.model import ConsumerRow, DashboardView
@@ -31,8 +33,10 @@ from tui.widgets.status_line import StatusLine
 from tui.widgets.timeline_line import TimelineLine
 from tui.wording import foot_texts, rule_in_few_words
 
-MANY = 2000
-"""Above this many consumers the table is the virtual one."""
+MANY = 300
+"""Above this many consumers the table is the virtual one: the stock one takes its time for each that comes and goes."""
+SAMPLE = 2000
+"""So many of them decide how wide the columns are."""
 
 
 class MainScreen(MainActions):
@@ -42,6 +46,9 @@ class MainScreen(MainActions):
     AUTO_FOCUS = "#table"
     key_groups = GROUPS
     legend: ClassVar[Group] = RING_LEGEND
+
+    consumers_few: var[tuple[ConsumerRow, ...]] = var(())
+    """What the stock table lists: nothing where there is too much for it."""
 
     def __init__(
         self, store: Store, colours: Palette, *, animate: bool, ascii_only: bool, stage: Stage | None = None
@@ -72,7 +79,7 @@ class MainScreen(MainActions):
             with Vertical(id="side"):
                 with Vertical(id="consumers", classes="panel"):
                     yield ConsumerTable(id="table", ascii_only=ascii_only).data_bind(
-                        cls.selected, cls.colours, rows_shown=cls.consumers_listed
+                        cls.selected, cls.colours, rows_shown=cls.consumers_few
                     )
                     yield LineTable(id="many")
                     yield Static(id="foot", markup=False)
@@ -139,16 +146,36 @@ class MainScreen(MainActions):
         self.query_one("#consumers").border_title = f"2 consumers ({told})"
         self.query_one("#consumers").border_subtitle = f"filter: {self.filter_text}" if self.filter_text else ""
         many = len(rows) > MANY
+        was_focused = self.focused is not None and self.focused.id in ("table", "many")
         self.set_class(many, "-many")
+        self.consumers_few = () if many else rows
+        if was_focused:
+            self.query_one("#many" if many else "#table").focus()
         if many:
-            self.query_one("#many", LineTable).lines = self._many_lines(rows)
+            table = self.query_one("#many", LineTable)
+            with table.prevent(LineTable.Moved):
+                table.lines = self._many_lines(rows)
+            self._place_cursor(self.selected)
+
+    def watch_selected(self, consumer_id: int) -> None:
+        """The virtual table's cursor stands on the selected consumer, as the stock one's does."""
+        if self.has_class("-many"):
+            self._place_cursor(consumer_id)
+
+    def _place_cursor(self, consumer_id: int) -> None:
+        at = next((at for at, row in enumerate(self.consumers_listed) if row.consumer_id == consumer_id), None)
+        table = self.query_one("#many", LineTable)
+        # The table would tell of a move that it was told of, and after two in a row the two would chase each other.
+        with table.prevent(LineTable.Moved):
+            table.cursor = table.cursor if at is None else at
 
     def _many_lines(self, rows: tuple[ConsumerRow, ...]) -> Lines:
         write = Cells(self.colours, max(row.rate_share for row in rows), self.ascii_only)
-        sample = rows[:MANY]
+        sample = rows[:SAMPLE]
+        columns = cache(lambda width: consumer_columns(sample, width))  # once for all lines of a width
         return Lines(
             len(rows),
-            lambda index, width: consumer_line(rows[index], consumer_columns(sample, width), write),
+            lambda index, width: consumer_line(rows[index], columns(width), write),
             lambda width: consumer_heading(sample, width),
         )
 

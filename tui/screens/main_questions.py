@@ -21,8 +21,7 @@ class MainQuestions(MainPanels):
 
     def action_explain(self) -> None:
         names = self.ring.topic_names if self.ring is not None else ()
-        rows = self.store.partitions_of(self.selected)
-        default = self.topic or (rows[0].name if rows else names[0] if names else "")
+        default = self.topic or self.store.busiest_partition_of(self.selected) or (names[0] if names else "")
         self.ask("explain", "explain topic", text=default, options=names)
 
     def action_filter(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -173,7 +174,7 @@ class BundleTree(Tree[Entry], inherit_bindings=False):
         elif isinstance(entry, More):
             self.post_message(self.TopicsWanted(entry.bundle, entry.listed))
 
-    def show_topics(self, bundle: BundleKey, topics: tuple[BundleTopic, ...], offset: int, total: int) -> None:
+    def show_topics(self, bundle: BundleKey, topics: Sequence[BundleTopic], offset: int, total: int) -> None:
         """List topics below an opened bundle, from ``offset`` on; ``total`` is how many it has."""
         node = self._find(self.root, bundle)
         if node is None:

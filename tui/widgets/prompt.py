@@ -13,6 +13,9 @@ from textual.message import Message
 from textual.suggester import SuggestFromList
 from textual.widgets import Input, Label
 
+MANY_OPTIONS = 20_000
+"""Above so many the stock suggester, which looks through all of them at every key, is left out."""
+
 
 class Prompt(Vertical):
     """Closed most of the time. ``ask`` opens it; enter posts ``Answered``; escape closes it."""
@@ -78,13 +81,14 @@ class Prompt(Vertical):
         return self.has_class("-open")
 
     def ask(self, kind: str, mark: str, *, text: str = "", placeholder: str = "", options: Sequence[str] = ()) -> None:
-        """Open for one question; ``options`` complete what is typed."""
+        """Open for one question; ``options`` complete what is typed, unless they are very many."""
         self.kind = kind
         self._at = len(self._history.get(kind, []))
         self.query_one(".prompt--mark", Label).update(mark)
         field = self.query_one(Input)
         field.cursor_blink = False
-        field.suggester = SuggestFromList(options, case_sensitive=False) if options else None
+        few = 0 < len(options) <= MANY_OPTIONS
+        field.suggester = SuggestFromList(options, case_sensitive=False) if few else None
         field.placeholder = placeholder
         field.value = text
         field.cursor_position = len(text)

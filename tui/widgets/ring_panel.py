@@ -15,12 +15,13 @@ from textual.widget import Widget
 
 from engine.views.model import RingView
 from themes.palettes import Palette, palette
-from tui.drawing.arcs import arcs_of
+from tui.drawing.arcs import IntArray, arcs_of
 from tui.drawing.canvas import Canvas
 from tui.drawing.glyphs import glyphs_of
 from tui.drawing.hashmap import draw_hash_map
 from tui.drawing.ring import draw_ring
 from tui.drawing.ring_picture import Dots, Flash, RingMode, RingPicture
+from tui.drawing.thinning import MANY_DOTS, ascends, thinned
 
 READABLE_CONSUMERS = 24
 """Above this many consumers arcs of one pixel say nothing, so the density picks the hash map."""
@@ -109,6 +110,7 @@ class RingPanel(Widget, can_focus=True):
         self._before: RingPicture | None = None
         self._canvas: Canvas | None = None
         self._strips: list[Strip] | None = None
+        self._drawn: IntArray | slice = slice(None)
 
     @property
     def look_in_use(self) -> RingLook:
@@ -200,9 +202,13 @@ class RingPanel(Widget, can_focus=True):
         mode = RingMode.LIT if ring.lit else RingMode.MUTED
         if self.look_in_use is RingLook.FOCUS and focus is not None:
             mode = RingMode.FOCUS
-        owners = numbers[ring.topic_owners]
-        highlighted = ring.topic_names.index(self.topic) if self.topic in ring.topic_names else None
-        hashes = ring.topic_hashes.astype(np.uint32)
+        highlighted = ring.topic_names.index(self.topic) if self.topic and self.topic in ring.topic_names else None
+        focused = next((at for at, row in enumerate(self.rows) if row.consumer_id == self.selected), None)
+        self._drawn = self._dots_to_draw(ring, highlighted, focused if mode is RingMode.FOCUS else None)
+        if highlighted is not None and not isinstance(self._drawn, slice):
+            highlighted = int(np.searchsorted(self._drawn, highlighted))
+        owners = numbers[ring.topic_owners[self._drawn]]
+        hashes = ring.topic_hashes[self._drawn].astype(np.uint32)
         waiting = np.isin(hashes, list(self.waiting)) if self.waiting else None
         shares = np.zeros(len(tags), dtype=np.float64)
         for row, weight in zip(self.rows, self.weights, strict=False):
@@ -219,10 +225,22 @@ class RingPanel(Widget, can_focus=True):
             tags=tuple(tags),
         )
 
+    @staticmethod
+    def _dots_to_draw(ring: RingView, highlighted: int | None, focused: int | None) -> IntArray | slice:
+        """The places of the topics to draw; all of them, as long as they are not very many."""
+        count = len(ring.topic_hashes)
+        if count <= MANY_DOTS or not ascends(ring.topic_hashes):
+            return slice(None)
+        masks = [ring.topic_moved]
+        if focused is not None:
+            masks.append(ring.topic_owners == focused)
+        places = thinned(ring.topic_hashes, ring.space_size, *masks)
+        return places if highlighted is None else np.union1d(places, [highlighted])
+
     def _flash(self, ring: RingView) -> Flash | None:
         if self.intensity <= 0.0:
             return None
-        return Flash(self.intensity, before=self._before, dots=ring.topic_moved)
+        return Flash(self.intensity, before=self._before, dots=ring.topic_moved[self._drawn])
 
     def canvas(self) -> Canvas | None:
         """The drawn picture for the present size; made once and kept until something differs."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from engine.cluster.invariants import faults
+from engine.cluster.made_up import load_of
 from engine.errors import InputError
-from engine.scenarios.synthetic import load_of, synthetic_state
+from engine.scenarios.synthetic import synthetic_state
 
 
 def test_equal_arguments_give_equal_states_and_another_seed_other_rates_only() -> None:
@@ -48,7 +49,7 @@ def test_rates_are_uneven_as_real_ones_are() -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ({"topics": -1}, "topics is -1: give 0 to 100000"),
+        ({"topics": -1}, "topics is -1: give 0 to 1000000"),
         ({"consumers": 10_001}, "consumers is 10001"),
         ({"bundles": 0}, "bundles is 0: give 1 to"),
         ({"topics": 100_000, "partitions": 11}, "more than 1000000 in all"),

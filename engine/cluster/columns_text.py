@@ -1,0 +1,88 @@
+"""Topics in columns as JSON values: the recipe of made-up ones, else names and deflated arrays."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import zlib
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.cluster.bulk import large_loads
+from engine.cluster.large_topics import LargeLoads, LargeTopics, Recipe
+from engine.cluster.limits import MAX_PARTITIONS
+from engine.cluster.made_up import made_up_loads, made_up_topics
+from engine.cluster.state import Load, Topic
+
+LIMIT: Final = 2**24
+"""Partitions that are read; more were never written."""
+
+
+def columns_to_plain(topics: LargeTopics, loads: Mapping[str, Load]) -> dict[str, Any]:
+    """``{"recipe": ...}`` where that says it all, else names, numbers of partitions and six columns of traffic."""
+    if topics.recipe is not None and isinstance(loads, LargeLoads) and loads.topics is topics:
+        return {"recipe": asdict(topics.recipe)}
+    found = large_loads(topics, loads)
+    known = np.ones(topics.partition_count, dtype=np.bool_) if found.known is None else found.known
+    return {
+        "names": [_as_units(name) for name in topics.names],
+        "partitions": _packed(topics.partitions.astype("<i4")),
+        "rates": _packed(found.rates.astype("<f8")),
+        "counts": _packed(found.counts.astype("<i8")),
+        "known": _packed(known.astype("u1")),
+    }
+
+
+def columns_from_plain(plain: Any) -> tuple[LargeTopics, LargeLoads]:
+    """Topics and traffic of ``columns_to_plain``. Raises ValueError with the reason for anything else."""
+    if isinstance(plain, dict) and plain.keys() == {"recipe"}:
+        recipe = msgspec.convert(plain["recipe"], Recipe)
+        if min(recipe.topics, recipe.partitions, recipe.seed) < 0 or recipe.partitions > MAX_PARTITIONS:
+            raise ValueError("a recipe has no negative numbers, and not that many partitions")
+        if recipe.topics * max(recipe.partitions, 1) > LIMIT:
+            raise ValueError(f"more than {LIMIT} partitions are not read")
+        topics = made_up_topics(recipe)
+        return topics, made_up_loads(topics)
+    if not isinstance(plain, dict) or plain.keys() != {"names", "partitions", "rates", "counts", "known"}:
+        raise ValueError("columns are a recipe, or names, partitions, rates, counts and known")
+    names = msgspec.convert(plain["names"], list[str])
+    partitions = _unpacked(plain["partitions"], "<i4", len(names))
+    if len(set(names)) != len(names) or (len(names) and (partitions.min() < 0 or partitions.max() > MAX_PARTITIONS)):
+        raise ValueError("a topic stands there twice, or has a number of partitions that cannot be")
+    count = int(np.maximum(partitions, 1).sum())
+    if count > LIMIT:
+        raise ValueError(f"more than {LIMIT} partitions are not read")
+    topics = LargeTopics.of(
+        {name: Topic(name, number) for name, number in zip(names, partitions.tolist(), strict=True)}
+    )
+    rates = _unpacked(plain["rates"], "<f8", 4 * count).reshape(4, count)
+    counts = _unpacked(plain["counts"], "<i8", 2 * count).reshape(2, count)
+    known = _unpacked(plain["known"], "u1", count).astype(np.bool_)
+    return topics, LargeLoads(topics, rates, counts, known)
+
+
+def _as_units(name: str) -> Any:
+    """JSON carries no half of a surrogate pair."""
+    if name.isascii() or not any("\ud800" <= char <= "\udfff" for char in name):
+        return name
+    return {"code_points": [*map(ord, name)]}
+
+
+def _packed(values: NDArray[Any]) -> str:
+    return base64.b64encode(zlib.compress(values.tobytes(), 6)).decode("ascii")
+
+
+def _unpacked(text: Any, kind: str, count: int) -> NDArray[Any]:
+    size = count * np.dtype(kind).itemsize
+    try:
+        data = zlib.decompressobj().decompress(base64.b64decode(text, validate=True), size + 1)
+    except (TypeError, binascii.Error, zlib.error) as error:
+        raise ValueError(f"a column is damaged: {error}") from error
+    if len(data) != size:
+        raise ValueError(f"a column has {len(data)} bytes where {size} belong")
+    return np.frombuffer(data, dtype=kind).astype(np.dtype(kind).newbyteorder("="))

@@ -1,0 +1,169 @@
+"""A state in columns says what the same state of plain values says, along every walk of commands, undo and redo."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.cluster import facts
+from engine.cluster.bulk import owner_ids, partition_columns
+from engine.cluster.commands import (
+    AddConsumer,
+    AddTopic,
+    Command,
+    KillConsumer,
+    RemoveTopic,
+    RenameConsumer,
+    RepartitionTopic,
+    SetPriorityLevel,
+    SetRelease,
+    SetSetting,
+    SplitBundle,
+)
+from engine.cluster.facts import active_consumers, choices, moves, partition_names
+from engine.cluster.invariants import faults
+from engine.cluster.large_topics import LargeLoads, LargeTopics
+from engine.cluster.state import ClusterState
+from engine.cluster.timeline import Timeline
+from engine.failover.choose import choose_many
+from engine.failover.model import Consumer
+from engine.names import partition_index
+from engine.views.dashboard import (
+    busiest_partition_of,
+    dashboard_view,
+    partitions_of,
+    topic_explanation,
+    topics_of_bundle,
+)
+from engine.views.model import DashboardView
+from tests.engine.views.states import FLAG, NAMESPACE, cluster, topic_name
+
+NAMES = ("c-1", "c-11", "c-2", "c-2", "", "\ue000", "\U0001f600")
+LOCALS = ("x", "y", "z", "stray-partition-3", "é")
+PLAIN = cluster(["c-1", "c-2", "c-11"], {"x": 5, "y": 0, "stray-partition-3": 0, "w": 7})
+
+
+def in_columns(state: ClusterState) -> ClusterState:
+    """The same state with its topics and its traffic in columns."""
+    topics = LargeTopics.of(state.topics)
+    (subscription,) = state.subscriptions
+    return replace(
+        state,
+        topics=topics,
+        loads=LargeLoads.of(topics, state.loads),
+        subscriptions=(replace(subscription, topics=topics.names),),
+    )
+
+
+ids = st.integers(0, 8)
+steps = st.one_of(
+    st.builds(AddConsumer, st.just("sub"), st.sampled_from(NAMES), st.sampled_from([0, 0, 0, 1])),
+    st.builds(KillConsumer, st.just("sub"), ids),
+    st.builds(KillConsumer, st.just("sub"), ids),
+    st.builds(RenameConsumer, st.just("sub"), ids, st.sampled_from(NAMES)),
+    st.builds(SetPriorityLevel, st.just("sub"), ids, st.sampled_from([0, 1])),
+    st.builds(SetSetting, st.just(FLAG), st.sampled_from(["true", "false"])),
+    st.builds(SetRelease, st.sampled_from(["2.11", "3.0", "4.2"])),
+    st.builds(AddTopic, st.sampled_from([topic_name(each) for each in LOCALS]), st.integers(0, 4)),
+    st.builds(RemoveTopic, st.sampled_from([topic_name(each) for each in LOCALS])),
+    st.builds(RepartitionTopic, st.sampled_from([topic_name(each) for each in LOCALS]), st.integers(1, 9)),
+    st.builds(SplitBundle, st.just(NAMESPACE), st.just("0x00000000_0x40000000"), st.just("range_equally_divide")),
+    st.sampled_from([-2, -1, 1, 3]),
+)
+
+
+def told(view: DashboardView) -> tuple[object, ...]:
+    """What a view says, apart from the order of its topics."""
+    ring = view.ring
+    columns = (ring.topic_hashes.tolist(), ring.topic_owners.tolist(), ring.topic_moved.tolist())
+    topics = dict(zip(ring.topic_names, zip(*columns, strict=True), strict=True))
+    rows = [
+        replace(row, msgs_per_sec=round(row.msgs_per_sec, 6), rate_share=round(row.rate_share, 9))
+        for row in view.consumers
+    ]
+    return (
+        view.status, rows, replace(view.foot, max_over_mean_rate=round(view.foot.max_over_mean_rate, 6)), topics,
+        ring.points.tolist(), ring.point_owners.tolist(), ring.changed_arcs.tolist(), ring.lit, ring.centre,
+        ring.first_partitions_only, view.namespaces, view.events, view.timeline, view.notices,
+    )  # fmt: skip
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(steps, max_size=14))
+def test_the_dashboard_of_columns_is_the_one_of_plain_values(walk: Sequence[Command | int]) -> None:
+    """After every step of a walk both say the same: rows, ring, tree, events, notices, rows of a consumer, answers."""
+    plain, large = Timeline.start(PLAIN), Timeline.start(in_columns(PLAIN))
+    for step in walk:
+        if isinstance(step, int):
+            plain, large = plain.step_by(step), large.step_by(step)
+        else:
+            (plain, refused), (large, also) = plain.submit(step), large.submit(step)
+            assert refused == also
+        assert large.state.topics == plain.state.topics and large.state.loads == plain.state.loads
+        assert not faults(large.state)
+        view = dashboard_view(large)
+        assert told(view) == told(dashboard_view(plain))
+        for row in view.consumers:
+            assert sorted(partitions_of(large, 0, row.consumer_id), key=lambda each: each.name) == sorted(
+                partitions_of(plain, 0, row.consumer_id), key=lambda each: each.name
+            )
+            assert busiest_partition_of(large, 0, row.consumer_id) == busiest_partition_of(plain, 0, row.consumer_id)
+        bundle = view.namespaces[0].roots[1].range_text
+        assert sorted(map(repr, topics_of_bundle(large, NAMESPACE, bundle))) == sorted(
+            map(repr, topics_of_bundle(plain, NAMESPACE, bundle))
+        )
+        assert topic_explanation(large, 0, topic_name("w-partition-3")) == topic_explanation(
+            plain, 0, topic_name("w-partition-3")
+        )
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(steps, min_size=1, max_size=10))
+def test_moves_and_active_consumers_are_those_of_plain_values(walk: Sequence[Command | int]) -> None:
+    """Facts in bulk equal the plain ones, between neighbouring states and from the first to the last."""
+    plain, large = Timeline.start(PLAIN), Timeline.start(in_columns(PLAIN))
+    for step in walk:
+        if isinstance(step, int):
+            continue
+        before = large.state, plain.state
+        plain, large = plain.submit(step)[0], large.submit(step)[0]
+        for old_large, old_plain in (before, (large.initial, plain.initial)):
+            wanted, found = moves(old_plain, plain.state, "sub"), moves(old_large, large.state, "sub")
+            for name in ("moved", "taken_up", "orphaned"):
+                assert sorted(getattr(found, name)) == sorted(getattr(wanted, name)), name
+            for name in ("least", "partitions", "unacked_at_risk", "gained", "lost"):
+                assert getattr(found, name) == getattr(wanted, name), name
+        mine, theirs = large.state.subscriptions[0], plain.state.subscriptions[0]
+        assert dict(active_consumers(large.state, mine)) == dict(active_consumers(plain.state, theirs))
+        by_name = dict(zip(partition_names(large.state, mine), choices(large.state, mine), strict=False))
+        assert by_name == dict(zip(partition_names(plain.state, theirs), choices(plain.state, theirs), strict=False))
+
+
+consumer_lists = st.lists(
+    st.builds(Consumer, st.integers(0, 12), st.sampled_from(["a", "a1", "a11", "b", "b"]), st.sampled_from([0, 0, 1])),
+    max_size=9,
+    unique_by=lambda each: each.consumer_id,
+).map(tuple)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(consumer_lists, min_size=1, max_size=8), st.booleans())
+def test_owners_depend_on_who_is_connected_and_not_on_who_was_before(
+    lists: Sequence[tuple[Consumer, ...]], ring: bool
+) -> None:
+    """Whatever lists came before, the owners are those that the broker's rules choose, topic by topic."""
+    state = in_columns(PLAIN)
+    assert isinstance(state.topics, LargeTopics)
+    columns = partition_columns(state.topics, state.subscriptions[0])
+    pairs = [(name, partition_index(name)) for name in columns.names]
+    behaviour = facts.behaviour_in(state)
+    for consumers in lists:
+        found = owner_ids(columns, consumers, consistent_hashing=ring, behaviour=behaviour)
+        chosen = choose_many(consumers, pairs, consistent_hashing=ring, behaviour=behaviour)
+        wanted = [each.active.consumer_id for each in chosen] or [-1] * len(pairs)
+        assert found.tolist() == wanted
+        assert not found.flags.writeable and found.dtype == np.int32
