@@ -164,7 +164,28 @@ def test_a_thousand_consumers_are_one_scrollable_table() -> None:
         assert "c-0999" in text_of(app)
         await pilot.press("x", "c")
         await pilot.pause()
-        assert main_screen(app).query_one("#table").row_count == 999
+        assert main_screen(app).query_one("#many", LineTable).lines.count == 999
+        assert main_screen(app).selected == 998
+
+    run(app, story)
+
+
+def test_three_hundred_are_the_last_for_the_stock_table() -> None:
+    """One more, and the virtual table lists them; the cursor stays on the consumer it stood on."""
+    app = app_of(cluster([f"c-{at:03d}" for at in range(300)], topics=50))
+
+    async def story(pilot: Pilot[int]) -> None:
+        screen = main_screen(app)
+        assert not screen.has_class("-many") and screen.query_one("#table").row_count == 300
+        await pilot.press("down", "down", "a", *"zz", "enter")
+        await pilot.pause()
+        table = screen.query_one("#many", LineTable)
+        assert screen.has_class("-many") and screen.focused is table and table.lines.count == 301
+        assert screen.consumers_listed[table.cursor].consumer_id == screen.selected == 300
+        await pilot.press("up", "x")
+        await pilot.pause()
+        assert not screen.has_class("-many") and screen.query_one("#table").row_count == 300
+        assert screen.focused is screen.query_one("#table") and screen.selected == 300
 
     run(app, story)
 

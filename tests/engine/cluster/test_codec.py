@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from engine.cluster.codec import (
     FORMAT,
+    PLAIN_FORMAT,
     parse_command_json,
     parse_event,
     parse_state,
@@ -95,7 +96,7 @@ def test_the_order_in_which_topics_came_leaves_no_trace() -> None:
 def test_keys_are_sorted_and_the_format_is_named() -> None:
     plain = json.loads(serialise_state(cluster()))
 
-    assert plain["format"] == FORMAT == 1
+    assert plain["format"] == PLAIN_FORMAT == 1
     assert list(plain) == sorted(plain)
     assert list(plain["settings"]) == sorted(plain["settings"])
 

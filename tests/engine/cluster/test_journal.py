@@ -239,7 +239,7 @@ def test_a_line_that_does_not_follow_from_those_before_is_set_aside(
         (b"\0" * 100, "breaks off in its first line"),
         (b"some text\n", "check sum"),
         (sealed({"kind": "step"}), "no format number"),
-        (sealed({"kind": "header", "format": 2}), "use the newer one that wrote it"),
+        (sealed({"kind": "header", "format": 3}), "use the newer one that wrote it"),
         (sealed({"kind": "step", "format": 1}), "no header"),
     ],
 )
