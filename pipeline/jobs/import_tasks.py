@@ -12,14 +12,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
+import pyarrow as pa
 
+from engine.errors import Problem
 from pipeline.jobs.dealing import here, in_tasks
 from pipeline.reading.answers import Told, take_file
 from pipeline.reading.found import FoundFile
-from pipeline.reading.rows import Rows
+from pipeline.reading.rows import BAD, Row, Rows, quarantine_row
 from pipeline.schemas import (
     BROKERS,
     BUNDLE_REPORTS,
@@ -151,4 +153,29 @@ def _write(rows: Rows, writers: Mapping[str, PartWriter]) -> None:
         if table is not CONSUMER_SETS:
             for columns in rows.tables.pop(table.name, ()):
                 writers[table.name].write(columns)
-            writers[table.name].write(table.columns_of(getattr(rows, table.name)))
+            writers[table.name].write(_columns(table, rows))
+
+
+_UNFIT: Final = (OverflowError, UnicodeEncodeError, pa.ArrowInvalid)
+
+
+def _columns(table: Table, rows: Rows) -> Any:
+    """The rows of one table; those that hold what no column can (a number of 100 digits) go to the quarantine."""
+    told: list[Row] = getattr(rows, table.name)
+    try:
+        return table.columns_of(told)
+    except _UNFIT:
+        good = [row for row in told if _fits(table, row, rows)]
+        return table.columns_of(good)
+
+
+def _fits(table: Table, row: Row, rows: Rows) -> bool:
+    try:
+        table.columns_of([row])
+    except _UNFIT as fault:
+        # The name itself may be what does not fit.
+        name = str(row[0]).encode("utf-8", "backslashreplace").decode()
+        problem = Problem(str(row[-1]), f'$["{name}"]', f"holds what no table can: {fault}", "record the answer again")
+        rows.quarantine.append(quarantine_row(problem, table.name, 1, BAD))
+        return False
+    return True

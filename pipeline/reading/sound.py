@@ -56,8 +56,15 @@ def take_sound_document(rows: Rows, data: bytes, source: str, broker: str) -> bo
     pairs = [(at, name, told) for at, wire in enumerate(topics.wires) for name, told in wire.subscriptions.items()]
     if any(_unreadable(told) for _, _, told in pairs):
         return False
-    if topics.names:
-        _take(rows, topics, pairs, source, broker)
+    made = Rows(sets=rows.sets)
+    try:
+        _take(made, topics, pairs, source, broker)
+    except (OverflowError, UnicodeEncodeError, pa.ArrowInvalid):  # a number of 100 digits
+        return False
+    for name, tables in made.tables.items():
+        rows.tables.setdefault(name, []).extend(tables)
+    rows.namespaces |= made.namespaces
+    rows.found.update(made.found)
     return True
 
 

@@ -183,6 +183,21 @@ def test_a_task_that_cannot_write_is_one_sentence(
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("padding", [0, 17_000_000], ids=["small", "large"])
+def test_a_number_that_no_column_holds_costs_only_its_row(spark: SparkSession, tmp_path: Path, padding: int) -> None:
+    """JSON has numbers of any size; large documents take another way to the same place."""
+    answer = broker_stats("one", "two", "three")
+    inside = answer["t/n"]["0x00000000_0xffffffff"]["persistent"]
+    inside["persistent://t/n/two"] = TOPIC | {"storageSize": 10**30}
+    inside["persistent://t/n/three"] = TOPIC | {"publishers": [{"producerId": -(10**30)}]}
+    put(tmp_path / "in", "broker-stats.json", json.dumps(answer) + " " * padding)
+    result = imported(spark, tmp_path / "in", tmp_path / "out")
+    check(tmp_path / "out", result)
+    assert query(tmp_path / "out", "topics", "topic") == [("persistent://t/n/one",), ("persistent://t/n/three",)]
+    assert result.summary["quarantined"] == {"publishers": 1, "topics": 1}
+    assert query_quarantine(tmp_path / "out").count("holds what no table can") == 2
+
+
 def test_answers_about_one_topic_are_judged_alike_in_the_driver_and_by_joins(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
