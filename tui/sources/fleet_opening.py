@@ -19,7 +19,7 @@ from engine.errors import InputError, Rejection
 from engine.scenarios.opening import Opened, open_snapshot
 from engine.views.model import Notice
 from tui.scene import Scene
-from tui.sources.fleet_results import FleetResults
+from tui.sources.fleet_grid import FleetResults
 
 NEIGHBOURS: Final = 20_000
 """Up to so many topics of the namespace come along; of a larger one only those of the subscription."""
