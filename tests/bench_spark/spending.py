@@ -26,10 +26,12 @@ class Spent:
 
 
 def spent(work: Callable[[], object]) -> Spent:
-    """Of one call."""
-    cpu, wall = _cpu_sec(), time.perf_counter()
+    """Of one call; of a process that ended within it only what it told the one that waited for it."""
+    before, wall = _ticks_by_process(), time.perf_counter()
     work()
-    return Spent(time.perf_counter() - wall, _cpu_sec() - cpu)
+    taken = time.perf_counter() - wall
+    ticks = sum(max(0, now - before.get(pid, 0)) for pid, now in _ticks_by_process().items())
+    return Spent(taken, ticks / _TICKS_PER_SEC)
 
 
 def best(work: Callable[[], object], rounds: int) -> Spent:
@@ -52,8 +54,8 @@ def peak_mb() -> dict[str, int]:
     return dict(found)
 
 
-def _cpu_sec() -> float:
-    return sum(_ticks(pid) for pid in [os.getpid(), *_descendants(os.getpid())]) / _TICKS_PER_SEC
+def _ticks_by_process() -> dict[int, int]:
+    return {pid: _ticks(pid) for pid in [os.getpid(), *_descendants(os.getpid())]}
 
 
 def _ticks(pid: int) -> int:
