@@ -78,7 +78,7 @@ def columns_for(columns: Sequence[Column], width: int, kept: str) -> tuple[Colum
     """The columns that fit ``width`` cells, names and bar widened by what is left; ``kept`` never goes.
 
     >>> [column.label for column in columns_for(SUBSCRIPTIONS, 58, "max_over_mean")]
-    ['namespace', 'subscription', 'cons', 'idle', 'max/mean', '']
+    ['namespace', 'subscription', 'idle', 'max/mean', '']
     """
     shown = list(columns)
     for column in sorted(columns, key=lambda each: -each.rank):
