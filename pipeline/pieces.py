@@ -40,7 +40,7 @@ def deal_pieces(pieces: Sequence[Piece], tasks: int) -> list[list[Piece]]:
     """At most so many runs of neighbours with about as many rows each. O(pieces).
 
     >>> [len(run) for run in deal_pieces([Piece("", at, rows) for at, rows in enumerate((5, 5, 5, 9))], 2)]
-    [3, 1]
+    [2, 2]
     """
     share = max(1, -(-sum(piece.rows for piece in pieces) // max(tasks, 1)))
     dealt: list[list[Piece]] = []
