@@ -1,183 +1,217 @@
-"""A result folder of ``ringside fleet run`` for the screen: its summary, and its worst tables as Arrow columns.
+"""The tables of a fleet's result folder, read with Arrow: sorted and filtered as columns, rows made for the eye.
 
-A table of a million rows stays in its columns: sorting and filtering give row numbers, and only what is shown becomes
-Python values. This needs pyarrow, so nothing imports this module before a folder is to be shown.
+Needs pyarrow, so it is imported where a result is opened and nowhere else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyarrow import csv, dataset
+import pyarrow.parquet as pq
+from pyarrow import csv
 
+from engine.cluster.state import Load
 from engine.errors import InputError
-from engine.fleet.summary import FILE_NAME, FleetSummary, read_summary
+from engine.scenarios.fleet_opening import Dispatcher, FleetPart
 
-Rows = npt.NDArray[np.int64]
-"""Numbers of rows, in the order in which they are shown."""
-_ROW: Final = "row"
-_SUBSCRIPTIONS: Final = (
-    "namespace", "subscription", "type", "policy", "partitions", "consumers", "idle", "max_over_mean",
-    "max_over_mean_rate", "moved", "least_moved", "verdict", "findings", "worst_severity",
-)  # fmt: skip
-_NAMESPACES: Final = (
-    "namespace", "topics", "subscriptions", "msg_rate_in", "msg_rate_out", "backlog_size_bytes", "bundles",
-    "bundles_to_split", "worst_max_over_mean", "worst_subscription", "idle", "findings", "worst_severity",
-)  # fmt: skip
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+SUBSCRIPTIONS: Final = "worst_subscriptions"
+NAMESPACES: Final = "worst_namespaces"
+HISTOGRAM_BARS: Final = 24
+EXPORT_KINDS: Final = (".csv", ".parquet")
 
 
-class Grid:
-    """One table of which every row can be shown. Rows count from 0 in the order of the file: the worst first."""
+@dataclass(frozen=True, eq=False)
+class Listing:
+    """Some rows of a table in some order: ``rows`` (n,) int64 are places in ``table``. Immutable."""
 
-    def __init__(self, table: Any, searched: Sequence[str]) -> None:
-        self._table = table.combine_chunks()
-        self._searched = tuple(searched)
-        self._text: Any = None
-        self._orders: dict[tuple[str, bool], Rows] = {}
-        self._numbers: dict[str, npt.NDArray[np.float64]] = {}
+    table: Any
+    rows: NDArray[np.int64]
+    sorted_by: str
+    descending: bool
+    filter_text: str
 
     def __len__(self) -> int:
-        return int(self._table.num_rows)
+        return len(self.rows)
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return tuple(self._table.column_names)
+    def row(self, at: int) -> Mapping[str, Any]:
+        """One row by column name, made when it is asked for."""
+        place = int(self.rows[at])
+        return {name: self.table.column(name)[place].as_py() for name in self.table.column_names}
 
-    def value(self, row: int, column: str) -> Any:
-        """One cell as a Python value; None where it is empty. O(1)."""
-        return self._table.column(column)[row].as_py()
+    def values(self, column: str) -> NDArray[np.float64]:
+        """A column of numbers in this order; not a number where there is none. O(n)."""
 
-    def numbers(self, column: str) -> npt.NDArray[np.float64]:
-        """A column of numbers by row, ``nan`` where a place is empty; kept."""
-        if column not in self._numbers:
-            filled = self._table.column(column).cast(pa.float64(), safe=False).fill_null(float("nan"))
-            self._numbers[column] = filled.to_numpy()
-        return self._numbers[column]
-
-    def is_text(self, column: str) -> bool:
-
-        return bool(pa.types.is_string(self._table.schema.field(column).type))
-
-    def ordered(self, column: str, *, descending: bool) -> Rows:
-        """All rows by one column; equal ones as they stand in the file, empty places last. O(n log n), kept."""
-        key = (column, descending)
-        if key not in self._orders:
-            self._orders[key] = self._by_text(column, descending) if self.is_text(column) else self._by_number(*key)
-        return self._orders[key]
-
-    def _by_number(self, column: str, descending: bool) -> Rows:
-        values = self.numbers(column)
-        # numpy puts nan last either way, so only the sign of what is there turns the order.
-        return np.argsort(-values if descending else values, kind="stable").astype(np.int64)
-
-    def _by_text(self, column: str, descending: bool) -> Rows:
-
-        keyed = pa.table({column: self._table.column(column), _ROW: pa.array(np.arange(len(self)))})
-        direction = "descending" if descending else "ascending"
-        order = pc.sort_indices(keyed, sort_keys=[(column, direction), (_ROW, "ascending")])
-        return np.asarray(order.to_numpy(), dtype=np.int64)
-
-    def matching(self, text: str) -> npt.NDArray[np.bool_]:
-        """Which rows have every word of ``text`` in one of the searched columns, whatever the case. O(n · words)."""
-
-        words = text.lower().split()
-        found = np.ones(len(self), dtype=np.bool_)
-        if words and self._text is None:
-            parts = [self._table.column(name) for name in self._searched]
-            joined = pc.binary_join_element_wise(*parts, "/", null_handling="replace", null_replacement="")
-            self._text = pc.utf8_lower(joined)
-        for word in words:
-            found &= pc.match_substring(self._text, word).to_numpy(zero_copy_only=False)
+        made = pc.cast(self.table.column(column), pa.float64()).combine_chunks()
+        found: NDArray[np.float64] = made.to_numpy(zero_copy_only=False)[self.rows]
         return found
 
-    def rows(self, column: str, *, descending: bool, text: str = "") -> Rows:
-        """The rows to show: those that match, in this order."""
-        order = self.ordered(column, descending=descending)
-        return order[self.matching(text)[order]] if text.split() else order
+    def highest(self, column: str) -> float:
+        """The largest number of a column among these rows, 0.0 for none."""
+        numbers = self.values(column)
+        return float(np.nanmax(numbers)) if len(numbers) and not np.isnan(numbers).all() else 0.0
 
-    def write_csv(self, path: Path, rows: Rows) -> None:
-        """These rows with all columns as CSV. Raises ``OSError``, also where the file is there already."""
+    def histogram(self, column: str, bars: int = HISTOGRAM_BARS) -> tuple[NDArray[np.int64], float, float]:
+        """How many rows lie in each of so many equal pieces from the lowest to the highest number, and those two."""
+        numbers = self.values(column)
+        numbers = numbers[np.isfinite(numbers)]
+        if not len(numbers):
+            return np.zeros(bars, dtype=np.int64), 0.0, 0.0
+        low, high = float(numbers.min()), float(numbers.max())
+        counts, _ = np.histogram(numbers, bins=bars, range=(low, high if high > low else low + 1.0))
+        return counts.astype(np.int64), low, high
 
-        with path.open("xb") as file:
-            try:
-                csv.write_csv(self._table.take(pa.array(rows)), file)
-            except Exception:
-                path.unlink(missing_ok=True)  # half a file would look like a whole one
-                raise
 
-
+@dataclass(frozen=True, eq=False)
 class FleetResults:
-    """One result folder: the summary, and both tables that the screen shows."""
+    """What a folder holds. ``subscriptions`` and ``namespaces`` list the worst first, as the job wrote them."""
 
-    def __init__(self, folder: Path, summary: FleetSummary, subscriptions: Grid, namespaces: Grid) -> None:
-        self.folder = folder
-        self.summary = summary
-        self.subscriptions = subscriptions
-        self.namespaces = namespaces
-
-    @property
-    def flag_in_force(self) -> bool | None:
-        """The flag under which the fleet was judged; None where no Failover subscription was."""
-        policy = next((each.policy for each in self.summary.policies if each.in_force), None)
-        return {"flag_off": False, "flag_on": True}.get(policy or "")
-
-    def table(self, name: str, columns: Iterable[str], where: Any = None) -> Any:
-        """Columns of one table of the folder, restricted to rows that meet an Arrow expression."""
-        return read_columns(self.folder, name, columns, where)
+    folder: Path
+    subscriptions: Listing
+    namespaces: Listing
 
 
-def read_summary_of(folder: Path) -> FleetSummary:
-    """The summary of a result folder. Raises ``InputError`` where there is none, or one that cannot be read."""
-    path = folder / FILE_NAME
-    if not path.exists():
-        raise InputError(f"{folder} holds no {FILE_NAME}; make one with ringside fleet run or ringside fleet report")
-    return read_summary(path.read_bytes(), str(path))
+def read_results(folder: Path) -> FleetResults:
+    """The two lists of a result folder. Raises ``InputError``: what is missing, and which command makes it."""
+    return FleetResults(folder, _listing(folder, SUBSCRIPTIONS), _listing(folder, NAMESPACES))
 
 
-def open_results(folder: Path) -> FleetResults:
-    """A result folder, with the columns that the screen shows in memory. O(rows).
+def ordered(listing: Listing, column: str, *, descending: bool) -> Listing:
+    """The same rows by another column; rows without a value come last. O(n log n), no row is made."""
 
-    Raises ``InputError`` for a folder without a summary or without the tables of the job ``report``.
+    kept = listing.table.take(listing.rows) if len(listing.rows) != len(listing.table) else listing.table
+    places = listing.rows if kept is not listing.table else np.arange(len(listing.table))
+    order = "descending" if descending else "ascending"
+    at = pc.sort_indices(kept.select([column]), sort_keys=[(column, order)]).to_numpy()
+    return Listing(listing.table, places[at], column, descending, listing.filter_text)
+
+
+def filtered(whole: Listing, text: str) -> Listing:
+    """The rows of ``whole`` with this text in a namespace or a subscription, in its order. O(n), no row is made."""
+
+    if not text:
+        return Listing(whole.table, whole.rows, whole.sorted_by, whole.descending, "")
+    mask = np.zeros(len(whole.table), dtype=bool)
+    for column in ("namespace", "subscription"):
+        if column in whole.table.column_names:
+            found = pc.match_substring(whole.table.column(column), text, ignore_case=True)
+            mask |= found.combine_chunks().to_numpy(zero_copy_only=False).astype(bool)
+    return Listing(whole.table, whole.rows[mask[whole.rows]], whole.sorted_by, whole.descending, text)
+
+
+def policies_of(results: FleetResults, namespace: str) -> tuple[str, ...]:
+    """The rules in force for the subscriptions of a namespace. O(n), no row is made."""
+    table = results.subscriptions.table
+    inside = pc.equal(table.column("namespace"), namespace)
+    return tuple(pc.unique(pc.filter(table.column("policy"), inside)).to_pylist())
+
+
+def export(listing: Listing, path: Path) -> int:
+    """Write the rows in their order, as CSV or Parquet by the name's ending; gives their number.
+
+    Raises ``InputError`` for another ending, a file that is there already, and what the system refuses.
     """
-    summary = read_summary_of(folder)
-    worst = read_columns(folder, "worst_subscriptions", _SUBSCRIPTIONS)
-    worst = worst.append_column("msg_rate_out", _rates_of(folder, worst))
-    namespaces = read_columns(folder, "worst_namespaces", _NAMESPACES)
-    return FleetResults(
-        folder,
-        summary,
-        Grid(worst, ("namespace", "subscription", "type", "verdict", "worst_severity")),
-        Grid(namespaces, ("namespace", "worst_subscription", "worst_severity")),
+    if path.suffix not in EXPORT_KINDS:
+        raise InputError(f"{path} ends in neither .csv nor .parquet; choose one of the two")
+
+    table = listing.table.take(listing.rows)
+    try:
+        with path.open("xb") as file:
+            csv.write_csv(table, file) if path.suffix == ".csv" else pq.write_table(table, file)
+    except FileExistsError as error:
+        raise InputError(f"{path} is there already; choose another name") from error
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror or error}") from error
+    return len(listing)
+
+
+def part_of(folder: Path, namespace: str, subscription: str = "", *, consistent_hashing: bool = False) -> FleetPart:
+    """What the tables tell of a namespace, or of one subscription of it. Raises ``InputError`` for missing tables."""
+    wanted = [("namespace", "=", namespace)]
+    mine = [*wanted, ("subscription", "=", subscription)] if subscription else wanted
+    names = ["subscription", "type", "topic", "partitioned_topic", "partition_index", "consumer_set",
+             "unacked_messages", "msg_backlog_entries"]  # fmt: skip
+    rows = _read(folder, "subscriptions", names, mine).to_pydict()
+    sets = _consumer_sets(folder, set(rows["consumer_set"]))
+    columns = (rows[name] for name in names[:6])
+    dispatchers = [
+        Dispatcher(name, kind, topic, parent, index, sets.get(number, ()))
+        for name, kind, topic, parent, index, number in zip(*columns, strict=True)
+    ]
+    waiting: dict[str, list[int]] = {}
+    for topic, *more in zip(rows["topic"], rows["unacked_messages"], rows["msg_backlog_entries"], strict=True):
+        told = waiting.setdefault(topic, [0, 0])
+        told[0] += more[0]
+        told[1] += more[1]
+    where = f"{namespace}, subscription {subscription}" if subscription else namespace
+    return FleetPart(
+        namespace=namespace,
+        dispatchers=dispatchers,
+        loads=_loads(folder, wanted, waiting),
+        boundaries=_boundaries(folder, wanted),
+        consistent_hashing=consistent_hashing,
+        release=_release(folder),
+        source=f"{folder.name}: {where}",
     )
 
 
-def read_columns(folder: Path, name: str, columns: Iterable[str], where: Any = None) -> Any:
-    """Columns of the Parquet table ``name``, its parts in the order of their names. Raises ``InputError``."""
+def _loads(folder: Path, wanted: Sequence[Any], waiting: Mapping[str, Sequence[int]]) -> dict[str, Load]:
+    names = ["topic", "msg_rate_in", "msg_rate_out", "msg_throughput_in", "msg_throughput_out"]
+    rows = _read(folder, "topics", names, wanted).to_pydict()
+    return {
+        topic: Load(rate_in, rate_out, bytes_in, bytes_out, waiting[topic][0], waiting[topic][1])
+        for topic, rate_in, rate_out, bytes_in, bytes_out in zip(*(rows[name] for name in names), strict=True)
+        if topic in waiting
+    }
 
-    parts = sorted(str(path) for path in (folder / name).glob("*.parquet"))
+
+def _boundaries(folder: Path, wanted: Sequence[Any]) -> tuple[int, ...]:
+    if not _parts(folder, "bundles"):
+        return ()
+    rows = _read(folder, "bundles", ["lower", "upper"], wanted).to_pydict()
+    return tuple(sorted({*rows["lower"], *rows["upper"]}))
+
+
+def _release(folder: Path) -> str:
+    if not _parts(folder, "brokers"):
+        return ""
+    versions = [each for each in _read(folder, "brokers", ["version"], None).to_pydict()["version"] if each]
+    return max(set(versions), key=versions.count) if versions else ""
+
+
+def _consumer_sets(folder: Path, wanted: set[int]) -> dict[int, tuple[str, ...]]:
+    if not wanted:
+        return {}
+    rows = _read(
+        folder, "consumer_sets", ["consumer_set", "names"], [("consumer_set", "in", sorted(wanted))]
+    ).to_pydict()
+    return {number: tuple(names) for number, names in zip(rows["consumer_set"], rows["names"], strict=True)}
+
+
+def _listing(folder: Path, name: str) -> Listing:
+    table = _read(folder, name, None, None)
+    return Listing(table, np.arange(len(table), dtype=np.int64), "", True, "")
+
+
+def _parts(folder: Path, name: str) -> list[Path]:
+    return sorted((folder / name).glob("*.parquet"))
+
+
+def _read(folder: Path, name: str, columns: list[str] | None, wanted: Sequence[Any] | None) -> Any:
+    parts = _parts(folder, name)
     if not parts:
-        raise InputError(f"{folder} holds no table {name}; make it again with ringside fleet run")
+        raise InputError(
+            f"{folder} holds no table {name}; make it with ringside fleet run IN OUT or ringside fleet report"
+        )
     try:
-        return dataset.dataset(parts, format="parquet").to_table(columns=list(columns), filter=where)
-    except (pa.ArrowException, OSError) as fault:
-        reason = str(fault).partition("\n")[0]
-        raise InputError(f"{folder / name} cannot be read: {reason}; make it again with ringside fleet run") from fault
-
-
-def _rates_of(folder: Path, worst: Any) -> Any:
-    """Messages per second out of each subscription, over all its topics, in the order of ``worst``."""
-
-    if not (folder / "subscriptions").is_dir():
-        return pa.nulls(worst.num_rows, pa.float64())
-    keys = ["namespace", "subscription", "type"]
-    rates = read_columns(folder, "subscriptions", [*keys, "msg_rate_out"])
-    summed = rates.group_by(keys).aggregate([("msg_rate_out", "sum")])
-    numbered = worst.select(keys).append_column(_ROW, pa.array(np.arange(worst.num_rows)))
-    joined = numbered.join(summed, keys=keys, join_type="left outer").sort_by(_ROW)
-    return joined.column("msg_rate_out_sum")
+        return pa.concat_tables([pq.read_table(part, columns=columns, filters=wanted or None) for part in parts])
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"{folder / name} cannot be read: {str(error).splitlines()[0]}") from error

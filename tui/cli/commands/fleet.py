@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from tui.cli.exits import FINE
-from tui.cli.options import ascii_option, json_option
+from tui.cli.options import Output, ascii_option, json_option, output_options
 from tui.cli.output import say, write_out, write_page
 
 if TYPE_CHECKING:
@@ -165,14 +165,22 @@ def _page(target: Path) -> list[str]:
     return fleet_lines(read_summary(path.read_bytes(), str(path)))
 
 
-@click.command("open", short_help="Show the summary of a result folder.")
+@click.command("open", short_help="Open a result folder on the screen, or print its summary.")
 @click.argument("target", metavar="OUT", type=click.Path(path_type=Path))
-@json_option
-@ascii_option
-def open_fleet(*, target: Path, as_json: bool, ascii_only: bool) -> int:
-    """Show the summary of the result folder OUT. Needs no Spark."""
-    from engine.fleet.summary import FILE_NAME
+@output_options
+def open_fleet(*, target: Path, output: Output) -> int:
+    """Show what is worst in the result folder OUT, sorted and filtered at will; enter opens a row in the simulator.
 
+    With --once, or without a terminal, the summary is printed. Needs no Spark.
+    """
+    from engine.fleet.summary import FILE_NAME
+    from tui.cli.terminal import why_no_screen
+
+    if output.on_screen and why_no_screen() is None:
+        from tui.cli.fleet_screen import open_fleet_screen
+
+        return open_fleet_screen(target, output)
+    as_json, ascii_only = output.json, output.ascii_only
     lines = _page(target)
     if as_json:
         write_out((target / FILE_NAME).read_text(encoding="utf-8"))
