@@ -23,11 +23,13 @@ from engine.cluster.bulk import (
     aligned,
     counts_by_id,
     difference,
+    large_loads,
     large_topics,
     owner_ids,
     partition_columns,
     traffic,
 )
+from engine.cluster.large_topics import LargeTopics
 from engine.cluster.remember import Remembered
 from engine.cluster.state import ClusterState, Load, Subscription
 from engine.config import CURRENT, ReleaseBehaviour, behaviour_of
@@ -142,7 +144,29 @@ def topic_loads(state: ClusterState, namespace: str) -> tuple[TopicLoad, ...]:
     return _topic_loads.get((state.topics, state.loads), (namespace,), lambda: _compute_topic_loads(state, namespace))
 
 
+def _large_topic_loads(state: ClusterState, topics: LargeTopics, namespace: str) -> tuple[TopicLoad, ...]:
+    """``topic_loads`` from columns: one pass over the partitions of the namespace instead of a search for each."""
+    loads = large_loads(topics, state.loads)
+    every = topics.topic_of(np.arange(topics.partition_count))
+    wanted = [number for number, name in enumerate(topics.namespaces) if name == namespace and name]
+    numbers = np.flatnonzero(np.isin(topics.namespace_no, wanted)[every])
+    known = np.ones(len(numbers), dtype=np.bool_) if loads.known is None else loads.known[numbers]
+    metadata_only = (topics.partitions[every[numbers]] > 0) & ~known
+    names = [topics.partition_name(number) for number in numbers.tolist()]
+    rows = zip(names, topics.crc32[numbers].tolist(), *loads.rates[:, numbers].tolist(), known.tolist(), strict=True)
+    found = [TopicLoad(*row) for row in rows]
+    ranks = list(zip(metadata_only.tolist(), map(_is_non_persistent, names), names, strict=True))
+    return tuple(found[at] for at in sorted(range(len(found)), key=ranks.__getitem__))
+
+
+def _is_non_persistent(name: str) -> bool:
+    return name.partition("://")[0].lower() == NON_PERSISTENT
+
+
 def _compute_topic_loads(state: ClusterState, namespace: str) -> tuple[TopicLoad, ...]:
+    topics = large_topics(state)
+    if topics is not None:
+        return _large_topic_loads(state, topics, namespace)
     ranked: list[tuple[bool, bool, str]] = []
     for topic in state.topics.values():
         name = parse_topic_name(topic.name)

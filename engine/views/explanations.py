@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from difflib import get_close_matches
 
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
+from engine.cluster.bulk import PartitionNames
 from engine.cluster.facts import NO_STATISTICS
 from engine.cluster.state import ClusterState
 from engine.errors import Rejection
 from engine.failover.explain import FailoverExplanation, explain_choice
 from engine.hashing import crc32_hash
-from engine.names import TopicName, parse_topic_name, partition_index
+from engine.names import PARTITION_SUFFIX, TopicName, parse_topic_name, partition_index
 from engine.views.details import TopicExplanation
 from engine.views.slice import Slice
 
 CANDIDATES_SHOWN = 4
+SEARCHED_TOPICS = 20_000
+"""Topics of another subscription up to which it is searched for a name."""
 
 
 def explain_topic(now: Slice, text: str) -> TopicExplanation | Rejection:
@@ -64,13 +68,14 @@ def resolve_topic(now: Slice, text: str) -> tuple[str, str] | Rejection:
             if matched == "topic" and len(_partitions_of(now, complete)) > 1:
                 return _ambiguous(text, _partitions_of(now, complete), "has several partitions")
             return candidate, matched
-    by_local = [name for name in now.topics.names if _local(name) in (wanted, f"{wanted}-partition-0")]
+    names = _names_like(now, wanted)
+    by_local = [name for name in names if _local(name) in (wanted, f"{wanted}-partition-0")]
     if len(by_local) == 1 and len(_partitions_of(now, by_local[0].removesuffix("-partition-0"))) <= 1:
         return by_local[0], "local name"
     if by_local:
         several = by_local if len(by_local) > 1 else _partitions_of(now, by_local[0].removesuffix("-partition-0"))
         return _ambiguous(text, several, "is not one topic")
-    with_part = [name for name in now.topics.names if wanted in name]
+    with_part = [name for name in names if wanted in name]
     if len(with_part) == 1:
         return with_part[0], "part"
     if with_part:
@@ -78,7 +83,29 @@ def resolve_topic(now: Slice, text: str) -> tuple[str, str] | Rejection:
     return _unknown(now, text, wanted)
 
 
+def _names_like(now: Slice, wanted: str) -> Sequence[str]:
+    """The names to look through: of a large state those of topics with the text in their name, suffix apart."""
+    if not isinstance(now.topics.names, PartitionNames) or _may_reach_suffix(wanted):
+        return now.topics.names
+    topics = now.topics.names.topics
+    stem = wanted.partition(PARTITION_SUFFIX)[0]
+    found = [name for chunk in topics.names.chunks() for name in chunk if stem in name]
+    return [each for name in found for each in topics[name].partition_names() if each in now.topics.position]
+
+
+def _may_reach_suffix(wanted: str) -> bool:
+    """Whether a text can lie in ``-partition-N``, wholly or with its end, without the whole word of it."""
+    if PARTITION_SUFFIX in wanted:
+        return False
+    head = wanted.rstrip("0123456789")
+    inside = wanted in PARTITION_SUFFIX or PARTITION_SUFFIX.endswith(head)
+    return inside or any(PARTITION_SUFFIX.startswith(wanted[at:]) for at in range(len(wanted)))
+
+
 def _partitions_of(now: Slice, topic: str) -> list[str]:
+    if now.topics.in_hash_order:
+        known = now.state.topics.get(topic)
+        return [name for name in known.partition_names() if name in now.topics.position] if known else []
     prefix = f"{topic}-partition-"
     return [name for name in now.topics.names if name.startswith(prefix)]
 
@@ -90,14 +117,35 @@ def _ambiguous(text: str, names: list[str], what: str) -> Rejection:
 
 
 def _unknown(now: Slice, text: str, wanted: str) -> Rejection:
-    locals_ = {_local(name): name for name in now.topics.names}
+    # Among very many names the nearest one would take minutes to find.
+    locals_ = {} if now.topics.in_hash_order else {_local(name): name for name in now.topics.names}
     near = get_close_matches(wanted.rpartition("/")[2], locals_, n=CANDIDATES_SHOWN, cutoff=0.6)
     hint = f"; did you mean {', '.join(locals_[local] for local in near)}?" if near else ""
     if not now.topics.names:
         hint = ": it has no topics"
+    hint += _elsewhere(now, wanted)
     return Rejection(
         "NotFound", f"no topic {text!r} in subscription {now.subscription.key!r}{hint}", field="topic", status=404
     )
+
+
+def _elsewhere(now: Slice, wanted: str) -> str:
+    """What else of this name there is: a consumer here, or the topic in other subscriptions."""
+    if any(consumer.name == wanted for consumer in now.order):
+        example = f", such as {_local(now.topics.names[0])}" if now.topics.names else ""
+        return f"; {wanted} is a consumer, and topics are explained{example}"
+    stem = wanted.partition(PARTITION_SUFFIX)[0]
+    others = [
+        each.key
+        for each in now.state.subscriptions
+        if each.key != now.subscription.key
+        and len(each.topics) <= SEARCHED_TOPICS
+        and any(stem in (topic, _local(topic)) for topic in each.topics)
+    ]
+    if not others:
+        return ""
+    more = f" and {len(others) - CANDIDATES_SHOWN} more" if len(others) > CANDIDATES_SHOWN else ""
+    return f"; subscription {', '.join(map(repr, others[:CANDIDATES_SHOWN]))}{more} has it"
 
 
 def _local(name: str) -> str:
