@@ -17,7 +17,7 @@ def key_remarks(answer: KeyAnswer) -> tuple[Remark, ...]:
         Remark("key", key_shown(answer.text)),
         Remark("owner", owner, main=True),
         Remark("rule", answer.sentence),
-        Remark("waits", answer.obstacle or "nothing stands in its way"),
+        Remark("waits", answer.obstacle or _free_way(why)),
         Remark("bytes", _bytes(why.slot.key)),
         Remark("hash", f"{why.slot.hash_value:,}: Murmur3 {why.slot.raw_hash:,} with its top bit cleared"),
         Remark("slot", _slot(why)),
@@ -35,6 +35,10 @@ def key_remarks(answer: KeyAnswer) -> tuple[Remark, ...]:
         entry = why.draining
         remarks.append(Remark("draining", f"since {entry.since_ms:,} ms, {counted(entry.unacked, 'message')} to go"))
     return tuple(remarks)
+
+
+def _free_way(why: KeyExplanation) -> str:
+    return "nothing stands in its way" if why.owner is not None else "until somebody has its slot; none waits now"
 
 
 def _slot(why: KeyExplanation) -> str:

@@ -85,8 +85,8 @@ def percent(share: float) -> str:
 def quantity(value: float) -> str:
     """A number in at most five characters: plain below 1000, then with k, M, G.
 
-    >>> [quantity(v) for v in (0, 9.46, 42.0, 999.6, 1234, 98765, 2_500_000)]
-    ['0', '9.5', '42', '1.0k', '1.2k', '98.8k', '2.5M']
+    >>> [quantity(v) for v in (0, 9.46, 42.0, 999.6, 1234, 98765, 99_950, 2_500_000)]
+    ['0', '9.5', '42', '1.0k', '1.2k', '98.8k', '100k', '2.5M']
     """
     if value < 10 and value != int(value) and round(value, 1) < 10:
         return f"{value:.1f}"
@@ -96,7 +96,7 @@ def quantity(value: float) -> str:
         unit += 1
     if unit == 0:
         return f"{value:.0f}"
-    return f"{value:.0f}{_UNITS[unit]}" if value >= 100 else f"{value:.1f}{_UNITS[unit]}"
+    return f"{value:.0f}{_UNITS[unit]}" if round(value, 1) >= 100 else f"{value:.1f}{_UNITS[unit]}"
 
 
 def msgs_per_sec(value: float) -> str:

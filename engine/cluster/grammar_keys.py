@@ -6,7 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from engine.cluster.commands import Acknowledge, Command, PassTime, SendKeys, ShareKeys, SubscribeKeyShared
+from engine.cluster.key_state import SharingMode
 from engine.cluster.line_reader import LineReader
+
+DEFAULT_POINTS: Final = 100
+"""Points of a node for consistent sticky ranges, where none are named."""
 
 
 def _subscribe(line: LineReader) -> Command:
@@ -18,7 +22,8 @@ def _subscribe(line: LineReader) -> Command:
 
 def _share(line: LineReader) -> Command:
     mode = line.take("MODE")
-    points = line.number("N") if line.option("points") else 0
+    unnamed = DEFAULT_POINTS if mode == SharingMode.CONSISTENT_STICKY.value else 0
+    points = line.number("N") if line.option("points") else unnamed
     return ShareKeys(line.subscription_option("of"), mode, points)
 
 

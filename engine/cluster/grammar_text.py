@@ -24,6 +24,7 @@ from engine.cluster.commands import (
     SubscribeKeyShared,
 )
 from engine.cluster.grammar_producers_text import producer_command_text
+from engine.cluster.key_state import SharingMode
 from engine.cluster.state import ClusterState
 from engine.cluster.timeline_commands import End, GoTo, Home, Redo, SwitchBranch, TimelineCommand, Undo
 from engine.cluster.words import quote
@@ -92,7 +93,8 @@ def _key_command_text(
         case SubscribeKeyShared(name, topic, out_of_order):
             return f"subscribe {quote(name, OPTION_WORDS)} to {quote(topic)}" + (" unordered" if out_of_order else "")
         case ShareKeys(key, mode, points):
-            amount = f" points {points}" if points else ""
+            declares_points = points or mode == SharingMode.CONSISTENT_STICKY.value
+            amount = f" points {points}" if declares_points else ""
             return f"share {quote(mode, OPTION_WORDS)}{amount}{_subscription('of', key, state)}"
         case SendKeys(key, keys, times):
             words = " ".join(quote(each, OPTION_WORDS) for each in keys)

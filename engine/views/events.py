@@ -34,7 +34,7 @@ from engine.cluster.producer_commands import (
 )
 from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Step, Timeline
-from engine.views.keys_moves import key_moves
+from engine.views.keys_moves import key_moves, same_space
 from engine.views.keys_slice import keys_slice_by_key
 from engine.views.model import EventLine, TimelineView
 
@@ -111,8 +111,11 @@ def event_lines(timeline: Timeline, subscription_key: str, before: ClusterState 
 def _line(step: Step, subscription_key: str, before: ClusterState, after: ClusterState) -> EventLine:
     kind, now = kind_of(step.command), keys_slice_by_key(after, subscription_key)
     if now is not None:
-        shared = key_moves(keys_slice_by_key(before, subscription_key), now)
-        line = EventLine(step.depth, kind, step.text, shared.moved, shared.least, now.selector.slots.size)
+        earlier = keys_slice_by_key(before, subscription_key)
+        shared = key_moves(earlier, now)
+        # Slots of two spaces cannot be compared, so nothing is said of them.
+        size = now.selector.slots.size if earlier is None or same_space(earlier, now) else 0
+        line = EventLine(step.depth, kind, step.text, shared.moved, shared.least, size)
     else:
         found = moves(before, after, subscription_key)
         line = EventLine(

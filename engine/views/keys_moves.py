@@ -97,6 +97,11 @@ def _sentence(before: KeysSlice | None, now: KeysSlice, moves: KeyMoves) -> str:
     return f"{told}; {others} lost slots too: {_why_bystanders(now)}"
 
 
+def same_space(before: KeysSlice, now: KeysSlice) -> bool:
+    """Whether a slot of one is the slot of that number in the other."""
+    return _space(before) == _space(now)
+
+
 def _space(of: KeysSlice) -> tuple[int, int]:
     return of.selector.slots.low, of.selector.slots.size
 

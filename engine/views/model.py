@@ -153,7 +153,8 @@ class EventLine:
 
     ``moved`` partitions changed their active consumer out of ``partitions``; ``least`` is the smallest number of moves
     by which the loads after the step could have been reached: the sum over consumers of max(0, after - before), where a
-    partition that had nobody before does not count. For a Key_Shared subscription all three count slots. ``kind`` is a
+    partition that had nobody before does not count. For a Key_Shared subscription all three count slots, and
+    ``partitions`` is 0 where slots before and after cannot be compared. ``kind`` is a
     word for a glyph: add, kill, setting, topic, split, release, send, ack, wait, fail, recover, open.
     """
 

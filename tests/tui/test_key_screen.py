@@ -660,3 +660,24 @@ def test_the_main_things_are_visible_at_every_size(size: tuple[int, int]) -> Non
         "? Help",
     ):
         assert words in screen, words
+
+
+def test_what_keeps_keys_in_order_is_told_anew_after_a_change_of_mode() -> None:
+    before = after_keys(keys_app(in_mode("consistent-auto-split")))
+    after = after_keys(keys_app(in_mode("consistent-auto-split"), "share sticky"))
+    assert "draining hashes" in before and "draining hashes" not in after
+
+
+def test_a_change_while_the_screen_is_open_tells_the_new_rule() -> None:
+    app = keys_app(in_mode("consistent-auto-split"))
+
+    async def story(pilot: Pilot[int]) -> None:
+        await pilot.pause()
+        assert "draining hashes" in text_of(app)
+        app.store.submit_line("share consistent-sticky")
+        await pilot.pause()
+        await pilot.pause()
+        assert "draining hashes" not in text_of(app)
+        assert app.store.keys_view is not None and app.store.keys_view.status.points == 100
+
+    run(app, story)

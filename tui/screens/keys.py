@@ -141,6 +141,7 @@ class KeysScreen(KeysActions):
         self.ring = view.ring
         self.consumers_listed = self._filtered(view.consumers)
         self.waits = view.waits
+        self._tell_wait()  # its rule changes with the mode, also where nothing waits
         self.gaps = view.gaps
         self.luck = view.luck
         self.deliveries = view.deliveries

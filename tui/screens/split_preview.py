@@ -32,6 +32,10 @@ class Card(Vertical, can_focus=True):
     """One algorithm's answer; the focused one is what enter and y mean."""
 
 
+class Cards(VerticalScroll, inherit_bindings=False):
+    """Scrolls to the card in use; the arrows are for choosing one."""
+
+
 class SplitPreviewScreen(Screen[None]):
     """Enter applies the marked algorithm in the model, y copies the request for a real broker."""
 
@@ -63,7 +67,7 @@ class SplitPreviewScreen(Screen[None]):
         view = self._view
         yield Static(_title(view), id="title")
         yield SentenceLine(id="sentence")
-        with VerticalScroll(can_focus=False), Grid(id="cards"):
+        with Cards(can_focus=False), Grid(id="cards"):
             for number, option in enumerate(view.options):
                 with Card(id=f"card-{number}", classes="-refused" if option.refusal else ""):
                     yield Static(_heading(option), classes="heading")

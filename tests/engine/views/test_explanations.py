@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from engine.cluster.state import ClusterState
@@ -86,3 +88,18 @@ def test_F03_a_topic_without_partitions_has_one_answer_for_both_values_of_the_fl
     found = explained(Timeline.start(SEVERAL), "plain")
     assert found.why is not None and found.other is not None
     assert found.why.rule is found.other.rule is Rule.RING and found.why.active == found.other.active
+
+
+def test_a_consumers_name_is_told_apart_from_a_topics() -> None:
+    embedded = Timeline.start(embedded_default().state)
+    assert "billing-0 is a consumer, and topics are explained" in refused(embedded, "billing-0").message
+
+
+def test_a_topic_of_another_subscription_names_that_subscription() -> None:
+    here, there = cluster(["a"], {"orders": 1}), cluster(["b"], {"bills": 2})
+    both = replace(
+        here,
+        topics={**here.topics, **there.topics},
+        subscriptions=(*here.subscriptions, replace(there.subscriptions[0], key="other", name="other")),
+    )
+    assert "subscription 'other' has it" in refused(Timeline.start(both), "bills-partition-1").message
