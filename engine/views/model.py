@@ -180,7 +180,10 @@ class TimelineView:
 
 @dataclass(frozen=True, slots=True)
 class StatusView:
-    """The status line: the rule in force in words, flag, release, subscription, and where the state is from."""
+    """The status line: the rule in force in words, flag, release, subscription, and where the state is from.
+
+    ``namespace`` is that of the shown subscription ("" when there is none): one name can stand in several.
+    """
 
     rule: RuleInForce
     rule_text: str
@@ -188,6 +191,7 @@ class StatusView:
     flag_known: bool
     release: str
     subscription: str
+    namespace: str
     subscription_type: str
     subscriptions: tuple[str, ...]
     source: str

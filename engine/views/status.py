@@ -22,6 +22,7 @@ def status_view(timeline: Timeline, now: Slice, problems: int = 0) -> StatusView
         flag_known=flag_known(now),
         release=now.state.release,
         subscription=now.subscription.key,
+        namespace=now.subscription.namespace,
         subscription_type=FAILOVER,
         subscriptions=tuple(subscription_keys(now.state)),
         source=timeline.source,

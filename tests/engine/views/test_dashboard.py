@@ -231,3 +231,14 @@ def test_the_busiest_partition_of_a_consumer_stands_first() -> None:
     assert [row.partition_index for row in rows] == list(range(11, -1, -1))
     quiet = partitions_of(Timeline.start(cluster(["a"], {"x": 3}, rate=0.0)), 0, 0)
     assert [row.partition_index for row in quiet] == [0, 1, 2]
+
+
+def test_the_status_tells_in_which_namespace_the_shown_subscription_stands() -> None:
+    """Of two subscriptions of one name each has its own; none has an empty one."""
+    state = cluster(["a", "b"], {"x": 4})
+    (first,) = state.subscriptions
+    second = replace(first, key=f"{first.key}#2", namespace="other/place", topics=())
+    timeline = Timeline.start(replace(state, subscriptions=(first, second)))
+    told = [dashboard_view(timeline, subscription=at).status for at in (0, 1)]
+    assert [each.namespace for each in told] == [NAMESPACE, "other/place"]
+    assert dashboard_view(Timeline.start(ClusterState())).status.namespace == ""
