@@ -118,4 +118,7 @@ def _bundle(node: BundleNode) -> dict[str, Any]:
 
 
 def _event(line: EventLine) -> dict[str, Any]:
-    return asdict(line)
+    """A line without what only keys have."""
+    plain = asdict(line)
+    del plain["moved_keys"]
+    return plain

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from typing import Final
 
 from engine.cluster.commands import (
@@ -23,7 +22,6 @@ from engine.cluster.commands import (
     SplitBundle,
     SubscribeKeyShared,
 )
-from engine.cluster.evolve import evolve
 from engine.cluster.facts import moves
 from engine.cluster.producer_commands import (
     AddProducers,
@@ -37,10 +35,7 @@ from engine.cluster.timeline import Step, Timeline
 from engine.views.keys_moves import key_moves, same_space
 from engine.views.keys_slice import keys_slice_by_key
 from engine.views.model import EventLine, TimelineView
-
-EVENTS_SHOWN: Final = 200
-"""The latest steps that are listed; older ones stay in the timeline."""
-LINES_KEPT: Final = 1024
+from engine.views.step_lines import StepLines, first_shown
 
 _KINDS: Final[dict[type[Command], str]] = {
     AddConsumer: "add",
@@ -65,7 +60,6 @@ _KINDS: Final[dict[type[Command], str]] = {
     FailPartition: "fail",
     RecoverPartition: "recover",
 }
-_kept: OrderedDict[tuple[Step, str], EventLine] = OrderedDict()
 
 
 def kind_of(command: Command) -> str:
@@ -85,27 +79,9 @@ def timeline_view(timeline: Timeline) -> TimelineView:
 
 
 def event_lines(timeline: Timeline, subscription_key: str, before: ClusterState | None) -> tuple[EventLine, ...]:
-    """The opening and the steps up to the cursor, oldest first, at most ``EVENTS_SHOWN``.
-
-    ``before`` is the state one step before the cursor. A line is computed once, so a new step costs one comparison of
-    two states; a jump to a place whose steps were never shown costs one each.
-    """
-    first = max(timeline.cursor - EVENTS_SHOWN, 0)
-    shown = timeline.steps[first : timeline.cursor]
-    lines = [_kept.get((step, subscription_key)) for step in shown]
-    missing = [at for at, line in enumerate(lines) if line is None]
-    if missing == [len(shown) - 1] and before is not None:
-        lines[-1] = _line(shown[-1], subscription_key, before, timeline.state)
-    elif missing:
-        state = timeline.state_at(first + missing[0])
-        for at in range(missing[0], len(shown)):
-            after = state
-            for event in shown[at].events:
-                after = evolve(after, event)
-            lines[at] = _line(shown[at], subscription_key, state, after)
-            state = after
-    opening = () if first else (_opening(timeline, subscription_key),)
-    return (*opening, *(line for line in lines if line is not None))
+    """The opening and the steps of ``StepLines.up_to_cursor``."""
+    opening = () if first_shown(timeline) else (_opening(timeline, subscription_key),)
+    return (*opening, *_LINES.up_to_cursor(timeline, subscription_key, before))
 
 
 def _line(step: Step, subscription_key: str, before: ClusterState, after: ClusterState) -> EventLine:
@@ -113,30 +89,29 @@ def _line(step: Step, subscription_key: str, before: ClusterState, after: Cluste
     if now is not None:
         earlier = keys_slice_by_key(before, subscription_key)
         shared = key_moves(earlier, now)
-        # Slots of two spaces cannot be compared, so nothing is said of them.
-        size = now.selector.slots.size if earlier is None or same_space(earlier, now) else 0
-        line = EventLine(step.depth, kind, step.text, shared.moved, shared.least, size)
-    else:
-        found = moves(before, after, subscription_key)
-        line = EventLine(
-            step=step.depth,
-            kind=kind,
-            text=step.text,
-            moved=len(found.moved),
-            least=found.least,
-            partitions=found.partitions,
-            unacked_at_risk=found.unacked_at_risk,
-        )
-    _kept[step, subscription_key] = line
-    if len(_kept) > LINES_KEPT:
-        _kept.popitem(last=False)
-    return line
+        # Slots of two spaces cannot be compared, so nothing is said of them; keys still can.
+        size = now.slot_count if earlier is None or same_space(earlier, now) else 0
+        keys = int(shared.keys.sum())
+        return EventLine(step.depth, kind, step.text, shared.moved, shared.least, size, moved_keys=keys)
+    found = moves(before, after, subscription_key)
+    return EventLine(
+        step=step.depth,
+        kind=kind,
+        text=step.text,
+        moved=len(found.moved),
+        least=found.least,
+        partitions=found.partitions,
+        unacked_at_risk=found.unacked_at_risk,
+    )
+
+
+_LINES: Final = StepLines(_line)
 
 
 def _opening(timeline: Timeline, subscription_key: str) -> EventLine:
     shared = keys_slice_by_key(timeline.initial, subscription_key)
     if shared is not None:
-        size = shared.selector.slots.size
+        size = shared.slot_count
     else:
         size = moves(timeline.initial, timeline.initial, subscription_key).partitions
     return EventLine(0, "open", f"open {timeline.source}".rstrip(), 0, 0, size)

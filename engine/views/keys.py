@@ -126,7 +126,7 @@ def _rows(now: KeysSlice, moves: KeyMoves, waiting: Iterable[Wait]) -> tuple[Key
                 tag=letter_tag(colour),
                 colour=colour,
                 slots=slots.get(number, 0),
-                share=slots.get(number, 0) / now.selector.slots.size,
+                share=slots.get(number, 0) / now.slot_count,
                 ranges=pieces.get(number, 0),
                 keys=keys[number],
                 messages=messages[number],
@@ -147,7 +147,7 @@ def _rows(now: KeysSlice, moves: KeyMoves, waiting: Iterable[Wait]) -> tuple[Key
 def _foot(now: KeysSlice, rows: tuple[KeyConsumerRow, ...], waiting: tuple[Wait, ...]) -> KeysFoot:
     return KeysFoot(
         consumers=len(rows),
-        slots=now.selector.slots.high - now.lowest_slot + 1,
+        slots=now.slot_count,
         keys=len(now.known.keys),
         messages=int(now.known.messages.sum()),
         waiting=sum(len(each.messages) for each in waiting),

@@ -70,7 +70,7 @@ def _centre(now: KeysSlice, positions: Mapping[int, int]) -> tuple[str, ...]:
         name = names[int(ids[at])]
         lines.append((name if len(name) <= room else name[: max(room - 1, 0)] + "…") + rest)
     else:
-        lines.append(f"{now.selector.slots.high - now.lowest_slot + 1:,} slots")
+        lines.append(f"{now.slot_count:,} slots")
     if now.gaps.slot_count:
         lines.append(f"{now.gaps.slot_count:,} slots unowned")
     return tuple(line[:CENTRE_WIDTH] for line in lines)

@@ -84,6 +84,11 @@ class KeysSlice:
         """The first slot that occurs."""
         return _lowest(self.selector)
 
+    @property
+    def slot_count(self) -> int:
+        """How many slots occur: all of the space but slot 0 where that one is folded into 1."""
+        return self.selector.slots.high - self.lowest_slot + 1
+
     def slot_counts(self) -> dict[int, int]:
         """Consumer id -> how many slots it has."""
         if self.pieces.shared:

@@ -153,9 +153,10 @@ class EventLine:
 
     ``moved`` partitions changed their active consumer out of ``partitions``; ``least`` is the smallest number of moves
     by which the loads after the step could have been reached: the sum over consumers of max(0, after - before), where a
-    partition that had nobody before does not count. For a Key_Shared subscription all three count slots, and
-    ``partitions`` is 0 where slots before and after cannot be compared. ``kind`` is a
-    word for a glyph: add, kill, setting, topic, split, release, send, ack, wait, fail, recover, open.
+    partition that had nobody before does not count. For a Key_Shared subscription all three count slots, and all are 0
+    where slots before and after cannot be compared (another mode, another slot space); ``moved_keys`` counts the known
+    keys that changed their consumer, there too, and is 0 for Failover. ``kind`` is a word for a glyph: add, kill,
+    setting, topic, split, release, send, ack, wait, fail, recover, open.
     """
 
     step: int
@@ -165,6 +166,7 @@ class EventLine:
     least: int
     partitions: int
     unacked_at_risk: int = 0
+    moved_keys: int = 0
 
 
 @dataclass(frozen=True, slots=True)

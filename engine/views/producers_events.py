@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from typing import Final
 
 from engine.cluster.commands import PassTime, RepartitionTopic
-from engine.cluster.evolve import evolve
 from engine.cluster.producer_apply import find_producer_topic
 from engine.cluster.producer_commands import ProducerCommand
 from engine.cluster.producer_state import ProducerTopic
@@ -14,37 +12,19 @@ from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Step, Timeline
 from engine.errors import Rejection
 from engine.routing.key_moves import moved_keys
-from engine.views.events import EVENTS_SHOWN, LINES_KEPT, kind_of
+from engine.views.events import kind_of
 from engine.views.producers_model import ProducerStep
 from engine.views.producers_words import tally_text
+from engine.views.step_lines import StepLines, first_shown
 
 KEYS_COMPARED: Final = 10_000
 """With more known keys than these a step says nothing of them."""
 
-_kept: OrderedDict[tuple[Step, str], ProducerStep] = OrderedDict()
-
 
 def producer_steps(timeline: Timeline, topic: str, before: ClusterState | None) -> tuple[ProducerStep, ...]:
-    """The opening and the steps up to the cursor, oldest first, at most ``EVENTS_SHOWN``.
-
-    ``before`` is the state one step before the cursor. A line is computed once; a jump folds what lies between.
-    """
-    first = max(timeline.cursor - EVENTS_SHOWN, 0)
-    shown = timeline.steps[first : timeline.cursor]
-    lines = [_kept.get((step, topic)) for step in shown]
-    missing = [at for at, line in enumerate(lines) if line is None]
-    if missing == [len(shown) - 1] and before is not None:
-        lines[-1] = _line(shown[-1], topic, before, timeline.state)
-    elif missing:
-        state = timeline.state_at(first + missing[0])
-        for at in range(missing[0], len(shown)):
-            after = state
-            for event in shown[at].events:
-                after = evolve(after, event)
-            lines[at] = _line(shown[at], topic, state, after)
-            state = after
-    opening = () if first else (ProducerStep(0, "open", f"open {timeline.source}".rstrip(), 0, 0, ""),)
-    return (*opening, *(line for line in lines if line is not None))
+    """The opening and the steps of ``StepLines.up_to_cursor``."""
+    opening = () if first_shown(timeline) else (ProducerStep(0, "open", f"open {timeline.source}".rstrip(), 0, 0, ""),)
+    return (*opening, *_LINES.up_to_cursor(timeline, topic, before))
 
 
 def _line(step: Step, topic: str, before: ClusterState, after: ClusterState) -> ProducerStep:
@@ -52,11 +32,10 @@ def _line(step: Step, topic: str, before: ClusterState, after: ClusterState) -> 
     opened = now.tally.opened if now is not None and now is not was else 0
     back = now.tally.reconnected if now is not None and now is not was else 0
     gone = max(0, _objects(was) + opened + back - _objects(now))
-    line = ProducerStep(step.depth, kind_of(step.command), step.text, opened, gone, _effect(step, was, now))
-    _kept[step, topic] = line
-    if len(_kept) > LINES_KEPT:
-        _kept.popitem(last=False)
-    return line
+    return ProducerStep(step.depth, kind_of(step.command), step.text, opened, gone, _effect(step, was, now))
+
+
+_LINES: Final = StepLines(_line)
 
 
 def _objects(topic: ProducerTopic | None) -> int:

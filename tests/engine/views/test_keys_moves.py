@@ -152,3 +152,28 @@ def test_known_keys_that_moved_are_counted_and_marked() -> None:
     marks = zip(found.ring.topic_names, found.ring.topic_moved.tolist(), strict=True)
     assert {name for name, mark in marks if mark} == moved
     assert found.moves.keys == len(moved) > 0
+
+
+def test_a_step_to_another_slot_space_tells_keys_that_moved_although_no_slot_can_be_compared() -> None:
+    """Of the event and of the last step alike; within one space moved slots stand beside moved keys."""
+    steps = (*THREE, "send k-1 k-2 k-3 k-4 k-5 k-6 k-7 k-8", "ack all")
+    other_space = view(after(*steps, "share auto-split"))
+    assert other_space.moves.slots == 0 < other_space.moves.keys
+    line = other_space.events[-1]
+    assert (line.moved, line.partitions, line.moved_keys) == (0, 0, other_space.moves.keys)
+    same_space = view(after("share auto-split", *steps, "share sticky"))
+    line = same_space.events[-1]
+    assert (line.moved, line.moved_keys) == (same_space.moves.slots, same_space.moves.keys) and line.moved > 0
+    assert line.partitions == same_space.foot.slots == 65_535
+
+
+def test_the_rule_says_why_one_slot_less_occurs_than_the_hash_is_divided_by() -> None:
+    """Only where slot 0 is folded into 1: a ring has slots from 1 on, and before 4.0 nothing is folded."""
+    for mode in ("auto-split", "sticky"):
+        found = view(after(f"share {mode}", *THREE)) if mode == "auto-split" else view(after(*THREE, f"share {mode}"))
+        assert "slot = hash mod 65,536, 0 counting as 1, so 65,535 slots occur;" in found.status.rule_text
+        assert sum(row.slots for row in found.consumers) == found.foot.slots == 65_535
+        assert sum(row.share for row in found.consumers) == pytest.approx(1, abs=1e-12)
+    assert "occur" not in view(after(*THREE)).status.rule_text
+    old = view(after("release 3.3.2", "share auto-split", *THREE))
+    assert old.foot.slots == 65_536 and "occur" not in old.status.rule_text
