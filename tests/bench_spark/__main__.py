@@ -18,7 +18,7 @@ from pipeline.session import open_session
 from tests.bench_spark.benches import HEADING, THREADS, Benches, Line, Sizes, exponent, text_of
 from tests.bench_spark.spending import peak_mb
 
-NAMES = ("assign", "bundles", "imports", "growth")
+NAMES = ("assign", "bundles", "keys", "imports", "growth")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -28,6 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("bench", nargs="*", metavar="BENCH", help=f"of: {', '.join(NAMES)}; all without any")
     parser.add_argument("--partitions", type=int, default=default.partitions)
     parser.add_argument("--topics", type=int, default=default.topics)
+    parser.add_argument("--events", type=int, default=default.events)
     parser.add_argument("--document-topics", type=int, default=default.document_topics)
     parser.add_argument("--grown", type=int, nargs="+", default=default.grown, metavar="PARTITIONS")
     parser.add_argument("--rounds", type=int, default=default.rounds)
@@ -37,7 +38,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     unknown = sorted(set(given.bench) - set(NAMES))
     if unknown:
         parser.error(f"no benchmark is called {', '.join(unknown)}; there are {', '.join(NAMES)}")
-    sizes = Sizes(given.partitions, given.topics, given.document_topics, grown=tuple(given.grown), rounds=given.rounds)
+    sizes = Sizes(
+        given.partitions, given.topics, given.events, given.document_topics,
+        grown=tuple(given.grown), rounds=given.rounds,
+    )  # fmt: skip
     told: list[Line] = []
     driver = {"spark.driver.memory": "4g"}
     with (

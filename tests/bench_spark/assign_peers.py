@@ -17,9 +17,10 @@ from engine.fleet.failover_ring import assign_modulo, cohorts, rings_of
 from engine.fleet.hashing import murmur3_bulk
 from pipeline.batches import byte_column
 from pipeline.schemas import ASSIGNMENTS, parts_of
+from tests.bench_spark.comparing import check_same
 from tests.bench_spark.made_up import consumer_lists
 
-_COLUMNS: Final = ", ".join(ASSIGNMENTS.names)
+_LOAD_COLUMNS: Final = "subscription, policy, active_consumer, partitions, rate"
 _LOADS: Final = """select subscription, policy, active_consumer, count(*) as partitions, sum(msg_rate_out) as rate
                    from {rows} group by all"""
 
@@ -51,10 +52,11 @@ def by_duckdb(source: Path, target: Path, threads: int) -> None:
 
     consumers = pa.table({"nr": np.arange(len(rules.names)), "name": rules.names})
     units = pa.table({"subscription": list(rules.number), "unit": list(rules.number.values())})
-    with duckdb.connect() as engine:
+    connection: Any = duckdb.connect()
+    with connection as engine:
         engine.execute(f"set threads = {threads}")
         engine.execute("set preserve_insertion_order = false")
-        engine.create_function("two_owners", both, ["BIGINT", "VARCHAR", "BIGINT"], "BIGINT", type="arrow")  # type: ignore[arg-type, list-item]
+        engine.create_function("two_owners", both, ["BIGINT", "VARCHAR", "BIGINT"], "BIGINT", type="arrow")
         engine.register("consumers", consumers)
         engine.register("units", units)
         engine.execute(
@@ -129,18 +131,10 @@ def _rows(table: Any, owners: Any, at: int) -> Any:
 
 def check_equal(ours: Path, peer: Path) -> int:
     """Both wrote the same rows and the same loads; gives the number of rows."""
-    rows = f"select {_COLUMNS} from"
-    return _same(
-        f"select count(*), sum(hash(({_COLUMNS}))::hugeint) from ({rows} '{ours}/assignments/*.parquet')",
-        f"select count(*), sum(hash(({_COLUMNS}))::hugeint) from ({rows} '{peer}/assignments.parquet')",
-        f"select subscription, policy, consumer, partitions, msg_rate_out from '{ours}/consumer_loads/*.parquet' "
-        "where partitions > 0 order by all",
-        f"select subscription, policy, active_consumer, partitions, rate from '{peer}/loads.parquet' order by all",
+    count = check_same(
+        "the rows", ", ".join(ASSIGNMENTS.names), f"'{ours}/assignments/*.parquet'", f"'{peer}/assignments.parquet'"
     )
-
-
-def _same(our_rows: str, peer_rows: str, our_loads: str, peer_loads: str) -> int:
-    ours, theirs = duckdb.sql(our_rows).fetchall(), duckdb.sql(peer_rows).fetchall()
-    assert ours == theirs, f"the rows differ: {ours} and {theirs}"
-    assert duckdb.sql(our_loads).fetchall() == duckdb.sql(peer_loads).fetchall(), "the loads differ"
-    return int(ours[0][0])
+    loads = f"""(select subscription, policy, consumer as active_consumer, partitions, msg_rate_out as rate
+                 from '{ours}/consumer_loads/*.parquet' where partitions > 0)"""
+    check_same("the loads", _LOAD_COLUMNS, loads, f"'{peer}/loads.parquet'")
+    return count

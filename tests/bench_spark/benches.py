@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions
-from tests.bench_spark import assign_peers, bundle_peers, import_peers, made_up
+from tests.bench_spark import assign_peers, bundle_peers, import_peers, key_peers, made_up
 from tests.bench_spark.spending import Spent, best, spent
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ class Sizes:
 
     partitions: int = 10_000_000
     topics: int = 1_000_000
+    events: int = 10_000_000
     document_topics: int = 260_000
     few_topics: int = 1_000
     grown: tuple[int, ...] = (1_000_000, 4_000_000, 16_000_000)
@@ -74,6 +75,15 @@ class Benches:
             ("Arrow, one process", lambda target: bundle_peers.by_arrow(source, target), ""),
         )
         yield from self._beside(what, cold, warm, ours, peers, bundle_peers.check_equal)
+        shutil.rmtree(source)
+
+    def keys(self) -> Iterator[Line]:
+        """A key trace of 16 subscriptions: slots, loads in every mode, hot keys."""
+        source = self._made(made_up.write_trace, self.sizes.events)
+        options = JobOptions({"consumers-from": str(source / "consumers.json"), "top": str(key_peers.HOTTEST)})
+        cold, warm, ours = self._job("keys", source / "traces", options)
+        peers = ((f"DuckDB, {THREADS} threads", lambda target: key_peers.by_duckdb(source, target, THREADS), "2.5"),)
+        yield from self._beside(f"keys, {self.sizes.events:,} events", cold, warm, ours, peers, key_peers.check_equal)
         shutil.rmtree(source)
 
     def imports(self) -> Iterator[Line]:

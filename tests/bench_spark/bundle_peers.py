@@ -15,6 +15,7 @@ from pipeline.jobs.bundle_tasks import WRITTEN, BundleTask
 from pipeline.jobs.bundling import plan_of, settings_of
 from pipeline.pieces import pieces_of
 from pipeline.topic_blocks import READ, Share, blocks_of, together
+from tests.bench_spark.comparing import check_same
 
 _ROWS_TOGETHER: Final = 1 << 18
 
@@ -53,15 +54,8 @@ def by_arrow(source: Path, target: Path) -> None:
 
 def check_equal(ours: Path, peer: Path) -> int:
     """Every table holds the same rows; gives the number of topics."""
-    count = 0
-    for table in WRITTEN:
-        names = ", ".join(table.names)
-        told = [
-            duckdb.sql(
-                f"select count(*), sum(hash(({names}))::hugeint) from '{folder}/{table.name}/*.parquet'"
-            ).fetchall()
-            for folder in (ours, peer)
-        ]
-        assert told[0] == told[1], f"{table.name} differs: {told}"
-        count = count or int(told[0][0][0])
-    return count
+    counts = [
+        check_same(table.name, ", ".join(table.names), *(f"'{each}/{table.name}/*.parquet'" for each in (ours, peer)))
+        for table in WRITTEN
+    ]
+    return counts[0]

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import duckdb
 import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.reading.wire import TopicWithPublishers
+from tests.bench_spark.comparing import check_same
 
 _DOCUMENT = msgspec.json.Decoder(dict[str, dict[str, dict[str, dict[str, TopicWithPublishers]]]])
 
@@ -35,9 +35,4 @@ def by_msgspec(document: Path, target: Path) -> None:
 def check_equal(ours: Path, peer: Path) -> int:
     """The topics agree; gives their number."""
     columns = "topic, bundle, msg_rate_in, msg_rate_out, msg_throughput_in, msg_throughput_out"
-    told = [
-        duckdb.sql(f"select count(*), sum(hash(({columns}))::hugeint) from '{files}'").fetchall()
-        for files in (f"{ours}/topics/*.parquet", f"{peer}/topics.parquet")
-    ]
-    assert told[0] == told[1], f"the topics differ: {told}"
-    return int(told[0][0][0])
+    return check_same("the topics", columns, f"'{ours}/topics/*.parquet'", f"'{peer}/topics.parquet'")

@@ -31,6 +31,8 @@ from pipeline.writing import write_rows
 SUBSCRIPTION_COUNT: Final = 200
 NAMESPACE_COUNT: Final = 400
 BUNDLES_A_NAMESPACE: Final = 64
+KEY_SUBSCRIPTION_COUNT: Final = 16
+EVENTS_A_KEY: Final = 10
 ROWS_A_PART: Final = 1 << 20
 
 
@@ -60,7 +62,7 @@ def write_failover(folder: Path, rows: int) -> None:
                    (i % 100)::bigint as msg_backlog_entries, 0::bigint as unacked_messages, 'broker.json' as file
             from (select *, 'persistent://tenant-' || nr % 40 || '/namespace-' || nr || '/orders-' || parent
                   as parent_name from row) join lists using (nr) order by i"""
-        _copy(sql, SUBSCRIPTIONS, folder, part)
+        _copy(sql, _part(folder, SUBSCRIPTIONS, part))
 
 
 def write_topics(folder: Path, rows: int) -> None:
@@ -91,8 +93,36 @@ def write_topics(folder: Path, rows: int) -> None:
                    null::varchar as told_active_consumer, 0::double as msg_rate_out, 0::double as msg_throughput_out,
                    0::bigint as msg_backlog_entries, 0::bigint as unacked_messages, 'broker.json' as file
             from {row} order by i"""
-        _copy(topics, TOPICS, folder, part)
-        _copy(subscriptions, SUBSCRIPTIONS, folder, part)
+        _copy(topics, _part(folder, TOPICS, part))
+        _copy(subscriptions, _part(folder, SUBSCRIPTIONS, part))
+
+
+def key_consumer_lists() -> dict[str, list[str]]:
+    """4 to 19 consumers for each Key_Shared subscription, in the order they joined."""
+    return {
+        f"subscription-{number}": [f"app-{number}-host-{at}" for at in range(4 + number)]
+        for number in range(KEY_SUBSCRIPTION_COUNT)
+    }
+
+
+def write_trace(folder: Path, rows: int) -> None:
+    """``traces`` with so many events of 1 to 3 messages, ten a key, and ``consumers.json`` for ``consumers-from``.
+
+    16 subscriptions; one event of twenty is of one of ten hot keys.
+    """
+    traces = folder / "traces"
+    traces.mkdir(parents=True)
+    (folder / "consumers.json").write_text(json.dumps(key_consumer_lists()), encoding="utf-8")
+    keys = max(1, rows // (KEY_SUBSCRIPTION_COUNT * EVENTS_A_KEY))
+    for part, (low, high) in enumerate(_ranges(rows)):
+        # A Weyl sequence in 32 bits spreads the numbers of keys; dividing by 7 keeps hot keys in all subscriptions.
+        sql = f"""
+            select 'tenant/namespace' as namespace,
+                   'subscription-' || i // 7 % {KEY_SUBSCRIPTION_COUNT} as subscription,
+                   if(i % 20 = 0, 'hot-' || i // 20 % 10, 'customer-' || (i * 2654435761 % 4294967296 * {keys} >> 32))
+                   as key, 1 + i % 3 as count
+            from (select range as i from range({low}, {high})) order by i"""
+        _copy(sql, traces / f"part-{part:06d}.parquet")
 
 
 def write_broker_stats(path: Path, topics: int) -> int:
@@ -155,8 +185,11 @@ def _made(folder: Path, table: Table) -> Path:
     return place
 
 
-def _copy(sql: str, table: Table, folder: Path, part: int) -> None:
-    target = _made(folder, table) / f"part-{part:06d}.parquet"
+def _part(folder: Path, table: Table, part: int) -> Path:
+    return _made(folder, table) / f"part-{part:06d}.parquet"
+
+
+def _copy(sql: str, target: Path) -> None:
     with duckdb.connect() as engine:
         engine.execute("set threads = 1")
         engine.execute(f"copy ({sql}) to '{target}' (format parquet, compression zstd)")

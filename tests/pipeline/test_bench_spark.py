@@ -12,12 +12,14 @@ from pyspark.sql import SparkSession
 
 from pipeline.jobs import dealing
 from pipeline.jobs.result import JobOptions
-from tests.bench_spark import assign_peers, made_up
+from tests.bench_spark import assign_peers, key_peers, made_up
 from tests.bench_spark.__main__ import NAMES
 from tests.bench_spark.benches import HEADING, Benches, Sizes, exponent, text_of
 from tests.bench_spark.spending import peak_mb, spent
 
-SMALL = Sizes(3_000, 900, 60, 20, (1_000, 4_000), 1)
+SMALL = Sizes(
+    partitions=3_000, topics=900, events=5_000, document_topics=60, few_topics=20, grown=(1_000, 4_000), rounds=1
+)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -49,6 +51,19 @@ def test_a_peer_that_gives_something_else_is_no_peer(spark: SparkSession, tmp_pa
     assert assign_peers.check_equal(ours, tmp_path / "peer-one") == 1000
     with pytest.raises(AssertionError, match="rows differ"):
         assign_peers.check_equal(ours, tmp_path / "peer-other")
+
+
+def test_a_trace_with_another_key_is_told_from_this_one(spark: SparkSession, tmp_path: Path) -> None:
+    """The comparison of key traces can fail: with one event more, slots are not the same."""
+    for name, events in (("one", 400), ("other", 401)):
+        made_up.write_trace(tmp_path / name, events)
+        (tmp_path / f"peer-{name}").mkdir()
+        key_peers.by_duckdb(tmp_path / name, tmp_path / f"peer-{name}", 1)
+    lists = {"consumers-from": str(tmp_path / "one" / "consumers.json")}
+    _, _, ours = Benches(spark, tmp_path, SMALL)._job("keys", tmp_path / "one" / "traces", JobOptions(lists))
+    assert key_peers.check_equal(ours, tmp_path / "peer-one") > 0
+    with pytest.raises(AssertionError, match="slots differ"):
+        key_peers.check_equal(ours, tmp_path / "peer-other")
 
 
 def test_work_of_other_processes_counts() -> None:
