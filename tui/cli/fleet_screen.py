@@ -24,7 +24,9 @@ def open_fleet_screen(target: Path, output: Output) -> int:
         from tui.fleet_app import FleetApp
         from tui.sources.fleet_results import read_results
     except ImportError as error:
-        raise InputError("a fleet's tables are Parquet: install pyarrow (pip install 'ringside[spark]')") from error
+        raise InputError(
+            "a fleet's tables are Parquet: install pyarrow (pip install 'pulsar-ringside[spark]')"
+        ) from error
     results = read_results(target)
     place: Place | None = None
     complaint = ""
