@@ -10,7 +10,7 @@ from engine.bundles.curve import FlowCurve
 from engine.bundles.occupancy import CountedOccupancy
 from engine.errors import Rejection
 from engine.views.balance_model import BalanceFrame, BalanceView, TreeRow
-from engine.views.balance_words import curve_texts, span_text
+from engine.views.balance_words import assumed_text, curve_texts, span_text, topics_text
 from tui.wording import bytes_per_sec, counted, msgs_per_sec, safe_name
 
 Line = tuple[str, str]
@@ -29,7 +29,7 @@ def status_texts(view: BalanceView) -> tuple[str, ...]:
     question = view.question
     growth = f"traffic x{question.growth_per_cycle:g} a cycle" if question.growth_per_cycle != 1 else "steady traffic"
     brokers = counted(question.brokers, "broker")
-    load = f"{counted(view.topics, 'topic')}, {msgs_per_sec(view.msgs_per_sec)}, {bytes_per_sec(view.bytes_per_sec)}"
+    load = f"{topics_text(view)}, {msgs_per_sec(view.msgs_per_sec)}, {bytes_per_sec(view.bytes_per_sec)}"
     manager = f"{question.load_manager} load manager"
     return (
         f"{manager} · {brokers} · {growth} · {load} · Pulsar {view.release}",
@@ -93,7 +93,8 @@ def _done(frame: BalanceFrame) -> Iterator[Line]:
 
 def occupancy_lines(view: BalanceView) -> tuple[Line, ...]:
     """Topics counted in bundles and on brokers beside what chance gives, and how many bundles it takes."""
-    return (("occupancy now", "head"), *((text, "dim") for text in occupancy_texts(view.occupancy)), *_needed(view))
+    texts = (*occupancy_texts(view.occupancy), assumed_text(view))
+    return (("occupancy now", "head"), *((text, "dim") for text in texts if text), *_needed(view))
 
 
 def _needed(view: BalanceView) -> Iterator[Line]:

@@ -159,6 +159,7 @@ def _compute(state: ClusterState, namespace: str, question: BalanceQuestion) -> 
     if isinstance(found, Rejection):
         return found
     loads = [topic.load for topic in start.topics]
+    listed = {load.name for load in topic_loads(state, namespace)}
     reason = why_no_run(start.settings, is_leader=True, known_brokers=len(start.brokers))
     if question.load_manager == "extensible" and reason == "one-broker":
         reason = None
@@ -169,6 +170,7 @@ def _compute(state: ClusterState, namespace: str, question: BalanceQuestion) -> 
         brokers=start.brokers,
         bundles=len(start.bundles),
         topics=len(loads),
+        assumed_topics=tuple(load.name for load in loads if load.name not in listed),
         msgs_per_sec=sum(load.msgs_per_sec for load in loads),
         bytes_per_sec=sum(load.bytes_per_sec for load in loads),
         idle=NO_RUNS[reason] if reason is not None else "",

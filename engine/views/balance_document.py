@@ -35,6 +35,7 @@ def balance_document(view: BalanceView) -> dict[str, Any]:
         "intervals": asdict(view.question.intervals),
         "bundles": view.bundles,
         "topics": view.topics,
+        "assumed_topics": list(view.assumed_topics),
         "msgs_per_sec": view.msgs_per_sec,
         "bytes_per_sec": view.bytes_per_sec,
         "decides": not view.idle,

@@ -188,7 +188,8 @@ class BalanceView:
 
     ``idle``: why nothing is decided at all, "" where something is. ``trees`` in Pulsar's order of the algorithms, the
     configured one among them. ``problems``: what is wrong with the input or odd about the settings, ``bad_topics`` were
-    left out. ``occupancy`` is that of now.
+    left out. ``occupancy`` is that of now. ``assumed_topics``: names that the state does not list and brokers have all
+    the same (``__change_events``); ``topics`` and every bundle count them.
     """
 
     namespace: str
@@ -197,6 +198,7 @@ class BalanceView:
     brokers: tuple[str, ...]
     bundles: int
     topics: int
+    assumed_topics: tuple[str, ...]
     msgs_per_sec: float
     bytes_per_sec: float
     idle: str

@@ -12,6 +12,7 @@ from engine.bundles.limits import LimitMeasure, SplitReason
 from engine.bundles.loops import Loop, LoopKind
 from engine.bundles.modular import ModularOutcome, NoRun
 from engine.bundles.plan import LoadManager
+from engine.views.balance_model import BalanceView
 
 MBYTE: Final = 1_048_576
 LIMIT_SETTINGS: Final[Mapping[SplitReason, str]] = {
@@ -74,6 +75,27 @@ def number_text(value: float) -> str:
     if abs(value - round(value)) < 1e-9 * max(1.0, abs(value)):
         return f"{value:,.0f}"
     return f"{value:,.1f}" if abs(value) >= 0.1 else f"{value:.2g}"
+
+
+def topics_text(view: BalanceView) -> str:
+    """How many topics, with those named that nobody listed: a bundle counts them, so its number is not the listed one.
+
+    "100 topics and __change_events" where ``view.topics`` is 101.
+    """
+    listed = view.topics - len(view.assumed_topics)
+    names = "".join(f" and {name.rpartition('/')[2]}" for name in view.assumed_topics)
+    return f"{listed:,} topic{'' if listed == 1 else 's'}{names}"
+
+
+def assumed_text(view: BalanceView) -> str:
+    """Why a bundle has a topic that nobody listed, "" where none has.
+
+    Source: ``SystemTopicNames.NAMESPACE_EVENTS_LOCAL_NAME``, made where ``topicLevelPoliciesEnabled`` (the default).
+    """
+    if not view.assumed_topics:
+        return ""
+    names = " and ".join(name.rpartition("/")[2] for name in view.assumed_topics)
+    return f"counted with {names}, which brokers add to a namespace for its topic policies"
 
 
 def amount_text(reason: SplitReason, value: float) -> str:

@@ -25,9 +25,11 @@ from engine.views.balance_words import (
     OUTCOMES,
     VERDICTS,
     amount_text,
+    assumed_text,
     curve_texts,
     number_text,
     span_text,
+    topics_text,
 )
 from tests.engine.views.states import NAMESPACE, cluster
 
@@ -55,6 +57,22 @@ def test_the_next_split_is_told_with_bundle_reason_time_and_children() -> None:
     )  # fmt: skip
     assert "54.1 msg/s on long-term average, limit 40 msg/s (loadBalancerNamespaceBundleMaxMsgRate)" in split.why
     assert split.told == "split into 2 at 0x23b8ec31 by flow_or_qps_equally_divide"
+
+
+def test_a_topic_that_nobody_listed_is_named_wherever_topics_are_counted() -> None:
+    view = viewed(cluster(["a"], {"x": 7}), namespace=NAMESPACE)
+    listed = 7
+    assert view.topics == listed + 1
+    assert view.assumed_topics == (f"persistent://{NAMESPACE}/__change_events",)
+    assert topics_text(view) == f"{listed} topics and __change_events"
+    assert "__change_events" in assumed_text(view)
+    assert balance_document(view)["assumed_topics"] == list(view.assumed_topics)
+
+
+def test_a_listed_system_topic_is_a_topic_like_the_others() -> None:
+    view = viewed(scene())
+    assert view.assumed_topics == () and assumed_text(view) == ""
+    assert topics_text(view) == f"{view.topics} topics"
 
 
 def test_the_extensible_load_manager_needs_four_hits_and_speaks_of_the_current_rate() -> None:

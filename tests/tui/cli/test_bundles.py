@@ -59,6 +59,14 @@ def test_forecast_names_bundle_reason_cycle_seconds_trees_and_loops(run: Run) ->
     assert "goes round in circles with flow_or_qps_equally_divide" in out and "and it goes on" in out
 
 
+def test_forecast_names_the_topic_that_is_counted_and_not_listed(run: Run) -> None:
+    out = " ".join(run("forecast").out.split())
+    assert "100 topics and __change_events" in out
+    assert "of 101 topics" in out and "counted with __change_events" in out
+    listed = run("forecast", "scene").out
+    assert "61 topics" in listed and "__change_events" not in listed
+
+
 def test_forecast_answers_for_another_load_manager_growth_brokers_and_intervals(run: Run) -> None:
     words = ("forecast", "scene", "--load-manager", "extensible", "--brokers", "3", "--growth", "1.1", "--cycles", "6")
     found = json.loads(run(*words, "--set", "loadBalancerSplitIntervalMinutes=2", "--json").out)

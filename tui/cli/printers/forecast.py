@@ -7,7 +7,7 @@ from typing import Final
 
 from engine.views.balance import balance_frame
 from engine.views.balance_model import AttemptRow, BalanceView, TreeRow
-from engine.views.balance_words import amount_text, span_text
+from engine.views.balance_words import amount_text, assumed_text, span_text
 from tui.bundles_words import occupancy_texts, share_text, status_texts
 from tui.cli.plain import Align, table, wrapped
 from tui.wording import bytes_per_sec, counted, msgs_per_sec, safe_name
@@ -107,7 +107,8 @@ def _loops(view: BalanceView) -> Iterator[str]:
 
 
 def _occupancy(view: BalanceView) -> Iterator[str]:
-    for text in occupancy_texts(view.occupancy):
-        yield from wrapped(text)
+    for text in (*occupancy_texts(view.occupancy), assumed_text(view)):
+        if text:
+            yield from wrapped(text)
     if view.needed.problem is None:
         yield from wrapped(f"{counted(view.needed.bundles, 'bundle')} would keep the brokers even")
