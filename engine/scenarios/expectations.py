@@ -135,26 +135,37 @@ def unmet(expectation: Expectation, timeline: Timeline, subscription: int = 0) -
 
     ``refused`` is for the runner, which knows what became of the command before.
     """
+    return judged(expectation, timeline, subscription)[0]
+
+
+def judged(expectation: Expectation, timeline: Timeline, subscription: int = 0) -> tuple[str, float | None]:
+    """The same with the number that came, None where no number is expected or there is none."""
     if expectation.kind in BALANCE_FORMS:
-        return _unmet_forecast(expectation, timeline)
+        return _judged_forecast(expectation, timeline)
     topic = _producer_topic(timeline, subscription, expectation.kind)
     if topic:
         reason = producer_text_unmet(expectation.kind, expectation.subject, timeline, topic)
         if reason is None:
-            reason = _compared(expectation, producer_number(expectation.kind, expectation.subject, timeline, topic))
-        return reason
+            return _compared(expectation, producer_number(expectation.kind, expectation.subject, timeline, topic))
+        return reason, None
     if expectation.kind in PRODUCER_FORMS:
-        return "there are no producers"
+        return "there are no producers", None
     shared = _shared_key(timeline, subscription)
     if shared:
         reason = key_text_unmet(expectation.kind, expectation.subject, timeline, shared)
         if reason is not None:
-            return reason
+            return reason, None
         if expectation.kind not in _OF_BUNDLES:
             return _compared(expectation, key_number(expectation.kind, expectation.subject, timeline, shared))
     elif expectation.kind in KEY_FORMS or expectation.kind == "verdict":
-        return "no Key_Shared subscription is shown"
+        return "no Key_Shared subscription is shown", None
     view = dashboard_view(timeline, subscription=subscription)
+    if expectation.operator:
+        return _compared(expectation, _number(expectation, view))
+    return _unmet_words(expectation, timeline, subscription, view), None
+
+
+def _unmet_words(expectation: Expectation, timeline: Timeline, subscription: int, view: DashboardView) -> str:
     match expectation.kind:
         case "active":
             return _unmet_active(expectation, timeline, subscription)
@@ -164,15 +175,14 @@ def unmet(expectation: Expectation, timeline: Timeline, subscription: int = 0) -
         case "notice":
             there = [notice.code for notice in view.notices]
             return "" if expectation.subject[0] in there else f"the notices are {', '.join(there) or 'none'}"
-        case "bundle":
+        case _:
             node = _bundle(view, expectation.subject[0])
             return "" if node is not None and not node.children else f"{expectation.subject[0]} is no bundle in force"
-    return _compared(expectation, _number(expectation, view))
 
 
-def _unmet_forecast(expectation: Expectation, timeline: Timeline) -> str:
+def _judged_forecast(expectation: Expectation, timeline: Timeline) -> tuple[str, float | None]:
     if not expectation.operator:
-        return balance_text_unmet(expectation.subject, timeline.state)
+        return balance_text_unmet(expectation.subject, timeline.state), None
     return _compared(expectation, balance_number(expectation.subject, timeline.state))
 
 
@@ -195,12 +205,11 @@ def _shared_key(timeline: Timeline, subscription: int) -> str:
     return state.key_subscriptions[min(at, len(state.key_subscriptions) - 1)].key
 
 
-def _compared(expectation: Expectation, actual: float | str) -> str:
+def _compared(expectation: Expectation, actual: float | str) -> tuple[str, float | None]:
     if isinstance(actual, str):
-        return actual
-    if _OPERATORS[expectation.operator](actual, expectation.value):
-        return ""
-    return f"it is {actual:g}"
+        return actual, None
+    holds = _OPERATORS[expectation.operator](actual, expectation.value)
+    return "" if holds else f"it is {actual:g}", actual
 
 
 def _number(expectation: Expectation, view: DashboardView) -> float | str:

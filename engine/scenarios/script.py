@@ -20,7 +20,7 @@ from engine.cluster.timeline_commands import TimelineCommand
 from engine.config import CURRENT
 from engine.errors import InputError, Problem, Rejection
 from engine.scenarios.embedded import embedded
-from engine.scenarios.expectations import Expectation, unmet
+from engine.scenarios.expectations import Expectation, judged
 from engine.scenarios.opening import Opened, open_path
 from engine.scenarios.script_model import (
     Do,
@@ -76,7 +76,8 @@ class ScriptStep:
     ``kind`` is say, do, select, view or expect; ``caption`` is the one in force and ``text`` the line's own words (the
     command, the view's name, the expectation). ``timeline`` is the one after the line. ``selection`` is set for select.
     ``rejection`` is why a command was refused, also where that was expected. ``failures`` say what did not go as the
-    script says; a run is fine when no step has one.
+    script says; a run is fine when no step has one. Of an expectation, ``found`` is the number that came (None where
+    none is expected) and ``instead`` says what is there where it is not met.
     """
 
     line: int
@@ -88,6 +89,8 @@ class ScriptStep:
     selection: Selection | None = None
     rejection: Rejection | None = None
     failures: tuple[Problem, ...] = ()
+    found: float | None = None
+    instead: str = ""
 
 
 def shipped_script(name: str) -> Script:
@@ -175,13 +178,7 @@ def run_script(script: Script, opened: Opened | None = None) -> Iterator[ScriptS
                 failures = () if rejection is None or expected else _failed(script, line, f"refused: {rejection}")
                 yield ScriptStep(line.line, line.at_seconds, "do", caption, text, timeline, None, rejection, failures)
             case Expectation() as expectation:
-                reason = _unmet_refusal(expectation, rejection)
-                if expectation.kind != "refused":
-                    reason = unmet(expectation, timeline)
-                failures = _failed(script, line, f"expected {expectation.text}, but {reason}") if reason else ()
-                yield ScriptStep(
-                    line.line, line.at_seconds, "expect", caption, expectation.text, timeline, failures=failures
-                )
+                yield _judged_step(script, line, caption, expectation, timeline, rejection=rejection)
 
 
 def _carry_out(timeline: Timeline, text: str) -> tuple[Timeline, Rejection | None]:
@@ -201,6 +198,33 @@ def _selected(script: Script, line: ScriptLine, caption: str, text: str, timelin
         failures = _failed(script, line, found.message)
         return ScriptStep(line.line, line.at_seconds, "select", caption, text, timeline, None, found, failures)
     return ScriptStep(line.line, line.at_seconds, "select", caption, text, timeline, found)
+
+
+def _judged_step(
+    script: Script,
+    line: ScriptLine,
+    caption: str,
+    expectation: Expectation,
+    timeline: Timeline,
+    *,
+    rejection: Rejection | None,
+) -> ScriptStep:
+    if expectation.kind == "refused":
+        reason, found = _unmet_refusal(expectation, rejection), None
+    else:
+        reason, found = judged(expectation, timeline)
+    failures = _failed(script, line, f"expected {expectation.text}, but {reason}") if reason else ()
+    return ScriptStep(
+        line.line,
+        line.at_seconds,
+        "expect",
+        caption,
+        expectation.text,
+        timeline,
+        failures=failures,
+        found=found,
+        instead=reason,
+    )
 
 
 def _unmet_refusal(expectation: Expectation, rejection: Rejection | None) -> str:

@@ -107,10 +107,14 @@ class ScriptLine:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A script that can be run. ``title`` is its first comment, ``folder`` where ``open`` looks from ("" unknown)."""
+    """A script that can be run. ``title`` is its first comment, ``folder`` where ``open`` looks from ("" unknown).
+
+    ``about``: what it shows, the other comments before its first line.
+    """
 
     source: str
     title: str
     start: Start
     lines: tuple[ScriptLine, ...]
     folder: str = ""
+    about: str = ""

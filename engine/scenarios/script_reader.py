@@ -3,6 +3,7 @@
 ::
 
     # PIP-392 in one minute             the first comment is the title
+    # Who is active, and for what       the other comments before the start: what it shows
     scene pip392                        or: open PATH, or: new topics 100 consumers 10 …
     say One consumer has everything     the caption
     at 4                                simulated seconds since the start; headless runs do not wait
@@ -68,7 +69,8 @@ def parse_script(text: str, source: str = "script", folder: str = "") -> Script 
         reader.problems.append(Problem(source, "$", "the script does not say what to start from", advice))
     if reader.problems or reader.start is None:
         return tuple(reader.problems)
-    return Script(source, reader.title or PurePath(source).stem, reader.start, tuple(reader.lines), folder)
+    title = reader.title or PurePath(source).stem
+    return Script(source, title, reader.start, tuple(reader.lines), folder, " ".join(reader.about))
 
 
 class _Reader:
@@ -79,6 +81,7 @@ class _Reader:
         self.lines: list[ScriptLine] = []
         self.start: Start | None = None
         self.title = ""
+        self.about: list[str] = []
         self._source = source
         self._seconds = 0.0
 
@@ -86,7 +89,7 @@ class _Reader:
         if not line:
             return
         if line.startswith("#"):
-            self.title = self.title or line.lstrip("# ").strip()
+            self._comment(line.lstrip("# ").strip())
             return
         word, _, rest = line.partition(" ")
         rest = rest.strip()
@@ -102,6 +105,12 @@ class _Reader:
             hint = f"did you mean {near[0]}?" if near else "write a command, say, at, select, view or expect"
             outcome = Rejection("UnknownCommand", f"unknown word {word[:40]!r}; {hint}", word)
         self._keep(number, outcome)
+
+    def _comment(self, text: str) -> None:
+        if not self.title:
+            self.title = text
+        elif self.start is None and text:
+            self.about.append(text)
 
     def _keep(self, number: int, outcome: Start | Action | float | Rejection) -> None:
         if isinstance(outcome, Rejection):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tui.cli.exits import FINE, USAGE
 from tui.cli.options import JournalChoice, Output, WhatIf
@@ -57,17 +57,9 @@ def show_session(make: Callable[[], Session], output: Output, journal: JournalCh
 def print_session(session: Session, output: Output) -> None:
     """The session's present view on standard output."""
     if output.json:
-        from engine.views.document import dashboard_document
-        from engine.views.keys_document import keys_document
-        from engine.views.producers_document import producers_document
         from tui.cli.printers.documents import json_text
 
-        producers = session.producers_view
-        if producers is not None:
-            write_out(json_text(producers_document(producers, session.statistics_view)))
-            return
-        keys = session.keys_view
-        write_out(json_text(dashboard_document(session.view) if keys is None else keys_document(keys)))
+        write_out(json_text(session_document(session)))
         return
     from tui.cli.plain import plain
     from tui.cli.printers.dashboard import dashboard_lines
@@ -80,6 +72,18 @@ def print_session(session: Session, output: Output) -> None:
     else:
         lines = dashboard_lines(session.view) if keys is None else keys_lines(keys)
     write_out(plain("\n".join(lines), ascii_only=output.ascii_only or not speaks_unicode()))
+
+
+def session_document(session: Session) -> dict[str, Any]:
+    """The session's present view as plain values: that of its producers, its keys, or the dashboard."""
+    from engine.views.document import dashboard_document
+    from engine.views.keys_document import keys_document
+    from engine.views.producers_document import producers_document
+
+    producers, keys = session.producers_view, session.keys_view
+    if producers is not None:
+        return producers_document(producers, session.statistics_view)
+    return dashboard_document(session.view) if keys is None else keys_document(keys)
 
 
 def _kept(session: Session, output: Output, journal: JournalChoice) -> tuple[Session, Keeping | None]:

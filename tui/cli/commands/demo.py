@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import click
 
 from tui.cli.exits import FAILED, FINE
 from tui.cli.options import JournalChoice, Output, journal_options, output_options
-from tui.cli.output import say_problems, speaks_unicode, write_out
-from tui.cli.showing import print_session, show_session
+from tui.cli.output import say_problems, write_out, write_page
+from tui.cli.printers.documents import json_text
+from tui.cli.showing import print_session, session_document, show_session
 
 if TYPE_CHECKING:
     from engine.scenarios.script import Script, ScriptStep
@@ -25,22 +25,26 @@ if TYPE_CHECKING:
 def demo(script: str | None, headless: bool, output: Output, journal: JournalChoice) -> int:
     """Play a demo script: one that is shipped, by its NAME, or a FILE. Without either, list those that are shipped.
 
-    With --once or --json the script is run, and what the screen would then tell is printed.
+    With --once or --json the script is run, and what the screen would then tell is printed; with --headless --json
+    also every line, and what came of it.
     """
     if script is None:
-        write_out("\n".join(_shipped()))
+        _list(output)
         return FINE
     if not headless and output.on_screen:
         return show_session(lambda: _staged(_found(script)), output, journal)
-    return _run(_found(script), output)
+    return _run(_found(script), output, every_line=headless)
 
 
-def _shipped() -> Iterable[str]:
+def _list(output: Output) -> None:
     from engine.scenarios.script import SHIPPED_SCRIPTS, shipped_script
+    from tui.cli.printers.script import list_document, list_lines
 
-    width = max(len(name) for name in SHIPPED_SCRIPTS)
-    for name in SHIPPED_SCRIPTS:
-        yield f"{name:<{width}}  {shipped_script(name).title}"
+    scripts = [shipped_script(name) for name in SHIPPED_SCRIPTS]
+    if output.json:
+        write_out(json_text(list_document(scripts)))
+    else:
+        write_page(list_lines(scripts), ascii_only=output.ascii_only)
 
 
 def _found(script: str) -> Script:
@@ -68,22 +72,23 @@ def _staged(script: Script) -> Session:
     return Session(timeline, 0, opened.problems, opened.notes, script=script)
 
 
-def _run(script: Script, output: Output) -> int:
+def _run(script: Script, output: Output, *, every_line: bool) -> int:
     """Run a script to its end, print what was asked for, and say what failed."""
     from dataclasses import replace
 
     from engine.scenarios.script import run_script
+    from tui.cli.printers.script import script_document, script_lines
 
     steps: list[ScriptStep] = list(run_script(script))
     failures = tuple(problem for step in steps for problem in step.failures)
     if output.on_screen:
-        from tui.cli.plain import plain
-        from tui.cli.printers.script import script_lines
-
-        page = "\n".join(script_lines(steps))
-        write_out(plain(page, ascii_only=output.ascii_only or not speaks_unicode()))
+        write_page(script_lines(steps), ascii_only=output.ascii_only)
     else:
         session = _staged(script)
-        print_session(replace(session, timeline=steps[-1].timeline) if steps else session, output)
+        session = replace(session, timeline=steps[-1].timeline) if steps else session
+        if every_line and output.json:
+            write_out(json_text(script_document(script, steps, session_document(session))))
+        else:
+            print_session(session, output)
     say_problems(failures)
     return FAILED if failures else FINE

@@ -1,0 +1,61 @@
+"""``ringside demo`` for programs: the list of scripts, and what came of every line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from engine.scenarios.script import SHIPPED_SCRIPTS, shipped_script
+from tests.tui.cli.conftest import Run
+
+FAILING = """# Two expectations, one is met
+# The other is not.
+scene pip392
+# This one is no part of what it shows.
+expect max/mean partitions > 2
+kill nobody-here
+expect partitions billing-0 = 3
+expect rule ring
+"""
+
+
+def test_the_list_as_json_has_name_title_and_what_each_shows(run: Run) -> None:
+    ran = run("demo", "--json")
+    found = json.loads(ran.out)
+    assert (ran.code, ran.err) == (0, "")
+    assert [each["name"] for each in found] == list(SHIPPED_SCRIPTS)
+    assert all(each["title"] == shipped_script(each["name"]).title and len(each["about"]) > 20 for each in found)
+    assert found[0]["about"].endswith("as a broker recorded them.")
+    assert [line.split()[0] for line in run("demo").out.splitlines()] == list(SHIPPED_SCRIPTS)
+
+
+def test_a_headless_run_as_json_tells_what_was_expected_and_what_came(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "mine.ringside").write_text(FAILING)
+    ran = run("demo", "mine.ringside", "--headless", "--json")
+    found = json.loads(ran.out)
+    assert ran.code == 1 and "expected partitions billing-0 = 3, but it is 100" in ran.err
+    assert (found["title"], found["about"]) == ("Two expectations, one is met", "The other is not.")
+    assert (found["expectations"], found["met"], found["failed_lines"]) == (3, 1, [6, 7, 8])
+    first, killed, second, rule = found["steps"]
+    assert first["text"] == "max/mean partitions > 2"
+    assert first["expected"] == {"met": True, "found": 10.0, "instead": None}
+    assert killed["expected"] is None and killed["refused"]["message"] and killed["failures"]
+    assert second["expected"] == {"met": False, "found": 100.0, "instead": "it is 100"}
+    assert rule["expected"] == {"met": False, "found": None, "instead": "the rule is modulo"}
+    assert found["view"]["format"].startswith("ringside.dashboard/")
+
+
+def test_without_headless_json_is_what_the_screen_tells(run: Run) -> None:
+    told = json.loads(run("demo", "pip392", "--json").out)
+    assert told == json.loads(run("demo", "pip392", "--headless", "--json").out)["view"]
+
+
+@pytest.mark.parametrize("name", ["keys-blocked", "producers-lazy", "three-splits"])
+def test_every_kind_of_story_is_told_with_its_expectations(run: Run, name: str) -> None:
+    found = json.loads(run("demo", name, "--headless", "--json").out)
+    expected = [step for step in found["steps"] if step["kind"] == "expect"]
+    assert found["expectations"] == len(expected) > 0 and found["met"] == len(expected)
+    compared = [step for step in expected if step["text"].split()[-2] in ("=", "<", ">", "<=", ">=", "!=")]
+    assert compared and all(step["expected"]["found"] is not None for step in compared)
