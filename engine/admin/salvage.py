@@ -67,5 +67,8 @@ def _pieces(data: bytes) -> list[tuple[int, str, bytes | None]]:
         except (ValueError, RecursionError):
             pieces.append((found.start(), name, None))
             continue
-        pieces.append((found.start(), name, text[:end].encode()))
+        raw = text[:end].encode()
+        # Bytes that are no UTF-8 were replaced, so the name or the object is not what was recorded.
+        sound = b'"' + found[1].decode("utf-8", "ignore").encode() + b'"' == data[found.start() : found.end(1) + 1]
+        pieces.append((found.start(), name, raw if sound and data.startswith(raw, found.end()) else None))
     return pieces

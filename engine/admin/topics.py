@@ -112,7 +112,10 @@ def decode_broker_stats_topics(data: bytes, source: str = "") -> Decoded[BrokerS
                     topics, more = raw_object(lists[domain], source, path)
                     out += more
                     place = Place(namespace, bundle)
+                    # One name that is no UTF-8 makes the list unreadable, not the topics beside it.
                     found += [(name, raw, place, path) for name, raw in topics.items()]
+                    if more and not topics:
+                        found += [(name, raw, place, path) for name, raw in salvage_topics(bytes(lists[domain]))]
     return _broker_stats(found, source, out, len(broken), whole=len(data) <= WHOLE_CHECK_BYTES)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import stat
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -42,31 +43,14 @@ class Found:
 def find_answers(source: Path, skip: Path | None = None) -> Found:
     """Every answer below a folder, or the one file named; ``skip`` is a folder not to look into (the result).
 
-    Raises ``InputError`` when there is none. Links to folders are not followed.
+    Raises ``InputError`` when there is none.
     """
-    if not source.exists():
-        raise InputError(f"{source} does not exist; name a folder of recorded answers, or one .json file")
-    if source.is_file():
-        return Found((FoundFile(source.name, str(source), source.stat().st_size, 0),), (), 0)
     problems: list[Problem] = []
-
-    def refused(fault: OSError) -> None:
-        reason = f"cannot be read: {fault.strerror or fault}"
-        problems.append(Problem(_relative(Path(fault.filename), source), "$", reason, "look at its permissions"))
-
-    found: list[tuple[str, Path, int]] = []
-    passed_over = 0
-    avoided = skip.resolve() if skip is not None else None
-    for here, folders, files in os.walk(source, onerror=refused):
-        folders[:] = [name for name in folders if not name.startswith(".") and (Path(here) / name).resolve() != avoided]
-        if Path(here).resolve() == avoided:
-            continue
-        for name in files:
-            path = Path(here) / name
-            if name.startswith(".") or not name.lower().endswith(ANSWER_SUFFIXES) or not path.is_file():
-                passed_over += 1
-            else:
-                found.append((_relative(path, source), path, path.stat().st_size))
+    size = size_of(source)
+    if isinstance(size, int):
+        found, passed_over = [(_relative(source, source.parent), source, size)], 0
+    else:
+        found, passed_over = files_below(source, skip, _is_answer, problems)
     if not found:
         more = f" ({problems[0]})" if problems else ""
         raise InputError(f"no {' or '.join(ANSWER_SUFFIXES[:3])} file lies in {source}{more}", tuple(problems))
@@ -75,11 +59,66 @@ def find_answers(source: Path, skip: Path | None = None) -> Found:
     return Found(files_found, tuple(problems), passed_over)
 
 
-def _relative(path: Path, root: Path) -> str:
+def _is_answer(name: str) -> bool:
+    return not name.startswith(".") and name.lower().endswith(ANSWER_SUFFIXES)
+
+
+def files_below(
+    source: Path, skip: Path | None, wanted: Callable[[str], bool], problems: list[Problem]
+) -> tuple[list[tuple[str, Path, int]], int]:
+    """Files at any depth whose name is wanted (name from ``source`` on, path, bytes), and how many others there are.
+
+    Hidden folders and ``skip`` are not looked into. Links to folders are not followed, links that lead nowhere cannot
+    be, and both are told, as is what there is no permission for. Raises ``InputError`` when ``source`` is no folder.
+    """
+    own = size_of(source)
+    if isinstance(own, str):
+        raise InputError(f"{source} {own}; name a folder of recorded answers or traces, or one file")
+
+    def tell(path: Path, reason: str, advice: str = "look at its permissions") -> None:
+        problems.append(Problem(_relative(path, source), "$", reason, advice))
+
+    def refused(fault: OSError) -> None:
+        tell(Path(fault.filename), f"cannot be read: {fault.strerror or fault}")
+
+    found: list[tuple[str, Path, int]] = []
+    passed_over = 0
+    avoided = skip.resolve() if skip is not None else None
+    for here, folders, files in os.walk(source, onerror=refused):
+        if Path(here).resolve() == avoided:
+            folders.clear()
+            continue
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for path in (Path(here) / name for name in folders):
+            if path.is_symlink() and path.resolve() != avoided:
+                tell(path, "is a link to a folder, which is not followed", "name that folder itself, or copy it")
+        for name in files:
+            path = Path(here) / name
+            size = size_of(path) if wanted(name) else None
+            if isinstance(size, str):
+                tell(path, size)
+            elif size is None:  # another kind of file, a pipe, a device
+                passed_over += 1
+            else:
+                found.append((_relative(path, source), path, size))
+    return found, passed_over
+
+
+def size_of(path: Path) -> int | str | None:
+    """The bytes of a file, None for what is no file, or why nobody can say."""
     try:
-        return path.relative_to(root).as_posix()
-    except ValueError:
-        return str(path)
+        told = path.stat()
+    except FileNotFoundError:
+        return "is a link that leads nowhere" if path.is_symlink() else "does not exist"
+    except OSError as fault:
+        return f"cannot be read: {fault.strerror or fault}"
+    return told.st_size if stat.S_ISREG(told.st_mode) else None
+
+
+def _relative(path: Path, root: Path) -> str:
+    """As text that a table can hold: a name that is no UTF-8 shows its odd bytes as escapes."""
+    name = path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
+    return name.encode("utf-8", "backslashreplace").decode()
 
 
 def deal(files: Sequence[FoundFile]) -> list[list[FoundFile]]:

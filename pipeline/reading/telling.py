@@ -64,22 +64,17 @@ def _brokers(folder: str, inside: Sequence[FoundFile]) -> dict[str, str]:
     ``…-broker-stats-topics-a``) tells it, or the only one of the folder; a folder of one broker is called like it.
     """
     reports = {_base(file.name): _report_broker(file) for file in inside if _LOAD_REPORT in _base(file.name)}
-    known = {name: broker for name, broker in reports.items() if broker}
+    known = {_stem(name): broker for name, broker in reversed(reports.items()) if broker}
+    only = next(iter(known.values())) if len(set(known.values())) == 1 else ""
     brokers: dict[str, str] = {}
     stats = [file for file in inside if any(word in _base(file.name) for word in _BROKER_STATS)]
     for file in inside:
         base = _base(file.name)
-        twins = [base.replace(word, _LOAD_REPORT) for word in _BROKER_STATS if word in base]
-        twin = next((known[_like(name, known)] for name in twins if _like(name, known)), "")
-        only = next(iter(known.values())) if len(set(known.values())) == 1 else ""
+        twins = [_stem(base.replace(word, _LOAD_REPORT)) for word in _BROKER_STATS if word in base]
+        twin = next((known[name] for name in twins if name in known), "")
         alone = folder.rpartition("/")[2] if folder and len(stats) == 1 else ""
         brokers[file.name] = twin or only or alone or _stem(file.name)
     return brokers
-
-
-def _like(name: str, known: Mapping[str, str]) -> str:
-    stem = _stem(name)
-    return next((other for other in known if _stem(other) == stem), "")
 
 
 def _stem(name: str) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -13,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from engine.errors import InputError, Problem
+from pipeline.reading.found import files_below, size_of
 
 PARQUET: Final = "parquet"
 CSV: Final = "csv"
@@ -51,7 +51,7 @@ def form_of(name: str) -> str | None:
 
 def has_traces(source: Path) -> bool:
     """Whether anything at or below ``source`` is a trace by its name."""
-    return next(_walk(source, None, []), None) is not None
+    return bool(_found(source, None, []))
 
 
 def find_traces(source: Path, skip: Path | None = None) -> tuple[list[TracePiece], list[Problem]]:
@@ -61,9 +61,10 @@ def find_traces(source: Path, skip: Path | None = None) -> tuple[list[TracePiece
     """
     problems: list[Problem] = []
     pieces: list[TracePiece] = []
-    found = sorted(_walk(source, skip, problems))
-    if not found and not problems:
-        raise InputError(f"no key trace ({', '.join(TRACE_SUFFIXES)}) lies in {source}")
+    found = sorted(_found(source, skip, problems))
+    if not found:
+        more = f" ({problems[0]})" if problems else ""
+        raise InputError(f"no key trace ({', '.join(TRACE_SUFFIXES)}) lies in {source}{more}", tuple(problems))
     for name, path in found:
         try:
             pieces += _pieces(name, path, form_of(path.name) or "")
@@ -73,25 +74,14 @@ def find_traces(source: Path, skip: Path | None = None) -> tuple[list[TracePiece
     return pieces, problems
 
 
-def _walk(source: Path, skip: Path | None, problems: list[Problem]) -> Iterator[tuple[str, Path]]:
-    if not source.exists():
-        raise InputError(f"{source} does not exist; name a key trace or a folder of them")
-    if source.is_file():
-        if form_of(source.name):
-            yield source.name, source
-        return
+def _found(source: Path, skip: Path | None, problems: list[Problem]) -> list[tuple[str, Path]]:
+    if isinstance(size_of(source), int):
+        return [(source.name, source)] if form_of(source.name) else []
+    return [(name, path) for name, path, _ in files_below(source, skip, _is_trace, problems)[0]]
 
-    def refused(fault: OSError) -> None:
-        reason = f"cannot be read: {fault.strerror or fault}"
-        problems.append(Problem(str(fault.filename), "$", reason, "look at its permissions"))
 
-    avoided = skip.resolve() if skip is not None else None
-    for here, folders, files in os.walk(source, onerror=refused):
-        folders[:] = [name for name in folders if not name.startswith(".") and (Path(here) / name).resolve() != avoided]
-        for name in files:
-            path = Path(here) / name
-            if not name.startswith((".", "_")) and form_of(name) and path.is_file():
-                yield path.relative_to(source).as_posix(), path
+def _is_trace(name: str) -> bool:
+    return not name.startswith((".", "_")) and form_of(name) is not None
 
 
 def _pieces(name: str, path: Path, form: str) -> list[TracePiece]:

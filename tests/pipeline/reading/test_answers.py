@@ -175,6 +175,20 @@ def test_a_packed_file_that_ends_early_keeps_what_could_be_unpacked(packing: str
     assert adds_up(rows)
 
 
+def test_a_name_that_is_no_utf_8_costs_only_its_topic(tmp_path: Path) -> None:
+    """And one higher up, which leaves nobody knowing whose the topics are, is counted at least."""
+    text = json.dumps(broker_stats(a=TOPIC, OOO=TOPIC, b=TOPIC)).encode()
+    path = tmp_path / "broker-stats.json"
+    path.write_bytes(text.replace(b"OOO", b"\xff\xfe"))
+    rows, _ = taken(path)
+    assert [row[0] for row in rows.topics] == ["persistent://t/n/a", "persistent://t/n/b"]
+    assert adds_up(rows) and aside(rows)["topics"] == 1
+    assert any("not UTF-8" in str(row) for row in rows.quarantine)
+    path.write_bytes(text.replace(b'"0x0', b'"\xff0x0'))
+    rows, _ = taken(path)
+    assert adds_up(rows) and aside(rows)["topics"] == 1
+
+
 def test_a_rate_that_is_no_number_sets_its_topic_aside(tmp_path: Path) -> None:
     text = json.dumps(broker_stats(a=TOPIC, b=TOPIC)).replace("1.5", "NaN", 1)
     path = tmp_path / "broker-stats.json"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from engine.admin.kinds import AnswerKind
 from engine.errors import InputError
 from pipeline.reading.found import BYTES_PER_TASK, FILES_PER_TASK, FoundFile, deal, find_answers
 from pipeline.reading.telling import about_waiting, told_of
+from pipeline.reading.traces import find_traces, has_traces
 
 
 def put(folder: Path, name: str, value: object = None) -> Path:
@@ -41,8 +43,41 @@ def test_one_file_can_be_named(tmp_path: Path) -> None:
 def test_an_empty_or_missing_folder_is_refused_in_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no \.json or .* file lies in"):
         find_answers(tmp_path)
-    with pytest.raises(InputError, match="does not exist"):
-        find_answers(tmp_path / "nowhere")
+    for look in (find_answers, find_traces, has_traces):
+        with pytest.raises(InputError, match="does not exist"):
+            look(tmp_path / "nowhere")
+        with pytest.raises(InputError, match="File name too long"):
+            look(tmp_path / ("x" * 300))
+
+
+def test_what_cannot_be_looked_at_is_told_and_the_rest_is_found(tmp_path: Path) -> None:
+    """Links that lead nowhere or in a circle, links to folders, names that are no UTF-8."""
+    put(tmp_path, "in/here/x.json")
+    (tmp_path / "in" / "dead.json").symlink_to("nowhere")
+    (tmp_path / "in" / "round.json").symlink_to("round.json")
+    (tmp_path / "in" / "here" / "up").symlink_to("..")
+    (tmp_path / "in" / "here" / "same.json").symlink_to("x.json")
+    os.mkfifo(tmp_path / "in" / "pipe.json")
+    (tmp_path / "in" / os.fsdecode(b"\xff.json")).write_text("{}")
+    found = find_answers(tmp_path / "in")
+    assert [file.name for file in found.files] == ["\\udcff.json", "here/same.json", "here/x.json"]
+    assert found.passed_over == 1
+    told = {problem.source: problem.reason for problem in found.problems}
+    assert told.keys() == {"dead.json", "round.json", "here/up"}
+    assert "leads nowhere" in told["dead.json"] and "not followed" in told["here/up"]
+    assert "cannot be read" in told["round.json"]
+    for file in found.files:
+        assert Path(file.path).read_text() == "{}"
+
+
+def test_traces_are_looked_for_in_the_same_way(tmp_path: Path) -> None:
+    put(tmp_path, "in/x.jsonl")
+    (tmp_path / "in" / "dead.csv").symlink_to("nowhere")
+    pieces, problems = find_traces(tmp_path / "in")
+    assert [piece.name for piece in pieces] == ["x.jsonl"]
+    assert [problem.source for problem in problems] == ["dead.csv"]
+    with pytest.raises(InputError, match="leads nowhere"):
+        find_traces(tmp_path / "in" / "dead.csv")
 
 
 def test_every_file_is_dealt_to_one_task_in_order() -> None:
