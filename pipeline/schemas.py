@@ -256,7 +256,7 @@ WORST_SUBSCRIPTIONS: Final = Table(
     "worst_subscriptions",
     (*_KEY_SPACE, "type string", "policy string", "partitions bigint", "consumers bigint", "idle bigint",
      "max_over_mean double?", "max_over_mean_rate double?", "moved bigint", "least_moved bigint", "verdict string?",
-     "findings bigint", "worst_severity string?"),
+     "findings bigint", "worst_severity string?", "msg_rate_out double", "msg_backlog_entries bigint"),
 )  # fmt: skip
 """Every subscription under the rule in force, the most uneven first (``engine.fleet.summary.WorstSubscription``)."""
 

@@ -65,7 +65,11 @@ class KeyModeTotals:
 
 @dataclass(frozen=True, slots=True)
 class WorstSubscription:
-    """One subscription under the rule in force; ``max_over_mean`` of partitions (Failover) or messages (Key_Shared)."""
+    """One subscription under the rule in force; ``max_over_mean`` of partitions (Failover) or messages (Key_Shared).
+
+    ``msg_rate_out`` (messages/s) and ``msg_backlog_entries`` are sums over its topics and partitions; summaries of
+    earlier releases do not tell them.
+    """
 
     namespace: str
     subscription: str
@@ -81,6 +85,8 @@ class WorstSubscription:
     verdict: str | None
     findings: int
     worst_severity: str | None
+    msg_rate_out: float = 0.0
+    msg_backlog_entries: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,7 @@ from pipeline.transforms.worst import (
     exact_sum,
     failover_units,
     key_units,
+    traffic_of,
     worst_namespaces,
     worst_subscriptions,
 )
@@ -115,7 +116,7 @@ class _Report:
         units = failover_units(self._frame(SUBSCRIPTION_LOADS), self._policy).unionByName(
             key_units(self._frame(KEY_SPREADS), dispatchers_of(subscriptions), self._mode)
         )
-        self._write(WORST_SUBSCRIPTIONS, worst_subscriptions(units, findings))
+        self._write(WORST_SUBSCRIPTIONS, worst_subscriptions(units, traffic_of(subscriptions), findings))
         worst = load(self._spark, self._draft.folder, WORST_SUBSCRIPTIONS)
         bundles = self._frame(BUNDLE_LOADS)
         self._write(WORST_NAMESPACES, worst_namespaces(self._frame(TOPICS), subscriptions, worst, bundles, findings))

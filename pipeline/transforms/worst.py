@@ -57,10 +57,19 @@ def _found(findings: DataFrame, by: list[str]) -> DataFrame:
     )
 
 
-def worst_subscriptions(units: DataFrame, findings: DataFrame) -> DataFrame:
-    """With their findings; the most uneven first, then the most idle consumers, then by name."""
+def traffic_of(subscriptions: DataFrame) -> DataFrame:
+    """What each subscription of a type is sent and waits for, over its topics and partitions."""
+    return subscriptions.groupBy("namespace", "subscription", "type").agg(
+        exact_sum("msg_rate_out").alias("msg_rate_out"), fn.sum("msg_backlog_entries").alias("msg_backlog_entries")
+    )
+
+
+def worst_subscriptions(units: DataFrame, traffic: DataFrame, findings: DataFrame) -> DataFrame:
+    """With their traffic and findings; the most uneven first, then the most idle consumers, then by name."""
     told = _found(findings.where("subscription <> ''"), ["namespace", "subscription"])
-    rows = units.join(told, ["namespace", "subscription"], "left").fillna(0, ["findings"])
+    rows = units.join(told, ["namespace", "subscription"], "left")
+    rows = rows.join(traffic, ["namespace", "subscription", "type"], "left")
+    rows = rows.fillna(0, ["findings", "msg_rate_out", "msg_backlog_entries"])
     order = (
         fn.desc_nulls_last("max_over_mean"), fn.desc("idle"), fn.desc("partitions"), "namespace", "subscription",
         "type",

@@ -20,7 +20,7 @@ from engine.scenarios.opening import open_snapshot
 from pipeline.jobs import job_called
 from pipeline.jobs.lint_tasks import finding_row
 from pipeline.jobs.result import JobOptions
-from pipeline.schemas import FINDINGS, WORST_NAMESPACES, WORST_SUBSCRIPTIONS
+from pipeline.schemas import FINDINGS, SUBSCRIPTIONS, WORST_NAMESPACES, WORST_SUBSCRIPTIONS
 
 RECORDINGS = Path(__file__).parents[1] / "recordings"
 
@@ -78,6 +78,13 @@ def test_a_report_counts_findings_and_says_the_same_bytes_again(spark: SparkSess
     uneven = [row["max_over_mean"] for row in subscriptions if row["max_over_mean"] is not None]
     assert uneven == sorted(uneven, reverse=True)
     assert sum(row["findings"] for row in subscriptions) == 24
+    dispatchers = pq.read_table(out / SUBSCRIPTIONS.name).to_pylist()
+    for row in subscriptions:
+        same = ("namespace", "subscription", "type")
+        mine = [each for each in dispatchers if all(each[name] == row[name] for name in same)]
+        assert row["msg_rate_out"] == pytest.approx(sum(each["msg_rate_out"] for each in mine), abs=1e-6)
+        assert row["msg_backlog_entries"] == sum(each["msg_backlog_entries"] for each in mine)
+    assert any(row["msg_rate_out"] for row in subscriptions)
     namespaces = pq.read_table(out / WORST_NAMESPACES.name).to_pylist()
     assert sum(row["topics"] for row in namespaces) == 714
     assert sum(row["msg_rate_in"] for row in namespaces) == pytest.approx(summary.totals.msg_rate_in)

@@ -46,9 +46,9 @@ def small_result(folder: Path) -> Path:
     )  # fmt: skip
     write(
         folder, schemas.WORST_SUBSCRIPTIONS,
-        [(NAMESPACE, "billing", "Failover", "flag_on", 13, 3, 0, 2.5, 2.75, 4, 1, None, 2, "warning"),
-         (NAMESPACE, "orders", "Key_Shared", "consistent-auto-split", 1, 2, 0, 1.25, None, 0, 0, "luck", 0, None),
-         ("shop/loose", "loose", "Shared", "none", 1, 2, 0, None, None, 0, 0, None, 1, "info")],
+        [(NAMESPACE, "billing", "Failover", "flag_on", 13, 3, 0, 2.5, 2.75, 4, 1, None, 2, "warning", 13.0, 65),
+         (NAMESPACE, "orders", "Key_Shared", "consistent-auto-split", 1, 2, 0, 1.25, None, 0, 0, "CHANCE", 0, None, 1.0, 5),
+         ("shop/loose", "loose", "Shared", "none", 1, 2, 0, None, None, 0, 0, None, 1, "info", 1.0, 5)],
     )  # fmt: skip
     write(
         folder, schemas.WORST_NAMESPACES,
@@ -75,6 +75,7 @@ def large_result(folder: Path, rows: int) -> Path:
         "moved": pa.array(at * 0), "least_moved": pa.array(at * 0),
         "verdict": pa.nulls(rows, pa.string()), "findings": pa.array(at % 3),
         "worst_severity": pa.nulls(rows, pa.string()),
+        "msg_rate_out": pa.array(at * 31 % 10_007 / 8.0), "msg_backlog_entries": pa.array(at * 13 % 1_009),
     }  # fmt: skip
     (folder / "worst_subscriptions").mkdir(parents=True)
     table = pa.table(columns).cast(schemas.WORST_SUBSCRIPTIONS.arrow)
