@@ -3,32 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input, Label
 
 from engine.cluster.commands import AddConsumer
 from engine.errors import Rejection
-from themes import stylesheet
+from tui.screens.dialog import Dialog
 from tui.wording import safe_name
 
 
-class AddConsumerScreen(ModalScreen[None]):
-    """Stays open until the consumer is connected or escape is pressed; a refusal shows below the fields."""
-
-    CSS_PATH = stylesheet("dialogs")
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "cancel", "Cancel"),
-        Binding("down", "app.focus_next", "Next field", show=False),
-        Binding("up", "app.focus_previous", "Previous field", show=False),
-    ]
+class AddConsumerScreen(Dialog):
+    """Connects one consumer."""
 
     def __init__(self, subscription: str, suggested: str, do: Callable[[AddConsumer], Rejection | None]) -> None:
-        super().__init__()
+        super().__init__(f"add a consumer to {safe_name(subscription)}")
         self._subscription = subscription
         self._suggested = suggested
         self._do = do
@@ -42,37 +32,15 @@ class AddConsumerScreen(ModalScreen[None]):
             yield Label("", classes="dialog--error", markup=False)
             yield Label("enter connects, tab next field, escape cancels", classes="dialog--help")
 
-    def on_mount(self) -> None:
-        """Show whose consumer it will be; the cursor must not blink, so that a picture is a picture."""
-        self.query_one(Vertical).border_title = f"add a consumer to {safe_name(self._subscription)}"
-        for field in self.query(Input):
-            field.cursor_blink = False
-
-    def on_input_changed(self, event: Input.Changed) -> None:
-        event.stop()
-        self._complain("")
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
+    def submit(self) -> None:
         """Connect it, or say what is wrong and where."""
-        event.stop()
-        level = self.query_one("#priority", Input).value.strip() or "0"
+        level = self.text_of("priority").strip() or "0"
         try:
             number = int(level)
         except ValueError:
-            self._complain(f"{level!r} is no priority level: write a whole number, 0 comes before 1", "priority")
+            self.complain(f"{level!r} is no priority level: write a whole number, 0 comes before 1", "priority")
             return
-        refused = self._do(AddConsumer(self._subscription, self.query_one("#name", Input).value, number))
-        if refused is None:
-            self.dismiss()
-        else:
-            self._complain(str(refused), "priority" if "priority" in refused.field.lower() else "name")
+        self.finish(self._do(AddConsumer(self._subscription, self.text_of("name"), number)))
 
-    def _complain(self, text: str, field: str = "") -> None:
-        label = self.query_one(".dialog--error", Label)
-        label.update(text)
-        label.set_class(bool(text), "-shown")
-        if field:
-            self.query_one(f"#{field}", Input).focus()
-
-    def action_cancel(self) -> None:
-        self.dismiss()
+    def field_of(self, refused: Rejection) -> str:
+        return "priority" if "priority" in refused.field.lower() else "name"

@@ -3,36 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input, Label
 
 from engine.cluster.commands import AddConsumer
 from engine.cluster.grammar import parse_command
 from engine.cluster.state import ClusterState
 from engine.errors import Rejection
-from themes import stylesheet
+from tui.screens.dialog import Dialog
 from tui.wording import safe_name
 
 Ranges = tuple[tuple[int, int], ...]
 
 
-class AddKeyConsumerScreen(ModalScreen[None]):
-    """Stays open until the consumer is connected or escape is pressed; a refusal shows below the fields.
+class AddKeyConsumerScreen(Dialog):
+    """Connects one consumer.
 
     ``ranges`` is the proposal for the field of the ranges; None leaves that field out.
     """
-
-    CSS_PATH = stylesheet("dialogs")
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "cancel", "Cancel"),
-        Binding("down", "app.focus_next", "Next field", show=False),
-        Binding("up", "app.focus_previous", "Previous field", show=False),
-    ]
 
     def __init__(
         self,
@@ -43,7 +33,7 @@ class AddKeyConsumerScreen(ModalScreen[None]):
         ranges: str | None = None,
         note: str = "",
     ) -> None:
-        super().__init__()
+        super().__init__(f"add a consumer to {safe_name(subscription)}")
         self._subscription = subscription
         self._suggested = suggested
         self._do = do
@@ -63,41 +53,18 @@ class AddKeyConsumerScreen(ModalScreen[None]):
             fields = ", tab next field" if self._ranges is not None else ""
             yield Label(f"enter connects{fields}, escape cancels", classes="dialog--help")
 
-    def on_mount(self) -> None:
-        """Show whose consumer it will be; the cursor must not blink, so that a picture is a picture."""
-        self.query_one(Vertical).border_title = f"add a consumer to {safe_name(self._subscription)}"
-        for field in self.query(Input):
-            field.cursor_blink = False
-
-    def on_input_changed(self, event: Input.Changed) -> None:
-        event.stop()
-        self._complain("")
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
+    def submit(self) -> None:
         """Connect it, or say what is wrong and where."""
-        event.stop()
         ranges: Ranges | Rejection | None = None
         if self._ranges is not None:
-            ranges = ranges_typed(self.query_one("#ranges", Input).value)
+            ranges = ranges_typed(self.text_of("ranges"))
         if isinstance(ranges, Rejection):
-            self._complain(ranges.message, "ranges")
+            self.complain(ranges.message, "ranges")
             return
-        refused = self._do(AddConsumer(self._subscription, self.query_one("#name", Input).value, ranges=ranges))
-        if refused is None:
-            self.dismiss()
-        else:
-            about_name = self._ranges is None or refused.field == "name"
-            self._complain(str(refused), "name" if about_name else "ranges")
+        self.finish(self._do(AddConsumer(self._subscription, self.text_of("name"), ranges=ranges)))
 
-    def _complain(self, text: str, field: str = "") -> None:
-        label = self.query_one(".dialog--error", Label)
-        label.update(text)
-        label.set_class(bool(text), "-shown")
-        if field:
-            self.query_one(f"#{field}", Input).focus()
-
-    def action_cancel(self) -> None:
-        self.dismiss()
+    def field_of(self, refused: Rejection) -> str:
+        return "name" if self._ranges is None or refused.field == "name" else "ranges"
 
 
 def ranges_typed(text: str) -> Ranges | Rejection:

@@ -9,32 +9,29 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input, Label, OptionList
 from textual.widgets.option_list import Option
 
 from engine.cluster.commands import ShareKeys
 from engine.errors import Rejection
-from themes import stylesheet
 from tui.keys_words import MODES
+from tui.screens.dialog import Dialog
 from tui.wording import safe_name
 
 WITH_POINTS = "consistent-sticky"
 POINTS = "100"
 
 
-class ShareKeysScreen(ModalScreen[None]):
-    """Stays open until the mode is changed or escape is pressed; a refusal shows below the list."""
+class ShareKeysScreen(Dialog):
+    """Changes the mode."""
 
-    CSS_PATH = stylesheet("dialogs")
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "cancel", "Cancel"),
         Binding("j", "move('down')", "Down", show=False),
         Binding("k", "move('up')", "Up", show=False),
     ]
 
     def __init__(self, subscription: str, mode: str, points: int, do: Callable[[ShareKeys], Rejection | None]) -> None:
-        super().__init__()
+        super().__init__(f"how {safe_name(subscription)} shares keys")
         self._subscription = subscription
         self._mode = mode
         self._points = str(points) if mode == WITH_POINTS else POINTS
@@ -57,8 +54,6 @@ class ShareKeysScreen(ModalScreen[None]):
 
     def on_mount(self) -> None:
         """The mode in force is marked."""
-        self.query_one(Vertical).border_title = f"how {safe_name(self._subscription)} shares keys"
-        self.query_one(Input).cursor_blink = False
         listed = self.query_one(OptionList)
         listed.highlighted = list(MODES).index(self._mode)
         listed.focus()
@@ -75,35 +70,20 @@ class ShareKeysScreen(ModalScreen[None]):
         event.stop()
         for mode in MODES:
             event.option_list.replace_option_prompt(mode, self._prompt(mode, mode == event.option.id))
-        self._complain("")
+        self.complain("")
         self.set_class(event.option.id == WITH_POINTS, "-points")
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()
         self._change(event.option.id or self._mode)
 
-    def on_input_changed(self, event: Input.Changed) -> None:
-        event.stop()
-        self._complain("")
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        event.stop()
+    def submit(self) -> None:
+        """Enter in the field of the points."""
         self._change(WITH_POINTS)
 
     def _change(self, mode: str) -> None:
-        points = int(self.query_one(Input).value or "0") if mode == WITH_POINTS else 0
-        refused = self._do(ShareKeys(self._subscription, mode, points))
-        if refused is None:
-            self.dismiss()
-            return
-        self._complain(str(refused))
-        if refused.field == "points":
-            self.query_one(Input).focus()
+        points = int(self.text_of("points") or "0") if mode == WITH_POINTS else 0
+        self.finish(self._do(ShareKeys(self._subscription, mode, points)))
 
-    def _complain(self, text: str) -> None:
-        label = self.query_one(".dialog--error", Label)
-        label.update(text)
-        label.set_class(bool(text), "-shown")
-
-    def action_cancel(self) -> None:
-        self.dismiss()
+    def field_of(self, refused: Rejection) -> str:
+        return "points" if refused.field == "points" else ""

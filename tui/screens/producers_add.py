@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import ClassVar, Final
+from typing import Final
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.suggester import SuggestFromList
 from textual.widgets import Input, Label
 
@@ -17,7 +15,7 @@ from engine.cluster.producer_commands import AddProducers
 from engine.cluster.producer_events import ProducerPlan
 from engine.errors import Rejection
 from engine.routing.producer_settings import ACCESS_MODES
-from themes import stylesheet
+from tui.screens.dialog import Dialog
 from tui.wording import short_topic
 
 STARTS: Final = ("lazy", "eager")
@@ -32,18 +30,11 @@ _FIELD_OF: Final = {
 """Where a refusal belongs, by the engine's name of the argument; the router is the rest."""
 
 
-class AddProducersScreen(ModalScreen[None]):
-    """Stays open until they are created or escape is pressed; a refusal shows below the fields."""
-
-    CSS_PATH = stylesheet("dialogs")
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "cancel", "Cancel"),
-        Binding("down", "app.focus_next", "Next field", show=False),
-        Binding("up", "app.focus_previous", "Previous field", show=False),
-    ]
+class AddProducersScreen(Dialog):
+    """Creates producers by one plan."""
 
     def __init__(self, topic: str, proposed: ProducerPlan, do: Callable[[AddProducers], Rejection | None]) -> None:
-        super().__init__()
+        super().__init__(f"add producers to {short_topic(topic)}")
         self._topic = topic
         self._proposed = proposed
         self._do = do
@@ -67,38 +58,16 @@ class AddProducersScreen(ModalScreen[None]):
             yield Label("", classes="dialog--error", markup=False)
             yield Label("enter creates, up and down change the field, escape cancels", classes="dialog--help")
 
-    def on_mount(self) -> None:
-        """Show where they will send; the cursor must not blink, so that a picture is a picture."""
-        self.query_one(Vertical).border_title = f"add producers to {short_topic(self._topic)}"
-        for field in self.query(Input):
-            field.cursor_blink = False
-
-    def on_input_changed(self, event: Input.Changed) -> None:
-        event.stop()
-        self._complain("")
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
+    def submit(self) -> None:
         """Create them, or say what is wrong and where."""
-        event.stop()
         plan = plan_typed({field.id or "": field.value.strip() for field in self.query(Input)})
         if isinstance(plan, Rejection):
-            self._complain(plan.message, plan.field)
+            self.complain(plan.message, plan.field)
             return
-        refused = self._do(AddProducers(self._topic, plan))
-        if refused is None:
-            self.dismiss()
-        else:
-            self._complain(str(refused), _FIELD_OF.get(refused.field, "router"))
+        self.finish(self._do(AddProducers(self._topic, plan)))
 
-    def _complain(self, text: str, field: str = "") -> None:
-        label = self.query_one(".dialog--error", Label)
-        label.update(text)
-        label.set_class(bool(text), "-shown")
-        if field:
-            self.query_one(f"#{field}", Input).focus()
-
-    def action_cancel(self) -> None:
-        self.dismiss()
+    def field_of(self, refused: Rejection) -> str:
+        return _FIELD_OF.get(refused.field, "router")
 
 
 def plan_typed(texts: dict[str, str]) -> ProducerPlan | Rejection:
