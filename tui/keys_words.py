@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from engine.views.keys_model import GapRow, KeysFoot, KeysStatus, KeysView, LuckView, StepMoves, WaitRow
+from engine.views.keys_words import verdict_text
 from tui.wording import counted, quantity, safe_name
 
 MODES: Final = {
@@ -96,7 +97,7 @@ def gap_told(gap: GapRow) -> str:
 
 def luck_title(luck: LuckView) -> str:
     """The question, and the answer in a word."""
-    return f"is it luck? {luck.verdict}"
+    return f"is it luck? {verdict_text(luck.verdict)}"
 
 
 def luck_numbers(luck: LuckView) -> tuple[str, ...]:

@@ -42,6 +42,15 @@ VERDICTS: Final = {
 }
 
 
+def verdict_text(verdict: str) -> str:
+    """A verdict as an answer to "is it luck?": chance stays possible however unusual, and is proved by nothing.
+
+    >>> verdict_text("chance"), verdict_text("hot key")
+    ('it can be chance', 'hot key')
+    """
+    return "it can be chance" if verdict == VERDICTS[Verdict.CHANCE] else verdict
+
+
 def shown(name: str) -> str:
     """A name or key in a sentence; an empty one would leave a hole, so it is quoted."""
     return name or '""'

@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.keyshared.delivery_state import OrderRule
 from engine.keyshared.luck import Luck, Verdict, luck_of
 from engine.keyshared.waits import WaitReason
-from engine.views.keys_words import ORDER_RULES, REASONS, VERDICTS, luck_sentence
+from engine.views.keys_words import ORDER_RULES, REASONS, VERDICTS, luck_sentence, verdict_text
 from tests.engine.keyshared.selectors import auto_split, ring
 
 
@@ -38,6 +38,7 @@ def test_what_chance_seldom_gives_is_not_said_to_be_what_it_gives() -> None:
         if luck.verdict is Verdict.CHANCE:
             outside = not luck.busiest_low <= luck.busiest_keys <= luck.busiest_high
             assert ("unusual" in told) is outside
+            assert verdict_text("chance") == "it can be chance"  # true of both
             assert ("spread as unevenly as this" in told) is not outside
 
 

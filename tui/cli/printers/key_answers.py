@@ -14,7 +14,7 @@ from engine.keyshared.model import Consumer
 from engine.keyshared.ownership import OwnedSlots, owned_ranges, slots_by_consumer
 from engine.keyshared.waits import Wait, waits
 from engine.views.keys_answers import key_sentence
-from engine.views.keys_words import VERDICTS, luck_sentence
+from engine.views.keys_words import VERDICTS, luck_sentence, verdict_text
 from tui.cli.plain import Align, table, wrapped
 from tui.cli.printers.documents import plain_values
 from tui.cli.sharing import Owned, Sharing
@@ -151,7 +151,7 @@ def spread_lines(who: Sharing, luck: Luck) -> list[str]:
             lines += _labelled("", f"{counted(luck.ownerless_keys, 'known key')} in them")
     lines += _labelled("luck", luck_sentence(luck))
     if luck.keys:
-        lines += _labelled("verdict", VERDICTS[luck.verdict])
+        lines += _labelled("verdict", verdict_text(VERDICTS[luck.verdict]))
     return lines
 
 

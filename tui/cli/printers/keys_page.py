@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from engine.views.keys_model import KeyConsumerRow, KeysFoot, KeysStatus, KeysView, WaitRow
-from engine.views.keys_words import shown
+from engine.views.keys_words import shown, verdict_text
 from tui.cli.plain import Align, table, wrapped
 from tui.wording import counted, percent, safe_name, shorten_middle
 
@@ -24,7 +24,7 @@ def keys_lines(view: KeysView) -> list[str]:
         *(line for notice in view.notices for line in wrapped(safe_name(notice.text), first="notice: ", rest="  ")),
         "",
         *_consumers(view),
-        *wrapped(f"is it luck? {view.luck.verdict}: {view.luck.sentence}", first="", rest="  "),
+        *wrapped(f"is it luck? {verdict_text(view.luck.verdict)}: {view.luck.sentence}", first="", rest="  "),
         *wrapped(f"last step: {view.moves.sentence}", first="", rest="  "),
         "",
         *_waits(view),
