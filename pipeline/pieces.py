@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from engine.errors import InputError, Problem
 from pipeline.batches import ROWS_TOGETHER
 from pipeline.schemas import Table, parts_of
 
@@ -57,21 +58,33 @@ def deal_pieces(pieces: Sequence[Piece], tasks: int) -> list[list[Piece]]:
 def read_pieces(
     pieces: Sequence[Piece], columns: Sequence[str], *, few: Sequence[str] = (), rows_together: int = ROWS_TOGETHER
 ) -> Iterator[Any]:
-    """Tables of some columns, of about so many rows; the texts of those in ``few`` come as dictionaries."""
+    """Tables of some columns, of about so many rows; the texts of those in ``few`` come as dictionaries.
+
+    Raises ``InputError`` with the part and the row group that cannot be read.
+    """
     texts = [name for name in columns if name in few]
     held: list[Any] = []
     rows = 0
     path, file = "", None
     for piece in pieces:
-        if file is None or piece.path != path:
-            path, file = piece.path, pq.ParquetFile(piece.path, read_dictionary=texts)
-        held.append(file.read_row_group(piece.group, columns=list(columns), use_threads=False))
+        try:
+            if file is None or piece.path != path:
+                path, file = piece.path, pq.ParquetFile(piece.path, read_dictionary=texts)
+            held.append(file.read_row_group(piece.group, columns=list(columns), use_threads=False))
+        except (OSError, pa.ArrowException) as fault:
+            raise _unreadable(piece, fault) from fault
         rows += piece.rows
         if rows >= rows_together:
             yield _one(held)
             held, rows = [], 0
     if held:
         yield _one(held)
+
+
+def _unreadable(piece: Piece, fault: Exception) -> InputError:
+    place = f"row group {piece.group}"
+    problem = Problem(piece.path, place, str(fault).splitlines()[0], "make the table again")
+    return InputError(f"{piece.path} cannot be read in {place}: {problem.reason}; {problem.advice}", (problem,))
 
 
 def _one(tables: Sequence[Any]) -> Any:

@@ -187,7 +187,9 @@ BUNDLE_SPLITS: Final = Table(
      "refusal string?", "empty_children bigint", "largest_share_topics double", "largest_share_rate double",
      "over_limit bigint"),
 )  # fmt: skip
-"""Where each algorithm would cut. Shares are of the parent's; ``over_limit`` children would be split again."""
+"""Where each algorithm would cut. Shares are of the parent's; ``over_limit`` children would be split again.
+
+``refusal``: why no broker carries it out, empty where one would; ``not-the-default-algorithm`` still tells the cuts."""
 
 BUNDLE_CHILDREN: Final = Table(
     "bundle_children",
@@ -301,8 +303,11 @@ def check_folder(table: Table, folder: Path) -> int:
     """
     rows = 0
     for part in parts_of(folder):
-        footer = pq.ParquetFile(part)
-        found = footer.schema_arrow
+        try:
+            footer = pq.ParquetFile(part)
+            found = footer.schema_arrow
+        except (OSError, pa.ArrowException) as fault:
+            raise _no_table(table, part, f"it cannot be read: {str(fault).splitlines()[0]}") from fault
         told = [(field.name, _plain(field.type)) for field in found]
         wanted = [(field.name, _plain(field.type)) for field in table.arrow]
         if told != wanted:

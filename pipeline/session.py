@@ -6,10 +6,8 @@ Spark is imported here only when a session is wanted, since it takes long and ma
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import sys
-import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -21,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from engine.errors import RingsideError
+from pipeline.temporary import temporary_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -56,19 +55,13 @@ def open_session(
     """
     _need_pyspark()
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
-    folder = Path(tempfile.mkdtemp(prefix="ringside-spark-"))
-    try:
-        with _signals_as_exceptions():
-            wanted = master or (None if submitted else _local_master(cores))
-            conf = (
-                _sql_settings() | ({} if submitted else session_settings(wanted or "", folder)) | dict(settings or {})
-            )
-            with _running(conf, wanted, folder) as spark:
-                if not str(spark.conf.get("spark.master", "")).startswith("local"):
-                    spark.addArtifacts(str(zip_packages(folder)), pyfile=True)
-                yield spark
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with _signals_as_exceptions(), temporary_folder() as folder:
+        wanted = master or (None if submitted else _local_master(cores))
+        conf = _sql_settings() | ({} if submitted else session_settings(wanted or "", folder)) | dict(settings or {})
+        with _running(conf, wanted, folder) as spark:
+            if not str(spark.conf.get("spark.master", "")).startswith("local"):
+                spark.addArtifacts(str(zip_packages(folder)), pyfile=True)
+            yield spark
 
 
 def _local_master(cores: int | None) -> str:

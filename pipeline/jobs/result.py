@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from engine.errors import RingsideError
+from pipeline.failures import failure_of
 
 
 def _quiet(_: str) -> None:
@@ -38,23 +38,11 @@ class JobResult:
 
 @contextmanager
 def spark_faults(job: str) -> Iterator[None]:
-    """Spark's own failures as one sentence; what a task raised stands in the last line of its story."""
+    """Spark's own failures as one sentence, and what a task raised as it was raised."""
     from py4j.protocol import Py4JError  # noqa: PLC0415
     from pyspark.errors import PySparkException  # noqa: PLC0415
 
     try:
         yield
     except (PySparkException, Py4JError) as fault:
-        raise RingsideError(f"the job {job} failed: {_core(str(fault))}") from fault
-
-
-def _core(story: str) -> str:
-    """The line that names the fault in the story of a failed task."""
-    lines = [line.strip() for line in story.splitlines() if line.strip()]
-    ends = [
-        line for line in lines if not line.startswith(("at ", "File ", "Traceback", "During", "...")) and ": " in line
-    ]
-    python = [
-        line for line in ends if line.split(":")[0].rpartition(".")[2].endswith(("Error", "Exception", "Interrupt"))
-    ]
-    return (python[-1] if python else (ends or lines or ["no reason was given"])[0])[:400]
+        raise failure_of(job, str(fault)) from fault

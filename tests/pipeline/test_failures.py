@@ -1,0 +1,102 @@
+"""A failure inside Spark reaches people as one sentence: what is wrong, where, what to do."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from engine.errors import InputError, RingsideError
+from pipeline.failures import failure_of
+from pipeline.pieces import pieces_of, read_pieces
+from pipeline.schemas import SETTINGS, check_folder
+from pipeline.writing import write_rows
+
+PYTHON = """An exception was thrown from the Python worker:
+Traceback (most recent call last):
+  File "/x/pipeline/jobs/dealing.py", line 33, in run
+    yield pa.RecordBatch.from_pydict({{"account": [work(number)]}})
+                                                  ^^^^^^^^^^^^
+{0}
+"""
+JAVA = """An error occurred while calling o230.collectToPython.
+: org.apache.spark.SparkException: {0}
+\tat org.apache.spark.sql.errors.QueryExecutionErrors$.cannotReadFilesError(QueryExecutionErrors.scala:920)
+\tat org.apache.spark.sql.execution.datasources.FileScanRDD$$anon$1.hasNext(FileScanRDD.scala:153)
+Caused by: org.apache.spark.SparkException: {0}
+\t... 4 more
+Caused by: {1}
+\tat java.base/java.io.FileOutputStream.writeBytes(Native Method)
+\t... 14 more
+"""
+LOST = "Job aborted due to stage failure: Task 0 in stage 0.0 failed 1 times, most recent failure: Lost task 0.0"
+
+
+@pytest.mark.parametrize(
+    ("story", "wanted"),
+    [
+        (PYTHON.format("KeyError: 'a'"), "the job x failed: KeyError: 'a'"),
+        (PYTHON.format("engine.errors.RingsideError: no way"), "no way"),
+        (PYTHON.format("ModuleNotFoundError: No module named 'mmh3'"), "has no mmh3; install it there"),
+        (JAVA.format(LOST, "java.io.IOException: No space left on device"), "TMPDIR"),
+        (JAVA.format(LOST, "java.lang.OutOfMemoryError: Java heap space"), "--set spark.driver.memory=6g"),
+        (JAVA.format("Python worker exited unexpectedly (crashed).", "java.io.EOFException"), "ended from outside"),
+        (JAVA.format(LOST, 'java.io.IOException: Cannot run program "/p": error=13, Permission denied'),
+         "the workers' Python /p cannot be run (Permission denied); name another in PYSPARK_PYTHON"),
+        (JAVA.format(LOST, "org.apache.hadoop.fs.FSError: java.io.IOException: something else"),
+         "the job x failed: something else"),
+        ("", "the job x failed: no reason was given"),
+    ],
+)  # fmt: skip
+def test_the_sentence_names_the_cause_and_no_class_of_java(story: str, wanted: str) -> None:
+    told = failure_of("x", story)
+    assert isinstance(told, RingsideError) and not isinstance(told, InputError)
+    assert wanted in str(told)
+    assert "\n" not in str(told)
+    assert "org.apache" not in str(told) and "java." not in str(told)
+
+
+@pytest.mark.parametrize(
+    "story",
+    [
+        PYTHON.format("OSError: [Errno 28] No space left on device"),
+        PYTHON.format("OSError: [Errno 28] Error writing bytes to file. Detail: [errno 28] No space left on device"),
+        JAVA.format("[TASK_WRITE_FAILED] Task failed while writing rows to file:/o.", "java.io.IOException: No space left on device"),  # noqa: E501
+    ],
+)  # fmt: skip
+def test_a_full_disk_under_the_result_is_left_to_whoever_writes_it(story: str) -> None:
+    told = failure_of("x", story)
+    assert isinstance(told, OSError) and told.errno == errno.ENOSPC
+
+
+def test_a_table_that_cannot_be_read_is_named_wherever_that_was_noticed(tmp_path: Path) -> None:
+    """By Java, by a worker, by the driver: each time it is an input that cannot be used."""
+    java = JAVA.format("[FAILED_READ_FILE.NO_HINT] Encountered error while reading file file:///o/x.parquet.  SQL", "")
+    assert isinstance(failure_of("x", java), InputError)
+    assert str(failure_of("x", java)).startswith("/o/x.parquet cannot be read")
+    folder = tmp_path / SETTINGS.name
+    folder.mkdir()
+    write_rows(SETTINGS, folder, [(f"name {number}", f"value {number}", "f") for number in range(5_000)])
+    (part,) = folder.iterdir()
+    data = bytearray(part.read_bytes())
+    data[100:5_000] = bytes(4_900)
+    part.write_bytes(data)
+    pieces = pieces_of(SETTINGS, tmp_path)
+    with pytest.raises(InputError, match="row group 0") as caught:
+        list(read_pieces(pieces, ["name"]))
+    assert str(part) in str(caught.value)
+    assert str(failure_of("x", PYTHON.format(f"engine.errors.InputError: {caught.value}"))) == str(caught.value)
+    part.write_bytes(data[:3_000])
+    with pytest.raises(InputError, match=rf"{part.name} is no table settings: it cannot be read"):
+        check_folder(SETTINGS, folder)
+
+
+def test_a_sound_part_is_read_to_its_end(tmp_path: Path) -> None:
+    (tmp_path / SETTINGS.name).mkdir()
+    write_rows(SETTINGS, tmp_path / SETTINGS.name, [("a", "b", "f")])
+    tables = list(read_pieces(pieces_of(SETTINGS, tmp_path), ["name", "file"]))
+    assert pa.concat_tables(tables).to_pylist() == [{"name": "a", "file": "f"}]
+    assert pq.read_table(tmp_path / SETTINGS.name).num_rows == 1
