@@ -26,6 +26,26 @@ def test_the_steps_are_stop_configure_start_and_everything_stalls_meanwhile(run:
         assert mode in page
 
 
+def test_a_page_for_a_hundred_nodes_is_a_summary_and_all_has_every_range(run: Run) -> None:
+    words = ("plan", "--nodes", "100", "--to", "101", "--generated", "500")
+    page, whole = run(*words).out, run(*words, "--all").out
+    assert len(page.splitlines()) < 100 and len(whole) > 20 * len(page)
+    assert "nodes 0-99 (100 in all)" in page and "and 77 more (--all" in page
+    assert "what each node declares: --all" in page and "more (--all" not in whole
+    ranges = [str(piece) for pieces in accepted(node_ranges(100, 101)) for piece in pieces]
+    assert not any(piece in page for piece in ranges) and all(piece in whole for piece in ranges)
+
+
+def test_the_summary_counts_what_all_lists(run: Run) -> None:
+    document = json.loads(run("plan", "--nodes", "4", "--to", "5", "--json").out)
+    page = run("plan", "--nodes", "4", "--to", "5").out
+    for source in range(4):
+        moves = [move for move in document["moves"] if (move["from"], move["to"]) == (source, 4)]
+        slots = sum(move["range"][1] - move["range"][0] + 1 for move in moves)
+        assert f"node {source} → node 4: {slots:,} slots in {len(moves)} ranges" in page
+    assert "known keys" not in page and "moved keys" not in page
+
+
 def test_json_has_what_each_node_declares_before_and_after_and_every_move(run: Run) -> None:
     document = json.loads(run("plan", "--nodes", "4", "--to", "5", "--generated", "50", "--json").out)
     before, after = accepted(node_ranges(100, 4)), accepted(node_ranges(100, 5))
@@ -70,7 +90,7 @@ def test_a_million_keys_are_taken(run: Run, tmp_path: Path) -> None:
     ran = run("plan", "--nodes", "4", "--to", "5", "--keys", "keys.txt")
     assert (ran.code, ran.err) == (0, "")
     assert "of 1000000" in ran.out
-    assert "more (--json has them all)" in ran.out
+    assert "more (--all and --json have them all)" in ran.out
 
 
 @pytest.mark.parametrize(
@@ -93,6 +113,7 @@ def test_a_million_keys_are_taken(run: Run, tmp_path: Path) -> None:
         (["--nodes", "4", "--to", "5", "--keys", "a\0b"], "no such file"),
         (["--nodes", "4", "--to", "5", "--keys", "blank"], "blank: no key in it"),
         (["--nodes", "4", "--to", "5", "--generated", "0"], "--generated"),
+        (["--nodes", "4", "--to", "5", "--all", "--json"], "--json has everything already"),
     ],
     ids=lambda value: repr(" ".join(value)) if isinstance(value, list) else "",
 )

@@ -27,6 +27,7 @@ def _indices(_ctx: click.Context, _param: click.Parameter, text: str | None) -> 
     "--leaving", metavar="I,J", callback=_indices, help="The nodes that go, if fewer (default: the last indices)."
 )
 @known_key_options
+@click.option("--all", "every", is_flag=True, help="Every range and every key, however many there are.")
 @json_option
 @ascii_option
 def plan_command(
@@ -36,13 +37,15 @@ def plan_command(
     after: int,
     leaving: tuple[int, ...] | None,
     known: KeyChoice,
+    every: bool,
     as_json: bool,
     ascii_only: bool,
 ) -> int:
     """Say step by step how --nodes nodes with consistent sticky ranges become --to nodes.
 
-    Ranges may not overlap, so all nodes stop first: it is told what each declares before and after, which slots and
-    which of the known keys move, what stalls meanwhile, and what modes that need no stop would move.
+    Ranges may not overlap, so all nodes stop first: it is told how many slots and which of the known keys move, what
+    stalls meanwhile, and what modes that need no stop would move. With --all also which ranges move, and what each node
+    declares before and after.
     """
     from engine.errors import InputError, Rejection
     from engine.keyshared.scaling import plan_scaling
@@ -51,6 +54,8 @@ def plan_command(
     plan = plan_scaling(points, nodes, after, known_keys(known), leaving=leaving)
     if isinstance(plan, Rejection):
         raise InputError(f"--{plan.field}: {plan.message}")
+    if every and as_json:
+        raise click.UsageError("--json has everything already; leave --all out")
     if as_json:
         from tui.cli.printers.documents import json_text
         from tui.cli.printers.plan import plan_document
@@ -59,5 +64,5 @@ def plan_command(
     else:
         from tui.cli.printers.plan import plan_lines
 
-        write_page(plan_lines(plan), ascii_only=ascii_only)
+        write_page(plan_lines(plan, every=every), ascii_only=ascii_only)
     return FINE

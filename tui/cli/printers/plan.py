@@ -14,12 +14,14 @@ from tui.cli.plain import Align, table, wrapped
 from tui.wording import counted, percent, safe_name
 
 KEYS_SHOWN: Final = 20
+NODES_SHOWN: Final = 24
+PAIRS_SHOWN: Final = 16
 _NODE_ALIGNS: Final[tuple[Align, ...]] = (">", ">", ">", ">", ">", ">", ">")
 _MODE_ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", ">", ">", "<")
 
 
-def plan_lines(plan: ScalingPlan) -> list[str]:
-    """Everything a person needs to carry the plan out."""
+def plan_lines(plan: ScalingPlan, *, every: bool = False) -> list[str]:
+    """The steps, and what they do in numbers; with ``every`` also all ranges that move and that nodes declare."""
     return [
         *wrapped(
             f"from {plan.before} to {counted(plan.after, 'node')} with consistent sticky ranges,"
@@ -27,19 +29,20 @@ def plan_lines(plan: ScalingPlan) -> list[str]:
         ),
         *_steps(plan),
         "",
-        *_nodes(plan),
+        *_nodes(plan, len(plan.nodes) if every else NODES_SHOWN),
         "",
-        *_moved(plan),
+        *_moved(plan, every=every),
         "",
         *_modes(plan),
         "",
-        *_declared(plan),
+        *(_declared(plan) if every else _where_declared(plan)),
     ]
 
 
 def _steps(plan: ScalingPlan) -> Iterator[str]:
     for number, step in enumerate(plan.steps, start=1):
-        yield from wrapped(f"{step.action.value}: {_named(step.nodes)}", first=f"{number}. ", rest="   ")
+        nodes = f"{_named(step.nodes)}{f' ({len(step.nodes)} in all)' if len(step.nodes) > 2 else ''}"
+        yield from wrapped(f"{step.action.value}: {nodes}", first=f"{number}. ", rest="   ")
         if step.action is PlanAction.STOP and plan.too_early is not None:
             answer = f"one that starts too early is refused ({plan.too_early.error}): {plan.too_early.message}"
             yield from wrapped(answer, first="   ", rest="   ")
@@ -60,10 +63,10 @@ def _steps(plan: ScalingPlan) -> Iterator[str]:
         )
 
 
-def _nodes(plan: ScalingPlan) -> list[str]:
-    heading = ("node", "index", "ranges", "slots", "ranges then", "slots then", "known keys")
-    rows = [heading, *(_node_row(each, plan.keys) for each in plan.nodes)]
-    return table(rows, _NODE_ALIGNS)
+def _nodes(plan: ScalingPlan, shown: int) -> list[str]:
+    heading = ("node", "index", "ranges", "slots", "ranges then", "slots then", "known keys" if plan.keys else "")
+    rows = [heading, *(_node_row(each, plan.keys) for each in plan.nodes[:shown])]
+    return [*table(rows, _NODE_ALIGNS), *_more(len(plan.nodes) - shown, "")]
 
 
 def _node_row(each: NodePlan, keys: int) -> tuple[str, ...]:
@@ -76,25 +79,35 @@ def _node_row(each: NodePlan, keys: int) -> tuple[str, ...]:
     return (str(each.node), index, *before, *after, known)
 
 
-def _moved(plan: ScalingPlan) -> Iterator[str]:
+def _moved(plan: ScalingPlan, *, every: bool) -> Iterator[str]:
     share = percent(plan.moved_slots / RANGE_SIZE)
     yield (
         f"moved: {counted(plan.moved_slots, 'slot')} ({share}; {percent(plan.least_share)} if all shares were equal)"
         f" in {counted(len(plan.moves), 'range')}"
     )
-    for (source, target), pieces in _by_pair(plan).items():
-        yield from wrapped(" ".join(map(str, pieces)), first=f"  node {source} → node {target}: ", rest=" " * 4)
+    pairs = _by_pair(plan)
+    for (source, target), pieces in list(pairs.items())[: None if every else PAIRS_SHOWN]:
+        slots = counted(sum(piece.size for piece in pieces), "slot")
+        told = " ".join(map(str, pieces)) if every else f"{slots} in {counted(len(pieces), 'range')}"
+        yield from wrapped(told, first=f"  node {source} → node {target}: ", rest=" " * 4)
+    if not every:
+        yield from _more(len(pairs) - PAIRS_SHOWN, "  ")
     if plan.keys:
         yield f"moved keys: {len(plan.moved_keys)} of {plan.keys}"
-        for move in plan.moved_keys[:KEYS_SHOWN]:
+        for move in plan.moved_keys[: None if every else KEYS_SHOWN]:
             yield f"  {_key(move.key)} (slot {move.slot}): node {move.source} → node {move.target}"
-        if len(plan.moved_keys) > KEYS_SHOWN:
-            yield f"  and {len(plan.moved_keys) - KEYS_SHOWN} more (--json has them all)"
+        if not every:
+            yield from _more(len(plan.moved_keys) - KEYS_SHOWN, "  ")
+
+
+def _more(left: int, indent: str) -> Iterator[str]:
+    if left > 0:
+        yield f"{indent}and {left:,} more (--all and --json have them all)"
 
 
 def _modes(plan: ScalingPlan) -> Iterator[str]:
     yield "the same change in other modes:"
-    heading = ("mode", "moved", "of stayers", "moved keys", "max/mean", "")
+    heading = ("mode", "moved", "of stayers", "moved keys" if plan.keys else "", "max/mean", "")
     rows = [heading, *(_mode_row(each, plan.keys) for each in plan.modes)]
     yield from table(rows, _MODE_ALIGNS, indent="  ")
     yield from wrapped(
@@ -129,6 +142,13 @@ def _declared(plan: ScalingPlan) -> Iterator[str]:
         ):
             text = " ".join(map(str, pieces)) or ("nothing" if index is None else "no range: it cannot join")
             yield from wrapped(text, first=f"  {label:<8}", rest=" " * 10)
+
+
+def _where_declared(plan: ScalingPlan) -> list[str]:
+    return wrapped(
+        f"what each node declares: --all, or ringside ranges --points {plan.points} --nodes {plan.after}"
+        " (--code java, python, go)"
+    )
 
 
 def _by_pair(plan: ScalingPlan) -> dict[tuple[int, int], list[HashRange]]:
