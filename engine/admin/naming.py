@@ -101,7 +101,9 @@ class Naming:
             for space in namespaces
             if space in stem or re.search(rf"(^|[-_.]){re.escape(_last(space))}[-_.]", stem)
         }
-        for candidates in (named, namespaces):
+        # ``a/x`` beside ``b/x``: what tells them apart is the tenant, in whatever way the slash is written.
+        whole = {space for space in namespaces if re.search(rf"(^|[-_.]){_spelled(space)}([-_.]|$)", stem)}
+        for candidates in (whole, named, namespaces):
             if len(candidates) == 1:
                 return next(iter(candidates))
         return None
@@ -113,6 +115,11 @@ class Naming:
 
 def _last(namespace: str) -> str:
     return namespace.rpartition("/")[2]
+
+
+def _spelled(namespace: str) -> str:
+    """A pattern of a namespace's name in a file's name, where a slash cannot stand."""
+    return "[-_./]".join(re.escape(part) for part in namespace.split("/"))
 
 
 def _stem(file_name: str) -> str:
