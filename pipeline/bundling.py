@@ -158,7 +158,9 @@ class Bundles:
         """Rows of ``bundle_splits`` and of ``bundle_children`` of every bundle, algorithm by algorithm."""
         namespaces = self.namespaces()
         for algorithm, cuts in self.cuts().items():
-            made = Children(self.map, cuts, self.bundle, self.topics.hashes, self.topics.loads)
+            made = Children(
+                self.map, cuts, self.bundle, self.topics.hashes, self.topics.loads, has_stats=self.topics.has_stats
+            )
             told = made.split_columns(
                 full, namespaces, algorithm, self.settings, is_default=self._could_be_taken(algorithm)
             )

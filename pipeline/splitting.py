@@ -26,6 +26,8 @@ REFUSALS: Final = (
     "not-the-default-algorithm",
 )
 _NOT_DEFAULT: Final = 4
+_FEWEST_TOPICS: Final = 2
+"""Both load managers pass over a bundle with fewer loaded topics, however busy."""
 _NONE: Final = -1
 _HEX: Final = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
 _SHIFTS: Final = np.arange(28, -1, -4)
@@ -52,12 +54,13 @@ class Children:
 
     ``refusal``: (bundles,) the place of a reason in ``REFUSALS``, -1 where a broker would carry the cuts out:
     ``nothing-to-split`` is answered and nothing happens, ``equal-boundaries`` is never answered. ``loads``: (8, topics)
-    one row a sum of ``bundle_loads`` after the topics themselves; topics outside every bundle have bundle -1.
+    one row a sum of ``bundle_loads`` after the topics themselves; topics outside every bundle have bundle -1. Those
+    without ``has_stats`` are not loaded: the algorithms count them, the load manager does not.
     """
 
     def __init__(
         self, bundles: BundleMap, cuts: Cuts, bundle: NDArray[np.int64], hashes: NDArray[np.int64],
-        loads: NDArray[np.float64],
+        loads: NDArray[np.float64], *, has_stats: NDArray[np.bool_],
     ) -> None:  # fmt: skip
         lower, upper = bundles.lower, bundles.upper
         count = len(bundles)
@@ -83,6 +86,7 @@ class Children:
         child = np.searchsorted(key, (bundle[placed] << 32) | hashes[placed], side="right") - 1
         inner = loads[:, placed]
         self.topics = np.bincount(child, minlength=len(key))
+        self.loaded = np.bincount(child[has_stats[placed]], minlength=len(key))
         self.sessions = sum_by(child, inner[0] + inner[1], len(key))
         self.msgs = sum_by(child, inner[2] + inner[3], len(key))
         self.volume = sum_by(child, inner[4] + inner[5], len(key))
@@ -137,10 +141,10 @@ class Children:
         return np.divide(largest, sums, out=np.ones(len(begins)), where=sums > 0)
 
     def _over_limit(self, settings: BrokerSettings) -> NDArray[np.bool_]:
-        """(children,) whether the load manager would split this one again."""
+        """(children,) whether the load manager would split this one again: above a limit, with two loaded topics."""
         most_sessions = settings.loadBalancerNamespaceBundleMaxSessions
-        over = self.topics > settings.loadBalancerNamespaceBundleMaxTopics
+        over = self.loaded > settings.loadBalancerNamespaceBundleMaxTopics
         over |= (self.sessions > most_sessions) & (most_sessions > 0)
         over |= self.msgs > settings.loadBalancerNamespaceBundleMaxMsgRate
         over |= self.volume > bandwidth_limit(settings).pulsar_bytes_per_sec
-        return over
+        return over & (self.loaded >= _FEWEST_TOPICS) & (self.upper - self.lower > 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from engine.bundles import (
+    BundleStats,
     NamespaceBundles,
     SplitPlan,
     TopicLoad,
     default_boundaries,
+    exceeded_limit,
     plan_split,
     topic_load,
 )
@@ -58,17 +60,22 @@ class Fleet:
         self.topics: dict[str, tuple[int, tuple[float, float, float, float]]] = {}
         for namespace in NAMESPACES[:3]:
             for number in range(chance.randint(20, 40)):
-                base = f"persistent://{namespace}/topic-{number}"
+                domain, local = chance.choice(
+                    [("persistent", "topic"), ("persistent", "tö pic"), ("non-persistent", "t")]
+                )
+                base = f"{domain}://{namespace}/{local}-{number}"
                 count = chance.choice([0, 1, 3, 8])
                 names = [(f"{base}-partition-{index}", index) for index in range(count)] or [(base, -1)]
                 for name, index in names:
                     rates = (chance.choice([0.0, chance.expovariate(0.05)]), chance.expovariate(0.05), 1000.0, 2000.0)
                     self.topics[name] = (index, rates)
         self.subscriptions: dict[tuple[str, str], tuple[str, tuple[str, ...], float]] = {}
-        pool = ["c", "c1", "c10", "c11", "é", "z", "z2"]
+        # The last two sort by UTF-16 unit the other way round than by code point.
+        pool = ["c", "c1", "c10", "c11", "é", "z", "z2", "\uffee", "\U0001f41f"]
         for group in range(6):
             kind = chance.choice(["Failover", "Failover", "Failover", "Shared"])
             lists = [tuple(chance.choices(pool, k=chance.randint(0, 5))) for _ in range(2)]
+            lists[0] = (*lists[0], "c1")  # so that it can be taken away
             for name in chance.sample(sorted(self.topics), k=len(self.topics) // 2):
                 self.subscriptions[f"group-{group % 5}", name] = (kind, chance.choice(lists), chance.uniform(0, 50))
 
@@ -76,8 +83,10 @@ class Fleet:
         """The tables an import would have made."""
         sets = {names for _, names, _ in self.subscriptions.values()}
         with replacing(folder, "import") as draft:
-            topics = [(name, "persistent", space(name), partitioned_topic(name, index), index, None, None, *rates, 0, 0,
-                       2, "stats", "f") for name, (index, rates) in self.topics.items()]  # fmt: skip
+            topics = [
+                (name, name.partition(":")[0], space(name), partitioned_topic(name, index), index, None, None, *rates,
+                 0, 0, 2, "stats", "f") for name, (index, rates) in self.topics.items()
+            ]  # fmt: skip
             write_rows(TOPICS, draft.table(TOPICS), topics)
             subscriptions = [
                 (group, name, space(name), partitioned_topic(name, self.topics[name][0]), self.topics[name][0], kind,
@@ -199,6 +208,14 @@ def check_loads(folder: Path, assignments: list[dict[str, Any]]) -> None:
         assert 0 <= row["idle"] <= row["consumers"]
 
 
+def split_again(topics: Sequence[TopicLoad], settings: BrokerSettings) -> bool:
+    """Whether a load manager looks at a bundle of these topics, and finds it above a limit."""
+    loaded = [topic for topic in topics if topic.has_stats]
+    stats = BundleStats("t/n/0x00000000_0xffffffff", topics=len(loaded), producers=2 * len(loaded))
+    rate, volume = (sum(getattr(topic, name) for topic in loaded) for name in ("msgs_per_sec", "bytes_per_sec"))
+    return len(loaded) >= 2 and exceeded_limit(stats, rate, volume, settings) != "Unknown"
+
+
 def test_started_again_a_job_writes_the_same_summary_byte_for_byte(
     spark: SparkSession, fleet: tuple[Fleet, Path]
 ) -> None:
@@ -299,15 +316,21 @@ def test_every_bundle_is_loaded_judged_and_cut_as_the_plain_engine_does(
                     namespace, bundles, str(bundle), algorithm, positions, topics=topics[namespace], settings=chosen
                 )
                 below = sorted(children[name, algorithm], key=lambda child: child["lower"])
-                compared += compare_split(plan, row, below)
+                compared += compare_split(plan, row, below, here, settings)
     assert compared > 10
     assert result.summary["topics_in_no_bundle"] == 0
 
 
-def compare_split(plan: SplitPlan | Rejection, row: dict[str, Any], below: list[dict[str, Any]]) -> int:
+def compare_split(
+    plan: SplitPlan | Rejection,
+    row: dict[str, Any],
+    below: list[dict[str, Any]],
+    topics: Sequence[TopicLoad],
+    settings: BrokerSettings,
+) -> int:
     """One if the split happens, having compared its children; refusals agree as well."""
     if isinstance(plan, Rejection):
-        assert (row["children"], below) == (0, [])
+        assert (row["children"], row["over_limit"], below) == (0, 0, [])
         return 0
     assert row["cuts"] == list(plan.cuts or ())
     assert row["children"] == len(plan.children) == len(below)
@@ -316,4 +339,7 @@ def compare_split(plan: SplitPlan | Rejection, row: dict[str, Any], below: list[
         assert told["topics"] == len(child.topics)
         assert told["msgs_per_sec"] == pytest.approx(child.msgs_per_sec)
         assert told["bytes_per_sec"] == pytest.approx(child.bytes_per_sec)
+    assert row["over_limit"] == sum(
+        split_again([topic for topic in topics if topic.name in child.topics], settings) for child in plan.children
+    )
     return int(plan.changes)
