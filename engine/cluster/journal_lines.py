@@ -14,18 +14,15 @@ from typing import Any, Final
 from engine.cluster.codec import (
     check_format,
     command_from_plain,
-    convert,
-    decode,
-    encode,
     event_from_plain,
     format_of,
     state_from_plain,
     state_to_plain,
-    to_plain,
 )
 from engine.cluster.evolve import evolve, objection
 from engine.cluster.grammar_text import command_text
 from engine.cluster.limits import MAX_STEPS
+from engine.cluster.plain import convert, decode, encode, to_plain
 from engine.cluster.timeline import Step, Timeline
 from engine.errors import InputError, Problem
 

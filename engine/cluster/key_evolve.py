@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
+from engine.cluster.folding import fold
 from engine.cluster.key_events import (
     KeyConsumerJoined,
     KeyConsumerLeft,
@@ -40,17 +41,13 @@ def created(event: KeySubscriptionCreated) -> KeySubscription:
 
 def folded(events: Iterable[KeyEvent]) -> KeySubscription | str:
     """The subscription that these events lead to, or why they cannot follow each other. O(events)."""
-    rest = iter(events)
-    first = next(rest, None)
-    if not isinstance(first, KeySubscriptionCreated):
-        return "a Key_Shared subscription begins with its creation"
-    subscription = created(first)
-    for event in rest:
-        reason = key_objection(subscription, event)
-        if reason:
-            return reason
-        subscription = after(subscription, event)
-    return subscription
+    return fold(events, _begun, key_objection, after)
+
+
+def _begun(first: KeyEvent | None) -> KeySubscription | str:
+    if isinstance(first, KeySubscriptionCreated):
+        return created(first)
+    return "a Key_Shared subscription begins with its creation"
 
 
 def after(subscription: KeySubscription, event: KeyEvent) -> KeySubscription:

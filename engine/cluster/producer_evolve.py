@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from engine.cluster.folding import fold
 from engine.cluster.producer_events import (
     PartitionFailed,
     PartitionRecovered,
@@ -53,20 +54,13 @@ def _begun(event: ProducersSeen) -> ProducerTopic:
 
 def folded_producers(events: Iterable[ProducerTopicEvent]) -> ProducerTopic | str:
     """The producers that these events lead to, or why they cannot follow each other. O(events)."""
-    rest = iter(events)
-    first = next(rest, None)
-    if not isinstance(first, ProducersSeen):
+    return fold(events, _first, producer_objection, after)
+
+
+def _first(event: ProducerTopicEvent | None) -> ProducerTopic | str:
+    if not isinstance(event, ProducersSeen):
         return "the producers of a topic begin with it"
-    reason = seen_objection(first)
-    if reason:
-        return reason
-    topic = seen(first)
-    for event in rest:
-        reason = producer_objection(topic, event)
-        if reason:
-            return reason
-        topic = after(topic, event)
-    return topic
+    return seen_objection(event) or seen(event)
 
 
 def after(topic: ProducerTopic, event: ProducerTopicEvent) -> ProducerTopic:

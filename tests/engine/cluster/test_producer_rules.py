@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.cluster.codec import (
-    encode,
     event_from_plain,
     parse_command_json,
     parse_state,
@@ -18,13 +17,13 @@ from engine.cluster.codec import (
     serialise_state,
     state_from_plain,
     state_to_plain,
-    to_plain,
 )
 from engine.cluster.commands import Command, PassTime, RemoveTopic, RepartitionTopic
 from engine.cluster.decide import decide
 from engine.cluster.evolve import evolve, objection
 from engine.cluster.grammar import parse_command
 from engine.cluster.grammar_text import command_text
+from engine.cluster.plain import encode, to_plain
 from engine.cluster.producer_commands import (
     AddProducers,
     CloseProducer,
