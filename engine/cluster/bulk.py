@@ -1,12 +1,11 @@
 """Facts about states too large for a value per partition: the same answers as ``engine.cluster.facts``, as arrays.
 
-The partitions of a subscription stand in the order of their ring hashes. Neighbouring steps of a timeline share one
-live assignment, so a step costs what it moves; everything is remembered by the identity of what it depends on.
+The partitions of a subscription stand in the order of their ring hashes; everything is remembered by the identity of
+what it depends on. Who is active for them stands in ``large_owners``, what a step moves in ``large_changes``.
 """
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -14,21 +13,14 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.cluster.large_topics import LargeLoads, LargeTopics, NumberedNames, numbers_in, place_by_hash
+from engine.cluster.large_topics import LargeLoads, LargeTopics, NumberedNames, place_by_hash
 from engine.cluster.remember import Remembered
 from engine.cluster.state import ClusterState, Load, Subscription, Topic
-from engine.config import ReleaseBehaviour
-from engine.failover.choose import Rule, cohort, rule_in_force, sort_consumers
 from engine.failover.model import Consumer
-from engine.fleet.failover_ring import NOBODY
-from engine.fleet.incremental import LiveRing
 from engine.names import PARTITION_SUFFIX, partition_index
 
 LARGE_PARTITIONS: Final = 20_000
 """From so many partitions on a state is answered in columns."""
-FEW_CHANGES: Final = 32
-"""Up to so many joins and leaves an assignment follows them; beyond it is made anew."""
-LIVE_KEPT: Final = 4
 Ids = NDArray[np.int32] | NDArray[np.int64]
 """Consumer ids or positions, -1 for nobody."""
 
@@ -114,8 +106,6 @@ _large_loads: Remembered[LargeLoads] = Remembered()
 _indices: Remembered[NDArray[np.int32]] = Remembered()
 _columns: Remembered[PartitionColumns] = Remembered()
 _traffic: Remembered[Traffic] = Remembered()
-_owners: Remembered[NDArray[np.int32]] = Remembered()
-_live: OrderedDict[int, tuple[PartitionColumns, LiveRing]] = OrderedDict()
 
 
 def large_topics(state: ClusterState) -> LargeTopics | None:
@@ -163,23 +153,6 @@ def traffic(topics: LargeTopics, columns: PartitionColumns, loads: Mapping[str, 
     return _traffic.get((columns, loads), (), compute)
 
 
-def owner_ids(
-    columns: PartitionColumns, consumers: tuple[Consumer, ...], *, consistent_hashing: bool, behaviour: ReleaseBehaviour
-) -> NDArray[np.int32]:
-    """The id of each partition's active consumer, -1 for nobody: (n,) int32 beside ``columns``, read-only.
-
-    What ``engine.failover.choose.choose_many`` says of each. O(n) for the modulo rule; on the ring O(moved) and one
-    copy after a few changes of the consumers, O(p log n + n) for p points after many.
-    """
-
-    def compute() -> NDArray[np.int32]:
-        made = _owner_ids(columns, consumers, consistent_hashing, behaviour)
-        made.setflags(write=False)
-        return made
-
-    return _owners.get((columns, consumers), (consistent_hashing, behaviour), compute)
-
-
 class ActiveConsumers(Mapping[str, Consumer | None]):
     """Partition name -> its active consumer, without a value for each; in hash order."""
 
@@ -200,150 +173,6 @@ class ActiveConsumers(Mapping[str, Consumer | None]):
         if at < 0:
             raise KeyError(name)
         return self._by_id.get(int(self._owners[at]))
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Alignment:
-    """The partitions of one state in another: ``place``: (n,) int64, where each stood before, -1 for nowhere; ``gone``:
-    places before of those that are no more.
-    """
-
-    place: NDArray[np.int64]
-    gone: NDArray[np.int64]
-
-
-_aligned: Remembered[Alignment] = Remembered()
-
-
-def aligned(before: Sequence[str], now: Sequence[str]) -> Alignment:
-    """Where each name stood before. O(n), once for a pair."""
-
-    def compute() -> Alignment:
-        if isinstance(before, PartitionNames) and isinstance(now, PartitionNames) and _related(before, now):
-            places_of = np.full(before.topics.partition_count + 1, -1, dtype=np.int64)
-            places_of[before.numbers] = np.arange(len(before))
-            place = places_of[numbers_in(now.topics, before.topics)[now.numbers]]
-        else:
-            places = {name: at for at, name in enumerate(before)}
-            place = np.fromiter((places.get(name, -1) for name in now), dtype=np.int64, count=len(now))
-        kept = np.zeros(len(before), dtype=bool)
-        kept[place[place >= 0]] = True
-        return Alignment(place, np.flatnonzero(~kept))
-
-    return _aligned.get((before, now), (), compute)
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Difference:
-    """Where two assignments of the same partitions differ: ``places`` (m,) int64 ascending, owners ``old`` and ``new``.
-
-    ``gained`` and ``lost`` count them by consumer id: int64, as long as the highest id asks for.
-    """
-
-    places: NDArray[np.int64]
-    old: Ids
-    new: Ids
-    gained: NDArray[np.int64]
-    lost: NDArray[np.int64]
-
-
-_differences: Remembered[Difference] = Remembered()
-
-
-def difference(before: Ids, now: Ids) -> Difference:
-    """What changed hands between two arrays of ``owner_ids``. O(n), once for a pair."""
-
-    def compute() -> Difference:
-        places = np.flatnonzero(before != now) if before is not now else np.zeros(0, dtype=np.int64)
-        every = len(places) == len(now)
-        old, new = (before, now) if every else (before[places], now[places])
-        return Difference(places, old, new, counts_by_id(new), counts_by_id(old))
-
-    return _differences.get((before, now), (), compute)
-
-
-def counts_by_id(ids: Ids) -> NDArray[np.int64]:
-    """How often each id stands there; nobody (-1) does not count. O(n)."""
-    return np.bincount(ids[ids >= 0] if len(ids) and ids.min() < 0 else ids).astype(np.int64, copy=False)
-
-
-def sums_by_run(owners: Ids, weights: NDArray[np.float64], size: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """How many partitions each owner 0 .. ``size`` - 1 has, and the sum of their weights; -1 is left out.
-
-    In hash order neighbours have one owner, so whole runs are added up. O(n).
-
-    >>> sums_by_run(np.array([1, 1, -1, 0], np.int32), np.array([1.0, 2.0, 4.0, 8.0]), 2)
-    (array([1, 2]), array([8., 3.]))
-    """
-    if not len(owners):
-        return np.zeros(size, dtype=np.int64), np.zeros(size)
-    starts = np.concatenate(([0], np.flatnonzero(owners[1:] != owners[:-1]) + 1))
-    heads = owners[starts].astype(np.int64) + 1
-    lengths = np.diff(starts, append=len(owners))
-    counts = np.bincount(heads, weights=lengths, minlength=size + 1)
-    sums = np.bincount(heads, weights=np.add.reduceat(weights, starts), minlength=size + 1)
-    return counts[1:].astype(np.int64), sums[1:].astype(np.float64)
-
-
-def _related(one: PartitionNames, other: PartitionNames) -> bool:
-    return one.topics.root is other.topics.root
-
-
-def _owner_ids(
-    columns: PartitionColumns, consumers: tuple[Consumer, ...], consistent_hashing: bool, behaviour: ReleaseBehaviour
-) -> NDArray[np.int32]:
-    if not consumers:
-        return np.full(len(columns), NOBODY, dtype=np.int32)
-
-    def by(index: int) -> NDArray[np.int32]:
-        rule = rule_in_force(index, consistent_hashing=consistent_hashing, behaviour=behaviour)
-        if rule is Rule.RING:
-            return _followed(columns, consumers).owner.copy()
-        if rule is Rule.FIRST_CONNECTED:
-            return np.full(len(columns), consumers[0].consumer_id, dtype=np.int32)
-        ids = np.array([each.consumer_id for each in cohort(sort_consumers(consumers))], dtype=np.int32)
-        # A division for each of a million costs more than all the rest; often there is nothing to divide.
-        within = columns.index if columns.highest < len(ids) else columns.index % np.int32(len(ids))
-        return ids.take(within, mode="clip")
-
-    if not columns.without:
-        return by(0)
-    return np.where(columns.index < 0, by(-1), by(0)) if columns.with_index else by(-1)
-
-
-def _followed(columns: PartitionColumns, consumers: tuple[Consumer, ...]) -> LiveRing:
-    """The live ring of these partitions, brought to these consumers."""
-    _, ring = _live.get(id(columns), (columns, None))
-    if ring is None or not _follow(ring, consumers):
-        ring = LiveRing(columns.hash, consumers)
-    _live[id(columns)] = (columns, ring)
-    _live.move_to_end(id(columns))
-    if len(_live) > LIVE_KEPT:
-        _live.popitem(last=False)
-    return ring
-
-
-def _follow(ring: LiveRing, consumers: tuple[Consumer, ...]) -> bool:
-    """Let the ring take the leaves and joins that lead to these consumers; False where it must be made anew."""
-    known = ring.members.consumers
-    wanted = {each.consumer_id: each for each in consumers}
-    gone = [number for number, each in known.items() if wanted.get(number) != each]
-    came = [each for each in consumers if known.get(each.consumer_id) != each]
-    if len(gone) + len(came) > min(FEW_CHANGES, len(consumers)):
-        return False
-    # Among namesakes who came first counts, and a ring only knows what came last.
-    names = Counter(each.name for each in consumers)
-    if any(names[each.name] > 1 for each in came):
-        return False
-    for each in came:
-        ring_has = each.consumer_id in known
-        if ring_has:
-            ring.leave(each.consumer_id)
-            gone.remove(each.consumer_id)
-        ring.join(each)
-    for number in gone:
-        ring.leave(number)
-    return True
 
 
 def _make_columns(topics: LargeTopics, listed: Sequence[str]) -> PartitionColumns:

@@ -19,16 +19,13 @@ from engine.bundles import NamespaceBundles, TopicLoad, namespace_bundles, topic
 from engine.cluster.bulk import (
     ActiveConsumers,
     PartitionColumns,
-    PartitionNames,
-    aligned,
-    counts_by_id,
-    difference,
     large_loads,
     large_topics,
-    owner_ids,
     partition_columns,
     traffic,
 )
+from engine.cluster.large_changes import MarkedNames, aligned, counts_by_id, difference, sum_where
+from engine.cluster.large_owners import owner_ids
 from engine.cluster.large_topics import LargeTopics
 from engine.cluster.remember import Remembered
 from engine.cluster.state import ClusterState, Load, Subscription
@@ -65,7 +62,7 @@ def columns_of(state: ClusterState, subscription: Subscription) -> PartitionColu
 
 
 def active_ids(state: ClusterState, subscription: Subscription, columns: PartitionColumns) -> NDArray[np.int32]:
-    """The id of the active consumer beside ``columns``, -1 for nobody (see ``engine.cluster.bulk.owner_ids``)."""
+    """The id of the active consumer beside ``columns``, -1 for nobody (see ``large_owners.owner_ids``)."""
     behaviour = behaviour_in(state)
     flag = state.settings.activeConsumerFailoverConsistentHashing and behaviour.knows_failover_consistent_hashing
     return owner_ids(columns, subscription.consumers, consistent_hashing=flag, behaviour=behaviour)
@@ -285,35 +282,37 @@ def _moves_in_bulk(before: ClusterState, after: ClusterState, key: str) -> Moves
         return None
     was, now = active_ids(before, subscriptions[0], old), active_ids(after, subscriptions[1], new)
     place = None if old is new else aligned(old.names, new.names).place
-    found = difference(was if place is None else _placed(was, place), now)
-    changed, from_id, to_id = found.places, found.old, found.new
-    if place is None and len(changed) and from_id.min() >= 0 and to_id.min() >= 0:
-        moved_at, gained, lost = changed, found.gained, found.lost
+    if place is not None:
+        was = np.append(was, np.int32(NEW_PARTITION))[place]
+    found = difference(was, now)
+    # New partitions stand with -2 before: somebody has them, but nobody took them up.
+    if found.moved_count == found.count:
+        gained, lost = found.gained, found.lost
+        taken_up: Sequence[str] = ()
+        orphaned: Sequence[str] = ()
     else:
-        # New partitions stand with -2 before: somebody has them, but nobody took them up.
-        moved = (from_id >= 0) & (to_id >= 0)
-        moved_at, gained, lost = changed[moved], counts_by_id(to_id[moved]), counts_by_id(from_id[moved])
+        gained, lost = counts_by_id(now[found.moved]), counts_by_id(was[found.moved])
+        taken_up = _marked(new, found.different & (was == NOBODY))
+        orphaned = _marked(new, found.different & (now == NOBODY) & (was >= 0))
     size = max(len(gained), len(lost))
     balance = np.pad(gained, (0, size - len(gained))) - np.pad(lost, (0, size - len(lost)))
     at_risk = traffic(old.topics, old, before.loads).unacked
-
-    def names(rows: NDArray[np.int64]) -> PartitionNames:
-        return PartitionNames(new.topics, new.numbers[rows], new.hash[rows])
-
+    if place is not None:
+        at_risk = np.append(at_risk, 0)[place]
     return Moves(
-        moved=names(moved_at),
+        moved=MarkedNames(new, found.moved, found.moved_count),
         least=int(balance[balance > 0].sum()),
         partitions=len(new),
-        unacked_at_risk=int(at_risk[moved_at if place is None else place[moved_at]].sum()),
-        taken_up=names(changed[from_id == NOBODY]),
-        orphaned=names(changed[(to_id == NOBODY) & (from_id >= 0)]),
+        unacked_at_risk=sum_where(at_risk, found.moved, found.moved_count),
+        taken_up=taken_up,
+        orphaned=orphaned,
         gained=_counted(gained),
         lost=_counted(lost),
     )
 
 
-def _placed(ids: NDArray[np.int32], place: NDArray[np.int64]) -> NDArray[np.int32]:
-    return np.append(ids, np.int32(NEW_PARTITION))[place]
+def _marked(columns: PartitionColumns, mask: NDArray[np.bool_]) -> Sequence[str]:
+    return MarkedNames(columns, mask, int(np.count_nonzero(mask)))
 
 
 def _counted(counts: NDArray[np.int64]) -> dict[int, int]:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.cluster.bulk import Difference, aligned, difference
 from engine.cluster.facts import NEW_PARTITION
+from engine.cluster.large_changes import Difference, aligned, difference
 from engine.views.slice import Integers, Slice
 
 
@@ -35,7 +35,7 @@ def changes_between(before: Slice | None, now: Slice) -> Changes:
     if ids_now is ids_before:
         return Changes(np.zeros(count, dtype=np.bool_), {}, {})
     if before.topics is now.topics and now.topics.in_hash_order:
-        return _changes_in_bulk(difference(ids_before, ids_now), count)
+        return _changes_in_bulk(difference(ids_before, ids_now))
     if before.topics is now.topics:
         earlier = ids_before
         gone = ids_before[:0]
@@ -50,14 +50,9 @@ def changes_between(before: Slice | None, now: Slice) -> Changes:
     return Changes(moved, _counts(new), _counts(np.concatenate((old, gone)).astype(np.int64)))
 
 
-def _changes_in_bulk(found: Difference, count: int) -> Changes:
-    moved: NDArray[np.bool_] = np.zeros(count, dtype=np.bool_)
-    if len(found.places) == count:
-        moved[:] = (found.old >= 0) & (found.new >= 0)
-    else:
-        moved[found.places] = (found.old >= 0) & (found.new >= 0)
+def _changes_in_bulk(found: Difference) -> Changes:
     gained, lost = (dict(enumerate(each.tolist())) for each in (found.gained, found.lost))
-    return Changes(moved, gained, lost)
+    return Changes(found.moved, gained, lost)
 
 
 def _counts(ids: Integers) -> dict[int, int]:

@@ -8,16 +8,21 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.cluster.facts import columns_of
+from engine.cluster.large_owners import busiest_by_ring
 from engine.cluster.remember import Remembered
-from engine.failover.ring import POINTS_PER_CONSUMER, FailoverRing
+from engine.failover.ring import POINTS_PER_CONSUMER, FailoverRing, failover_points
 from engine.hashing import HASH_SPACE_SIZE
 from engine.views.changes import Changes
 from engine.views.model import ConsumerRow, RingView, RuleInForce
-from engine.views.slice import Slice, TopicSet
+from engine.views.slice import Slice
 from engine.views.table import per_consumer
 
 CENTRE_WIDTH: Final = 26
 """Characters of a line in the ring's middle, the drawing has no room for more."""
+
+FEW_CONSUMERS: Final = 8
+"""Up to so many that came or left, their points are looked at and no others."""
 
 _most: Remembered[int] = Remembered()
 
@@ -57,6 +62,9 @@ def changed_arcs(before: Slice | None, now: Slice) -> NDArray[np.bool_]:
         return ~changed
     if earlier is ring and before.order == now.order:
         return changed
+    few = _few_changed(before, now)
+    if few is not None:
+        return _changed_at(before, earlier, now, ring, few)
     ids, earlier_ids = _ids(now), _ids(before)
     # Between two neighbouring points of either ring nothing can differ, so it is enough to ask at every point.
     at = np.searchsorted(earlier.points, ring.points, side="left")
@@ -71,6 +79,37 @@ def changed_arcs(before: Slice | None, now: Slice) -> NDArray[np.bool_]:
     different = earlier_ids[earlier.owners[gone]] != ids[ring.owners[now_in]]
     changed[now_in[different]] = True
     return changed
+
+
+def _few_changed(before: Slice, now: Slice) -> list[str] | None:
+    """The names of consumers that came to or left the cohort, None for too many to look at them one by one."""
+    # Who comes back under its old name or with another level has another id.
+    was, is_ = ({each.consumer_id: each.name for each in of.order[: of.cohort_size]} for of in (before, now))
+    changed = [
+        *(was[number] for number in was.keys() - is_.keys()),
+        *(is_[number] for number in is_.keys() - was.keys()),
+    ]
+    return changed if len(changed) <= FEW_CONSUMERS else None
+
+
+def _changed_at(
+    before: Slice, earlier: FailoverRing, now: Slice, ring: FailoverRing, names: Sequence[str]
+) -> NDArray[np.bool_]:
+    """``changed_arcs`` after few consumers came or left: elsewhere than at their points nothing can differ."""
+    changed = np.zeros(len(ring), dtype=np.bool_)
+    at = np.array(sorted({point for name in names for point in failover_points(name)}), dtype=np.int64)
+    was, is_ = (_places_of(each, at) for each in (earlier, ring))
+    owners_before = np.array([before.order[owner].consumer_id for owner in earlier.owners[was].tolist()])
+    owners_now = np.array([now.order[owner].consumer_id for owner in ring.owners[is_].tolist()])
+    changed[is_[owners_before != owners_now]] = True
+    return changed
+
+
+def _places_of(ring: FailoverRing, hashes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The arc that each hash lies on, as the place of the point that ends it."""
+    at = np.searchsorted(ring.points, hashes, side="left")
+    at[at == len(ring)] = 0
+    return at
 
 
 def _ids(of: Slice) -> NDArray[np.int64]:
@@ -108,15 +147,20 @@ def flag_would_help(now: Slice) -> bool:
     ring = now.ring
     if ring is None or now.rule is not RuleInForce.MODULO or not flag_known(now) or not len(now.topics):
         return False
-    return _most_by_ring(ring, now.topics) < int(per_consumer(now)[0].max())
+    return _most_by_ring(ring, now) < int(per_consumer(now)[0].max())
 
 
-def _most_by_ring(ring: FailoverRing, topics: TopicSet) -> int:
+def _most_by_ring(ring: FailoverRing, now: Slice) -> int:
     """How many partitions the busiest consumer would have if the ring decided."""
+    topics = now.topics
 
     def compute() -> int:
         if not topics.in_hash_order:
             return int(np.bincount(ring.owner_indices(topics.hashes.astype(np.int64, copy=False))).max())
+        columns = columns_of(now.state, now.subscription)
+        most = busiest_by_ring(columns, now.subscription.consumers) if columns is not None else None
+        if most is not None:
+            return most
         # Topics in hash order are cut at the points instead of being looked up one by one.
         cuts = np.searchsorted(topics.hashes, ring.points.astype(topics.hashes.dtype), side="right")
         counts = np.diff(cuts, prepend=0)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from engine.cluster.bulk import Ids, PartitionColumns, Places, traffic
 from engine.cluster.facts import NO_STATISTICS, active_ids, behaviour_in, choices, columns_of, partition_names
+from engine.cluster.large_owners import dispatch_order, places_by_modulo, runs_of
 from engine.cluster.remember import Remembered
 from engine.cluster.state import ClusterState, Subscription
 from engine.config import ReleaseBehaviour
@@ -202,13 +203,16 @@ def _large_slice(state: ClusterState, subscription: Subscription, columns: Parti
     behaviour = behaviour_in(state)
 
     def owners() -> Owners:
-        order = sort_consumers(subscription.consumers)
-        places = np.full(max((each.consumer_id for each in order), default=-1) + 2, -1, dtype=np.int32)
-        places[[each.consumer_id for each in order]] = np.arange(len(order))
-        active = places.take(ids, mode="wrap")  # nobody (-1) is the last one
-        active.setflags(write=False)
+        order = dispatch_order(subscription.consumers)
+        size = len(cohort(order))
         kinds = [*([0] if columns.with_index else []), *([-1] if columns.without else [])]
-        return Owners(order, len(cohort(order)), active, ids, _rules(kinds, flag, behaviour))
+        rules = _rules(kinds, flag, behaviour)
+        if order and rules == {Rule.MODULO}:
+            return Owners(order, size, places_by_modulo(columns, size), ids, rules)
+        runs = runs_of(ids)
+        active = np.repeat(places_in(order, runs.owner), runs.length)
+        active.setflags(write=False)
+        return Owners(order, size, active, ids, rules)
 
     return Slice(
         state=state,
@@ -220,6 +224,13 @@ def _large_slice(state: ClusterState, subscription: Subscription, columns: Parti
         bytes_per_sec=flow.bytes_per_sec,
         unacked=flow.unacked,
     )
+
+
+def places_in(order: tuple[Consumer, ...], ids: Integers) -> NDArray[np.int32]:
+    """The position of each id in the dispatcher's order, -1 for nobody."""
+    places = np.full(max((each.consumer_id for each in order), default=-1) + 2, -1, dtype=np.int32)
+    places[[each.consumer_id for each in order]] = np.arange(len(order), dtype=np.int32)
+    return places[ids]  # nobody (-1) is the last one
 
 
 def topic_set(state: ClusterState, subscription: Subscription) -> TopicSet:

@@ -9,14 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.bundles.boundaries import NamespaceBundles
-from engine.cluster.bulk import sums_by_run
+from engine.cluster.large_owners import runs_of, sums_by_modulo, sums_of_runs
 from engine.cluster.remember import Remembered
+from engine.failover.choose import Rule
 from engine.hashing import crc32_hash
 from engine.names import TopicName, parse_topic_name
 from engine.views.changes import Changes
 from engine.views.lazy import LazyRows
 from engine.views.model import ConsumerRow, PartitionRow, TableFoot
-from engine.views.slice import Slice
+from engine.views.slice import Slice, places_in
 
 NOBODY_COLOUR = 0
 _sums: Remembered[tuple[NDArray[np.int64], NDArray[np.float64]]] = Remembered()
@@ -102,8 +103,11 @@ def per_consumer(now: Slice) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
 
 def _per_consumer(now: Slice) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     size = len(now.order)
+    if now.topics.in_hash_order and now.order and now.owners.rules == {Rule.MODULO}:
+        return sums_by_modulo(now.topics.indices, now.msgs_per_sec, now.cohort_size, size)
     if now.topics.in_hash_order:
-        return sums_by_run(now.owners.active, now.msgs_per_sec, size)
+        runs = runs_of(now.owners.ids)
+        return sums_of_runs(runs, places_in(now.order, runs.owner), now.msgs_per_sec, size)
     active, rates = now.owners.active, now.msgs_per_sec
     if len(active) and active.min() < 0:
         owned = active >= 0

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.cluster import facts
-from engine.cluster.bulk import owner_ids, partition_columns
+from engine.cluster.bulk import partition_columns
 from engine.cluster.commands import (
     AddConsumer,
     AddTopic,
@@ -26,6 +26,7 @@ from engine.cluster.commands import (
 )
 from engine.cluster.facts import active_consumers, choices, moves, partition_names, topic_loads
 from engine.cluster.invariants import faults
+from engine.cluster.large_owners import owner_ids
 from engine.cluster.large_topics import LargeLoads, LargeTopics
 from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Timeline

@@ -1,0 +1,237 @@
+"""Who is active for each partition of a large state, as arrays.
+
+Neighbouring steps of a timeline share one live ring, so a step costs what it moves; the modulo rule is one look-up by
+partition index. Everything is remembered by the identity of what it depends on.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.cluster.bulk import Ids, PartitionColumns
+from engine.cluster.remember import Remembered
+from engine.config import ReleaseBehaviour
+from engine.failover.choose import Rule, cohort, rule_in_force, sort_consumers
+from engine.failover.model import Consumer
+from engine.fleet.failover_ring import NOBODY
+from engine.fleet.incremental import LiveRing
+from engine.fleet.moves import Moves
+
+FEW_CHANGES: Final = 32
+"""Up to so many joins and leaves an assignment follows them; beyond it is made anew."""
+LIVE_KEPT: Final = 4
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Runs:
+    """Neighbours in hash order that have one owner: ``start`` and ``length`` of each run, and its ``owner``: (r,)."""
+
+    start: NDArray[np.int64]
+    length: NDArray[np.int64]
+    owner: Ids
+
+
+_owners: Remembered[NDArray[np.int32]] = Remembered()
+_orders: Remembered[tuple[Consumer, ...]] = Remembered()
+_by_modulo: Remembered[NDArray[np.int32]] = Remembered()
+_by_index: Remembered[tuple[NDArray[np.int64], NDArray[np.float64]]] = Remembered()
+_runs: Remembered[Runs] = Remembered()
+
+
+def owner_ids(
+    columns: PartitionColumns, consumers: tuple[Consumer, ...], *, consistent_hashing: bool, behaviour: ReleaseBehaviour
+) -> NDArray[np.int32]:
+    """The id of each partition's active consumer, -1 for nobody: (n,) int32 beside ``columns``, read-only.
+
+    What ``engine.failover.choose.choose_many`` says of each. O(n) for the modulo rule; on the ring O(moved) and one
+    copy after a few changes of the consumers, O(p log n + n) for p points after many.
+    """
+
+    def compute() -> NDArray[np.int32]:
+        made = _owner_ids(columns, consumers, consistent_hashing, behaviour)
+        made.setflags(write=False)
+        return made
+
+    return _owners.get((columns, consumers), (consistent_hashing, behaviour), compute)
+
+
+def dispatch_order(consumers: tuple[Consumer, ...]) -> tuple[Consumer, ...]:
+    """``sort_consumers``, remembered."""
+    return _orders.get((consumers,), (), lambda: sort_consumers(consumers))
+
+
+def places_by_modulo(columns: PartitionColumns, size: int) -> NDArray[np.int32]:
+    """Partition index modulo the size of the cohort, for partitions that all have an index: (n,) int32, read-only.
+
+    O(n) once for a size; nothing where no index is that high.
+    """
+    if columns.highest < size:
+        return columns.index
+
+    def compute() -> NDArray[np.int32]:
+        made: NDArray[np.int32] = columns.index % np.int32(size)
+        made.setflags(write=False)
+        return made
+
+    return _by_modulo.get((columns,), (size,), compute)
+
+
+def runs_of(owners: Ids) -> Runs:
+    """The runs of an array of owners. O(n) once."""
+
+    def compute() -> Runs:
+        if not len(owners):
+            none = np.zeros(0, dtype=np.int64)
+            return Runs(none, none, owners)
+        start = np.concatenate(([0], np.flatnonzero(owners[1:] != owners[:-1]) + 1))
+        return Runs(start, np.diff(start, append=len(owners)), owners[start])
+
+    return _runs.get((owners,), (), compute)
+
+
+def sums_by_run(owners: Ids, weights: NDArray[np.float64], size: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """How many partitions each owner 0 .. ``size`` - 1 has, and the sum of their weights; -1 is left out.
+
+    In hash order neighbours have one owner, so whole runs are added up. O(n).
+
+    >>> sums_by_run(np.array([1, 1, -1, 0], np.int32), np.array([1.0, 2.0, 4.0, 8.0]), 2)
+    (array([1, 2]), array([8., 3.]))
+    """
+    return sums_of_runs(runs_of(owners), runs_of(owners).owner, weights, size)
+
+
+def sums_of_runs(
+    runs: Runs, places: Ids, weights: NDArray[np.float64], size: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """``sums_by_run`` where each run has a place of its own: (r,), -1 for none. O(n) additions."""
+    if not len(runs.start):
+        return np.zeros(size, dtype=np.int64), np.zeros(size)
+    heads = places.astype(np.int64) + 1
+    counts = np.bincount(heads, weights=runs.length, minlength=size + 1)
+    sums = np.bincount(heads, weights=np.add.reduceat(weights, runs.start), minlength=size + 1)
+    return counts[1:].astype(np.int64), sums[1:].astype(np.float64)
+
+
+def sums_by_modulo(
+    index: NDArray[np.integer], weights: NDArray[np.float64], cohort_size: int, size: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The same under the modulo rule for ``index`` (n,), 0 or more. O(n) once for a traffic, then O(highest index).
+
+    >>> sums_by_modulo(np.array([0, 1, 2, 2]), np.array([1.0, 2.0, 4.0, 8.0]), 2, 3)
+    (array([3, 1, 0]), array([13.,  2.,  0.]))
+    """
+
+    def compute() -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        counts = np.bincount(index).astype(np.int64, copy=False)
+        return counts, np.bincount(index, weights=weights).astype(np.float64, copy=False)
+
+    counts, sums = _by_index.get((index, weights), (), compute)
+    places = np.arange(len(counts)) % cohort_size
+    return (
+        np.bincount(places, weights=counts, minlength=size).astype(np.int64),
+        np.bincount(places, weights=sums, minlength=size).astype(np.float64, copy=False),
+    )
+
+
+def busiest_by_ring(columns: PartitionColumns, consumers: tuple[Consumer, ...]) -> int | None:
+    """How many partitions the busiest consumer would have if the ring decided all of them; None without consumers.
+
+    None too where no live ring leads there in a few changes. O(moved), and O(p log p + n) for the first one.
+    """
+    if not consumers:
+        return None
+    live = _live.get(id(columns))
+    if live is None:
+        live = _followed(columns, consumers)
+    elif not live.follow(consumers):
+        return None
+    return int(live.counts.max())
+
+
+def _owner_ids(
+    columns: PartitionColumns, consumers: tuple[Consumer, ...], consistent_hashing: bool, behaviour: ReleaseBehaviour
+) -> NDArray[np.int32]:
+    if not consumers:
+        return np.full(len(columns), NOBODY, dtype=np.int32)
+
+    def by(index: int) -> NDArray[np.int32]:
+        rule = rule_in_force(index, consistent_hashing=consistent_hashing, behaviour=behaviour)
+        if rule is Rule.RING:
+            return _followed(columns, consumers).ring.owner.copy()
+        if rule is Rule.FIRST_CONNECTED:
+            return np.full(len(columns), consumers[0].consumer_id, dtype=np.int32)
+        ids = np.array([each.consumer_id for each in cohort(dispatch_order(consumers))], dtype=np.int32)
+        if columns.highest <= 0:
+            return np.full(len(columns), ids[0], dtype=np.int32)
+        return ids.take(places_by_modulo(columns, len(ids)), mode="clip")
+
+    if not columns.without:
+        return by(0)
+    return np.where(columns.index < 0, by(-1), by(0)) if columns.with_index else by(-1)
+
+
+class _Live:
+    """A live ring, and how many partitions each consumer has on it, by id."""
+
+    __slots__ = ("columns", "counts", "ring")
+
+    def __init__(self, columns: PartitionColumns, consumers: tuple[Consumer, ...]) -> None:
+        self.columns = columns  # kept alive, so that its identity is not given away
+        self.ring = LiveRing(columns.hash, consumers)
+        self.counts: NDArray[np.int64] = np.bincount(self.ring.owner, minlength=1).astype(np.int64, copy=False)
+
+    def follow(self, consumers: tuple[Consumer, ...]) -> bool:
+        """Take the leaves and joins that lead to these consumers; False where it must be made anew."""
+        known = self.ring.members.consumers
+        wanted = {each.consumer_id: each for each in consumers}
+        gone = [number for number, each in known.items() if wanted.get(number) != each]
+        came = [each for each in consumers if known.get(each.consumer_id) != each]
+        if len(gone) + len(came) > min(FEW_CHANGES, len(consumers)):
+            return False
+        # Among namesakes who came first counts, and a ring only knows what came last.
+        shared = {name for name, count in Counter(each.name for each in consumers).items() if count > 1}
+        if shared and (any(each.name in shared for each in came) or not self._same_order(wanted, shared)):
+            return False
+        for each in came:
+            if each.consumer_id in known:
+                self._count(self.ring.leave(each.consumer_id))
+                gone.remove(each.consumer_id)
+            self._count(self.ring.join(each))
+        for number in gone:
+            self._count(self.ring.leave(number))
+        return True
+
+    def _same_order(self, wanted: Mapping[int, Consumer], shared: set[str]) -> bool:
+        """Whether namesakes that stay came in the same order here and there."""
+        known = self.ring.members.consumers
+        stay = [number for number, each in wanted.items() if each.name in shared and number in known]
+        return stay == [number for number, each in known.items() if each.name in shared and number in wanted]
+
+    def _count(self, moves: Moves) -> None:
+        # Nobody (-1) counts into the first one.
+        new = np.bincount(moves.new_owner + 1, minlength=len(self.counts) + 1)
+        old = np.bincount(moves.old_owner + 1, minlength=len(new))
+        new[: len(old)] -= old
+        new[1 : len(self.counts) + 1] += self.counts
+        self.counts = new[1:]
+
+
+_live: OrderedDict[int, _Live] = OrderedDict()
+
+
+def _followed(columns: PartitionColumns, consumers: tuple[Consumer, ...]) -> _Live:
+    """The live ring of these partitions, brought to these consumers."""
+    live = _live.get(id(columns))
+    if live is None or not live.follow(consumers):
+        live = _Live(columns, consumers)
+    _live[id(columns)] = live
+    _live.move_to_end(id(columns))
+    if len(_live) > LIVE_KEPT:
+        _live.popitem(last=False)
+    return live
