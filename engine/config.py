@@ -7,6 +7,7 @@ can be pasted there. A rule takes a ``ReleaseBehaviour`` value, never a version 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Final, Literal
 
@@ -64,7 +65,11 @@ class BrokerSettings:
     flowOrQpsDifferenceThresholdPercentage: int = 10
 
     def with_setting(self, name: str, text: str) -> BrokerSettings | Rejection:
-        """These settings with one changed; ``text`` is what a line of broker.conf has after the ``=``."""
+        """These settings with one changed; ``text`` is what a line of broker.conf has after the ``=``.
+
+        Refused: an unknown name, a text of another type, and points of a ring below 1, with which a broker would start
+        and dispatch nothing.
+        """
         default = DEFAULTS.get(name)
         if default is None:
             near = [known for known in DEFAULTS if known.lower() == name.lower()]
@@ -73,6 +78,9 @@ class BrokerSettings:
         value = _parse(text.strip(), default)
         if value is None:
             return Rejection("IllegalArgumentException", f"{text!r} is not {_domain(default)}", field=name)
+        lowest = _LOWEST.get(name)
+        if lowest is not None and isinstance(value, int) and value < lowest:
+            return Rejection("InvalidPoints", f"{name} is {value}; a ring needs {lowest} point or more", field=name)
         return replace(self, **{name: value})  # type: ignore[arg-type]
 
     def text_of(self, name: str) -> str:
@@ -87,6 +95,7 @@ _Value = bool | int | str | tuple[str, ...]
 DEFAULTS: Final[dict[str, _Value]] = {
     field.name: getattr(BrokerSettings(), field.name) for field in fields(BrokerSettings)
 }
+_LOWEST: Final[Mapping[str, int]] = {"subscriptionKeySharedConsistentHashingReplicaPoints": 1}
 _INT_32: Final = range(-(2**31), 2**31)
 
 
@@ -193,6 +202,11 @@ def _behaviour(major: int, minor: int, patch: int, *, milestone: bool = False) -
 # One row for each stretch of releases that behaves alike; the label is the first release of the stretch.
 CURRENT: Final = _behaviour(4, 2, 4)
 OLDEST_SUPPORTED: Final = (2, 10, 0)
+LINES: Final = ((2, 10), (2, 11), (3, 0), (3, 1), (3, 2), (3, 3), (4, 0), (4, 1), (4, 2), (5, 0))
+"""The release lines whose rules were looked at, ascending."""
+
+
+_VERSION: Final = re.compile(r"v?(\d{1,3})\.(\d{1,3}|x)(?:\.(\d{1,3}|x))?(?:\.\d+)?([-+].*)?", re.ASCII)
 
 
 def behaviour_of(version: str) -> ReleaseBehaviour | Rejection:
@@ -206,7 +220,7 @@ def behaviour_of(version: str) -> ReleaseBehaviour | Rejection:
     >>> behaviour_of("4.0.0").knows_failover_consistent_hashing
     False
     """
-    match = re.fullmatch(r"v?(\d{1,3})\.(\d{1,3}|x)(?:\.(\d{1,3}|x))?(?:\.\d+)?([-+].*)?", version.strip())
+    match = _VERSION.fullmatch(version.strip())
     if match is None:
         return Rejection("UnknownVersion", f"{version!r} is no Pulsar version; write it like 4.0.7", field="pulsar")
     major, minor, patch = (999 if part in (None, "x") else int(part) for part in match.groups()[:3])
@@ -217,6 +231,28 @@ def behaviour_of(version: str) -> ReleaseBehaviour | Rejection:
     return replace(
         _behaviour(major, minor, patch, milestone=match[4] is not None), label=version.strip().removeprefix("v")
     )
+
+
+def unknown_line(version: str) -> str:
+    """Which rules stand in for those of a release line that nobody looked at; "" for a known line or no version at all.
+
+    >>> unknown_line("9.9")
+    'Pulsar 9.9 is not known here: it is answered by the rules of 5.0, the newest known'
+    >>> unknown_line("3.9.1")
+    'Pulsar 3.9.1 is not known here: it is answered by the rules of 3.3, the line before'
+    >>> unknown_line("4.0.7")
+    ''
+    """
+    match = _VERSION.fullmatch(version.strip())
+    if match is None or match[2] == "x":
+        return ""
+    line = (int(match[1]), int(match[2]))
+    before = [known for known in LINES if known < line]
+    if line in LINES or not before:
+        return ""
+    which = "the newest known" if before[-1] == LINES[-1] else "the line before"
+    major, minor = before[-1]
+    return f"Pulsar {version.strip()} is not known here: it is answered by the rules of {major}.{minor}, {which}"
 
 
 def default_settings(behaviour: ReleaseBehaviour = CURRENT) -> BrokerSettings:

@@ -187,6 +187,8 @@ def test_settings_take_the_text_of_broker_conf_and_give_it_back() -> None:
         ("loadBalancerNamespaceBundleMaxMsgRate", "2147483648", "whole number"),
         ("activeconsumerfailoverconsistenthashing", "true", "did you mean activeConsumerFailoverConsistentHashing"),
         ("nonsense", "1", "no broker setting"),
+        ("subscriptionKeySharedConsistentHashingReplicaPoints", "0", "is 0; a ring needs 1 point or more"),
+        ("subscriptionKeySharedConsistentHashingReplicaPoints", "-5", "is -5; a ring"),
     ],
 )
 def test_a_bad_setting_is_refused_by_name(name: str, text: str, word: str) -> None:

@@ -67,7 +67,7 @@ REFUSED: list[tuple[ClusterState, Command, str, int, str, str]] = [
         SubscribeKeyShared(KEY, AUDIT),
         "InvalidPoints",
         0,
-        "points",
+        REPLICA_POINTS,
         f"{REPLICA_POINTS} is 0; a ring needs 1 point or more",
     ),
     (
@@ -75,7 +75,7 @@ REFUSED: list[tuple[ClusterState, Command, str, int, str, str]] = [
         SetSetting(REPLICA_POINTS, "0"),
         "InvalidPoints",
         0,
-        "points",
+        REPLICA_POINTS,
         f"{REPLICA_POINTS} is 0; a ring needs 1 point or more",
     ),
     (RING, AddConsumer(KEY, LONG), "IllegalArgumentException", 0, "name", TOO_LONG),

@@ -96,7 +96,8 @@ def test_a_refused_command_says_why_and_prints_no_page(run: Run, line: str, reas
         (("--keys", "5", "--mode", "consistent-sticky", "--points", "0"), "a node needs 1 point or more, not 0"),
         (
             ("--keys", "5", "--set", "subscriptionKeySharedConsistentHashingReplicaPoints=0"),
-            "these settings cannot be used: subscriptionKeySharedConsistentHashingReplicaPoints is 0",
+            "--set subscriptionKeySharedConsistentHashingReplicaPoints=0: "
+            "subscriptionKeySharedConsistentHashingReplicaPoints is 0; a ring needs 1 point or more",
         ),
     ],
 )
