@@ -29,7 +29,7 @@ def gaps_of(consumers: tuple[Consumer, ...], served: RangesById, slots: SlotSpac
     >>> [str(piece) for piece in gaps.ranges], gaps.slot_count
     (['[3,4]'], 2)
     """
-    first = max(slots.low, 1) if slots.folds_zero else slots.low
+    first = slots.lowest
     free: tuple[HashRange, ...] = ()
     if first <= slots.high:
         free = uncovered((piece for pieces in served.values() for piece in pieces), HashRange(first, slots.high))

@@ -56,6 +56,16 @@ class SlotSpace:
     def range(self) -> HashRange:
         return HashRange(self.low, self.high)
 
+    @property
+    def lowest(self) -> int:
+        """The first slot that occurs: never 0 where that one is folded into 1."""
+        return max(self.low, 1) if self.folds_zero else self.low
+
+    @property
+    def occurring(self) -> int:
+        """How many slots occur: 65535 of the 65536 in [0, 65535], and as many in the current ring's [1, 65535]."""
+        return max(0, self.high - self.lowest + 1)
+
     def slot(self, hash_value: int) -> int:
         """The slot of a hash in 0 .. 2^31 - 1."""
         slot = hash_value % self.size + self.low

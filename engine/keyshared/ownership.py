@@ -40,7 +40,7 @@ def slots_by_consumer(selector: Selector) -> dict[int, tuple[OwnedSlots, ...]]:
     found: dict[int, tuple[OwnedSlots, ...]] = {each.consumer_id: () for each in selector.consumers}
     if isinstance(selector, RingSelector) and selector.form.shares_points:
         return found | _shared_slots(selector)
-    low = max(selector.slots.low, 1) if selector.slots.folds_zero else selector.slots.low
+    low = selector.slots.lowest
     high = max(selector.slots.high, low)
     return found | {
         owner: tuple(

@@ -82,12 +82,12 @@ class KeysSlice:
     @property
     def lowest_slot(self) -> int:
         """The first slot that occurs."""
-        return _lowest(self.selector)
+        return self.selector.slots.lowest
 
     @property
     def slot_count(self) -> int:
         """How many slots occur: all of the space but slot 0 where that one is folded into 1."""
-        return self.selector.slots.high - self.lowest_slot + 1
+        return self.selector.slots.occurring
 
     def slot_counts(self) -> dict[int, int]:
         """Consumer id -> how many slots it has."""
@@ -145,15 +145,10 @@ def keys_slice_by_key(state: ClusterState, key: str) -> KeysSlice | None:
     return keys_slice(state, found) if found is not None else None
 
 
-def _lowest(selector: Selector) -> int:
-    slots = selector.slots
-    return max(slots.low, 1) if slots.folds_zero else slots.low
-
-
 def _divided(selector: Selector) -> Pieces:
     """The stretches of a look-up, cut to the slots that occur."""
     found = slot_owners(selector)
-    first, last = _lowest(selector), selector.slots.high
+    first, last = selector.slots.lowest, selector.slots.high
     nobody = np.int64(-1)
     if not len(found.end):
         return Pieces(first, np.array([last], dtype=np.int64), np.array([nobody]), shared=False)

@@ -76,7 +76,7 @@ def rule_text(subscription: KeySubscription) -> str:
     slots = subscription.delivery.selector.slots
     slot = f"hash mod {slots.size:,}" + (f" + {slots.low}" if slots.low else "")
     if slots.low == 0 and slots.folds_zero:
-        slot += f", 0 counting as 1, so {slots.size - 1:,} slots occur"
+        slot += f", 0 counting as 1, so {slots.occurring:,} slots occur"
     match subscription.mode:
         case SharingMode.CONSISTENT_AUTO_SPLIT:
             return f"slot = {slot}; it goes to the first point at or after it, round the end"

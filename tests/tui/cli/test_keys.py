@@ -42,6 +42,25 @@ def test_the_table_agrees_with_what_is_told_of_each_consumer(run: Run) -> None:
     assert document["luck"]["sentence"] in " ".join(page.split())
 
 
+@pytest.mark.parametrize(
+    ("words", "slots"),
+    [
+        (("--consumers", "a,b", "--mode", "consistent-auto-split"), 65_535),
+        (("--consumers", "a,b", "--mode", "auto-split"), 65_535),
+        (("--ranges", "a=0-100", "--ranges", "b=300-65535"), 65_535),
+        (("--consumers", "a,b", "--mode", "consistent-sticky"), 65_535),
+        (("--ranges", "a=0-100", "--ranges", "b=300-65535", "--pulsar", "3.3.1"), 65_536),
+    ],
+)
+def test_slots_are_those_that_keys_can_have(run: Run, words: tuple[str, ...], slots: int) -> None:
+    """A ring has 65535 slots; sticky ranges and auto-split have 65536, of which slot 0 is nobody's key since 4.0."""
+    document = json.loads(run("keys", *words, "--json").out)
+    assert document["slots"] == slots
+    assert sum(row["slots"] for row in document["consumers"]) + document["unowned"]["slots"] == slots
+    alone = json.loads(run("keys", "--of", "b", *words, "--json").out)
+    assert alone["share"] == alone["slots"] / slots
+
+
 def test_points_that_are_shared_are_told_by_remainder(run: Run) -> None:
     """In the oldest rings consumers of one name share all points: each gets the hashes of one remainder."""
     words = ("keys", "--of", "#1", "--consumers", "a,a", "--pulsar", "2.11.0", "--points", "1", "--json")

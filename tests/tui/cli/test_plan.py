@@ -18,7 +18,7 @@ def test_the_steps_are_stop_configure_start_and_everything_stalls_meanwhile(run:
     steps = [line for line in ran.out.splitlines() if line[:2] in ("1.", "2.", "3.")]
     assert [step.split()[1] for step in steps] == ["stop", "give", "start"]
     page = " ".join(ran.out.split())
-    assert "all 65536 slots stall from the last stop on, and with them all 3 known keys" in page
+    assert "all 65,536 slots stall from the last stop on, and with them all 3 known keys" in page
     assert "Range conflict with consumer" in page
     assert f"moved: {accepted(moved_slots(100, 4, 5)):,} slots" in page
     assert max(map(len, ran.out.splitlines())) < 80

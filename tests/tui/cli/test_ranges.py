@@ -36,6 +36,7 @@ def test_text_says_that_it_is_a_technique_of_clients_and_how_even_it_is(run: Run
     assert ran.code == 0
     assert "a technique of clients, not a mode of the broker" in ran.out
     every = accepted(node_ranges(4, 4))
+    assert "65,536 slots are declared; keys have 65,535 of them" in ran.out
     assert "10 ranges, largest over mean 1.66 (node 3)" in ran.out
     assert all(str(piece) in ran.out for pieces in every for piece in pieces)
     assert max(map(len, ran.out.splitlines())) < 80

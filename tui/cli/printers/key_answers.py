@@ -85,7 +85,7 @@ def explained_document(who: Sharing, sticky: StickyKey, told: KeyExplanation) ->
 
 def owned_lines(who: Sharing, owned: Owned) -> list[str]:
     """Exactly the slots of a consumer, and its keys."""
-    share = percent(owned.slots / who.selector.slots.size)
+    share = percent(owned.slots / who.selector.slots.occurring)
     lines = _labelled("consumer", _consumer(owned.consumer))
     lines += _labelled("of", _whose(who))
     lines += _labelled("slots", f"{counted(owned.slots, 'slot')} in {counted(len(owned.pieces), 'piece')}, {share}")
@@ -110,7 +110,7 @@ def owned_document(who: Sharing, owned: Owned) -> dict[str, Any]:
         "name": owned.consumer.name,
         **_head(who),
         "slots": owned.slots,
-        "share": owned.slots / who.selector.slots.size,
+        "share": owned.slots / who.selector.slots.occurring,
         "pieces": [
             {"range": [each.range.start, each.range.end], "divisor": each.divisor, "remainder": each.remainder}
             for each in owned.pieces
@@ -161,7 +161,7 @@ def spread_document(who: Sharing, luck: Luck) -> dict[str, Any]:
     gaps = _gaps(who)
     return {
         **_head(who),
-        "slots": who.selector.slots.size,
+        "slots": who.selector.slots.occurring,
         "consumers": [
             {
                 "consumer_id": consumer.consumer_id,

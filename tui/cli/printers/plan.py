@@ -49,8 +49,8 @@ def _steps(plan: ScalingPlan) -> Iterator[str]:
     keys = f", and with them all {counted(plan.keys, 'known key')}" if plan.keys else ""
     yield from _told(
         "meanwhile",
-        f"all {RANGE_SIZE} slots stall from the last stop on{keys}; what a node declares is served again as soon as it"
-        " has started, the rest goes on waiting",
+        f"all {RANGE_SIZE:,} slots stall from the last stop on{keys}; what a node declares is served again as soon as"
+        " it has started, the rest goes on waiting",
     )
     stops, stays, starts = plan.in_turns
     if stays:

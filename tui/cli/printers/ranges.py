@@ -50,6 +50,7 @@ def summary_lines(every: NodeRanges, wanted: Sequence[int]) -> list[str]:
     return [
         *table(rows, _ALIGNS),
         f"all nodes: {counted(total, 'range')}, largest over mean {_times(slots[largest], mean)} (node {largest})",
+        f"{RANGE_SIZE:,} slots are declared; keys have {RANGE_SIZE - 1:,} of them: slot 0 counts as 1 (4.0+)",
     ]
 
 
