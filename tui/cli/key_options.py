@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from tui.cli.options import collected, setting_pairs
+from tui.cli.options import collected, pulsar_option, setting_pairs
 
 MODES: Final = ("auto-split", "consistent-auto-split", "sticky", "consistent-sticky")
 DEFAULT_POINTS: Final = 100
@@ -104,7 +104,7 @@ def sharing_options(command: _Command) -> _Command:
             multiple=True,
             help="What a consumer declares in the mode sticky. Repeatable.",
         ),
-        click.option("--pulsar", metavar="VERSION", help="Answer as this Pulsar version does, such as 4.0.7 or 2.11."),
+        pulsar_option("Answer as this Pulsar version does, such as 4.0.7 or 2.11."),
         click.option(
             "--set",
             "settings",

@@ -60,6 +60,28 @@ def setting_pairs(_ctx: click.Context, _param: click.Parameter, values: tuple[st
     return tuple(pairs)
 
 
+def known_version(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """A version that rules are known for, and word of it where they are another line's. Raises ``InputError``."""
+    if value is None or ctx.resilient_parsing:
+        return value
+    from engine.config import behaviour_of, unknown_line
+    from engine.errors import InputError, Rejection
+    from tui.cli.output import say
+
+    behaviour = behaviour_of(value)
+    if isinstance(behaviour, Rejection):
+        raise InputError(f"{param.opts[0]} {value}: {behaviour.message}")
+    stand_in = unknown_line(value)
+    if stand_in:
+        say(f"{param.opts[0]}: {stand_in}")
+    return value
+
+
+def pulsar_option(help_text: str) -> Callable[[_Command], _Command]:
+    """``--pulsar VERSION``, for every command whose answer depends on the release."""
+    return click.option("--pulsar", metavar="VERSION", callback=known_version, help=help_text)
+
+
 def what_if_options(command: _Command) -> _Command:
     """Add the options that change the state before it is shown; the command gets them as ``what_if``."""
     return collected(
@@ -75,7 +97,7 @@ def what_if_options(command: _Command) -> _Command:
             callback=setting_pairs,
             help="A broker setting, as in broker.conf. Repeatable.",
         ),
-        click.option("--pulsar", metavar="VERSION", help="Answer as this Pulsar version does, such as 4.0.7 or 2.11."),
+        pulsar_option("Answer as this Pulsar version does, such as 4.0.7 or 2.11."),
         click.option("--subscription", metavar="NAME", help="The subscription to show."),
         click.option(
             "--apply",

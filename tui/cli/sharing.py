@@ -16,7 +16,13 @@ from engine.keyshared.delivery_state import DeliveryState
 from engine.keyshared.model import Consumer, DeclaredRanges, Selector
 from engine.keyshared.ownership import OwnedSlots, keys_of, slots_by_consumer
 from tui.cli.key_options import DEFAULT_POINTS, SharingChoice
-from tui.sources.consumer_files import NamedRanges, named_ranges, read_consumers, without_duplicates
+from tui.sources.consumer_files import (
+    NamedRanges,
+    named_ranges,
+    names_of_text,
+    read_consumers,
+    without_duplicates,
+)
 
 KEY_NOTES: Final = "key-"
 """What the codes of notes on Key_Shared subscriptions begin with."""
@@ -127,7 +133,7 @@ def _named(choice: SharingChoice, mode: SharingMode) -> list[NamedRanges]:
         raise InputError("--consumers and --consumers-from both say who consumes; leave out one of them")
     named: list[NamedRanges] | None = None
     if choice.consumers is not None:
-        named = [(name, None) for name in choice.consumers.split(",")] if choice.consumers else []
+        named = [(name, None) for name in names_of_text(choice.consumers, "--consumers")]
     elif choice.consumers_from is not None:
         with_ranges = mode is SharingMode.STICKY and not choice.ranges
         named = list(read_consumers(choice.consumers_from, with_ranges=with_ranges))

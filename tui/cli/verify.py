@@ -11,6 +11,7 @@ import click
 
 from engine.errors import InputError
 from engine.verify import Difference, Fit, VerifyReport, verify_folder
+from tui.cli.options import pulsar_option
 from tui.cli.output import say, say_problems, write_out
 from tui.wording import safe_name
 
@@ -26,12 +27,7 @@ _NOTHING: Final = (
 @click.command(name="verify")
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON document.")
-@click.option(
-    "--pulsar",
-    metavar="VERSION",
-    default=None,
-    help="Use the rules of this release, whatever the folder says; for example 2.11.0 or 4.0.7.",
-)
+@pulsar_option("Use the rules of this release, whatever the folder says; for example 2.11.0 or 4.0.7.")
 @click.pass_context
 def verify_command(ctx: click.Context, folder: Path, as_json: bool, pulsar: str | None) -> None:
     """Compare the model with the answers of real brokers that lie in FOLDER.

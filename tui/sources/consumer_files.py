@@ -28,6 +28,19 @@ def ranges_of_text(text: str, place: str) -> DeclaredRanges:
     return tuple(_range(piece, place) for piece in text.split(",")) if text.strip() else ()
 
 
+def names_of_text(text: str, place: str) -> tuple[str, ...]:
+    """``a,b,c``; none for an empty text. Raises ``InputError`` for an empty name, which says where it stands.
+
+    >>> names_of_text("a,b", "--consumers"), names_of_text("", "--consumers")
+    (('a', 'b'), ())
+    """
+    names = tuple(text.split(",")) if text else ()
+    for number, name in enumerate(names, 1):
+        if not name:
+            raise InputError(f"{place}: name {number} of {len(names)} is empty in {_short(text)}; leave out the comma")
+    return names
+
+
 def named_ranges(text: str, place: str) -> NamedRanges:
     """``NAME=START-END,...``; the last ``=`` counts, so a name may have one. Raises ``InputError``."""
     name, found, ranges = text.rpartition("=")
@@ -35,6 +48,8 @@ def named_ranges(text: str, place: str) -> NamedRanges:
         raise InputError(
             f"{place}: {_short(text)} has no ranges; write NAME=START-END,... such as c-1=0-16383,20000-29999"
         )
+    if not name:
+        raise InputError(f"{place}: {_short(text)} has no name before the =; write NAME=START-END,...")
     return name, ranges_of_text(ranges, f"{place} {_short(name)}")
 
 
@@ -64,7 +79,7 @@ def _of_json(text: str, path: str) -> tuple[NamedRanges, ...]:
 
 def _consumer(value: Any, place: str) -> NamedRanges:
     if isinstance(value, str):
-        return value, None
+        return _named(value, place), None
     if not isinstance(value, dict):
         raise InputError(f'{place}: a consumer is a name or an object with "name" and "ranges"')
     name, node, ranges = value.get("name"), value.get("node"), value.get("ranges")
@@ -72,11 +87,18 @@ def _consumer(value: Any, place: str) -> NamedRanges:
         name = node_name(node)
     if not isinstance(name, str):
         raise InputError(f'{place}.name: a consumer has a "name", or a "node" with its index')
+    name = _named(name, f"{place}.name")
     if ranges is None:
         return name, None
     if not isinstance(ranges, list):
         raise InputError(f"{place}.ranges: a list of pairs [start, end] belongs here")
     return name, tuple(_pair(each, f"{place}.ranges[{at}]") for at, each in enumerate(ranges))
+
+
+def _named(name: str, place: str) -> str:
+    if not name:
+        raise InputError(f"{place}: the name is empty; give the consumer one")
+    return name
 
 
 def _pair(value: Any, place: str) -> tuple[int, int]:

@@ -178,6 +178,9 @@ def test_answers_without_a_failover_subscription_are_shown_for_their_bundles(run
         (["--set", "activeconsumerfailoverconsistenthashing=true"], "did you mean"),
         (["--pulsar", "banana"], "banana"),
         (["--pulsar", "1.0"], "older than 2.10"),
+        (["--pulsar", "9.9.9.9.9"], "write it like 4.0.7"),
+        (["new", "--keys", "5", "--pulsar", "9,9"], "--pulsar 9,9: "),
+        (["--set", "subscriptionKeySharedConsistentHashingReplicaPoints=-5"], "Points is -5; a ring needs 1 point"),
         (["--subscription", "nobody"], "billing"),
         (["--apply", "kill nobody"], "nobody"),
         (["--apply", "udno"], "did you mean undo"),
@@ -204,6 +207,49 @@ def test_a_wrong_value_is_2_and_says_what_would_be_right(run: Run, words: list[s
     assert (ran.code, ran.out) == (2, "")
     assert told in ran.err
     assert "unexpected" not in ran.err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--once"], "9.9 is not known here: it is answered by the rules of 5.0, the newest known"),
+        (["explain", "topic-7"], "answered by the rules of 5.0"),
+        (["keys", "--consumers", "a,b"], "answered by the rules of 5.0"),
+        (["lint", "--names", "a,b"], "answered by the rules of 5.0"),
+        (["forecast"], "answered by the rules of 5.0"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_rules_that_stand_in_for_those_of_an_unknown_release_are_told(run: Run, words: list[str], told: str) -> None:
+    ran = run(*words, "--pulsar", "9.9")
+    assert ran.code == 0 and ran.out
+    assert ran.err.startswith("ringside: --pulsar: Pulsar 9.9 ") and told in ran.err
+    assert "Pulsar" not in run(*words, "--pulsar", "4.0.7").err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["keys", "--consumers", "a,,b"], "--consumers: name 2 of 3 is empty in 'a,,b'"),
+        (["keys", "--consumers", "a,b,"], "--consumers: name 3 of 3 is empty"),
+        (["explain", "key", "k", "--consumers", ",a"], "--consumers: name 1 of 2 is empty"),
+        (["keys", "--ranges", "=0-9"], "--ranges: '=0-9' has no name before the ="),
+        (["lint", "--names", "a,,b"], "--names: name 2 of 3 is empty"),
+        (["lint", "--names-from", "names.json"], "names.json at $[1]: the name is empty"),
+        (["keys", "--consumers-from", "objects.json"], "objects.json at $[0].name: the name is empty"),
+        (["lint", "--names-from", "sticky.txt", "--sticky"], "sticky.txt:2: '=5-9' has no name"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_an_empty_consumer_name_is_refused_with_its_place(
+    run: Run, tmp_path: Path, words: list[str], told: str
+) -> None:
+    (tmp_path / "names.json").write_text('["a", ""]')
+    (tmp_path / "objects.json").write_text('[{"name": ""}]')
+    (tmp_path / "sticky.txt").write_text("a=0-4\n=5-9\n")
+    ran = run(*words)
+    assert (ran.code, ran.out) == (2, "")
+    assert told in ran.err
 
 
 def test_a_failed_expectation_is_1_with_its_line(run: Run, tmp_path: Path) -> None:

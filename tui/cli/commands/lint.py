@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from tui.cli.exits import FAILED, FINE
-from tui.cli.options import FLAG, WhatIf, ascii_option, json_option, setting_pairs
+from tui.cli.options import FLAG, WhatIf, ascii_option, json_option, pulsar_option, setting_pairs
 from tui.cli.output import say, say_problems, write_out, write_page
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class _Checked:
     callback=setting_pairs,
     help="A broker setting, as in broker.conf. Repeatable.",
 )
-@click.option("--pulsar", metavar="VERSION", help="Judge by the rules of this Pulsar version.")
+@pulsar_option("Judge by the rules of this Pulsar version.")
 @json_option
 @ascii_option
 def lint_command(
@@ -123,7 +123,9 @@ def _checked(words: tuple[str, ...], rules: RuleSet, given: dict[str, Any]) -> _
 
         named = read_consumers(names_from, with_ranges=given["sticky"])
     else:
-        named = [(name, None) for name in given["names"].split(",")] if given["names"] else []
+        from tui.sources.consumer_files import names_of_text
+
+        named = [(name, None) for name in names_of_text(given["names"], "--names")]
     if given["namespace"] is not None:
         raise click.UsageError("--namespace narrows answers of a broker; a list of names has none")
     return _of_names(named, rules, given)
