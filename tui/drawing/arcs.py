@@ -96,16 +96,19 @@ def pieces_of(arcs: Arcs, edges: IntArray) -> Pieces:
     begins = arcs.points.astype(np.int64) + 1
     bins = edges[:-1]
     # Both ascend, so they are merged by their places; of equal cuts the last one counts, and it has seen all of them.
-    is_bin = np.zeros(len(begins) + len(bins), dtype=np.bool_)
-    is_bin[np.searchsorted(begins, bins, side="left") + np.arange(len(bins))] = True
-    cuts = np.empty(len(is_bin), dtype=np.int64)
-    cuts[is_bin], cuts[~is_bin] = bins, begins
+    places = np.searchsorted(begins, bins, side="left")
+    cuts = np.insert(begins, places, bins)
     lengths = np.diff(cuts, append=arcs.size)
-    kept = np.flatnonzero(lengths > 0)
-    bin_of = np.cumsum(is_bin)[kept]
-    following = kept + 1 - bin_of
+    starts = places + np.arange(len(bins))
+    bin_of = np.repeat(np.arange(len(bins)), np.diff(starts, append=len(cuts)))
+    # The first bin begins at 0, where no point's arc has ended yet, so every cut has a bin.
+    following = np.arange(1, len(cuts) + 1) - (bin_of + 1)
     following[following == len(arcs.points)] = 0
-    return Pieces(bin_of - 1, arcs.owners[following].astype(np.int64), lengths[kept])
+    owners = arcs.owners.take(following).astype(np.int64)
+    kept = lengths > 0
+    if kept.all():
+        return Pieces(bin_of, owners, lengths)
+    return Pieces(bin_of[kept], owners[kept], lengths[kept])
 
 
 def dominant_owners(arcs: Arcs, edges: IntArray) -> IntArray:
@@ -134,7 +137,7 @@ def dominant_owners(arcs: Arcs, edges: IntArray) -> IntArray:
     keys = packed >> place_bits
     firsts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
     totals = np.add.reduceat(pieces.lengths[packed & ((1 << place_bits) - 1)], firsts)
-    bin_of, owner_of = np.divmod(keys[firsts], arcs.consumers + 1)
+    bin_of, owner_of = pieces.bins[firsts], keys[firsts] - pieces.bins[firsts] * (arcs.consumers + 1)
     # Per bin the highest total, of equals the lowest owner.
     ranks = totals * (arcs.consumers + 1) + (arcs.consumers - owner_of)
     heads = np.flatnonzero(np.concatenate(([True], bin_of[1:] != bin_of[:-1])))

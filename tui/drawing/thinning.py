@@ -23,25 +23,58 @@ def ascends(hashes: Integers) -> bool:
     return bool(np.all(hashes[1:] >= hashes[:-1]))
 
 
-def thinned(hashes: Integers, size: int, *always: Mask) -> IntArray:
-    """The places of the topics to draw, ascending: of each piece of the hash space the last, and the last of each mask.
+class Thinning:
+    """Of one column of hashes the last of each piece of the hash space, for any number of drawings."""
 
-    ``hashes`` ascend in 0 .. ``size`` - 1; a mask (n,) marks topics that stand out, such as those that just moved. So
-    every cell that has a topic, or one that stands out, shows one. O(n) for the masks, O(pieces log n) else.
+    __slots__ = ("_last", "_start", "_taken", "hashes")
+
+    def __init__(self, hashes: Integers, size: int) -> None:
+        """``hashes`` ascend in 0 .. ``size`` - 1. O(pieces log n)."""
+        pieces = 1 << BIN_BITS
+        edges = (np.arange(1, pieces + 1, dtype=np.int64) * size // pieces).astype(np.int64)
+        # A whole column of one narrow type is searched without a copy of it.
+        ends = np.searchsorted(hashes, (edges - 1).astype(hashes.dtype), side="right")
+        starts = np.concatenate(([0], ends[:-1]))
+        self.hashes = hashes
+        self._taken = ends > starts
+        self._start, self._last = starts[self._taken], ends[self._taken] - 1
+
+    def places(self, *always: Mask) -> IntArray:
+        """The places of the topics to draw, ascending: the last of each piece, and the last of each mask in it.
+
+        A mask (n,) marks topics that stand out. O(pieces), and O(n) for those of a piece whose last is not marked.
+        """
+        kept = [self._last]
+        for mask in always:
+            open_ = np.flatnonzero(~mask[self._last])
+            start, last = self._start[open_], self._last[open_]
+            # The last mark of a piece is wanted: where few are marked all marks are looked at, else the pieces' topics.
+            if 2 * np.count_nonzero(mask) < len(mask):
+                marked = np.flatnonzero(mask)
+            else:
+                counts = last - start
+                marked = np.repeat(last - np.cumsum(counts), counts) + np.arange(int(counts.sum()))
+                marked = marked[mask[marked]]
+            at = np.searchsorted(marked, last, side="right") - 1
+            found = marked[at[at >= 0]]
+            kept.append(found[found >= start[at >= 0]])
+        places = np.sort(np.concatenate(kept))
+        return places[np.append(places[1:] != places[:-1], True)] if len(places) else places
+
+
+def thinned(hashes: Integers, size: int, *always: Mask) -> IntArray:
+    """``Thinning.places``; a column that is drawn again is not searched again.
 
     >>> hashes = np.arange(0, 2**31, 2**12)
     >>> places = thinned(hashes, 2**31, np.arange(len(hashes)) == 77)
     >>> len(hashes), len(places), places[:3].tolist(), 77 in places
     (524288, 16385, [31, 63, 77], True)
     """
-    pieces = 1 << BIN_BITS
-    edges = (np.arange(1, pieces + 1, dtype=np.int64) * size // pieces).astype(np.int64)
-    # A whole column of one narrow type is searched without a copy of it.
-    ends = np.searchsorted(hashes, (edges - 1).astype(hashes.dtype), side="right") - 1
-    kept = [ends[ends >= 0]]
-    for mask in always:
-        marked = np.flatnonzero(mask)
-        piece = hashes[marked].astype(np.int64) * pieces // size
-        kept.append(marked[np.append(piece[1:] != piece[:-1], True)] if len(marked) else marked)
-    places = np.sort(np.concatenate(kept))
-    return places[np.append(places[1:] != places[:-1], True)] if len(places) else places
+    if size not in _latest or _latest[size].hashes is not hashes:
+        _latest.clear()
+        _latest[size] = Thinning(hashes, size)
+    return _latest[size].places(*always)
+
+
+_latest: dict[int, Thinning] = {}
+"""The column that was drawn last, by the size of its space: it stays the same from step to step."""
