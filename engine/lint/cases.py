@@ -137,7 +137,7 @@ class NamespaceCase:
     @cached_property
     def attempts(self) -> tuple[Attempt, ...]:
         """The splits a load manager would try by the numbers of now."""
-        return tuple(attempts(self.world, self.namespace, self.by_bundle, self.sessions))
+        return tuple(attempts(self.world, self.bundles, self.by_bundle, self.sessions))
 
     def tells(self, bundle: BundleRange) -> bool:
         """Whether an answer told this very bundle."""

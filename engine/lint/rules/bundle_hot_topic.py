@@ -23,7 +23,8 @@ def check(case: NamespaceCase) -> Iterator[Finding]:
     """One finding for each such topic; a warning while others are known to share its bundle, which is split in vain.
 
     O(t) for t topics, and O(t log b) once more when one is found. Rates are in plus out; limits are those of one
-    bundle, the bandwidth in the 64 bits that were meant.
+    bundle, the bandwidth in the 64 bits that were meant. ``share_of_bundle`` is that of messages where their limit is
+    exceeded, else of bytes.
 
     >>> from engine.bundles import NamespaceBundles, TopicLoad
     >>> from engine.lint.world import World
@@ -47,8 +48,11 @@ def check(case: NamespaceCase) -> Iterator[Finding]:
     for topic in hot:
         bundle = case.bundle_text(topic.hash)
         beside = [each for each in inside.get(bundle, (topic,)) if each.has_stats]
-        of_msgs, all_msgs = topic.msgs_per_sec, fsum(each.msgs_per_sec for each in beside)
-        share = of_msgs / all_msgs if all_msgs else 1.0
+        # Of what it is above the limit with; it is more than 0, and so is the sum.
+        if topic.msgs_per_sec > most_msgs:
+            share = topic.msgs_per_sec / fsum(each.msgs_per_sec for each in beside)
+        else:
+            share = topic.bytes_per_sec / fsum(each.bytes_per_sec for each in beside)
         others = len(beside) - 1
         if others:
             company = f"its bundle, with {counted(others, 'other topic')}, is due because of it however it is split"
@@ -57,11 +61,11 @@ def check(case: NamespaceCase) -> Iterator[Finding]:
         else:
             company = "no answer tells its bundle, and no split divides a topic"
         what = (
-            f"one topic carries {of_msgs:,.0f} messages/s and {topic.bytes_per_sec:,.0f} bytes/s, more than a bundle"
-            f" may ({limits.max_msgs_per_sec:,} and {limits.max_bytes_per_sec:,}): {company}"
+            f"one topic carries {topic.msgs_per_sec:,.0f} messages/s and {topic.bytes_per_sec:,.0f} bytes/s, more than"
+            f" a bundle may ({limits.max_msgs_per_sec:,} and {limits.max_bytes_per_sec:,}): {company}"
         )
         numbers = (
-            ("msgs_per_sec", of_msgs),
+            ("msgs_per_sec", topic.msgs_per_sec),
             ("max_msgs_per_sec", limits.max_msgs_per_sec),
             ("bytes_per_sec", topic.bytes_per_sec),
             ("max_bytes_per_sec", limits.max_bytes_per_sec),

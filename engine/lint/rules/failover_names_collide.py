@@ -20,7 +20,9 @@ _ADVICE: Final = (
 
 
 def check(case: SubscriptionCase) -> Iterator[Finding]:
-    """One finding for each name that loses points: how many it keeps, and its share of the ring beside an even one.
+    """One finding for each name that loses points: how many, and its share of the ring beside an even one.
+
+    ``lost_share`` is the part of its own points that it loses, ``share`` the part of the ring that is left to it.
 
     Without a collision O(n) for n names, else that and a ring of them, O(n log n) for 100 n points. Where modulo
     decides it is only to be known: the loss begins with the flag.
@@ -29,8 +31,8 @@ def check(case: SubscriptionCase) -> Iterator[Finding]:
     >>> from engine.lint.world import World
     >>> three = tuple(Consumer(at, name) for at, name in enumerate(("c-1", "c-11", "c-2")))
     >>> (found,) = check(SubscriptionCase(World(), "t/n", "s", "persistent://t/n/x", three, 0, 1))
-    >>> found.where.consumer, found.number("points_kept"), found.severity.label
-    ('c-1', 90, 'warning')
+    >>> found.where.consumer, found.number("points_lost"), found.severity.label
+    ('c-1', 10, 'warning')
     """
     losers = colliding_names(case.names)
     if not losers:
@@ -43,13 +45,17 @@ def check(case: SubscriptionCase) -> Iterator[Finding]:
     for at, name in enumerate(names):
         if name not in losers:
             continue
+        lost = POINTS_PER_CONSUMER - counts[at]
         what = (
-            f"{name} keeps {counts[at]} of {POINTS_PER_CONSUMER} points and {shares[at]:.2%} of the failover ring"
-            f" (even: {even:.2%}), since its name with digits behind it is {listed(losers[name])}{effect}"
+            f"{name} loses {lost} of its {POINTS_PER_CONSUMER} points to {listed(losers[name])}, and keeps"
+            f" {shares[at]:.2%} of the failover ring (even: {even:.2%}): a point is name and number written together,"
+            f" and {losers[name][0]} with 0 behind it is {name} with {losers[name][0][-1]}0{effect}"
         )
         numbers = (
+            ("points_lost", lost),
             ("points_kept", counts[at]),
             ("points", POINTS_PER_CONSUMER),
+            ("lost_share", lost / POINTS_PER_CONSUMER),
             ("share", shares[at]),
             ("even_share", even),
         )

@@ -15,7 +15,8 @@ from engine.lint.rule import Rule
 from engine.lint.words import counted
 
 ID: Final = "key-overlaps"
-_ADVICE: Final = "let the ranges of all consumers be disjoint; both ends belong to a range"
+_DISJOINT: Final = "let the ranges of all consumers be disjoint; both ends belong to a range"
+_POSSIBLE: Final = "declare ranges from 0 to 65535 that are there and do not overlap one another"
 _Piece = tuple[int, int, str]
 
 
@@ -38,7 +39,8 @@ def check(case: KeyCase) -> Iterator[Finding]:
     for refused in admitted(case.consumers)[1]:
         text = f"{refused.consumer.name or '(no name)'} {refused.why}"
         where = case.where_of(refused.consumer.name)
-        yield Finding(ID, Severity.ERROR, text, where, (("slots", refused.slots),), _ADVICE)
+        advice = _DISJOINT if refused.slots else _POSSIBLE
+        yield Finding(ID, Severity.ERROR, text, where, (("slots", refused.slots),), advice)
 
 
 @dataclass(frozen=True, slots=True)

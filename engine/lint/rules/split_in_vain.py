@@ -1,4 +1,4 @@
-"""A bundle above a limit for which the default algorithm has nothing to offer: tried for ever, never split."""
+"""A bundle above a limit that no automatic split mends: the default algorithm has nothing to offer, or may not."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ ID: Final = "split-in-vain"
 
 
 def check(case: NamespaceCase) -> Iterator[Finding]:
-    """One finding for each bundle above a limit whose split changes nothing: no boundary, an impossible one, a refusal.
+    """One finding for each bundle above a limit whose split changes nothing: no boundary, an impossible one, a refusal,
+    or a namespace that has ``loadBalancerNamespaceMaximumBundles`` already.
 
     Only to be known where rates are above a limit by less than ``flowOrQpsDifferenceThresholdPercentage``.
 
     The modular load manager tries at every report and logs a success, the extensible one counts a failure in every
-    cycle. O(t log b) for t topics, then O(k log k) for each bundle of k topics above a limit.
+    cycle; in a full namespace none is tried. O(t log b) for t topics, then O(k log k) for each bundle of k topics
+    above a limit.
 
     >>> from engine.bundles import NamespaceBundles, TopicLoad
     >>> from engine.config import BrokerSettings
@@ -39,8 +41,8 @@ def check(case: NamespaceCase) -> Iterator[Finding]:
         if attempt.children:
             continue
         what = (
-            f"the bundle is above its limit of {_LIMIT[attempt.reason]}, but {attempt.algorithm}"
-            f" {_why(attempt, limits)}: the split is tried again and again and changes nothing"
+            f"the bundle is above its limit of {_LIMIT[attempt.reason]}, but"
+            f" {_full(case) if attempt.full else _tried(attempt, limits)}"
         )
         numbers = (
             ("topics", len(attempt.topics)),
@@ -59,9 +61,24 @@ _LIMIT: Final = {
 }
 
 
+def _full(case: NamespaceCase) -> str:
+    return (
+        f"the namespace has {len(case.bundles)} bundles, and loadBalancerNamespaceMaximumBundles is"
+        f" {case.world.settings.loadBalancerNamespaceMaximumBundles}: it is passed over"
+    )
+
+
+def _tried(attempt: Attempt, limits: FlowLimits) -> str:
+    return f"{attempt.algorithm} {_why(attempt, limits)}: the split is tried again and again and changes nothing"
+
+
 def _below_gate(attempt: Attempt, limits: FlowLimits) -> bool:
     """Whether rates are above a limit, but by less than the flow algorithm asks for before it acts."""
-    if attempt.algorithm != FLOW_OR_QPS_EQUALLY_DIVIDE or attempt.reason not in ("MsgRate", "Bandwidth"):
+    if (
+        attempt.full
+        or attempt.algorithm != FLOW_OR_QPS_EQUALLY_DIVIDE
+        or attempt.reason not in ("MsgRate", "Bandwidth")
+    ):
         return False
     factor = limits.gate_factor
     return (
@@ -82,6 +99,8 @@ def _why(attempt: Attempt, limits: FlowLimits) -> str:
 
 
 def _advice(attempt: Attempt) -> str:
+    if attempt.full:
+        return "raise loadBalancerNamespaceMaximumBundles, or split the bundle by hand, which the maximum does not stop"
     if attempt.algorithm == SPECIFIED_POSITIONS_DIVIDE:
         return "set defaultNamespaceBundleSplitAlgorithm to another algorithm"
     if attempt.algorithm == FLOW_OR_QPS_EQUALLY_DIVIDE and not attempt.cuts:
@@ -94,7 +113,7 @@ def _advice(attempt: Attempt) -> str:
 
 RULE: Final = Rule(
     ID,
-    "a bundle above a limit, and the default algorithm cannot split it",
+    "a bundle above a limit, and no automatic split mends it",
     Severity.WARNING,
     "BundleSplitterTask, DefaultNamespaceBundleSplitStrategyImpl",
     check,

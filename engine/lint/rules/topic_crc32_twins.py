@@ -42,7 +42,8 @@ def check(case: NamespaceCase) -> Iterator[Finding]:
         names = sorted(topic.name for topic in twins)
         rate = fsum(topic.msgs_per_sec for topic in twins)
         throughput = fsum(topic.bytes_per_sec for topic in twins)
-        above = rate > limits.max_msgs_per_sec or throughput > limits.max_bytes_per_sec
+        # A limit of 0 or less is exceeded by everything, and so tells nothing.
+        above = 0 < limits.max_msgs_per_sec < rate or 0 < limits.max_bytes_per_sec < throughput
         effect = f"; together {rate:,.0f} messages/s, more than a bundle may carry" if above else ""
         what = (
             f"{len(twins)} topics have the CRC-32 {position:#010x} and stay in one bundle for ever: {listed(names)};"

@@ -38,7 +38,9 @@ def test_F09_of_twenty_numbered_names_number_1_keeps_10_of_100_points_and_the_sh
     (one,) = found(COLLIDE, failover(names, RING))
     assert (one.severity, one.where.consumer) == (Severity.WARNING, "x-1")
     # x-1 + 10..99 is x-11..x-19 + 0..9: nine names take ten points each, and no other name extends another.
-    assert one.number("points_kept") == 10
+    assert (one.number("points_kept"), one.number("points_lost"), one.number("lost_share")) == (10, 90, 0.9)
+    assert "loses 90 of its 100 points to x-11, x-12, x-13 and 6 more" in one.what
+    assert "x-11 with 0 behind it is x-1 with 10" in one.what
     assert one.number("even_share") == pytest.approx(1 / 20)
     assert one.number("share") == pytest.approx(share_by_hand(names, "x-1"))
     assert one.number("share") < 0.02
@@ -128,6 +130,17 @@ def test_F03_a_flag_that_the_release_does_not_know_leaves_partitions_to_modulo()
     (one,) = found(UNKNOWN, failover(["a", "b"], old, partitioned=5, unpartitioned=2))
     assert (one.severity, one.number("topics")) == (Severity.WARNING, 5)
     assert "Pulsar 4.0.0 does not know it" in one.what
+
+
+def test_F03_before_3_0_the_flag_leaves_topics_without_partitions_to_whoever_connected_first() -> None:
+    old = world("2.11.0", flag=True)
+    (one,) = found(UNKNOWN, failover(["a", "b"], old, partitioned=5, unpartitioned=2))
+    assert one.number("topics") == 7
+    assert "the consumer that connected first has 2 topics without partitions" in one.what
+    # By priority level "b" is no candidate for the ring or modulo; the old rule does not look at levels.
+    (levels,) = found(UNKNOWN, failover(["a", "b"], old, partitioned=5, unpartitioned=2, levels=[0, 1]))
+    assert levels.number("topics") == 2
+    assert found(UNKNOWN, failover(["a"], old, partitioned=5, unpartitioned=2)) == []
 
 
 @pytest.mark.parametrize(

@@ -161,6 +161,7 @@ def test_K10_own_ranges_that_no_client_sends_are_told_with_the_client_s_words() 
     findings = found(key_overlaps.RULE, KeyCase(NOW, "", "", "", 0, consumers))
     assert [each.where.consumer for each in findings] == ["a", "b", "c"]
     assert "overlap between [0, 9] and [5, 20]" in findings[0].what
+    assert {each.advice for each in findings} == {findings[0].advice} and "0 to 65535" in findings[0].advice
 
 
 def test_K10_whoever_is_connected_has_not_been_refused() -> None:

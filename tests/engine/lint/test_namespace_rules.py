@@ -47,6 +47,13 @@ def test_B01_exactly_at_the_limit_is_not_hot_and_bandwidth_counts_too() -> None:
     assert one.number("bytes_per_sec") == limit + 1
 
 
+def test_B01_the_part_of_the_bundle_is_that_of_what_is_above_the_limit() -> None:
+    limit = 100 * 1_048_576
+    heavy = [topic(5, 10.0, 3.0 * limit), topic(6, 990.0, 1.0 * limit)]
+    (one,) = found(HOT, namespace(heavy, world()))
+    assert one.number("share_of_bundle") == pytest.approx(0.75), "of bytes, not the one percent of messages"
+
+
 def test_a_limit_of_0_or_less_which_anything_exceeds_makes_no_topic_hot() -> None:
     for limit in (0, -5):
         none = world(loadBalancerNamespaceBundleMaxMsgRate=limit, loadBalancerNamespaceBundleMaxBandwidthMbytes=limit)
@@ -153,6 +160,21 @@ def test_sessions_count_where_they_are_told() -> None:
     assert found(VAIN, namespace(two, where, sessions={two[0].name: 5})) == []
 
 
+@pytest.mark.parametrize("algorithm", [BY_COUNT, FLOW, "range_equally_divide"])
+def test_B13_in_a_full_namespace_no_split_is_tried_whatever_it_would_do(algorithm: str) -> None:
+    # By topic count and by range the first half would be left empty, by flow there would be three pieces.
+    hot = [topic(at, 20_000.0) for at in (HALF + 5, HALF + 6, HALF + 7)]
+    for most, full in ((2, True), (1, True), (3, False)):
+        where = tight(algorithm, "extensible", loadBalancerNamespaceMaximumBundles=most)
+        case = namespace(hot, where, HALF)
+        findings = found(VAIN, case)
+        assert [each.where.bundle for each in findings if "is passed over" in each.what] == (
+            ["0x80000000_0xffffffff"] if full else []
+        )
+        assert all("NamespaceMaximumBundles" in each.advice for each in findings if full)
+        assert bool(found(EMPTY, case) or found(MANY, case)) is not full
+
+
 def test_specified_positions_as_default_never_split() -> None:
     (one,) = found(VAIN, namespace([topic(0), topic(9)], tight("specified_positions_divide")))
     assert "needs positions" in one.what
@@ -174,6 +196,8 @@ def test_B07_topics_of_one_hash_are_told_once_for_each_hash() -> None:
     (one,) = found(topic_crc32_twins.RULE, namespace(topics, world()))
     assert (one.severity, one.where.topic) == (Severity.INFO, "persistent://t/n/a")
     assert (one.number("topics"), one.number("msgs_per_sec")) == (2, 5.0)
+    none = world(loadBalancerNamespaceBundleMaxMsgRate=0, loadBalancerNamespaceBundleMaxBandwidthMbytes=-1)
+    assert [each.severity for each in found(topic_crc32_twins.RULE, namespace(topics, none))] == [Severity.INFO]
     loud = [topic(7, 16_000.0, name="persistent://t/n/a"), topic(7, 16_000.0, name="persistent://t/n/b")]
     assert [each.severity for each in found(topic_crc32_twins.RULE, namespace(loud, world()))] == [Severity.WARNING]
     assert found(topic_crc32_twins.RULE, namespace([topic(7), topic(8)], world())) == []

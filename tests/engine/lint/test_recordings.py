@@ -47,12 +47,13 @@ EXPECTED: dict[str, dict[str, int]] = {
     "d-flow-msgrate-4x60": {VAIN: 1},
     "f-inventory-2": {DUPLICATES: 2, COLLIDE: 1, IGNORED: 20, NAMESAKES: 1},
     # ring/lone: one topic of 100 messages/s where a bundle may carry 60, alone in its bundle, in three moments.
-    "g-autosplit-modular-count": {HOT: 3},
+    # The namespaces full and nearly have, or come to have, as many bundles as they may.
+    "g-autosplit-modular-count": {HOT: 3, VAIN: 18},
     # The same with another topic beside it; and bundles above their limits that the default algorithm cannot mend.
     "g-autosplit-extensible-flow": {HOT: 10, VAIN: 76, MANY: 17},
-    "g-autosplit-extensible-range": {HOT: 10, EMPTY: 2},
+    "g-autosplit-extensible-range": {HOT: 10, EMPTY: 2, VAIN: 17},
     "g-autosplit-modular-flow": {HOT: 3, VAIN: 39},
-    "g-autosplit-modular-range": {HOT: 3, EMPTY: 4},
+    "g-autosplit-modular-range": {HOT: 3, EMPTY: 4, VAIN: 18},
     "v2.11.0-c-keyshared-sticky-gaps-all-owned": {GAPS: 5, SERVED: 5},
     # Limits of 6 messages/s in these, and a topic that gets its messages in bursts.
     "v3.2.3-c-keyshared-autosplit": {HOT: 3, NAMESAKES: 4},
@@ -73,7 +74,9 @@ for _version in ("2.11.0", "3.0.2", "3.0.7", "3.2.3", "3.3.2", "3.3.6", "4.0.0",
     EXPECTED[f"v{_version}-c-keyshared-sticky-gaps"] = {GAPS: 7, SERVED: 7}
     if _version != "4.0.1":
         EXPECTED[f"v{_version}-c-keyshared-sticky-gaps-any-order"] = {GAPS: 7, SERVED: 7}
-# The setting is in broker.conf, and these releases do not know it.
+# The setting is in broker.conf, and these releases do not know it: modulo, and in 2.11.0 the first connected.
+EXPECTED["v2.11.0-b-failover-8t-hash"] = {UNKNOWN: 6}
+EXPECTED["v2.11.0-b-priority-nonpartitioned-hash"] = {UNKNOWN: 6}
 for _version in ("2.11.0", "3.0.2", "3.0.7", "3.2.3", "3.3.2", "4.0.0"):
     EXPECTED[f"v{_version}-a-failover-6p-hash"] = {UNKNOWN: 5}
     if _version != "3.0.7":
@@ -172,6 +175,18 @@ def test_B05_what_the_extensible_load_manager_logged_as_failures_is_found_with_i
     assert {bundle for bundle, _ in told} == {bundle for bundle, _ in refused}
     assert {each.severity for each in of_rule(MANY)} == {Severity.ERROR}
     assert set(nothing) <= {bundle_of(each) for each in of_rule(VAIN)}
+
+
+@pytest.mark.parametrize("algorithm", ["flow", "range"])
+def test_B13_what_the_extensible_load_manager_logged_as_too_many_bundles_is_told_as_that(algorithm: str) -> None:
+    folder = RECORDINGS / f"g-autosplit-extensible-{algorithm}"
+    log = b"".join(gzip.decompress(path.read_bytes()) for path in folder.glob("log-*.txt.gz")).decode()
+    logged = set(re.findall(r"Can't split broker:(\S+)\. Namespace:\S+ has too many bundles:16", log))
+    vain = [each for _, found in moments(folder) for each in found if each.rule == VAIN]
+    full = {bundle_of(each) for each in vain if "loadBalancerNamespaceMaximumBundles is 16" in each.what}
+    assert logged and logged <= full
+    tried = {bundle_of(each) for each in vain if "tried again" in each.what}
+    assert not any(bundle.startswith("ring/full/") for bundle in tried), "nothing was ever tried there"
 
 
 def bundle_of(finding: Finding) -> str:
