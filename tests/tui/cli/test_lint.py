@@ -108,6 +108,59 @@ def test_names_from_a_file_and_sticky_ranges_of_a_plan(run: Run, tmp_path: Path)
     assert run("lint", "--names-from", str(as_json)).out.strip() == "2 names: no findings"
 
 
+def test_names_are_words_one_word_with_commas_a_text_file_or_standard_input(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = run("lint", "--names", "c-1,c-11,\u00e9").out
+    (tmp_path / "names").write_bytes("\ufeffc-1\r\nc-11\r\n\r\n\u00e9".encode())
+    for words in (["c-1", "c-11", "\u00e9"], ["c-1,c-11,\u00e9"], ["names"]):
+        assert run("lint", *words).out == wanted
+    for words in (["-"], ["--names-from", "-"]):
+        with (tmp_path / "names").open() as file:
+            monkeypatch.setattr("sys.stdin", file)
+            assert run("lint", *words).out == wanted
+
+
+def test_answers_from_standard_input_are_judged_as_from_a_file(
+    run: Run, answers: Answers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = answers(["c", "c"], PARTITIONS)
+    wanted = run("lint", str(path), "--json", "--flag", "on")
+    with path.open() as file:
+        monkeypatch.setattr("sys.stdin", file)
+        ran = run("lint", "-", "--json", "--flag", "on")
+    assert wanted.code == ran.code == 1
+    assert json.loads(ran.out)["findings"] == json.loads(wanted.out)["findings"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<html>\n502\n</html>\n",
+        "Bad Gateway\n",
+        "activeConsumerFailoverConsistentHashing=true\n",
+        "persistent://t/n/x\n",
+        '{"half":',
+        "[",
+        "c-1\0",
+        "",
+    ],
+)
+def test_other_files_are_not_taken_for_a_list_of_names(run: Run, tmp_path: Path, text: str) -> None:
+    (tmp_path / "other").write_text(text)
+    ran = run("lint", "other")
+    assert (ran.code, ran.out) == (2, "")
+
+
+def test_the_place_of_what_is_nobody_s_alone_is_the_list_and_that_of_settings_all_brokers(run: Run) -> None:
+    ran = run(
+        "lint", *[f"x-{at:03}" for at in range(300)], "--set", "loadBalancerNamespaceBundleMaxBandwidthMbytes=2048"
+    )
+    lines = ran.out.splitlines()
+    assert lines[lines.index("warning key-points-lost (1)") + 1] == "  these consumers together:"
+    assert lines[lines.index("error bandwidth-limit-overflow (1)") + 1] == "  all brokers:"
+
+
 def test_a_saved_session_is_judged_as_it_stands(run: Run, tmp_path: Path) -> None:
     journal = tmp_path / "kept"
     made = run(

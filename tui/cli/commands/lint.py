@@ -35,7 +35,7 @@ class _Checked:
 
 
 @click.command("lint", short_help="Look for defects in recorded answers or in a list of consumer names.")
-@click.argument("words", nargs=-1, metavar="[FOLDER | FILE | NAME...]")
+@click.argument("words", nargs=-1, metavar="[FOLDER | FILE | NAMES]")
 @click.option("--names", metavar="NAME,...", help="Judge consumers of these names, in the order they connect.")
 @click.option("--names-from", metavar="FILE", help="The same from a file: a name a line, or a JSON list.")
 @click.option("--sticky", is_flag=True, help="Lines of --names-from are NAME=START-END,... (declared ranges).")
@@ -71,7 +71,8 @@ def lint_command(
 ) -> int:
     """Look for defects: in the answers of brokers in FOLDER or FILE, a saved session, or a list of consumer names.
 
-    Several words that are no paths are names. Each finding says what, where, how bad, and what to change.
+    NAMES are several words, or one with commas (c-1,c-2), or a text file with a name a line. A - is standard input,
+    with answers or with names. Each finding says what, where, how bad, and what to change.
 
     Exit code 0: no finding is as bad as --fail-on (error, unless said otherwise). 1: one is. 2: the input cannot be
     used. What is wrong with parts of the input is told on stderr, and the rest is judged.
@@ -113,9 +114,11 @@ def _checked(words: tuple[str, ...], rules: RuleSet, given: dict[str, Any]) -> _
     if given["names"] is None and names_from is None:
         if not words:
             raise click.UsageError("name a FOLDER or FILE with answers of a broker, or consumers with --names")
-        if not _are_names(words):
-            return _of_answers(words, rules, given)
-        named: Sequence[NamedRanges] = [(word, None) for word in words]
+        piped = _piped(words)
+        listed = _listed(words, piped)
+        if listed is None:
+            return _of_answers(words, rules, given, piped)
+        named: Sequence[NamedRanges] = [(name, None) for name in listed]
     elif words:
         raise click.UsageError(f"{words[0]!r}: an option names the consumers already; leave out one of the two")
     elif names_from is not None:
@@ -131,13 +134,30 @@ def _checked(words: tuple[str, ...], rules: RuleSet, given: dict[str, Any]) -> _
     return _of_names(named, rules, given)
 
 
-def _are_names(words: tuple[str, ...]) -> bool:
-    """Whether words are consumers' names: several, none of them there as a path or written like one."""
+def _piped(words: tuple[str, ...]) -> bytes | None:
+    """Standard input, read once, where one of the words asks for it."""
+    from tui.sources.answers import standard_input
+    from tui.sources.nearby import STANDARD_INPUT
+
+    return standard_input() if STANDARD_INPUT in words else None
+
+
+def _listed(words: tuple[str, ...], piped: bytes | None) -> Sequence[str] | None:
+    """The consumers' names that words are or lead to, None where answers are meant.
+
+    Words are names where none of them is there as a path or written like one: several, or one with commas.
+    """
+    from tui.sources.consumer_files import read_consumers
+    from tui.sources.name_lists import is_name_list, names_of_text
     from tui.sources.nearby import missing
 
-    return len(words) > 1 and all(
-        missing(word) is not None and not any(mark in word for mark in _LIKE_PATHS) for word in words
-    )
+    if len(words) == 1 and piped is not None:
+        return names_of_text(piped)
+    if len(words) == 1 and is_name_list(words[0]):
+        return [name for name, _ in read_consumers(words[0], with_ranges=False)]
+    names = words[0].split(",") if len(words) == 1 else words
+    plain = all(missing(word) is not None and not any(mark in word for mark in _LIKE_PATHS) for word in words)
+    return names if len(names) > 1 and plain else None
 
 
 def _what_if(given: dict[str, Any]) -> WhatIf:
@@ -161,7 +181,7 @@ def _of_names(named: Sequence[NamedRanges], rules: RuleSet, given: dict[str, Any
     return _Checked(counted(len(names), "name"), findings)
 
 
-def _of_answers(paths: tuple[str, ...], rules: RuleSet, given: dict[str, Any]) -> _Checked:
+def _of_answers(paths: tuple[str, ...], rules: RuleSet, given: dict[str, Any], piped: bytes | None) -> _Checked:
     from dataclasses import replace
 
     from engine.lint import NOTHING_TOLD, lint
@@ -179,7 +199,7 @@ def _of_answers(paths: tuple[str, ...], rules: RuleSet, given: dict[str, Any]) -
         from engine.scenarios.linting import told_by
         from tui.cli.session import overruled
 
-        snapshot, opened, clients = _read(paths, what_if)
+        snapshot, opened, clients = _read(paths, what_if, piped)
         state, source, problems = overruled(opened.state, what_if), opened.source, opened.problems
         told = told_by(snapshot, state, clients)
     manager: LoadManager | None = given["load_manager"]
@@ -191,13 +211,15 @@ def _of_answers(paths: tuple[str, ...], rules: RuleSet, given: dict[str, Any]) -
     return _Checked(source, lint(state, told, rules=rules, namespace=given["namespace"]), problems)
 
 
-def _read(paths: tuple[str, ...], what_if: WhatIf) -> tuple[Any, Any, Any]:
-    """The snapshot, what is opened from it, and what it tells of clients. Raises ``InputError``."""
+def _read(paths: tuple[str, ...], what_if: WhatIf, piped: bytes | None) -> tuple[Any, Any, Any]:
+    """The snapshot, what is opened from it, and what it tells of clients; ``piped`` is standard input, if a path is it.
+
+    Raises ``InputError``.
+    """
     from engine.admin.clients import client_facts
     from engine.admin.snapshot import read_answers
     from engine.errors import InputError
     from engine.scenarios.opening import BUNDLES_ASSUMED, RELEASE_ASSUMED, open_snapshot
-    from tui.sources.answers import standard_input
     from tui.sources.nearby import STANDARD_INPUT, missing
 
     sources: list[str | bytes] = []
@@ -205,7 +227,7 @@ def _read(paths: tuple[str, ...], what_if: WhatIf) -> tuple[Any, Any, Any]:
         reason = missing(path)
         if reason is not None:
             raise InputError(f"{reason} (names of consumers stand behind --names)")
-        sources.append(standard_input() if path == STANDARD_INPUT else path)
+        sources.append(path if piped is None or path != STANDARD_INPUT else piped)
     try:
         snapshot = read_answers(*sources)
         opened = open_snapshot(snapshot, release=what_if.pulsar)

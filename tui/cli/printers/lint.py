@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from engine.errors import Problem
 from engine.lint import Finding, RuleFacts, Severity, Where
+from engine.lint.registry import WORLD_RULES
 from tui.cli.plain import Align, table, wrapped
 from tui.wording import counted, safe_name
 
@@ -25,7 +26,7 @@ def lint_lines(source: str, findings: Sequence[Finding], *, shown: int = SHOWN_O
             yield ""
             yield f"{severity.label} {rule} ({len(group):,})"
             for finding in group[:shown]:
-                yield from wrapped(f"{place_text(finding.where)}:", first="  ", rest="    ")
+                yield from wrapped(f"{place_text(finding.where) or _nowhere(rule)}:", first="  ", rest="    ")
                 yield from wrapped(safe_name(finding.what), first="    ", rest="    ")
             if len(group) > shown:
                 yield f"  and {len(group) - shown:,} more; --json has all of them"
@@ -53,7 +54,7 @@ def counts_of(findings: Iterable[Finding]) -> dict[str, int]:
 
 
 def place_text(where: Where) -> str:
-    """Where a finding lies, as one phrase."""
+    """Where a finding lies, as one phrase, "" for no place in particular."""
     parts = [safe_name(where.namespace)] if where.namespace else []
     if where.subscription:
         parts.append(f"subscription {safe_name(where.subscription)}")
@@ -65,7 +66,11 @@ def place_text(where: Where) -> str:
         parts.append(f"bundle {safe_name(where.bundle)}")
     if where.consumer:
         parts.append(f"consumer {safe_name(where.consumer)}")
-    return ", ".join(parts) or "all brokers"
+    return ", ".join(parts)
+
+
+def _nowhere(rule: str) -> str:
+    return "all brokers" if rule in {each.id for each in WORLD_RULES} else "these consumers together"
 
 
 def rule_lines(rules: Iterable[RuleFacts]) -> list[str]:
