@@ -8,7 +8,7 @@ from textual.timer import Timer
 
 from engine.scenarios.expectations import Expectation, unmet
 from engine.scenarios.script_model import Action, Do, Say, Select, Show
-from tui.screens.common_prompt import CommonPrompt
+from tui.screens.common_list import CommonList
 from tui.widgets.ring_panel import RingLook
 
 STEP_SECONDS: Final = 1.0
@@ -18,7 +18,7 @@ TICK_SECONDS: Final = 0.25
 _LOOKS: Final = {"ring": RingLook.RING, "map": RingLook.HASH_MAP, "focus": RingLook.FOCUS}
 
 
-class CommonPlaying(CommonPrompt):
+class CommonPlaying(CommonList):
     """``space`` starts and stops. A script's commands go to the store like typed ones, so all keys keep working.
 
     Where an action brings another screen to the front, that one goes on with what is due.

@@ -16,6 +16,8 @@ from tui.wording import FLAG
 
 COMMAND_LINES: Final = (*(f"{word} " for word in COMMAND_FORMS), f"toggle {FLAG}", f"set {FLAG}=true")
 """What the command line completes."""
+BESIDE_EXPLANATION: Final = ("ring", "events", "sent")
+"""Panels that an explanation leaves in sight."""
 
 
 class CommonPrompt(CommonSentence):
@@ -23,6 +25,8 @@ class CommonPrompt(CommonSentence):
 
     zoomable: ClassVar[tuple[str, ...]] = ()
     """Panels that can be zoomed, by their ids."""
+    inside: ClassVar[dict[str, str]] = {"consumers": "table"}
+    """Panels whose focus goes to something inside."""
     _before_prompt: Widget | None = None
 
     # the prompt
@@ -53,10 +57,7 @@ class CommonPrompt(CommonSentence):
             return None
         if kind == "explain":
             return self.explain(text)
-        refused = self.store.submit_line(text)
-        if refused is None:
-            self.complain(None)
-        return refused
+        return self.done(self.store.submit_line(text))
 
     @on(Prompt.Closed)
     def _prompt_closed(self, message: Prompt.Closed) -> None:
@@ -96,8 +97,20 @@ class CommonPrompt(CommonSentence):
     # panels
 
     def action_panel(self, panel: str) -> None:
-        """Focus a panel; when one is zoomed, that one takes its place."""
-        raise NotImplementedError
+        """Focus a panel; when one is zoomed, or there is no room for this one, it takes the whole body."""
+        if panel not in BESIDE_EXPLANATION and self.has_class("-explaining"):
+            self.remove_class("-explaining")
+            self.topic = ""
+        if self.zoomed and self.zoomed != panel:
+            self.zoomed = panel
+        target = self.query_one(f"#{self.focus_of(panel)}")
+        if not self.query_one(f"#{panel}").display:
+            self.zoomed = panel
+        target.focus()
+
+    def focus_of(self, panel: str) -> str:
+        """What is focused in a panel: something inside, or the panel itself."""
+        return self.inside.get(panel, panel)
 
     def action_zoom(self) -> None:
         if self.zoomed:

@@ -1,42 +1,73 @@
-"""What a screen of a subscription is, whatever its type: keys for time and place, views that follow, what flashes."""
+"""What a screen of a subscription or of producers is: its lines, keys for time and place, and views that follow."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import partial
 from typing import ClassVar
 
 from textual import events, on
+from textual.app import ComposeResult
 from textual.binding import Binding
-from textual.timer import Timer
+from textual.widgets import Static
 
 from engine.cluster.timeline_commands import End, Home, Redo, Undo
-from engine.views.model import EventLine, RingView
+from engine.views.model import EventLine
+from themes.palettes import Palette
 from tui.lines import event_line
+from tui.player import Stage
+from tui.screens.common_bindings import Groups
 from tui.screens.common_playing import CommonPlaying
+from tui.screens.framed import key_hints
 from tui.screens.help import Group
 from tui.store import Store
-from tui.widgets.line_table import Lines, LineTable
-from tui.widgets.ring_panel import RingLook, RingPanel
-
-FLASH_FRAMES = 8
-FLASH_FRAME_SECONDS = 0.09
+from tui.widgets.key_footer import KeyFooter
+from tui.widgets.prompt import Prompt
+from tui.widgets.timeline_line import TimelineLine
 
 
 class CommonScreen(CommonPlaying):
-    """The last link that both screens share; what they do to the cluster is their own."""
+    """The last link that all sisters share; what they do to the cluster is their own."""
 
-    key_groups: ClassVar[Sequence[tuple[str, Sequence[Binding]]]] = ()
+    key_groups: ClassVar[Groups] = ()
     """All keys by what they are for, for help and palette."""
     legend: ClassVar[Group] = ("", ())
     """What the drawing shows, for the help."""
     flashes = False
+    """Whether anything moves by itself."""
     events_number = 4
     """The digit that goes to the events."""
     events_noun = "partition"
     """What a step moves."""
+    explanation_title: ClassVar[str] = "where does it go, and why"
     ready = False
     """Whether there are panels that can show something."""
-    _flash_timer: Timer | None = None
+
+    def __init__(
+        self, store: Store, colours: Palette, *, animate: bool, ascii_only: bool, stage: Stage | None = None
+    ) -> None:
+        super().__init__()
+        self.set_reactive(CommonScreen.colours, colours)
+        self.store = store
+        self.stage = stage or Stage()
+        self.flashes = animate
+        self.ascii_only = ascii_only
+
+    def compose_below(self) -> ComposeResult:
+        """The lines below the panels."""
+        cls = CommonScreen
+        yield TimelineLine(id="timeline", ascii_only=self.ascii_only).data_bind(cls.timeline, cls.playing, cls.colours)
+        yield Prompt(id="prompt")
+        yield KeyFooter(id="keys")
+        yield Static(id="too-small", markup=False)
+
+    def on_mount(self) -> None:
+        """Name the panels and show the first view."""
+        self.name_panels()
+        explanation = self.query_one("#explain")
+        explanation.border_title = self.explanation_title
+        explanation.border_subtitle = "escape closes"
+        self.query_one(KeyFooter).keys = key_hints([key for key in self.BINDINGS if isinstance(key, Binding)])
+        self.make_ready()
 
     def make_ready(self) -> None:
         """Everything is mounted: show the first view, and let a script begin or go on."""
@@ -69,18 +100,6 @@ class CommonScreen(CommonPlaying):
     def action_subscription(self, by: int) -> None:
         self.store.show_subscription(by)
 
-    def next_look(self) -> None:
-        """The next view of the ring; one consumer is lit only where one is selected."""
-        self.look = self.query_one(RingPanel).look_in_use.following()
-        if self.look is RingLook.FOCUS and self.selected < 0:
-            self.look = RingLook.RING
-
-    def select_by(self, ids: list[int], by: int) -> None:
-        """The consumer ``by`` places further, round the end."""
-        if ids:
-            at = ids.index(self.selected) if self.selected in ids else -1
-            self.selected = ids[(at + by) % len(ids)]
-
     # views
 
     def show_now(self) -> None:
@@ -102,29 +121,20 @@ class CommonScreen(CommonPlaying):
 
     def watch_event_lines(self, lines: tuple[EventLine, ...]) -> None:
         """Newest first."""
-        colours, noun = self.colours, self.events_noun
-        table = self.query_one("#events", LineTable)
-        table.lines = Lines(len(lines), lambda index, width: event_line(lines[-1 - index], width, colours, noun))
-        table.cursor = 0
+        table = self.list_newest_first("events", lines, partial(event_line, noun=self.events_noun))
         table.border_title = f"{self.events_number} events ({len(lines):,})"
-
-    def flash(self, ring: RingView) -> None:
-        """Let what changed stand out and settle in a few frames; a next step starts it again."""
-        if not self.flashes or not (ring.changed_arcs.any() or ring.topic_moved.any()):
-            return
-        if self._flash_timer is not None:
-            self._flash_timer.stop()
-        self.intensity = 1.0
-        self._flash_timer = self.set_interval(FLASH_FRAME_SECONDS, self._settle, repeat=FLASH_FRAMES)
-
-    def _settle(self) -> None:
-        self.intensity = max(0.0, self.intensity - 1.0 / FLASH_FRAMES)
-
-    def write_foot(self) -> None:
-        """The line below the table, in as many words as fit."""
-        raise NotImplementedError
 
     def on_resize(self, event: events.Resize) -> None:
         """Choose the arrangement for this size, and the words that fit."""
         self.arrange_panels(event)
         self.call_after_refresh(self.write_foot)
+
+    def watch_colours(self) -> None:
+        """Lines that carry colours are made again."""
+        self.set_class(self.colours.mono, "-mono")
+        if self._shown is not None:
+            self.write_lines()
+
+    def write_lines(self) -> None:
+        """Make all lines that carry colours."""
+        raise NotImplementedError

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from engine.errors import Rejection
-from engine.views.model import Notice
 from tui.screens.common_slices import CommonSlices
 from tui.wording import counted, not_saved
 
@@ -25,10 +22,6 @@ class CommonSentence(CommonSlices):
         """What the last step did, and a notice that it brought up."""
         raise NotImplementedError
 
-    def notices(self) -> Sequence[Notice]:
-        """All notices about what is shown."""
-        raise NotImplementedError
-
     def sentence_now(self) -> tuple[str, str]:
         """A refusal first, then a script's caption, a notice that just came up, else what happened and what to try."""
         if self._complaint:
@@ -41,7 +34,7 @@ class CommonSentence(CommonSlices):
             return "caption", self.stage.caption + told
         if self.fresh_notice:
             return "notice", self.hint_with(self.fresh_notice)
-        notices = self.notices()
+        notices = self.now.notices
         noted = f" (i: {counted(len(notices), 'notice')})" if notices else ""
         return "hint", self.hint() + noted
 
@@ -49,3 +42,9 @@ class CommonSentence(CommonSlices):
         """Show a refusal; None takes the last one back."""
         self._complaint = "" if rejection is None else str(rejection)
         self.sentence = self.sentence_now()
+
+    def done(self, refused: Rejection | None) -> Rejection | None:
+        """What was accepted takes the last refusal back; a new one is left to whoever asked."""
+        if refused is None:
+            self.complain(None)
+        return refused

@@ -1,4 +1,4 @@
-"""The slices of a view that both screens of a subscription hold, and what all their parts share."""
+"""The slices of a view that all sister screens hold, and what all their parts share."""
 
 from __future__ import annotations
 
@@ -6,13 +6,18 @@ from collections.abc import Callable
 
 from textual.reactive import var
 
-from engine.views.model import EventLine, RingView, TimelineView
+from engine.views.keys_model import KeysView
+from engine.views.model import DashboardView, EventLine, RingView, TimelineView
+from engine.views.producers_model import ProducersView
 from themes.palettes import Palette, palette
 from tui.explaining import Remark
 from tui.player import Player, Stage
 from tui.screens.framed import FramedScreen
 from tui.store import Store
 from tui.widgets.ring_panel import RingLook
+
+Shown = DashboardView | KeysView | ProducersView
+"""A view of one kind of screen."""
 
 
 class CommonSlices(FramedScreen):
@@ -34,6 +39,7 @@ class CommonSlices(FramedScreen):
     zoomed: var[str] = var("")
     colours: var[Palette] = var(palette, init=False)
 
+    _shown: Shown | None = None
     store: Store
     stage: Stage
     ascii_only = False
@@ -49,6 +55,11 @@ class CommonSlices(FramedScreen):
     def failed_expectations(self) -> int:
         """How many expectations of a demo script were not met."""
         return self.stage.failed_expectations
+
+    @property
+    def now(self) -> Shown:
+        """The view that is shown."""
+        raise NotImplementedError
 
     @property
     def in_front(self) -> bool:

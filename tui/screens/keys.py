@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import ClassVar, Final
 
@@ -12,25 +13,18 @@ from textual.containers import Container, Vertical
 from textual.widgets import Static
 
 from engine.views.keys_model import GapRow, KeyConsumerRow, KeysView, WaitRow
-from themes.palettes import Palette
 from tui.keys_columns import KeyCells, key_columns, key_heading
 from tui.keys_lines import gap_heading, gap_line, sent_line, wait_heading, wait_line
 from tui.keys_words import keys_foot_texts, mode_in_few_words, wait_told
-from tui.player import Stage
-from tui.screens.framed import key_hints
 from tui.screens.help import Group, KeyHelp
 from tui.screens.keys_actions import KeysActions
 from tui.screens.keys_bindings import BINDINGS, GROUPS
-from tui.store import Store
 from tui.widgets.explain_panel import ExplainPanel
-from tui.widgets.key_footer import KeyFooter
 from tui.widgets.keys_status import KeysStatusLine
 from tui.widgets.line_table import Lines, LineTable
 from tui.widgets.luck_panel import LuckPanel
-from tui.widgets.prompt import Prompt
 from tui.widgets.ring_panel import RingPanel
 from tui.widgets.sentence_line import SentenceLine
-from tui.widgets.timeline_line import TimelineLine
 from tui.wording import counted
 
 SAMPLE: Final = 2000
@@ -64,16 +58,6 @@ class KeysScreen(KeysActions):
         "sent": "6 sent",
     }
 
-    def __init__(
-        self, store: Store, colours: Palette, *, animate: bool, ascii_only: bool, stage: Stage | None = None
-    ) -> None:
-        super().__init__()
-        self.set_reactive(KeysScreen.colours, colours)
-        self.store = store
-        self.stage = stage or Stage()
-        self.flashes = animate
-        self.ascii_only = ascii_only
-
     def compose(self) -> ComposeResult:
         cls, ascii_only = KeysScreen, self.ascii_only
         yield KeysStatusLine(id="status").data_bind(cls.status, cls.saved)
@@ -102,18 +86,7 @@ class KeysScreen(KeysActions):
                 yield ExplainPanel(id="explain", classes="panel").data_bind(cls.remarks)
             yield LineTable(id="events", classes="panel")
             yield LineTable(id="sent", classes="panel")
-        yield TimelineLine(id="timeline", ascii_only=ascii_only).data_bind(cls.timeline, cls.playing, cls.colours)
-        yield Prompt(id="prompt")
-        yield KeyFooter(id="keys")
-        yield Static(id="too-small", markup=False)
-
-    def on_mount(self) -> None:
-        """Name the panels and show the first view."""
-        self.name_panels()
-        self.query_one("#explain").border_title = "where does it go, and why"
-        self.query_one("#explain").border_subtitle = "escape closes"
-        self.query_one(KeyFooter).keys = key_hints(BINDINGS)
-        self.make_ready()
+        yield from self.compose_below()
 
     def show_now(self) -> None:
         view = self.store.keys_view
@@ -128,9 +101,7 @@ class KeysScreen(KeysActions):
         known = shown.notices if shown is not None else view.notices
         self.fresh_notice = next((notice.text for notice in view.notices if stepped and notice not in known), "")
         self._shown = view
-        ids = [row.consumer_id for row in view.consumers]
-        if self.selected not in ids:
-            self.selected = ids[0] if ids else -1
+        self.keep_selected([row.consumer_id for row in view.consumers])
         self.set_class(bool(view.gaps) and bool(view.consumers), "-gaps")
         self.status = view.status
         self.saved = self.store.saved
@@ -139,7 +110,7 @@ class KeysScreen(KeysActions):
         self.query_one("#ring").border_title = f"1 slots 0 to {view.ring.space_size - 1}"
         self.waiting = frozenset(wait.slot for wait in view.waits)
         self.ring = view.ring
-        self.consumers_listed = self._filtered(view.consumers)
+        self.consumers_listed = self.matching(view.consumers)
         self.waits = view.waits
         self._tell_wait()  # its rule changes with the mode, also where nothing waits
         self.gaps = view.gaps
@@ -158,21 +129,13 @@ class KeysScreen(KeysActions):
 
     # consumers
 
-    def _filtered(self, rows: tuple[KeyConsumerRow, ...]) -> tuple[KeyConsumerRow, ...]:
-        wanted = self.filter_text.casefold()
-        return tuple(row for row in rows if wanted in row.name.casefold()) if wanted else rows
-
     def watch_filter_text(self) -> None:
         """List the consumers whose names match."""
-        self.consumers_listed = self._filtered(self.consumers)
+        self.consumers_listed = self.matching(self.consumers)
 
     def watch_consumers_listed(self, rows: tuple[KeyConsumerRow, ...]) -> None:
         """Name the panel and list the rows; the cursor stays on the selected consumer."""
-        total = len(self.consumers)
-        told = f"{len(rows):,} of {total:,}" if self.filter_text else f"{total:,}"
-        panel = self.query_one("#consumers")
-        panel.border_title = f"2 consumers ({told})"
-        panel.border_subtitle = f"filter: {self.filter_text}" if self.filter_text else ""
+        self.title_list(len(rows), len(self.consumers))
         write = KeyCells(self.colours, max((row.share for row in rows), default=0.0), self.ascii_only)
         sample = rows[:SAMPLE]
         columns = lru_cache(maxsize=2)(lambda width: key_columns(sample, width))  # once for all lines of a width
@@ -188,15 +151,10 @@ class KeysScreen(KeysActions):
         self._mark_selected()
 
     def _mark_selected(self) -> None:
-        at = next((i for i, row in enumerate(self.consumers_listed) if row.consumer_id == self.selected), None)
-        if at is not None and self.is_mounted:
-            self.query_one("#table", LineTable).cursor = at
+        self.mark_selected(row.consumer_id for row in self.consumers_listed)
 
-    def write_foot(self) -> None:
-        if self._shown is not None:
-            foot = self.query_one("#foot", Static)
-            texts = keys_foot_texts(self._shown.foot)
-            foot.update(next((text for text in texts if len(text) <= foot.content_size.width), texts[-1]), layout=False)
+    def foot_texts(self) -> Sequence[str]:
+        return keys_foot_texts(self.now.foot)
 
     # what waits, gaps, what was sent
 
@@ -229,16 +187,11 @@ class KeysScreen(KeysActions):
 
     def watch_deliveries(self, sent: tuple[str, ...]) -> None:
         """Newest first."""
-        table, colours = self.query_one("#sent", LineTable), self.colours
-        table.lines = Lines(len(sent), lambda index, width: sent_line(sent[-1 - index], width, colours))
-        table.cursor = 0
+        self.list_newest_first("sent", sent, sent_line)
 
-    def watch_colours(self) -> None:
-        """Lines that carry colours are made again."""
-        self.set_class(self.colours.mono, "-mono")
-        if self._shown is not None:
-            self.watch_event_lines(self.event_lines)
-            self.watch_consumers_listed(self.consumers_listed)
-            self.watch_waits(self.waits)
-            self.watch_gaps(self.gaps)
-            self.watch_deliveries(self.deliveries)
+    def write_lines(self) -> None:
+        self.watch_event_lines(self.event_lines)
+        self.watch_consumers_listed(self.consumers_listed)
+        self.watch_waits(self.waits)
+        self.watch_gaps(self.gaps)
+        self.watch_deliveries(self.deliveries)

@@ -6,7 +6,7 @@ from typing import Final
 
 from textual import on
 
-from engine.cluster.commands import Acknowledge, AddConsumer, KillConsumer, PassTime, SendKeys, ShareKeys
+from engine.cluster.commands import Acknowledge, PassTime, SendKeys, ShareKeys
 from engine.errors import Rejection
 from engine.scenarios.selecting import resolve_selection
 from tui.naming import next_name
@@ -15,7 +15,6 @@ from tui.screens.keys_mode import ShareKeysScreen
 from tui.screens.keys_questions import KeysQuestions
 from tui.screens.keys_send import SendKeysScreen
 from tui.widgets.line_table import LineTable
-from tui.widgets.ring_panel import RingPanel
 
 WAIT_MS: Final = 10
 """How much time ``w`` lets pass."""
@@ -43,38 +42,18 @@ class KeysActions(KeysQuestions):
             AddKeyConsumerScreen(
                 status.subscription,
                 next_name(row.name for row in self.consumers),
-                self._add,
+                self.add,
                 ranges=proposed if status.mode == "sticky" else None,
                 note=_ALL_STOP if status.client_side and self.consumers else "",
             )
         )
-
-    def _add(self, command: AddConsumer) -> Rejection | None:
-        refused = self.store.submit(command)
-        if refused is None:
-            added = [row.consumer_id for row in self.now.consumers if row.name == command.name]
-            self.selected = max(added, default=self.selected)
-            self.complain(None)
-        return refused
-
-    def action_kill(self) -> None:
-        if self.selected < 0:
-            self.complain("there is no consumer to kill; a adds one")
-            return
-        rows = self.consumers
-        at = next((i for i, row in enumerate(rows) if row.consumer_id == self.selected), 0)
-        neighbour = rows[at + 1] if at + 1 < len(rows) else rows[at - 1]
-        refused = self.store.submit(KillConsumer(self.store.subscription_key, self.selected))
-        if refused is None:
-            self.selected = neighbour.consumer_id
-        self.complain(refused)
 
     def action_mode(self) -> None:
         status = self.now.status
         self.app.push_screen(ShareKeysScreen(status.subscription, status.mode, status.points, self._share))
 
     def _share(self, command: ShareKeys) -> Rejection | None:
-        return self._done(self.store.submit(command))
+        return self.done(self.store.submit(command))
 
     def action_send(self) -> None:
         names = self.ring.topic_names if self.ring is not None else ()
@@ -82,14 +61,9 @@ class KeysActions(KeysQuestions):
         self.app.push_screen(SendKeysScreen(self.store.subscription_key, proposed, names, self._send))
 
     def _send(self, command: SendKeys) -> Rejection | None:
-        refused = self._done(self.store.submit(command))
+        refused = self.done(self.store.submit(command))
         if refused is None:
             self._sent_last = command.keys[0]
-        return refused
-
-    def _done(self, refused: Rejection | None) -> Rejection | None:
-        if refused is None:
-            self.complain(None)
         return refused
 
     def action_acknowledge(self, count: int) -> None:
@@ -100,22 +74,6 @@ class KeysActions(KeysQuestions):
 
     def action_wait(self) -> None:
         self.complain(self.store.submit(PassTime(WAIT_MS)))
-
-    # panels
-
-    def action_next_look(self) -> None:
-        self.next_look()
-
-    def action_back(self) -> None:
-        """Undo what was opened, the last first: zoom, explanation, filter, refusal."""
-        if self.zoomed:
-            self.zoomed = ""
-        elif self.has_class("-explaining"):
-            self.close_explanation()
-        elif self.filter_text:
-            self.filter_text = ""
-        else:
-            self.complain(None)
 
     # scripts
 
@@ -132,10 +90,6 @@ class KeysActions(KeysQuestions):
             self.complain(f"{text!r} is a bundle; those stand on the screen of a Failover subscription")
 
     # messages of the panels
-
-    @on(RingPanel.Step)
-    def _stepped_on_ring(self, message: RingPanel.Step) -> None:
-        self.select_by([row.consumer_id for row in self.consumers], message.by)
 
     @on(LineTable.Moved, "#table")
     def _moved_among_consumers(self, message: LineTable.Moved) -> None:

@@ -6,7 +6,7 @@ from typing import Final
 
 from textual.binding import Binding
 
-from tui.screens.main_bindings import MOVING, TIME
+from tui.screens.common_bindings import CLOSE, COMMAND, SUBSCRIPTIONS, TIME, ZOOM, grouped, panel_keys
 
 CHANGE: Final = (
     Binding("a", "add", "Add", tooltip="Add a consumer"),
@@ -22,25 +22,17 @@ ASK: Final = (
     Binding("v", "next_look", "View", tooltip="Next view of the slots"),
     Binding("i", "notices", "Notices", show=False, tooltip="Read everything about what is shown"),
     Binding("slash", "filter", "Filter", key_display="/", show=False, tooltip="Filter the consumer table by name"),
-    Binding("colon", "command", "Command", key_display=":", tooltip="Type a command, as in demo scripts"),
+    COMMAND,
 )
-PLACE: Final = (
-    Binding("1", "panel('ring')", "Slots", show=False, tooltip="Go to the slots"),
-    Binding("2", "panel('consumers')", "Consumers", show=False, tooltip="Go to the consumers"),
-    Binding("3", "panel('waits')", "Waits", show=False, tooltip="Go to what waits"),
-    Binding("4", "panel('gaps')", "Gaps", show=False, tooltip="Go to the gaps"),
-    Binding("5", "panel('events')", "Events", show=False, tooltip="Go to the events"),
-    Binding("6", "panel('sent')", "Sent", show=False, tooltip="Go to what was sent"),
-    Binding("z", "zoom", "Zoom", tooltip="Zoom the panel in use, and back"),
-    Binding("n", "subscription(1)", "Next subscription", show=False, tooltip="Show the next subscription"),
-    Binding("p", "subscription(-1)", "Previous", show=False, tooltip="Show the previous subscription"),
-    Binding("escape", "back", "Close", show=False, tooltip="Close what is open"),
+PANELS: Final = panel_keys(
+    ("ring", "Slots", "the slots"),
+    ("consumers", "Consumers", "the consumers"),
+    ("waits", "Waits", "what waits"),
+    ("gaps", "Gaps", "the gaps"),
+    ("events", "Events", "the events"),
+    ("sent", "Sent", "what was sent"),
 )
+PLACE: Final = (*PANELS, ZOOM, *SUBSCRIPTIONS, CLOSE)
 
 BINDINGS: Final = (*CHANGE, *ASK, *TIME, *PLACE)
-GROUPS: Final = (
-    ("change", CHANGE),
-    ("ask", ASK),
-    ("time", TIME),
-    ("panels", (*PLACE, *MOVING)),
-)
+GROUPS: Final = grouped(CHANGE, ASK, PLACE)

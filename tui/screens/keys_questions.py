@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from textual import on
-
 from engine.errors import Rejection
 from tui.keys_explaining import key_remarks
 from tui.keys_hints import keys_state_hint
@@ -13,7 +11,6 @@ from tui.keys_words import gap_told, luck_title, moves_told, wait_told
 from tui.screens.help import HelpScreen, KeyHelp
 from tui.screens.keys_owned import OwnedKeysScreen
 from tui.screens.keys_slices import KeysSlices
-from tui.widgets.prompt import Prompt
 
 TOLD_AT_ONCE = 5
 """How many waits and gaps the notices tell in full."""
@@ -23,8 +20,7 @@ class KeysQuestions(KeysSlices):
     """The part of the screen that asks the store without changing anything; refusals are said above the panels."""
 
     zoomable: ClassVar[tuple[str, ...]] = ("ring", "consumers", "waits", "gaps", "luck", "explain", "events", "sent")
-    focus_of: ClassVar[dict[str, str]] = {"consumers": "table", "waits": "waiting"}
-    """Panels whose focus goes to something inside."""
+    inside: ClassVar[dict[str, str]] = {"consumers": "table", "waits": "waiting"}
 
     def action_explain(self) -> None:
         rows = self.store.keys_of_consumer(self.selected).keys if self.selected >= 0 else ()
@@ -32,21 +28,6 @@ class KeysQuestions(KeysSlices):
         waiting = next((wait.keys[0] for wait in self.waits if wait.keys), "")
         default = self.topic or waiting or (rows[0].text if rows else names[0] if names else "")
         self.ask("explain", "explain key", text=default, placeholder="a key, hex:00ff or base64:AP8=", options=names)
-
-    def action_filter(self) -> None:
-        self.ask("filter", "/", text=self.filter_text, placeholder="part of a consumer's name")
-
-    @on(Prompt.Typed)
-    def _typed(self, message: Prompt.Typed) -> None:
-        if message.kind == "filter":
-            self.filter_text = message.text
-
-    def answer(self, kind: str, text: str) -> Rejection | None:
-        return None if kind == "filter" else super().answer(kind, text)
-
-    def given_up(self, kind: str) -> None:
-        if kind == "filter":
-            self.filter_text = ""
 
     def explain(self, text: str) -> Rejection | None:
         """Open the explanation of a key beside the ring; where it is known it stands out there."""
@@ -93,16 +74,7 @@ class KeysQuestions(KeysSlices):
             self.complain(self.explain(key))
 
     def action_panel(self, panel: str) -> None:
-        """Focus a panel; when one is zoomed, or there is no room for this one, it takes the whole body."""
         if panel == "gaps" and not self.gaps:
             self.complain("there are no gaps: every slot has an owner" if self.consumers else "nobody is connected")
-            return
-        if panel not in ("ring", "events", "sent") and self.has_class("-explaining"):
-            self.remove_class("-explaining")
-            self.topic = ""
-        if self.zoomed and self.zoomed != panel:
-            self.zoomed = panel
-        target = self.query_one(f"#{self.focus_of.get(panel, panel)}")
-        if not self.query_one(f"#{panel}").display:
-            self.zoomed = panel
-        target.focus()
+        else:
+            super().action_panel(panel)

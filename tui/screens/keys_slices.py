@@ -5,12 +5,11 @@ from __future__ import annotations
 from textual.reactive import var
 
 from engine.views.keys_model import GapRow, KeyConsumerRow, KeysStatus, KeysView, LuckView, WaitRow
-from engine.views.model import Notice
 from tui.keys_hints import keys_hint, keys_hint_with
-from tui.screens.common_screen import CommonScreen
+from tui.screens.common_consumers import ConsumerScreen
 
 
-class KeysSlices(CommonScreen):
+class KeysSlices(ConsumerScreen):
     """State, and what it makes the screen say."""
 
     status: var[KeysStatus | None] = var(None)
@@ -21,7 +20,6 @@ class KeysSlices(CommonScreen):
     deliveries: var[tuple[str, ...]] = var((), init=False)
     waiting: var[frozenset[int]] = var(frozenset())
     luck: var[LuckView | None] = var(None)
-    filter_text: var[str] = var("", init=False)
 
     events_number = 5
     events_noun = "slot"
@@ -43,6 +41,3 @@ class KeysSlices(CommonScreen):
 
     def hint_with(self, notice: str) -> str:
         return keys_hint_with(self.now, notice)
-
-    def notices(self) -> tuple[Notice, ...]:
-        return self.now.notices

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import ClassVar
 
@@ -12,25 +13,18 @@ from textual.reactive import var
 from textual.widgets import Static
 
 from engine.views.model import ConsumerRow, DashboardView
-from themes.palettes import Palette
 from tui.columns import Cells, consumer_columns
 from tui.lines import consumer_heading, consumer_line
-from tui.player import Stage
-from tui.screens.framed import key_hints
 from tui.screens.help import RING_LEGEND, Group
 from tui.screens.main_actions import MainActions
 from tui.screens.main_bindings import BINDINGS, GROUPS
-from tui.store import Store
 from tui.widgets.bundle_tree import BundleTree
 from tui.widgets.consumer_table import ConsumerTable
 from tui.widgets.explain_panel import ExplainPanel
-from tui.widgets.key_footer import KeyFooter
 from tui.widgets.line_table import Lines, LineTable
-from tui.widgets.prompt import Prompt
 from tui.widgets.ring_panel import RingPanel
 from tui.widgets.sentence_line import SentenceLine
 from tui.widgets.status_line import StatusLine
-from tui.widgets.timeline_line import TimelineLine
 from tui.wording import foot_texts, rule_in_few_words
 
 MANY = 300
@@ -49,16 +43,6 @@ class MainScreen(MainActions):
 
     consumers_few: var[tuple[ConsumerRow, ...]] = var(())
     """What the stock table lists: nothing where there is too much for it."""
-
-    def __init__(
-        self, store: Store, colours: Palette, *, animate: bool, ascii_only: bool, stage: Stage | None = None
-    ) -> None:
-        super().__init__()
-        self.set_reactive(MainScreen.colours, colours)
-        self.store = store
-        self.stage = stage or Stage()
-        self.flashes = animate
-        self.ascii_only = ascii_only
 
     def compose(self) -> ComposeResult:
         cls, ascii_only = MainScreen, self.ascii_only
@@ -86,18 +70,10 @@ class MainScreen(MainActions):
                 yield BundleTree(id="bundles", classes="panel").data_bind(cls.namespaces)
                 yield ExplainPanel(id="explain", classes="panel").data_bind(cls.remarks)
             yield LineTable(id="events", classes="panel")
-        yield TimelineLine(id="timeline", ascii_only=ascii_only).data_bind(cls.timeline, cls.playing, cls.colours)
-        yield Prompt(id="prompt")
-        yield KeyFooter(id="keys")
-        yield Static(id="too-small", markup=False)
+        yield from self.compose_below()
 
-    def on_mount(self) -> None:
-        """Name the panels and show the first view."""
-        self.name_panels()
-        self.query_one("#explain").border_title = "where does it go, and why"
-        self.query_one("#explain").border_subtitle = "escape closes"
-        self.query_one(KeyFooter).keys = key_hints()
-        self.make_ready()
+    def make_ready(self) -> None:
+        super().make_ready()
         if self.has_class("-bundles-only"):
             self.query_one("#bundles").focus()
 
@@ -111,16 +87,14 @@ class MainScreen(MainActions):
         known = self._shown.notices if self._shown is not None else view.notices
         self.fresh_notice = next((notice.text for notice in view.notices if stepped and notice not in known), "")
         self._shown = view
-        ids = [row.consumer_id for row in view.consumers]
-        if self.selected not in ids:
-            self.selected = ids[0] if ids else -1
+        self.keep_selected([row.consumer_id for row in view.consumers])
         self.set_class(not view.status.subscription, "-bundles-only")
         self.status = view.status
         self.saved = self.store.saved
         self.consumers = view.consumers
         self.weights = tuple(row.active_partitions for row in view.consumers)
         self.few_words = rule_in_few_words(view.status, view.consumers)
-        self.consumers_listed = self._filtered(view.consumers)
+        self.consumers_listed = self.matching(view.consumers)
         self.ring = view.ring
         self.namespaces = view.namespaces
         self.event_lines = view.events
@@ -131,20 +105,13 @@ class MainScreen(MainActions):
         if stepped:
             self.flash(view.ring)
 
-    def _filtered(self, rows: tuple[ConsumerRow, ...]) -> tuple[ConsumerRow, ...]:
-        wanted = self.filter_text.casefold()
-        return tuple(row for row in rows if wanted in row.name.casefold()) if wanted else rows
-
     def watch_filter_text(self) -> None:
         """List the consumers whose names match."""
-        self.consumers_listed = self._filtered(self.consumers)
+        self.consumers_listed = self.matching(self.consumers)
 
     def watch_consumers_listed(self, rows: tuple[ConsumerRow, ...]) -> None:
         """Name the panel, and take the virtual table where there are too many rows for the stock one."""
-        total = len(self.consumers)
-        told = f"{len(rows):,} of {total:,}" if self.filter_text else f"{total:,}"
-        self.query_one("#consumers").border_title = f"2 consumers ({told})"
-        self.query_one("#consumers").border_subtitle = f"filter: {self.filter_text}" if self.filter_text else ""
+        self.title_list(len(rows), len(self.consumers))
         many = len(rows) > MANY
         was_focused = self.focused is not None and self.focused.id in ("table", "many")
         self.set_class(many, "-many")
@@ -179,14 +146,9 @@ class MainScreen(MainActions):
             lambda width: consumer_heading(sample, width),
         )
 
-    def write_foot(self) -> None:
-        if self._shown is not None:
-            foot = self.query_one("#foot", Static)
-            texts = foot_texts(self._shown.foot)
-            foot.update(next((text for text in texts if len(text) <= foot.content_size.width), texts[-1]), layout=False)
+    def foot_texts(self) -> Sequence[str]:
+        return foot_texts(self.now.foot)
 
-    def watch_colours(self) -> None:
-        """Lines that carry colours are made again."""
-        self.set_class(self.colours.mono, "-mono")
+    def write_lines(self) -> None:
         self.watch_event_lines(self.event_lines)
         self.watch_consumers_listed(self.consumers_listed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual import on
 
-from engine.cluster.commands import AddConsumer, KillConsumer, SetSetting
+from engine.cluster.commands import SetSetting
 from engine.errors import Rejection
 from engine.scenarios.selecting import resolve_selection
 from tui.naming import next_name
@@ -13,7 +13,6 @@ from tui.screens.main_questions import MainQuestions
 from tui.widgets.bundle_tree import TOPICS_AT_ONCE, BundleTree
 from tui.widgets.consumer_table import ConsumerTable
 from tui.widgets.line_table import LineTable
-from tui.widgets.ring_panel import RingPanel
 from tui.wording import FLAG, flag_unknown
 
 
@@ -27,27 +26,7 @@ class MainActions(MainQuestions):
             self.complain("there is no subscription that a consumer could connect to")
             return
         names = [row.name for row in self.consumers]
-        self.app.push_screen(AddConsumerScreen(self.store.subscription_key, next_name(names), self._add))
-
-    def _add(self, command: AddConsumer) -> Rejection | None:
-        refused = self.store.submit(command)
-        if refused is None:
-            added = [row.consumer_id for row in self.store.view.consumers if row.name == command.name]
-            self.selected = max(added, default=self.selected)
-            self.complain(None)
-        return refused
-
-    def action_kill(self) -> None:
-        if self.selected < 0:
-            self.complain("there is no consumer to kill" + ("; a adds one" if self.store.subscription_key else ""))
-            return
-        rows = self.consumers
-        at = next((i for i, row in enumerate(rows) if row.consumer_id == self.selected), 0)
-        neighbour = rows[at + 1] if at + 1 < len(rows) else rows[at - 1]
-        refused = self.store.submit(KillConsumer(self.store.subscription_key, self.selected))
-        if refused is None:
-            self.selected = neighbour.consumer_id
-        self.complain(refused)
+        self.app.push_screen(AddConsumerScreen(self.store.subscription_key, next_name(names), self.add))
 
     def action_toggle_flag(self) -> None:
         status = self.store.view.status
@@ -61,19 +40,8 @@ class MainActions(MainQuestions):
     def action_next_look(self) -> None:
         if self.has_class("-bundles-only"):
             self.action_panel("ring")
-            return
-        self.next_look()
-
-    def action_back(self) -> None:
-        """Undo what was opened, the last first: zoom, explanation, filter, refusal."""
-        if self.zoomed:
-            self.zoomed = ""
-        elif self.has_class("-explaining"):
-            self.close_explanation()
-        elif self.filter_text:
-            self.filter_text = ""
         else:
-            self.complain(None)
+            super().action_next_look()
 
     # scripts
 
@@ -94,10 +62,6 @@ class MainActions(MainQuestions):
     @on(ConsumerTable.Selected)
     def _selected(self, message: ConsumerTable.Selected) -> None:
         self.selected = message.consumer_id
-
-    @on(RingPanel.Step)
-    def _stepped_on_ring(self, message: RingPanel.Step) -> None:
-        self.select_by([row.consumer_id for row in self.consumers], message.by)
 
     @on(LineTable.Moved, "#many")
     def _moved_among_many(self, message: LineTable.Moved) -> None:

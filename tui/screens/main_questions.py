@@ -13,7 +13,6 @@ from tui.screens.main_panels import MainPanels
 from tui.screens.partitions import PartitionsScreen
 from tui.screens.split_preview import SplitPreviewScreen
 from tui.widgets.bundle_tree import BundleKey, BundleTree
-from tui.widgets.prompt import Prompt
 
 
 class MainQuestions(MainPanels):
@@ -23,21 +22,6 @@ class MainQuestions(MainPanels):
         names = self.ring.topic_names if self.ring is not None else ()
         default = self.topic or self.store.busiest_partition_of(self.selected) or (names[0] if names else "")
         self.ask("explain", "explain topic", text=default, options=names)
-
-    def action_filter(self) -> None:
-        self.ask("filter", "/", text=self.filter_text, placeholder="part of a consumer's name")
-
-    @on(Prompt.Typed)
-    def _typed(self, message: Prompt.Typed) -> None:
-        if message.kind == "filter":
-            self.filter_text = message.text
-
-    def answer(self, kind: str, text: str) -> Rejection | None:
-        return None if kind == "filter" else super().answer(kind, text)
-
-    def given_up(self, kind: str) -> None:
-        if kind == "filter":
-            self.filter_text = ""
 
     def explain(self, text: str) -> Rejection | None:
         """Open the explanation of a topic beside the ring; the topic stands out there."""
@@ -104,7 +88,4 @@ class MainQuestions(MainPanels):
         self.app.push_screen(screen)
 
     def _split(self, line: str) -> Rejection | None:
-        refused = self.store.submit_line(line)
-        if refused is None:
-            self.complain(None)
-        return refused
+        return self.done(self.store.submit_line(line))

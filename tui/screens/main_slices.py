@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from textual.reactive import var
 
-from engine.views.model import ConsumerRow, DashboardView, NamespaceNode, Notice, StatusView
+from engine.views.model import ConsumerRow, DashboardView, NamespaceNode, StatusView
 from tui.hints import hint, with_notice
-from tui.screens.common_screen import CommonScreen
+from tui.screens.common_consumers import ConsumerScreen
 
 
-class MainSlices(CommonScreen):
+class MainSlices(ConsumerScreen):
     """State, and what it makes the screen say."""
 
     status: var[StatusView | None] = var(None)
@@ -17,7 +17,6 @@ class MainSlices(CommonScreen):
     consumers_listed: var[tuple[ConsumerRow, ...]] = var((), init=False)
     weights: var[tuple[int, ...]] = var(())
     namespaces: var[tuple[NamespaceNode, ...]] = var(())
-    filter_text: var[str] = var("", init=False)
 
     _shown: DashboardView | None = None
 
@@ -25,11 +24,12 @@ class MainSlices(CommonScreen):
     def in_front(self) -> bool:
         return not self.store.shows_keys and not self.store.shows_producers
 
+    @property
+    def now(self) -> DashboardView:
+        return self.store.view
+
     def hint(self) -> str:
         return hint(self.store.view)
 
     def hint_with(self, notice: str) -> str:
         return with_notice(self.store.view, notice)
-
-    def notices(self) -> tuple[Notice, ...]:
-        return self.store.view.notices

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar, Final
 
 from textual.app import ComposeResult
@@ -10,25 +11,18 @@ from textual.containers import Container, Vertical
 from textual.widgets import Static
 
 from engine.views.producers_model import ProducerRow, ProducerStep, ProducersView, StatisticsView
-from themes.palettes import Palette
-from tui.player import Stage
 from tui.producers_columns import ProducerCells, producer_columns, producer_heading
 from tui.producers_lines import happened_line, statistics_heading, statistics_line, step_line
 from tui.producers_words import foot_texts, statistics_title
-from tui.screens.framed import key_hints
 from tui.screens.help import Group, KeyHelp
 from tui.screens.producers_actions import ProducersActions
 from tui.screens.producers_bindings import BINDINGS, GROUPS
-from tui.store import Store
 from tui.widgets.costs_panel import CostsPanel
 from tui.widgets.explain_panel import ExplainPanel
-from tui.widgets.key_footer import KeyFooter
 from tui.widgets.line_table import NOTHING, Lines, LineTable
 from tui.widgets.matrix_panel import MatrixPanel
 from tui.widgets.producers_status import ProducersStatusLine
-from tui.widgets.prompt import Prompt
 from tui.widgets.sentence_line import SentenceLine
-from tui.widgets.timeline_line import TimelineLine
 
 SAMPLE: Final = 2000
 """How many rows decide the columns of a long table."""
@@ -49,6 +43,7 @@ class ProducersScreen(ProducersActions):
 
     BINDINGS: ClassVar[list[BindingType]] = [*BINDINGS]
     AUTO_FOCUS = "#table"
+    explanation_title = "what the next message would do, and why"
     key_groups = GROUPS
     legend: ClassVar[Group] = MATRIX_LEGEND
     panel_titles: ClassVar[dict[str, str]] = {
@@ -59,16 +54,6 @@ class ProducersScreen(ProducersActions):
         "events": "5 events",
         "sent": "6 what happened",
     }
-
-    def __init__(
-        self, store: Store, colours: Palette, *, animate: bool, ascii_only: bool, stage: Stage | None = None
-    ) -> None:
-        super().__init__()
-        self.set_reactive(ProducersScreen.colours, colours)
-        self.store = store
-        self.stage = stage or Stage()
-        self.flashes = animate
-        self.ascii_only = ascii_only
 
     def compose(self) -> ComposeResult:
         cls, ascii_only = ProducersScreen, self.ascii_only
@@ -88,19 +73,7 @@ class ProducersScreen(ProducersActions):
                 yield ExplainPanel(id="explain", classes="panel").data_bind(cls.remarks)
             yield LineTable(id="events", classes="panel")
             yield LineTable(id="sent", classes="panel")
-        yield TimelineLine(id="timeline", ascii_only=ascii_only).data_bind(cls.timeline, cls.playing, cls.colours)
-        yield Prompt(id="prompt")
-        yield KeyFooter(id="keys")
-        yield Static(id="too-small", markup=False)
-
-    def on_mount(self) -> None:
-        """Name the panels and show the first view."""
-        self.name_panels()
-        self.query_one("#explain").border_title = "what the next message would do, and why"
-        self.query_one("#explain").border_subtitle = "escape closes"
-        self.query_one("#costs").can_focus = True
-        self.query_one(KeyFooter).keys = key_hints(BINDINGS)
-        self.make_ready()
+        yield from self.compose_below()
 
     def show_now(self) -> None:
         view = self.store.producers_view
@@ -126,7 +99,7 @@ class ProducersScreen(ProducersActions):
         self.query_one(
             "#ring"
         ).border_title = f"1 who has opened what: {view.status.producers:,} x {view.status.partitions:,}"
-        self.producers_listed = self._filtered(view.producers)
+        self.producers_listed = self.matching(view.producers)
         self.counts = view.counts
         self.steps = view.events
         self.deliveries = view.deliveries
@@ -143,21 +116,13 @@ class ProducersScreen(ProducersActions):
 
     # producers
 
-    def _filtered(self, rows: tuple[ProducerRow, ...]) -> tuple[ProducerRow, ...]:
-        wanted = self.filter_text.casefold()
-        return tuple(row for row in rows if wanted in row.name.casefold()) if wanted else rows
-
     def watch_filter_text(self) -> None:
         """List the producers whose names match."""
-        self.producers_listed = self._filtered(self.producers)
+        self.producers_listed = self.matching(self.producers)
 
     def watch_producers_listed(self, rows: tuple[ProducerRow, ...]) -> None:
         """Name the panel and list the rows; the cursor stays on the selected producer."""
-        total = len(self.producers)
-        told = f"{len(rows):,} of {total:,}" if self.filter_text else f"{total:,}"
-        panel = self.query_one("#consumers")
-        panel.border_title = f"2 producers ({told})"
-        panel.border_subtitle = f"filter: {self.filter_text}" if self.filter_text else ""
+        self.title_list(len(rows), len(self.producers))
         write = ProducerCells(self.colours, self.ascii_only)
         sample = rows[:SAMPLE]
         self.query_one("#table", LineTable).lines = Lines(
@@ -172,30 +137,21 @@ class ProducersScreen(ProducersActions):
         self._mark_selected()
 
     def _mark_selected(self) -> None:
-        at = next((i for i, row in enumerate(self.producers_listed) if row.number == self.selected), None)
-        if at is not None and self.is_mounted:
-            self.query_one("#table", LineTable).cursor = at
+        self.mark_selected(row.number for row in self.producers_listed)
 
-    def write_foot(self) -> None:
-        if self._shown is not None:
-            foot = self.query_one("#foot", Static)
-            texts = foot_texts(self._shown.foot)
-            foot.update(next((text for text in texts if len(text) <= foot.content_size.width), texts[-1]), layout=False)
+    def foot_texts(self) -> Sequence[str]:
+        return foot_texts(self.now.foot)
 
     # steps, what happened, statistics
 
     def watch_steps(self, steps: tuple[ProducerStep, ...]) -> None:
         """Newest first."""
-        table, colours = self.query_one("#events", LineTable), self.colours
-        table.lines = Lines(len(steps), lambda index, width: step_line(steps[-1 - index], width, colours))
-        table.cursor = 0
+        table = self.list_newest_first("events", steps, step_line)
         table.border_title = f"{self.events_number} events ({len(steps):,})"
 
     def watch_deliveries(self, told: tuple[str, ...]) -> None:
         """Newest first."""
-        table, colours = self.query_one("#sent", LineTable), self.colours
-        table.lines = Lines(len(told), lambda index, width: happened_line(told[-1 - index], width, colours))
-        table.cursor = 0
+        self.list_newest_first("sent", told, happened_line)
 
     def watch_statistics(self, told: StatisticsView | None) -> None:
         """Both lists side by side, as long as the longer one."""
@@ -211,11 +167,8 @@ class ProducersScreen(ProducersActions):
             lambda width: statistics_heading(told, width),
         )
 
-    def watch_colours(self) -> None:
-        """Lines that carry colours are made again."""
-        self.set_class(self.colours.mono, "-mono")
-        if self._shown is not None:
-            self.watch_steps(self.steps)
-            self.watch_producers_listed(self.producers_listed)
-            self.watch_deliveries(self.deliveries)
-            self.watch_statistics(self.statistics)
+    def write_lines(self) -> None:
+        self.watch_steps(self.steps)
+        self.watch_producers_listed(self.producers_listed)
+        self.watch_deliveries(self.deliveries)
+        self.watch_statistics(self.statistics)

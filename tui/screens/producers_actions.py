@@ -37,7 +37,7 @@ class ProducersActions(ProducersQuestions):
         self.app.push_screen(AddProducersScreen(self.now.status.topic, self._last_plan, self._add))
 
     def _add(self, command: AddProducers) -> Rejection | None:
-        refused = self._done(self.store.submit(command))
+        refused = self.done(self.store.submit(command))
         if refused is None:
             self._last_plan = command.plan
             self.selected = len(self.now.producers) - 1
@@ -61,14 +61,9 @@ class ProducersActions(ProducersQuestions):
         self.app.push_screen(SendByProducersScreen(self.now.status.topic, number, who, self.key or "", self._send))
 
     def _send(self, command: SendByProducers) -> Rejection | None:
-        refused = self._done(self.store.submit(command))
+        refused = self.done(self.store.submit(command))
         if refused is None:
             self.key = command.key
-        return refused
-
-    def _done(self, refused: Rejection | None) -> Rejection | None:
-        if refused is None:
-            self.complain(None)
         return refused
 
     def action_grow(self) -> None:
@@ -93,23 +88,12 @@ class ProducersActions(ProducersQuestions):
             return super().answer(kind, text)
         if not text.isascii() or not text.isdecimal():
             return Rejection("SyntaxError", f"{text[:40]!r} is no number of partitions", "partitions")
-        return self._done(self.store.submit(RepartitionTopic(self.now.status.topic, int(text[:12]))))
+        return self.done(self.store.submit(RepartitionTopic(self.now.status.topic, int(text[:12]))))
 
     # panels
 
     def action_next_look(self) -> None:
         self.by_producer = not self.by_producer
-
-    def action_back(self) -> None:
-        """Undo what was opened, the last first: zoom, explanation, filter, refusal."""
-        if self.zoomed:
-            self.zoomed = ""
-        elif self.has_class("-explaining"):
-            self.close_explanation()
-        elif self.filter_text:
-            self.filter_text = ""
-        else:
-            self.complain(None)
 
     # scripts
 

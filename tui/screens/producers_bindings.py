@@ -6,7 +6,7 @@ from typing import Final
 
 from textual.binding import Binding
 
-from tui.screens.main_bindings import MOVING, TIME
+from tui.screens.common_bindings import CLOSE, COMMAND, TIME, ZOOM, grouped, panel_keys
 
 CHANGE: Final = (
     Binding("a", "add", "Add", tooltip="Add producers"),
@@ -25,25 +25,23 @@ ASK: Final = (
     Binding("s", "statistics", "Statistics", show=False, tooltip="Add the merged statistics up"),
     Binding("i", "notices", "Notices", show=False, tooltip="Read everything about what is shown"),
     Binding("slash", "filter", "Filter", key_display="/", show=False, tooltip="Filter the producers by name"),
-    Binding("colon", "command", "Command", key_display=":", tooltip="Type a command, as in demo scripts"),
+    COMMAND,
+)
+PANELS: Final = panel_keys(
+    ("ring", "Matrix", "the matrix"),
+    ("consumers", "Producers", "the producers"),
+    ("costs", "Costs", "what they cost"),
+    ("stats", "Statistics", "the statistics"),
+    ("events", "Events", "the events"),
+    ("sent", "Happened", "what happened"),
 )
 PLACE: Final = (
-    Binding("1", "panel('ring')", "Matrix", show=False, tooltip="Go to the matrix"),
-    Binding("2", "panel('consumers')", "Producers", show=False, tooltip="Go to the producers"),
-    Binding("3", "panel('costs')", "Costs", show=False, tooltip="Go to what they cost"),
-    Binding("4", "panel('stats')", "Statistics", show=False, tooltip="Go to the statistics"),
-    Binding("5", "panel('events')", "Events", show=False, tooltip="Go to the events"),
-    Binding("6", "panel('sent')", "Happened", show=False, tooltip="Go to what happened"),
-    Binding("z", "zoom", "Zoom", tooltip="Zoom the panel in use, and back"),
+    *PANELS,
+    ZOOM,
     Binding("n", "subscription(1)", "Next", show=False, tooltip="Show the next subscription or topic"),
     Binding("p", "subscription(-1)", "Previous", show=False, tooltip="Show the previous one"),
-    Binding("escape", "back", "Close", show=False, tooltip="Close what is open"),
+    CLOSE,
 )
 
 BINDINGS: Final = (*CHANGE, *ASK, *TIME, *PLACE)
-GROUPS: Final = (
-    ("change", CHANGE),
-    ("ask", ASK),
-    ("time", TIME),
-    ("panels", (*PLACE, *MOVING)),
-)
+GROUPS: Final = grouped(CHANGE, ASK, PLACE)

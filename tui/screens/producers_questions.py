@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import ClassVar, Final
 
-from textual import on
-
 from engine.errors import Rejection
 from engine.views.partition_growth import GrowthView
 from tui.producers_explaining import send_remarks
@@ -13,7 +11,6 @@ from tui.producers_hints import state_hint
 from tui.producers_words import key_places, name_at
 from tui.screens.help import HelpScreen, KeyHelp
 from tui.screens.producers_slices import ProducersSlices
-from tui.widgets.prompt import Prompt
 from tui.wording import safe_name
 
 OBJECTS_AT_ONCE: Final = 4_000
@@ -26,8 +23,7 @@ class ProducersQuestions(ProducersSlices):
     """The part of the screen that asks the store without changing anything; refusals are said above the panels."""
 
     zoomable: ClassVar[tuple[str, ...]] = ("ring", "consumers", "costs", "stats", "explain", "events", "sent")
-    focus_of: ClassVar[dict[str, str]] = {"consumers": "table", "stats": "merged"}
-    """Panels whose focus goes to something inside."""
+    inside: ClassVar[dict[str, str]] = {"consumers": "table", "stats": "merged"}
     _explained: int = -1
 
     def action_explain(self) -> None:
@@ -37,21 +33,6 @@ class ProducersQuestions(ProducersSlices):
         name = name_at(self.now, self.selected)
         known = self.key if self.key is not None else NO_KEY
         self.ask("explain", f"next message of {name} with key", text=known, placeholder="a key; - for none")
-
-    def action_filter(self) -> None:
-        self.ask("filter", "/", text=self.filter_text, placeholder="part of a producer's name")
-
-    @on(Prompt.Typed)
-    def _typed(self, message: Prompt.Typed) -> None:
-        if message.kind == "filter":
-            self.filter_text = message.text
-
-    def answer(self, kind: str, text: str) -> Rejection | None:
-        return None if kind == "filter" else super().answer(kind, text)
-
-    def given_up(self, kind: str) -> None:
-        if kind == "filter":
-            self.filter_text = ""
 
     def explain(self, text: str) -> Rejection | None:
         """Open the explanation of the selected producer's next message with this key (``NO_KEY``: without one)."""
@@ -102,15 +83,7 @@ class ProducersQuestions(ProducersSlices):
         self.app.push_screen(HelpScreen([group for group in groups if group[1]], title="notices"))
 
     def action_panel(self, panel: str) -> None:
-        """Focus a panel; when one is zoomed, or there is no room for this one, it takes the whole body."""
-        if panel not in ("ring", "events", "sent") and self.has_class("-explaining"):
-            self.remove_class("-explaining")
-        if self.zoomed and self.zoomed != panel:
-            self.zoomed = panel
-        target = self.query_one(f"#{self.focus_of.get(panel, panel)}")
-        if not self.query_one(f"#{panel}").display:
-            self.zoomed = panel
-        target.focus()
+        super().action_panel(panel)
         if panel == "stats" and self.statistics is None:
             self.call_after_refresh(self.add_up)
 

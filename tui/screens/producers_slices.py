@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from textual.reactive import var
 
-from engine.views.model import Notice
 from engine.views.producers_model import (
     CountsView,
     ProducerRow,
@@ -28,11 +27,11 @@ class ProducersSlices(CommonScreen):
     steps: var[tuple[ProducerStep, ...]] = var((), init=False)
     deliveries: var[tuple[str, ...]] = var((), init=False)
     statistics: var[StatisticsView | None] = var(None, init=False)
-    filter_text: var[str] = var("", init=False)
     column: var[int] = var(0)
     by_producer: var[bool] = var(False)
     key: var[str | None] = var(None)
 
+    listed = "producer"
     events_number = 5
     _shown: ProducersView | None = None
 
@@ -52,6 +51,3 @@ class ProducersSlices(CommonScreen):
 
     def hint_with(self, notice: str) -> str:
         return producers_hint_with(self.now, notice)
-
-    def notices(self) -> tuple[Notice, ...]:
-        return self.now.notices

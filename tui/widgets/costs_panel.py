@@ -42,7 +42,7 @@ class CostCurve(Widget):
         return strip.apply_style(self.rich_style) if self.colours.mono else strip
 
 
-class CostsPanel(Vertical):
+class CostsPanel(Vertical, can_focus=True):
     """Three lines of numbers, then the curve where there is room for it."""
 
     DEFAULT_CSS = """

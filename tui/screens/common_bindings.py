@@ -1,0 +1,54 @@
+"""Keys that the screens of a subscription and of producers share, and how a screen's table of keys is put together."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from textual.binding import Binding
+
+Groups = tuple[tuple[str, tuple[Binding, ...]], ...]
+"""Keys by what they are for."""
+
+COMMAND: Final = Binding("colon", "command", "Command", key_display=":", tooltip="Type a command, as in demo scripts")
+ZOOM: Final = Binding("z", "zoom", "Zoom", tooltip="Zoom the panel in use, and back")
+CLOSE: Final = Binding("escape", "back", "Close", show=False, tooltip="Close what is open")
+SUBSCRIPTIONS: Final = (
+    Binding("n", "subscription(1)", "Next subscription", show=False, tooltip="Show the next subscription"),
+    Binding("p", "subscription(-1)", "Previous", show=False, tooltip="Show the previous subscription"),
+)
+TIME: Final = (
+    Binding("u", "undo", "Undo", tooltip="Undo: one step back"),
+    Binding("ctrl+r", "redo", "Redo", show=False, tooltip="Redo: one step forward"),
+    Binding("left_square_bracket", "step(-1)", "Back", key_display="[", show=False, tooltip="One step back"),
+    Binding("right_square_bracket", "step(1)", "Forward", key_display="]", show=False, tooltip="One step forward"),
+    Binding("left_curly_bracket", "step(-10)", "Back ten", key_display="{", show=False, tooltip="Ten steps back"),
+    Binding("right_curly_bracket", "step(10)", "On ten", key_display="}", show=False, tooltip="Ten steps forward"),
+    Binding("home", "home", "First", show=False, tooltip="The state as opened"),
+    Binding("end", "end", "Last", show=False, tooltip="The last step"),
+    Binding("space", "play", "Play", tooltip="Play the steps, or pause"),
+)
+MOVING: Final = (
+    Binding("tab", "app.focus_next", "Next panel", show=False, tooltip="Next panel (shift+tab: back)"),
+    Binding("arrows", "none", "Move", show=False, tooltip="Move in the panel, as h j k l do"),
+    Binding("pageup,pagedown", "none", "Page", show=False, tooltip="A page up or down"),
+    Binding("g,G", "none", "Ends", show=False, tooltip="First row, last row"),
+    Binding("enter", "none", "Open", show=False, tooltip="Open the marked row"),
+)
+"""Keys that the panels have themselves; told here for the help only."""
+
+
+def panel_keys(*panels: tuple[str, str, str]) -> tuple[Binding, ...]:
+    """Digits from 1 on go to panels: id, a word, what it is called in a sentence.
+
+    >>> panel_keys(("ring", "Ring", "the ring"))[0].tooltip
+    'Go to the ring'
+    """
+    return tuple(
+        Binding(f"{digit}", f"panel('{panel}')", word, show=False, tooltip=f"Go to {told}")
+        for digit, (panel, word, told) in enumerate(panels, start=1)
+    )
+
+
+def grouped(change: tuple[Binding, ...], ask: tuple[Binding, ...], place: tuple[Binding, ...]) -> Groups:
+    """All keys of a screen by what they are for, as help, palette and footer want them."""
+    return (("change", change), ("ask", ask), ("time", TIME), ("panels", (*place, *MOVING)))
