@@ -149,7 +149,7 @@ class _Collector:
         if kind is AnswerKind.TOPIC_STATS:
             topic = naming.topic(name)
             if topic is None:
-                advice = "name the file like persistent%3A%2F%2Ft%2Fn%2Fx.json, or write {topic: answer}"
+                advice = "name the file like persistent%3A%2F%2Ft%2Fn%2Fx.json, give --topic, or write {topic: answer}"
                 self.problems.append(Problem(name, "$", "the answer does not say which topic it is about", advice))
                 self.set_aside += 1
                 return

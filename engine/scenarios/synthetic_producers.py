@@ -14,9 +14,11 @@ from engine.config import CURRENT
 from engine.errors import InputError, Rejection
 from engine.scenarios.opening import Opened
 from engine.scenarios.synthetic import synthetic_state
+from engine.views.model import Notice
 
 MAX_BROKERS: Final = 1_000
 DEFAULT_PARTITIONS: Final = 12
+REFUSED: Final = "producers-refused"
 
 
 def synthetic_producers(
@@ -30,7 +32,8 @@ def synthetic_producers(
     """One partitioned topic with the producers of a plan (``count`` 0: none yet); no subscription.
 
     ``seed`` decides what clients draw at random. Raises ``InputError``, which names the argument, for numbers out of
-    their limits and for what Pulsar or its clients refuse. O(producers x partitions) for an eager start.
+    their limits and for what Pulsar or its clients refuse; producers beyond the one that an exclusive topic takes are
+    noted. O(producers x partitions) for an eager start.
     """
     wrong = [
         f"{name} is {value}: give {low} to {high}"
@@ -52,5 +55,10 @@ def synthetic_producers(
         raise InputError(str(outcome))
     for event in outcome if plan.count else ():
         state = evolve(state, event)
+    tally = state.producer_topics[0].tally
+    notes = ()
+    if plan.count and tally.refused:
+        some = f"{tally.refused:,} of {plan.count:,} producers cannot start as {plan.access_mode}: {tally.error}"
+        notes = (Notice(REFUSED, some),)
     many = f"{plan.count:,} producer{'' if plan.count == 1 else 's'} on {partitions:,} partitions"
-    return Opened(state, f"made up: {many}, seed {seed}", seed=seed)
+    return Opened(state, f"made up: {many}, seed {seed}", notes=notes, seed=seed)

@@ -17,12 +17,16 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class WhatIf:
-    """What is changed before anything is shown: ``settings`` as (name, text) pairs in order, then ``commands``."""
+    """What is changed before anything is shown: ``settings`` as (name, text) pairs in order, then ``commands``.
+
+    ``about`` is the topic of an answer that does not tell it.
+    """
 
     settings: tuple[tuple[str, str], ...]
     pulsar: str | None
     commands: tuple[str, ...]
     subscription: str | None
+    about: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +103,7 @@ def what_if_options(command: _Command) -> _Command:
         ),
         pulsar_option("Answer as this Pulsar version does, such as 4.0.7 or 2.11."),
         click.option("--subscription", metavar="NAME", help="The subscription to show."),
+        click.option("--topic", "about", metavar="NAME", help="The topic that FILE is about, where nothing tells it."),
         click.option(
             "--apply",
             "commands",
@@ -150,7 +155,8 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON."
 def _what_if(given: dict[str, Any]) -> WhatIf:
     flag: str | None = given["flag"]
     flag_setting = () if flag is None else ((FLAG, "true" if flag == "on" else "false"),)
-    return WhatIf((*given["settings"], *flag_setting), given["pulsar"], given["commands"], given["subscription"])
+    settings = (*given["settings"], *flag_setting)
+    return WhatIf(settings, given["pulsar"], given["commands"], given["subscription"], given["about"])
 
 
 def _output(given: dict[str, Any]) -> Output:

@@ -27,6 +27,10 @@ partial_option = click.option(
     "--partial", metavar="LIMIT", type=int, help="Partial round robin over at most LIMIT partitions (PIP-79)."
 )
 
+limit_above_option = click.option(
+    "--limit-above", is_flag=True, help="With --partial: LIMIT may be above the partitions."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class ProducerChoice:
@@ -82,7 +86,7 @@ def producer_options(command: _Command) -> _Command:
         ProducerChoice,
         click.option("--lazy", is_flag=True, help="With --producers: open a partition when it is first sent to."),
         partial_option,
-        click.option("--limit-above", is_flag=True, help="With --partial: LIMIT may be above the partitions."),
+        limit_above_option,
         router_option,
         client_option,
         click.option("--access", type=click.Choice(ACCESS_MODES), help="With --producers: the access mode (Shared)."),

@@ -11,6 +11,7 @@ from tui.cli.options import WhatIf
 from tui.cli.session import Session, applied, begin, resumed
 
 HEAD_BYTES: Final = 4096
+HEADER: Final = b'"kind":"header"'
 
 
 def recorded_session(choice: SharingChoice, path: str) -> Session:
@@ -46,6 +47,6 @@ def is_journal(path: str) -> bool:
         if not Path(path).is_file():
             return False
         with Path(path).open("rb") as file:
-            return b'"kind":"header"' in file.read(HEAD_BYTES)
+            return HEADER in file.read(HEAD_BYTES)
     except (OSError, ValueError):
         return False  # reading it will tell what is wrong with it

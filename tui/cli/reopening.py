@@ -5,8 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from engine.cluster.journal import Journal, JournalFailure, recover
+from engine.errors import InputError
 from tui.cli.output import say
+from tui.cli.recorded import HEAD_BYTES, HEADER
 from tui.cli.session import Session
+from tui.sources.sessions import session_folder
 
 
 def reopened(path: Path, *, reads_only: bool) -> Session:
@@ -15,6 +18,7 @@ def reopened(path: Path, *, reads_only: bool) -> Session:
     Unless ``reads_only``, the journal is open for more; where that is refused (another process has it, a disk that
     cannot be written) this is said, and new steps go to a file of their own.
     """
+    _check(path)
     if not reads_only:
         found = Journal.resume(path)
         if not isinstance(found, JournalFailure):
@@ -24,3 +28,19 @@ def reopened(path: Path, *, reads_only: bool) -> Session:
         return Session(timeline, 0, problems)
     timeline, problems = recover(path)
     return Session(timeline, 0, problems)
+
+
+def _check(path: Path) -> None:
+    """Raises ``InputError`` for a file that nobody wrote as a journal; what else is wrong is for reading to tell."""
+    try:
+        if not path.is_file() or not path.stat().st_size:
+            return
+        with path.open("rb") as file:
+            head = file.read(HEAD_BYTES)
+    except (OSError, ValueError):
+        return
+    if HEADER not in head:
+        raise InputError(
+            f"{path}: this is no journal; one begins with the header that ringside writes (--journal FILE, or a session"
+            f" of its own in {session_folder()}). Answers of a broker open with ringside {path}"
+        )

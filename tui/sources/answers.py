@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from engine.admin.reading import MAX_STREAM_BYTES
+from engine.admin.reading import MAX_STREAM_BYTES, read_path
 from engine.admin.snapshot import read_answers
-from engine.errors import InputError
+from engine.admin.text import plain_json
+from engine.errors import InputError, Rejection
+from engine.names import parse_topic_name
 from engine.scenarios.embedded import embedded_default
 from engine.scenarios.opening import Opened, open_snapshot
 from tui.sources.nearby import STANDARD_INPUT, missing
@@ -18,11 +22,14 @@ HEAD_BYTES: Final = 4096
 SCRIPT_SUFFIX: Final = ".ringside"
 
 
-def opened(path: str | None, *, release: str | None = None) -> Opened:
+def opened(path: str | None, *, release: str | None = None, topic: str | None = None) -> Opened:
     """Open a file or folder of answers, ``-`` for standard input, or without a path the embedded cluster.
 
-    ``release`` stands in for the version that answers rarely tell. Raises ``InputError`` when nothing can be used.
+    ``release`` stands in for the version that answers rarely tell, ``topic`` for the name that statistics of one topic
+    never tell. Raises ``InputError`` when nothing can be used.
     """
+    if topic is not None:
+        return _opened_about(topic, path, release)
     if path is None:
         return embedded_default()
     if path == STANDARD_INPUT:
@@ -37,6 +44,26 @@ def opened(path: str | None, *, release: str | None = None) -> Opened:
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL in it
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"{path}: {reason}") from error
+
+
+def _opened_about(topic: str, path: str | None, release: str | None) -> Opened:
+    """One answer without a name, as the form {topic: answer} that has one."""
+    if path is None or (path != STANDARD_INPUT and Path(path).is_dir()):
+        raise InputError("--topic: it names the topic of one FILE; in a folder name each file after its topic")
+    name = parse_topic_name(topic)
+    if isinstance(name, Rejection):
+        raise InputError(f"--topic {topic}: {name.message}")
+    topic = str(name)
+    reason = missing(path) if path != STANDARD_INPUT else None
+    if reason is not None:
+        raise InputError(reason)
+    try:
+        data = standard_input() if path == STANDARD_INPUT else read_path(Path(path))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
+    text, problems = plain_json(data, path)
+    found = open_snapshot(read_answers(b"{%s:%s}" % (json.dumps(topic).encode(), text)), release=release)
+    return replace(found, problems=(*problems, *found.problems), source=f"{path} about {topic}")
 
 
 def standard_input() -> bytes:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from engine.cluster.journal import recover
 from engine.cluster.timeline import Timeline
 from tests.tui.cli.conftest import Run
@@ -38,6 +40,24 @@ def test_a_journal_or_script_that_is_opened_as_answers_names_the_right_command(r
     ran = run("story.ringside", "--once")
     assert ran.code == 2
     assert "ringside demo story.ringside" in ran.err
+
+
+@pytest.mark.parametrize("words", [("--once",), ("--json",), ("--once", "--no-journal")])
+def test_a_file_that_is_no_journal_is_named_as_that_with_what_is_expected(
+    run: Run, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    (tmp_path / "text").write_text("root:x:0:0:root:/root:/bin/bash\n")
+    ran = run("replay", "text", *words)
+    assert (ran.code, ran.out) == (2, "")
+    assert "text: this is no journal; one begins with the header that ringside writes" in ran.err
+    assert "check sum" not in ran.err and len(ran.err.splitlines()) == 1
+
+
+def test_a_damaged_journal_is_still_told_as_that(run: Run, tmp_path: Path) -> None:
+    run("--apply", "add c-new", "--journal", "mine", "--once")
+    data = (tmp_path / "mine").read_bytes()
+    (tmp_path / "mine").write_bytes(data.replace(b'"seed":0', b'"seed":1', 1))
+    assert "the line was damaged or changed" in run("replay", "mine", "--once").err
 
 
 def test_a_journal_is_never_written_over(run: Run, tmp_path: Path) -> None:

@@ -88,8 +88,8 @@ def test_a_refused_command_says_why_and_prints_no_page(run: Run, line: str, reas
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (("--keys", "-1"), "keys is -1: give 0 to 100000"),
-        (("--keys", "5", "--mode", "STICKY"), "mode is STICKY: give one of auto-split"),
+        (("--keys", "-1"), "--keys is -1: give 0 to 100000"),
+        (("--keys", "5", "--mode", "STICKY"), "--mode is STICKY: give one of auto-split"),
         (("--mode", "sticky"), "give --keys N too"),
         (("--keys", "5", "--points", "9"), "--points are those of a node with --mode consistent-sticky"),
         (("--keys", "5", "--mode", "sticky", "--points", "9"), "subscriptionKeySharedConsistentHashingReplicaPoints=N"),

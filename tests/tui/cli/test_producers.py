@@ -70,8 +70,8 @@ def test_producers_of_an_opened_cluster_are_shown_where_they_are_asked_for(run: 
         (("--producers", "-1"), "producers is -1"),
         (("--producers", "3", "--partitions", "0"), "partitions is 0"),
         (("--producers", "3", "--brokers", "0"), "brokers is 0"),
-        (("--producers", "3", "--partial", "0"), "numPartitionsLimit: numPartitionsLimit should be greater"),
-        (("--producers", "3", "--partial", "99"), "numPartitionsLimit: a limit of 99 is above the 12 partitions"),
+        (("--producers", "3", "--partial", "0"), "--partial: numPartitionsLimit should be greater"),
+        (("--producers", "3", "--partial", "99"), "--partial: a limit of 99 is above the 12 partitions"),
         (("--producers", "3", "--partial", "2", "--client", "python"), "messageRouter: the Python client has no"),
         (("--producers", "3", "--partial", "2", "--router", "single"), "--partial 2 and --router single contradict"),
         (("--producers", "3", "--router", "partial"), "--router partial needs a limit"),
@@ -125,8 +125,8 @@ def test_a_route_without_a_key_is_the_routers(run: Run) -> None:
         ((), "which key?"),
         (("k", "--no-key"), "which key?"),
         (("hex:0",), "no hexadecimal"),
-        (("k", "--partial", "99"), "numPartitionsLimit"),
-        (("k", "--client", "python", "--hashing", "Murmur3_32Hash"), "hashingScheme: the Python client does not hash"),
+        (("k", "--partial", "99"), "--partial: a limit of 99 is above"),
+        (("k", "--client", "python", "--hashing", "Murmur3_32Hash"), "--hashing: the Python client does not hash"),
     ],
 )
 def test_a_route_that_cannot_be_asked_says_why(run: Run, words: tuple[str, ...], told: str) -> None:

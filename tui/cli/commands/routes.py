@@ -9,7 +9,8 @@ from tui.cli.key_options import KeyChoice, known_key_options
 from tui.cli.options import ascii_option, json_option
 from tui.cli.output import write_out, write_page
 from tui.cli.printers.documents import json_text
-from tui.cli.producer_options import client_option, partial_option, router_of, router_option
+from tui.cli.producer_options import client_option, limit_above_option, partial_option, router_of, router_option
+from tui.cli.typed import as_typed
 
 _HASHINGS = ("JavaStringHash", "Murmur3_32Hash", "BoostHash")
 
@@ -21,6 +22,7 @@ _HASHINGS = ("JavaStringHash", "Murmur3_32Hash", "BoostHash")
 @client_option
 @router_option
 @partial_option
+@limit_above_option
 @click.option("--hashing", type=click.Choice(_HASHINGS), help="The hashing scheme (the client's default).")
 @click.option("--batching", type=click.Choice(["on", "off"]), help="Batching (the client's default).")
 @click.option("--now", "now_ms", metavar="MS", type=int, default=0, show_default=True, help="The clock, for batching.")
@@ -35,6 +37,7 @@ def explain_route(
     client: str | None,
     router: str | None,
     partial: int | None,
+    limit_above: bool,
     hashing: str | None,
     batching: str | None,
     now_ms: int,
@@ -56,13 +59,14 @@ def explain_route(
     plan = ProducerPlan(
         router=router_of(router, partial),
         limit=partial or 0,
+        allow_limit_above=limit_above,
         client=client or "java",
         hashing=hashing,
         batching=None if batching is None else batching == "on",
     )
     found = route_answer(_key(key), plan, partitions, now_ms=now_ms, seed=seed)
     if isinstance(found, Rejection):
-        raise InputError(str(found))
+        raise InputError(as_typed(str(found)))
     from tui.cli.printers import routes as printer
 
     if as_json:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -36,7 +36,7 @@ def open_command(path: str | None, what_if: WhatIf, output: Output, journal: Jou
     def made() -> Opened:
         from tui.sources.answers import opened
 
-        return opened(path, release=what_if.pulsar)
+        return opened(path, release=what_if.pulsar, topic=what_if.about)
 
     name = "the embedded cluster" if path is None else ""
     return show(made, what_if, output, journal, name=name)
@@ -86,11 +86,22 @@ def new(
         )
     if producers is not None and keys is not None:
         raise click.UsageError("--producers and --keys are two different clusters; choose one of them")
+    _of_a_file(what_if)
     if producers is None and plan.named is not None:
         raise click.UsageError(f"{plan.named} is about producers; give --producers N too, for example --producers 100")
+    _no_others("--keys" if keys is not None else "--producers" if producers is not None else "")
     named = click.get_current_context().get_parameter_source("partitions")
 
     def made() -> Opened:
+        from engine.errors import InputError
+        from tui.cli.typed import as_typed
+
+        try:
+            return invented()
+        except InputError as error:
+            raise InputError(as_typed(str(error)), error.problems) from error
+
+    def invented() -> Opened:
         from engine.scenarios.synthetic import synthetic_state
         from engine.scenarios.synthetic_keys import DEFAULT_MODE, DEFAULT_POINTS, synthetic_keys
 
@@ -123,6 +134,24 @@ def new(
     )
 
 
+_OF_TOPICS: Final = {"--keys": ("topics", "partitions", "bundles"), "--producers": ("topics", "consumers", "bundles")}
+"""What another cluster than that of topics has no use for."""
+
+
+def _of_a_file(what_if: WhatIf) -> None:
+    """Raises ``UsageError`` where there is no answer that a topic could be the name of."""
+    if what_if.about is not None:
+        raise click.UsageError("--topic names the topic of a FILE with one answer; there is none here")
+
+
+def _no_others(instead: str) -> None:
+    """Refuse options that would change nothing. Raises ``UsageError``."""
+    given = click.get_current_context().get_parameter_source
+    for name in _OF_TOPICS.get(instead, ()):
+        if given(name) is not ParameterSource.DEFAULT:
+            raise click.UsageError(f"--{name} changes nothing with {instead}, which is about one topic; leave it out")
+
+
 @click.command(short_help="Open a journal where it left off.")
 @click.argument("file", metavar="JOURNAL", type=click.Path(path_type=Path))
 @what_if_options
@@ -133,6 +162,7 @@ def replay(file: Path, what_if: WhatIf, output: Output, journal: JournalChoice) 
 
     With --once, --json, --no-journal or another --journal the file is only read.
     """
+    _of_a_file(what_if)
     reads_only = not output.on_screen or not journal.keep or journal.path is not None
 
     def begun() -> Session:
