@@ -53,7 +53,16 @@ def assign_sorted(rings: Rings, ring_no: int, hashes: NDArray[np.int32]) -> NDAr
     owners = rings.owners_of(ring_no)
     if not len(owners):
         return np.full(len(hashes), NOBODY, dtype=np.int32)
-    cuts = np.searchsorted(hashes, rings.points_of(ring_no).astype(np.int32), side="right")
+    return cut_at_points(hashes, rings.points_of(ring_no).astype(np.int32), owners)
+
+
+def cut_at_points(hashes: NDArray[np.int32], points: NDArray[np.int32], owners: NDArray[np.int32]) -> NDArray[np.int32]:
+    """``assign_sorted`` for the points of a ring, ascending, with their claimants beside them: (p,) each, p > 0.
+
+    >>> cut_at_points(*np.array([[1, 5, 5, 9], [4, 5, 5, 7], [10, 20, 30, 40]], dtype=np.int32)).tolist()
+    [10, 20, 20, 10]
+    """
+    cuts = np.searchsorted(hashes, points, side="right")
     # Claimants after the first of a point get nothing; what lies past the last point is the first one's.
     counts = np.diff(cuts, prepend=0, append=len(hashes))
     return np.repeat(np.append(owners, owners[0]), counts)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from engine.failover.ring import POINTS_PER_CONSUMER
 from engine.fleet.hashing import HASH_BITS
+from engine.fleet.many_searches import search_many
 from engine.fleet.points import point_hashes
 from engine.hashing import utf8, utf16_order
 
@@ -63,22 +64,33 @@ class Rings:
     def look_up(self, ring_no: NDArray[np.integer] | int, hashes: NDArray[np.integer]) -> NDArray[np.int32]:
         """The owner of each hash on its ring: (n,) int32, ``NOBODY`` for a ring without points.
 
-        ``ring_no``: (n,) or one number for all; ``hashes``: (n,) in 0 .. 2^31 - 1. O(log p) each.
+        ``ring_no``: (n,) or one number for all; ``hashes``: (n,) in 0 .. 2^31 - 1. O(log p) each,
+        O(1) for very many (``search_many``).
 
         >>> rings = build_rings([["a", "b"], [], ["c"]])
         >>> rings.look_up(np.array([0, 1, 2]), np.array([5, 5, 5])).tolist()
         [0, -1, 0]
         """
+        if np.ndim(ring_no) == 0:
+            return self._look_up_on_one(int(ring_no), hashes)
         number = np.asarray(ring_no, dtype=np.int64)
-        wanted = hashes.astype(np.int64, copy=False)
-        at = np.searchsorted(self.key, (number << HASH_BITS) + wanted, side="left")
-        at = np.where(at == self.start[number + 1], self.start[number], at)
-        empty = self.start[number + 1] == self.start[number]
         if not len(self.key):
-            return np.full(at.shape, NOBODY, dtype=np.int32)
+            return np.full(len(hashes), NOBODY, dtype=np.int32)
+        wanted = (number << HASH_BITS) + hashes.astype(np.int64, copy=False)
+        at = search_many(self.key, wanted, HASH_BITS + len(self).bit_length())
+        first, end = self.start[number], self.start[number + 1]
+        at = np.where(at == end, first, at)
         # An empty last ring has no point of its own to look at.
         found = self.owner.take(at, mode="clip")
-        return np.where(empty, np.int32(NOBODY), found) if empty.any() else found
+        found[first == end] = NOBODY
+        return found
+
+    def _look_up_on_one(self, ring_no: int, hashes: NDArray[np.integer]) -> NDArray[np.int32]:
+        owners = self.owners_of(ring_no)
+        if not len(owners):
+            return np.full(len(hashes), NOBODY, dtype=np.int32)
+        # What lies past the last point is the first one's.
+        return np.append(owners, owners[0]).take(search_many(self.points_of(ring_no), hashes, HASH_BITS))
 
     def points_of(self, ring_no: int) -> NDArray[np.int64]:
         """Every claimed point of one ring, ascending: int64; a point claimed twice stands twice."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, islice, pairwise
 from typing import Any, Final, TypeAlias
 
 import mmh3
@@ -21,6 +21,8 @@ from engine.hashing import utf8
 
 HASH_BITS: Final = 31
 """Bits of a Pulsar hash; fewer keep the low bits only, which makes points and topics meet (for tests)."""
+STEP: Final = 1 << 12
+"""Names hashed one by one before their hashes are put away: so many stay in the cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +67,9 @@ Names: TypeAlias = Sequence[str] | Sequence[bytes] | NDArray[Any] | ByteColumn
 def murmur3_bulk(names: Names, *, bits: int = HASH_BITS) -> NDArray[np.int64]:
     """``engine.hashing.murmur3_32`` of each name: (n,) int64 in 0 .. 2^bits - 1.
 
-    O(bytes). Arrays and Arrow buffers go through a numpy kernel, lists through one C call for each name: the fastest
-    way for each, as measured by the benchmark.
+    O(bytes). Arrow buffers go through a numpy kernel, all else through one C call for each name: the fastest way for
+    each, as measured by the benchmark. numpy drops NULs at the end of an ``S`` element, so a name that ends in one must
+    come in another form.
 
     >>> murmur3_bulk(["", "ab", "abc"]).tolist()
     [0, 465557343, 870159354]
@@ -74,19 +77,34 @@ def murmur3_bulk(names: Names, *, bits: int = HASH_BITS) -> NDArray[np.int64]:
     ([465557343, 870159354], [95])
     """
     assert 1 <= bits <= HASH_BITS, f"a hash has 1 to {HASH_BITS} bits, not {bits}"
-    mask = (1 << bits) - 1
+    mask = np.uint32((1 << bits) - 1)
     if isinstance(names, ByteColumn):
         offsets = names.offsets.astype(np.int64, copy=False)
-        return murmur3_of_buffer(names.data, offsets[:-1], np.diff(offsets)).astype(np.int64) & mask
+        words = murmur3_of_buffer(names.data, offsets[:-1], np.diff(offsets))
+        words &= mask
+        return words.astype(np.int64)
     if isinstance(names, np.ndarray) and names.dtype.kind == "S":
-        return _of_fixed_width(names).astype(np.int64) & mask
+        # A few at a time, so that not all of them are objects at once.
+        chunks = (names[low : low + STEP].tolist() for low in range(0, len(names), STEP))
+        return _one_by_one(chain.from_iterable(chunks), len(names), mask)
     listed = _listed(names)
-    # mmh3 does not look whether a text can be encoded: a surrogate without its partner ends the process.
-    if len(listed) and isinstance(listed[0], str) and not "".join(listed).isascii():
-        listed = list(_as_bytes(listed))
-    raw = np.fromiter(map(mmh3.hash, listed), dtype=np.int64, count=len(listed))
-    raw &= mask
-    return raw
+    if len(listed) and isinstance(listed[0], str):
+        # mmh3 takes texts too, but a surrogate without its partner ends the process: it must not see one.
+        try:
+            return _one_by_one(map(str.encode, listed), len(listed), mask)
+        except UnicodeEncodeError:
+            return _one_by_one(map(utf8, listed), len(listed), mask)
+    return _one_by_one(listed, len(listed), mask)
+
+
+def _one_by_one(values: Iterable[bytes], count: int, mask: np.uint32) -> NDArray[np.int64]:
+    """One C call a name. What it gives is kept as bytes: numbers in between would take longer than the hash."""
+    digests = map(mmh3.mmh3_32_digest, values)
+    found = np.empty(count, dtype=np.int64)
+    for low in range(0, count, STEP):
+        words = np.frombuffer(b"".join(islice(digests, STEP)), dtype="<u4")
+        np.bitwise_and(words, mask, out=found[low : low + STEP])
+    return found
 
 
 def crc32_bulk(names: Names) -> NDArray[np.int64]:
@@ -106,15 +124,6 @@ def crc32_bulk(names: Names) -> NDArray[np.int64]:
                 pass
         values, count = _as_bytes(listed), len(listed)
     return np.fromiter(map(zlib.crc32, values), dtype=np.int64, count=count)
-
-
-def _of_fixed_width(names: NDArray[np.bytes_]) -> NDArray[np.uint32]:
-    # numpy drops NULs at the end of such an element, so a name that ends in one must come in another form.
-    flat = np.ascontiguousarray(names).reshape(-1)
-    width = flat.dtype.itemsize
-    lengths = np.char.str_len(flat).astype(np.int64)
-    data = flat.view(np.uint8) if len(flat) and width else np.zeros(0, dtype=np.uint8)
-    return murmur3_of_buffer(data, np.arange(len(flat), dtype=np.int64) * width, lengths)
 
 
 def _listed(names: Sequence[str] | Sequence[bytes] | NDArray[Any]) -> Sequence[Any]:

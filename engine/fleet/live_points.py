@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import mmh3
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.failover.model import Consumer
+from engine.fleet.failover_assign import cut_at_points
 from engine.fleet.failover_ring import NOBODY
 from engine.fleet.membership import Membership
-from engine.fleet.points import point_hashes
+from engine.fleet.points import point_hashes, point_hashes_of_one
 from engine.hashing import utf8
 
 Stretches = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]
@@ -18,49 +18,69 @@ Stretches = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]
 _ID_BITS = 32
 _ID_MASK = (1 << _ID_BITS) - 1
 _LAST_HASH = 2**31 - 1
+_ROOM = 16
+"""One entry in so many is kept free, beside the points of one consumer."""
 
 
 class LivePoints:
-    """``packed``: (p,) int64, ``point << 32 | consumer id``, points ascending; the owner of a point is its first entry.
+    """The points of the members of a ``Membership``, which is changed **before** the points are.
 
-    Claimants of one point stand in falling rank. A consumer two of whose own points meet stands there once. The
-    members are those of the ``Membership`` it was made with, which is changed **before** the points are.
+    ``packed`` is all there is to know of a ring, and never depends on how it came about.
     """
 
-    __slots__ = ("_bits", "_members", "_suffixes", "packed")
-
-    packed: NDArray[np.int64]
+    __slots__ = ("_bits", "_buffer", "_members", "_points", "_size")
 
     def __init__(self, members: Membership, points: int, bits: int) -> None:
         self._members = members
         self._bits = bits
-        self._suffixes = [b"%d" % replica for replica in range(points)]
-        self.packed = np.zeros(0, dtype=np.int64)
+        self._points = points
+        self._hold(np.zeros(0, dtype=np.int64))
+
+    @property
+    def packed(self) -> NDArray[np.int64]:
+        """(p,) int64, ``point << 32 | consumer id``, points ascending; the owner of a point is its first entry.
+
+        Claimants of one point stand in falling rank. A consumer two of whose own points meet stands there once. It is
+        a view that the next change spoils.
+        """
+        return self._buffer[: self._size]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held for all points, with the room that is kept free."""
+        return self._buffer.nbytes
+
+    def _hold(self, packed: NDArray[np.int64]) -> None:
+        """Keep these entries, with room for some more: a change then moves entries in place."""
+        self._size = len(packed)
+        self._buffer = np.empty(len(packed) + len(packed) // _ROOM + self._points, dtype=np.int64)
+        self._buffer[: self._size] = packed
 
     def rebuild(self) -> None:
         """All points of the cohort, made anew. O(p log p)."""
         cohort = self._members.cohort()[::-1]
-        names = [utf8(self._members.consumers[number].name) for number in cohort]
         if not cohort:
-            self.packed = np.zeros(0, dtype=np.int64)
+            self._hold(np.zeros(0, dtype=np.int64))
             return
-        hashes = point_hashes(names, len(self._suffixes), bits=self._bits).astype(np.int64)
+        names = [utf8(self._members.consumers[number].name) for number in cohort]
+        hashes = point_hashes(names, self._points, bits=self._bits).astype(np.int64)
         # The place in falling rank decides the order of a run; the ids are put in afterwards.
-        packed = np.unique((hashes << _ID_BITS) + np.arange(len(cohort))[:, None])
+        packed = np.sort(((hashes << _ID_BITS) + np.arange(len(cohort))[:, None]).reshape(-1))
+        packed = packed[np.append(True, packed[1:] != packed[:-1])]  # a plain sort is faster than ``np.unique``
         ids = np.array(cohort, dtype=np.int64)
-        self.packed = (packed & ~_ID_MASK) | ids[packed & _ID_MASK]
+        self._hold((packed & ~_ID_MASK) | ids[packed & _ID_MASK])
 
     def assign(self, hashes: NDArray[np.int32]) -> NDArray[np.int32]:
         """The owner of each of the ascending hashes: (n,) int32. O(p log n + n)."""
-        if not len(self.packed):
+        if not self._size:
             return np.full(len(hashes), NOBODY, dtype=np.int32)
-        cuts = np.searchsorted(hashes, (self.packed >> _ID_BITS).astype(np.int32), side="right")
-        counts = np.diff(cuts, prepend=0, append=len(hashes))
-        owners = self.packed.astype(np.int32)
-        return np.repeat(np.append(owners, owners[0]), counts)
+        return cut_at_points(hashes, (self.packed >> _ID_BITS).astype(np.int32), self.packed.astype(np.int32))
 
     def insert(self, consumer: Consumer) -> Stretches:
-        """Add the points of a consumer that has joined the cohort; the ring is not empty. O(p log n), and one copy."""
+        """Add the points of a consumer that has joined the cohort; the ring is not empty.
+
+        O(k log p) for k points of one consumer and p in all, and once over the memory of the ring.
+        """
         ring, number = self.packed, consumer.consumer_id
         points = self._points_of(consumer)
         at = np.searchsorted(ring, points << _ID_BITS)
@@ -73,16 +93,16 @@ class LivePoints:
             for each in shared.tolist():
                 place[each] = self._place_in_run(int(at[each]), int(points[each]), number)
                 owned[each] = place[each] == at[each]
-        before = np.where(at > 0, ring[at - 1] >> _ID_BITS, -1)
-        above = np.maximum(before, np.append(-1, points[:-1]))
+        above = np.where(at > 0, ring[at - 1] >> _ID_BITS, -1)
+        np.maximum(above[1:], points[:-1], out=above[1:])
         last = max(int(ring[-1] >> _ID_BITS), int(points[-1]))
-        self.packed = np.insert(ring, place, (points << _ID_BITS) | number)
+        self._open(place, (points << _ID_BITS) | number)
         new_owner = np.full(len(points), number, dtype=np.int64)
         wraps = bool(owned[0] and at[0] == 0)
         return _stretches(above[owned], points[owned], new_owner[owned], last if wraps else None)
 
     def remove(self, consumer: Consumer) -> Stretches:
-        """Drop the points of a consumer that has left the cohort; others are left. O(p log n), and one copy."""
+        """Drop the points of a consumer that has left the cohort; others are left. As ``insert``."""
         ring, number = self.packed, consumer.consumer_id
         points = self._points_of(consumer)
         at = np.searchsorted(ring, points << _ID_BITS)
@@ -95,16 +115,41 @@ class LivePoints:
                     place[each] += 1
         before = np.where(at > 0, ring[at - 1] >> _ID_BITS, -1)
         last = int(ring[-1] >> _ID_BITS)
-        self.packed = np.delete(ring, place)
+        self._close(place)
         # The entry that followed has moved up by those dropped before it; other dropped ones between are skipped too.
         heirs = self.packed.take(place - np.arange(len(place)), mode="wrap") & _ID_MASK
         wraps = bool(owned[0] and at[0] == 0)
         return _stretches(before[owned], points[owned], heirs[owned], last if wraps else None)
 
+    def _open(self, place: NDArray[np.int64], entries: NDArray[np.int64]) -> None:
+        """Put entries in before these places, which ascend; from the end on, so that none is overwritten."""
+        if self._size + len(place) > len(self._buffer):
+            self._hold(self.packed)
+        # Plain memory: a slice of numpy's takes twice as long to make.
+        ring, end = self._buffer.data, self._size
+        for shift, at in zip(range(len(place), 0, -1), place[::-1].tolist(), strict=True):
+            ring[at + shift : end + shift] = ring[at:end]
+            end = at
+        self._buffer[place + np.arange(len(place))] = entries
+        self._size += len(place)
+
+    def _close(self, place: NDArray[np.int64]) -> None:
+        """Take the entries at these places, which ascend, out."""
+        ring = self._buffer.data
+        ends = [*place[1:].tolist(), self._size]
+        for shift, (at, end) in enumerate(zip(place.tolist(), ends, strict=True), start=1):
+            ring[at + 1 - shift : end - shift] = ring[at + 1 : end]
+        self._size -= len(place)
+
     def _points_of(self, consumer: Consumer) -> NDArray[np.int64]:
         """Ascending, each once."""
-        name, mask = utf8(consumer.name), (1 << self._bits) - 1
-        return np.array(sorted({mmh3.hash(name + suffix) & mask for suffix in self._suffixes}), dtype=np.int64)
+        points = point_hashes_of_one(utf8(consumer.name), self._points).astype(np.int64)
+        points &= (1 << self._bits) - 1
+        points.sort()
+        first = np.ones(len(points), dtype=bool)
+        np.not_equal(points[1:], points[:-1], out=first[1:])
+        distinct: NDArray[np.int64] = points[first]
+        return distinct
 
     def _place_in_run(self, at: int, point: int, number: int) -> int:
         """Where a newcomer stands among the claimants of a point: behind those of greater rank."""

@@ -12,8 +12,8 @@ Words = NDArray[np.uint32]
 
 CHUNK: Final = 1 << 13
 """Names mixed together: their states and their bytes stay in the cache."""
-LONGEST: Final = 1024
-"""Bytes beyond which a name is hashed on its own: a few long ones would make a step for each of their blocks."""
+LONGEST: Final = 256
+"""Bytes beyond which a name is hashed on its own: every name of a chunk takes the room of the longest."""
 
 _C1: Final = np.uint32(0xCC9E2D51)
 _C2: Final = np.uint32(0x1B873593)
@@ -23,7 +23,7 @@ _TAIL_MASKS: Final = np.array([0, 0xFF, 0xFFFF, 0xFFFFFF], dtype=np.uint32)
 
 
 def murmur3_of_buffer(data: NDArray[np.uint8], starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> Words:
-    """The unsigned 32-bit hash of each ``data[start:start + length]``; starts and lengths (n,), starts ascending.
+    """The unsigned 32-bit hash of each ``data[start:start + length]``; starts and lengths (n,), in any order.
 
     O(bytes), in chunks of ``CHUNK`` names.
 
@@ -31,6 +31,7 @@ def murmur3_of_buffer(data: NDArray[np.uint8], starts: NDArray[np.int64], length
     ...     mmh3.hash(b"ab", signed=False), mmh3.hash(b"abc", signed=False)]
     True
     """
+    data = np.ascontiguousarray(data)
     found = np.empty(len(starts), dtype=np.uint32)
     for low in range(0, len(starts), CHUNK):
         rows = slice(low, low + CHUNK)
@@ -38,37 +39,33 @@ def murmur3_of_buffer(data: NDArray[np.uint8], starts: NDArray[np.int64], length
     return found
 
 
-def mix_block(state: Words, block: Words) -> None:
-    """Take one whole block into each state, in place; ``block`` is spoilt."""
-    _scramble(block)
-    state ^= block
-    _rotate(state, 13)
+def scramble(blocks: Words, scratch: Words) -> None:
+    """Make 4-byte blocks ready to be taken into a state by ``^=``, in place; ``scratch`` has their shape."""
+    blocks *= _C1
+    _rotate(blocks, 15, scratch)
+    blocks *= _C2
+
+
+def advance(state: Words, scratch: Words) -> None:
+    """What follows on each whole block that was taken into a state, in place; ``scratch`` has its shape."""
+    _rotate(state, 13, scratch)
     state *= _FIVE
     state += _ADD
 
 
-def finish(state: Words, tail: Words, lengths: NDArray[np.uint32] | np.uint32) -> None:
-    """Take the last 0 to 3 bytes (little-endian, 0 where there is none) and the length in, in place."""
-    _scramble(tail)
-    state ^= tail
+def finish(state: Words, lengths: NDArray[np.uint32] | np.uint32, scratch: Words) -> None:
+    """The end of a hash, when all bytes are taken in, in place; ``scratch`` has the shape of ``state``."""
     state ^= lengths
-    state ^= state >> np.uint32(16)
-    state *= np.uint32(0x85EBCA6B)
-    state ^= state >> np.uint32(13)
-    state *= np.uint32(0xC2B2AE35)
-    state ^= state >> np.uint32(16)
+    for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):
+        state ^= np.right_shift(state, np.uint32(shift), out=scratch)
+        state *= np.uint32(factor)
+    state ^= np.right_shift(state, np.uint32(16), out=scratch)
 
 
-def _scramble(block: Words) -> None:
-    block *= _C1
-    _rotate(block, 15)
-    block *= _C2
-
-
-def _rotate(words: Words, left: int) -> None:
-    low = words >> np.uint32(32 - left)
+def _rotate(words: Words, left: int, scratch: Words) -> None:
+    np.right_shift(words, np.uint32(32 - left), out=scratch)
     words <<= np.uint32(left)
-    words |= low
+    words |= scratch
 
 
 def _chunk(data: NDArray[np.uint8], starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> Words:
@@ -80,34 +77,36 @@ def _chunk(data: NDArray[np.uint8], starts: NDArray[np.int64], lengths: NDArray[
     blocks = lengths >> 2
     # The longest first: the names that still have a block are a prefix then.
     order = np.argsort(-blocks.astype(np.int16), kind="stable")
-    blocks, lengths, starts = blocks[order], lengths[order], starts[order]
-    first = int(starts.min()) & ~3
-    words = _words(data, first, int((starts + lengths).max()))
-    at = (starts - first) >> 2
-    shift = ((starts & 3) << 3).astype(np.uint64)
+    sizes = lengths[order].astype(np.uint32)
+    reaching = np.cumsum(np.bincount(blocks)[::-1])[::-1].tolist()
+    columns = _columns(data, starts[order], reaching)
+    # The first column that is the end of a name: what stands behind the end is another's.
+    masks = _TAIL_MASKS[sizes & np.uint32(3)]
+    for column, (here, whole) in enumerate(zip(reaching, [*reaching[1:], 0], strict=True)):
+        columns[column, whole:here] &= masks[whole:here]
+    scratch = np.empty_like(columns)
+    scramble(columns, scratch)
     state = np.zeros(len(starts), dtype=np.uint32)
-    having = len(blocks) - np.cumsum(np.bincount(blocks))
-    for count in having[:-1].tolist():
-        mix_block(state[:count], (words.take(at[:count]) >> shift[:count]).astype(np.uint32))
-        at[:count] += 1
-    finish(
-        state,
-        (words.take(at) >> shift).astype(np.uint32) & _TAIL_MASKS[lengths & 3],
-        lengths.astype(np.uint32),
-    )
+    for column, (here, whole) in enumerate(zip(reaching, [*reaching[1:], 0], strict=True)):
+        state[:here] ^= columns[column, :here]
+        advance(state[:whole], scratch[0, :whole])
+    finish(state, sizes, scratch[0])
     found = np.empty_like(state)
     found[order] = state
     found[long] = alone
     return found
 
 
-def _words(data: NDArray[np.uint8], first: int, end: int) -> NDArray[np.uint64]:
-    """From every fourth byte on, eight bytes as one number: any block is in one of them, after a shift.
-
-    A gather at odd addresses would be twice as slow.
-    """
-    size = (end - first + 3) & ~3
-    padded = np.zeros(size + 8, dtype=np.uint8)
-    padded[: end - first] = data[first:end]
-    quads = padded.view("<u4").astype(np.uint64)
-    return quads[:-1] | (quads[1:] << np.uint64(32))
+def _columns(data: NDArray[np.uint8], starts: NDArray[np.int64], reaching: list[int]) -> Words:
+    """Block i of the first ``reaching[i]`` names, with the bytes behind their ends: (blocks, names)."""
+    width = 4 * len(reaching)
+    if int(starts.max()) + width > len(data):
+        first = int(starts.min())
+        data, starts = np.append(data[first:], np.zeros(width, dtype=np.uint8)), starts - first
+    # Every place of the buffer as the start of a window: an index then copies a whole name at once.
+    windows = np.ndarray((len(data) - width + 1,), dtype=f"V{width}", buffer=data, strides=(1,))
+    names = windows[starts].view("<u4").reshape(len(starts), len(reaching))
+    columns = np.zeros((len(reaching), len(starts)), dtype=np.uint32)
+    for column, here in enumerate(reaching):
+        columns[column, :here] = names[:here, column]
+    return columns

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import mmh3
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.fleet.hashing import HASH_BITS
-from engine.fleet.murmur3_kernel import Words, finish, mix_block
+from engine.fleet.murmur3_kernel import Words, advance, finish, scramble
 
 _FEW = 2_000
 """Points up to which one call for each is faster than numpy's."""
@@ -27,19 +28,30 @@ def point_hashes(names: Sequence[bytes], points: int, *, bits: int = HASH_BITS) 
     """
     assert points >= 1, f"a member of a ring has 1 point or more, not {points}"
     found = np.empty((len(names), points), dtype=np.uint32)
-    suffixes = [b"%d" % replica for replica in range(points)]
+    suffixes = _suffixes(points)
     by_length: dict[int, list[int]] = {}
     for row, name in enumerate(names):
         by_length.setdefault(len(name), []).append(row)
     for length, rows in by_length.items():
         if len(rows) * points <= _FEW or length > _LONG_NAME:
             for row in rows:
-                found[row] = [mmh3.hash(names[row] + suffix, 0, False) for suffix in suffixes]
+                found[row] = point_hashes_of_one(names[row], points)
         else:
             group = np.frombuffer(b"".join([names[row] for row in rows]), dtype=np.uint8).reshape(len(rows), length)
             found[rows] = _of_one_length(group, suffixes)
     found &= np.uint32((1 << bits) - 1)
     return found.view(np.int32)
+
+
+def point_hashes_of_one(name: bytes, points: int) -> NDArray[np.uint32]:
+    """The unsigned 32-bit hashes of one name with each number: (points,). A C call for each."""
+    extended = map(name.__add__, _suffixes(points))
+    return np.fromiter(map(mmh3.mmh3_32_uintdigest, extended), dtype=np.uint32, count=points)
+
+
+@lru_cache(maxsize=8)
+def _suffixes(points: int) -> tuple[bytes, ...]:
+    return tuple(b"%d" % replica for replica in range(points))
 
 
 def _of_one_length(names: NDArray[np.uint8], suffixes: Sequence[bytes]) -> Words:
@@ -49,9 +61,12 @@ def _of_one_length(names: NDArray[np.uint8], suffixes: Sequence[bytes]) -> Words
     padded = np.zeros((count, whole + 4), dtype=np.uint8)
     padded[:, :length] = names
     blocks = padded.view("<u4")
-    state = np.zeros(count, dtype=np.uint32)
+    state, scratch = np.zeros((2, count), dtype=np.uint32)
     for column in range(whole // 4):
-        mix_block(state, blocks[:, column].copy())
+        block = blocks[:, column].copy()
+        scramble(block, scratch)
+        state ^= block
+        advance(state, scratch)
     found = np.empty((count, len(suffixes)), dtype=np.uint32)
     low = 0
     while low < len(suffixes):
@@ -68,10 +83,16 @@ def _finished(state: Words, ends: Words, rest: int, suffixes: Sequence[bytes], l
     numbers = np.array([int.from_bytes(suffix, "little") for suffix in suffixes], dtype=np.uint64)
     text = ends.astype(np.uint64)[:, None] | (numbers << np.uint64(8 * rest))[None, :]
     mixed = np.repeat(state[:, None], len(suffixes), axis=1)
+    scratch = np.empty_like(mixed)
     left = rest + len(suffixes[0])
-    while left >= 4:
-        mix_block(mixed, text.astype(np.uint32))
+    while True:
+        block = text.astype(np.uint32)
+        scramble(block, scratch)
+        mixed ^= block
+        if left < 4:
+            break
+        advance(mixed, scratch)
         text >>= np.uint64(32)
         left -= 4
-    finish(mixed, text.astype(np.uint32), np.uint32(length))
+    finish(mixed, np.uint32(length), scratch)
     return mixed

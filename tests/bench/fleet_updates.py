@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import statistics
 from bisect import bisect_left
+from functools import partial
 
 import mmh3
 import numpy as np
@@ -17,11 +18,21 @@ from sortedcontainers import SortedDict
 
 from engine.failover.model import Consumer
 from engine.fleet.failover_assign import assign_sorted, sort_topics
-from engine.fleet.failover_ring import build_rings
+from engine.fleet.failover_ring import Rings, build_rings
 from engine.fleet.hashing import murmur3_bulk
 from engine.fleet.incremental import LiveRing
 from engine.fleet.moves import Moves, moves_between
-from tests.bench.fleet_support import FULL, POINTS, Size, consumer_names, median_seconds, murmur3, seconds, topic_names
+from tests.bench.fleet_support import (
+    FULL,
+    POINTS,
+    Size,
+    consumer_names,
+    each_seconds,
+    median_seconds,
+    murmur3,
+    seconds,
+    topic_names,
+)
 from tests.bench.table import Row
 
 CHANGES = 60
@@ -103,24 +114,17 @@ def rows(size: Size = FULL) -> list[Row]:
     live = LiveRing(sorted_topics.hash, consumers)
     by_dict = SortedDictRing(names, sorted_topics.hash)
     check_all_agree(live, by_dict, names, [topics[at] for at in sorted_topics.row.tolist()])
-    ours_s: list[float] = []
-    by_dict_s: list[float] = []
-    step = max(1, len(names) * 2 // CHANGES)
-    for number in range(0, len(names), step):
-        ours_s += [
-            seconds(lambda number=number: live.leave(number))[0],
-            seconds(lambda number=number: live.join(consumers[number]))[0],
-        ]
-        by_dict_s += [
-            seconds(lambda number=number: by_dict.leave(number))[0],
-            seconds(lambda number=number: by_dict.join(number))[0],
-        ]
+    chosen = range(0, len(names), max(1, len(names) * 2 // CHANGES))
+    ours_s = each_seconds(
+        change for number in chosen for change in (partial(live.leave, number), partial(live.join, consumers[number]))
+    )
+    by_dict_s = each_seconds(
+        change for number in chosen for change in (partial(by_dict.leave, number), partial(by_dict.join, number))
+    )
     ids = np.arange(1, len(names), dtype=np.int32)
     full_s = median_seconds(lambda: recompute(names[1:], ids, live.hash, live.owner), size.rounds)
     again_s, _ = seconds(lambda: hash_all_again(topics, names[1:]))
-    again_bulk_s = median_seconds(
-        lambda: assign_sorted(build_rings([names]), 0, sort_topics(murmur3_bulk(topics)).hash), size.rounds
-    )
+    again_bulk_s = median_seconds(lambda: build_rings([names]).look_up(0, murmur3_bulk(topics)), size.rounds)
     what, ours_ms = (
         f"one of {size.consumers:,} consumers, {size.topics:,} topics, p50",
         statistics.median(ours_s) * 1000,
@@ -131,6 +135,7 @@ def rows(size: Size = FULL) -> list[Row]:
         Row(what, ours_ms, "numpy, all assigned anew and compared", full_s * 1000, ">= 10x"),
         Row(what, ours_ms, BY_DICT, statistics.median(by_dict_s) * 1000),
         restart_row(live, by_dict, consumers),
+        *memory_rows(live, build_rings([names])),
     ]
 
 
@@ -152,7 +157,23 @@ def restart_row(live: LiveRing, by_dict: SortedDictRing, consumers: list[Consume
     assert live.owner.tobytes() == owner.tobytes()
     assert live.points.packed.tobytes() == packed.tobytes()
     peer_s, _ = seconds(restart_by_dict)
-    return Row(f"rolling restart of {len(consumers):,}", ours_s * 1000, BY_DICT, peer_s * 1000)
+    what = f"rolling restart of {len(consumers):,}, bit-identical after it"
+    return Row(what, ours_s * 1000, BY_DICT, peer_s * 1000, "bit-identical")
+
+
+def memory_rows(live: LiveRing, rings: Rings) -> list[Row]:
+    """What the arrays hold for each point and each topic, with the room that is kept free."""
+    built = (rings.key.nbytes + rings.owner.nbytes) / len(rings.key)
+    kept = live.points.nbytes / len(live.points.packed)
+    topic = (live.hash.nbytes + live.owner.nbytes) / len(live.hash)
+    return [
+        Row(f"bytes a {what}", held, "the most it may be", most, f"<= {most} bytes", unit="B")
+        for what, held, most in (
+            ("ring point, built once", built, 12),
+            ("ring point, live", kept, 12),
+            ("topic", topic, 8),
+        )
+    ]
 
 
 def check_all_agree(live: LiveRing, by_dict: SortedDictRing, names: list[str], topics: list[str]) -> None:

@@ -12,13 +12,17 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One comparison. ``ratio`` is peer / ours: how many times as fast as the peer. ``aim`` is what is wanted of it."""
+    """One comparison. ``ratio`` is peer / ours: how many times as fast as the peer. ``aim`` is what is wanted of it.
+
+    ``unit`` other than ms is for rows that are not about time, such as bytes beside the most they may be.
+    """
 
     what: str
     ours_ms: float
     peer: str
     peer_ms: float
     aim: str = ""
+    unit: str = "ms"
 
     @property
     def ratio(self) -> float:
@@ -40,7 +44,7 @@ def lines(rows: Sequence[Row]) -> list[str]:
     """The table as text, one line a row, under a heading."""
     heading = f"{'what':<58} {'ours ms':>11}   {'peer':<44} {'peer ms':>11} {'ratio':>8}  bar"
     body = [
-        f"{row.what:<58} {_short(row.ours_ms):>11}   {row.peer:<44} {_short(row.peer_ms):>11}"
+        f"{row.what:<58} {_value(row, row.ours_ms):>11}   {row.peer:<44} {_value(row, row.peer_ms):>11}"
         f" {_short(row.ratio) + 'x':>8}  {row.aim}"
         for row in rows
     ]
@@ -48,19 +52,26 @@ def lines(rows: Sequence[Row]) -> list[str]:
 
 
 def write_json(rows: Sequence[Row], path: Path) -> None:
-    """The rows as a list of objects; ``ratio`` is peer_s / ours_s, ``bar`` is empty where nothing was promised."""
+    """The rows as a list of objects; ``ratio`` is peer_s / ours_s, ``bar`` is empty where nothing was promised.
+
+    What is not about time stands in ``ours_s`` and ``peer_s`` as it is; its name tells the unit.
+    """
     entries = [
         {
             "name": row.what,
-            "ours_s": row.ours_ms / 1000,
+            "ours_s": row.ours_ms / (1000 if row.unit == "ms" else 1),
             "peer": row.peer,
-            "peer_s": row.peer_ms / 1000,
+            "peer_s": row.peer_ms / (1000 if row.unit == "ms" else 1),
             "ratio": row.ratio,
             "bar": row.aim,
         }
         for row in rows
     ]
     path.write_text(json.dumps(entries, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _value(row: Row, value: float) -> str:
+    return _short(value) if row.unit == "ms" else f"{_short(value)} {row.unit}"
 
 
 def _short(value: float) -> str:

@@ -63,6 +63,21 @@ def test_names_longer_than_the_kernel_takes_are_hashed_too(lengths: list[int], r
     assert murmur3_bulk(column(values)).tolist() == [murmur3_32(value) for value in values]
 
 
+def test_the_kernel_takes_names_in_any_order_and_of_one_buffer_that_is_read_only() -> None:
+    """Names overlap, repeat, and end where the buffer ends, of which no byte beyond may be read."""
+    data = np.frombuffer(bytes(range(250)) + b"\0" * 6, dtype=np.uint8)
+    starts = np.random.default_rng(3).integers(0, 257, 500)
+    lengths = np.minimum(np.arange(500) % 40, 256 - starts)
+    text = data.tobytes()
+    expected = [
+        mmh3.hash(text[start : start + length], 0, False)
+        for start, length in zip(starts.tolist(), lengths.tolist(), strict=True)
+    ]
+    assert murmur3_of_buffer(data, starts, lengths).tolist() == expected
+    backwards = np.ascontiguousarray(data[::-1])[::-1]
+    assert murmur3_of_buffer(backwards, starts, lengths).tolist() == expected
+
+
 def test_the_kernel_agrees_across_the_edges_of_its_chunks() -> None:
     generator = np.random.default_rng(7)
     lengths = generator.integers(0, 23, 70_000)

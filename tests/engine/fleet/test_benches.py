@@ -11,7 +11,7 @@ import pytest
 from tests.bench import __main__ as bench
 from tests.bench import fleet_hash, fleet_ring, fleet_updates
 from tests.bench.fleet_support import Size
-from tests.bench.table import Row, lines
+from tests.bench.table import Row, lines, write_json
 
 SMALL = Size(topics=3_000, consumers=12, rounds=1)
 
@@ -21,7 +21,7 @@ SMALL = Size(topics=3_000, consumers=12, rounds=1)
     [
         (lambda: fleet_hash.rows(SMALL), set()),
         (lambda: fleet_ring.rows(SMALL, (1, 12)), {">= 200x", ">= 12x", ">= 25x", ">= 5x"}),
-        (lambda: fleet_updates.rows(SMALL), {">= 1000x", ">= 10x"}),
+        (lambda: fleet_updates.rows(SMALL), {">= 1000x", ">= 10x", "bit-identical", "<= 12 bytes", "<= 8 bytes"}),
     ],
     ids=["hash", "ring", "updates"],
 )
@@ -42,6 +42,15 @@ def test_rows_are_printed_and_written_with_the_peer_over_ours_as_ratio(
     printed = capsys.readouterr().out.splitlines()
     assert printed == lines([Row("a", 2.0, "b", 500.0, ">= 200x")])
     assert printed[-1].split() == ["a", "2.00", "b", "500", "250x", ">=", "200x"]
+
+
+def test_what_is_not_about_time_is_printed_with_its_unit_and_written_as_it_is(tmp_path: Path) -> None:
+    row = Row("bytes a point", 8.5, "the most it may be", 12, "<= 12 bytes", unit="B")
+    assert lines([row])[-1].split("  ")[-1].strip() == "<= 12 bytes"
+    assert "8.50 B" in lines([row])[-1] and "12.0 B" in lines([row])[-1]
+    write_json([row], tmp_path / "rows.json")
+    (written,) = json.loads((tmp_path / "rows.json").read_text(encoding="utf-8"))
+    assert (written["ours_s"], written["peer_s"]) == (8.5, 12)
 
 
 def test_an_unknown_benchmark_is_named(capsys: pytest.CaptureFixture[str]) -> None:
