@@ -225,8 +225,10 @@ KEY_SPREADS: Final = Table(
      "likely_busiest_high bigint?", "exact boolean?", "probability double", "probability_by_shares double",
      "idle bigint", "expected_idle double?", "max_over_mean double?", "best_max_over_mean double?", "verdict string"),
 )  # fmt: skip
-"""Observed spread beside the expected one. ``max_over_mean`` of messages; ``best_max_over_mean``: no placement of these
-keys can be better, since a key goes to one consumer. ``verdict`` is a ``Verdict`` of the engine."""
+"""Observed spread beside the expected one. ``probability`` is an upper bound for seeing any consumer as far out if
+equal shares are thrown at random, ``probability_by_shares`` if the mode's own shares are. ``max_over_mean`` of messages;
+``best_max_over_mean``: no placement of these keys can be better, since a key goes to one consumer. ``verdict`` is a
+``Verdict`` of the engine. Keys without an owner are counted beside, and in nothing else."""
 
 HOT_KEYS: Final = Table(
     "hot_keys",

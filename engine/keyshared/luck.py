@@ -151,7 +151,8 @@ def luck_of(
         (by_chance.quantile(each) for each in (LIKELY_BETWEEN[0], 0.5, LIKELY_BETWEEN[1])) if by_chance else (0, 0, 0)
     )
     odds = odds_of(placement)
-    carried = sorted(keys_with_counts.values(), reverse=True)
+    served = _served(selector, keys_with_counts, received or {}) if placement.ownerless else keys_with_counts
+    carried = sorted(served.values(), reverse=True)
     weights = Weights(len(carried), sum(carried), carried[0] if carried else 0)
     return Luck(
         verdict=verdict_of(selector, placement, odds, weights),
@@ -166,11 +167,17 @@ def luck_of(
         probability=odds.equal,
         probability_by_shares=odds.by_shares,
         probability_of_messages=odds.messages,
-        hottest_key=max(keys_with_counts, key=keys_with_counts.__getitem__, default=None),
+        hottest_key=max(served, key=served.__getitem__, default=None),
         hottest_share=weights.hottest_share,
         keys_for_half=_keys_for_half(carried),
         misplaced=placement.misplaced,
     )
+
+
+def _served(selector: Selector, counts: Mapping[bytes, float], received: Mapping[bytes, int]) -> Mapping[bytes, float]:
+    """Without the keys of nobody: however hot, they weigh on no consumer."""
+    owned = {slot: selector.owner(slot) is not None for slot in set(map(selector.slots.slot_of_key, counts))}
+    return {key: n for key, n in counts.items() if key in received or owned[selector.slots.slot_of_key(key)]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +191,7 @@ class Odds:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What all keys carry, known without a list of them: their number, their messages, those of the hottest one."""
+    """What all served keys carry, known without a list of them: their number, messages, those of the hottest one."""
 
     keys: int
     messages: float

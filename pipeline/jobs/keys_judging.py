@@ -125,9 +125,10 @@ class Judge:
         msgs = consumer_loads(owners, fold.slots, fold.msgs.astype(np.float64))
         keys = consumer_loads(owners, fold.slots, fold.keys.astype(np.float64))
         placement = _placement(selector, keys.weight, msgs.weight, int(keys.unowned_weight))
-        weights = Weights(
-            int(fold.keys.sum()), float(fold.msgs.sum()), float(max((h.msgs for h in hottest), default=0))
-        )
+        # Keys of nobody weigh on no consumer, however hot they are.
+        served_hot = owners.look_up(np.array([selector.slots.slot(h.hash) for h in hottest], dtype=np.int64)) >= 0
+        most_of_a_key = max((h.msgs for h, has in zip(hottest, served_hot.tolist(), strict=True) if has), default=0)
+        weights = Weights(int(keys.weight.sum()), float(msgs.weight.sum()), float(most_of_a_key))
         odds = odds_of(placement)
         lucks = consumers_of(placement)
         names = [each.name for each in selector.consumers]
