@@ -226,9 +226,9 @@ KEY_SPREADS: Final = Table(
      "idle bigint", "expected_idle double?", "max_over_mean double?", "best_max_over_mean double?", "verdict string"),
 )  # fmt: skip
 """Observed spread beside the expected one. ``probability`` is an upper bound for seeing any consumer as far out if
-equal shares are thrown at random, ``probability_by_shares`` if the mode's own shares are. ``max_over_mean`` of messages;
-``best_max_over_mean``: no placement of these keys can be better, since a key goes to one consumer. ``verdict`` is a
-``Verdict`` of the engine. Keys without an owner are counted beside, and in nothing else."""
+equal shares are thrown at random, ``probability_by_shares`` if the mode's own shares are. ``max_over_mean`` is of
+messages; ``best_max_over_mean``: no placement of these keys can be better, since a key goes to one consumer.
+``verdict`` is a ``Verdict`` of the engine. Keys without an owner are counted beside, and in nothing else."""
 
 HOT_KEYS: Final = Table(
     "hot_keys",
