@@ -177,7 +177,8 @@ def rings_of(
         # As many rings at a time as are sorted well together; one ring at least.
         high = max(low + 1, int(np.searchsorted(start, start[low] + batch_points, side="right")) - 1)
         target = slice(int(start[low]), int(start[high]))
-        key[target], owner[target] = _sorted_batch(made, row, hashes, low, high)
+        members = row[int(made.start[low]) : int(made.start[high])]
+        _sort_batch(made, hashes[members], low, high, key[target], owner[target])
         low = high
     return Rings(key, owner, start)
 
@@ -200,24 +201,29 @@ def assign_modulo(
     return np.where(sizes == 0, np.int32(NOBODY), made.members.take(at, mode="clip"))
 
 
-def _sorted_batch(
-    made: Cohorts, row: NDArray[np.int64], hashes: NDArray[np.int32], low: int, high: int
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Keys and owners of the rings ``low`` .. ``high`` - 1.
+def _sort_batch(
+    made: Cohorts, hashes: NDArray[np.int32], low: int, high: int, key: NDArray[np.int64], owner: NDArray[np.int32]
+) -> None:
+    """Put the rings ``low`` .. ``high`` - 1 into ``key`` and ``owner``; ``hashes``: (members, points) of theirs.
 
     Ring, point and place in the cohort are packed into one number, the last place first, so that a plain sort of
     numbers leaves the owner at the head of a run of equal points.
     """
     begin, end = int(made.start[low]), int(made.start[high])
-    sizes = made.sizes[low:high]
-    ring_no = np.repeat(np.arange(low, high), sizes)
-    backwards = made.start[ring_no + 1] - 1 - np.arange(begin, end)
-    bits = int(backwards.max()).bit_length() if end > begin else 0
+    if begin == end:
+        return
+    sizes, last = made.sizes[low:high], made.start[low + 1 : high + 1] - 1
+    ring_no = np.repeat(np.arange(high - low), sizes)
+    backwards = np.repeat(last, sizes) - np.arange(begin, end)
+    bits = int(backwards.max()).bit_length()
     assert (high - low).bit_length() + HASH_BITS + bits <= 63, f"{high - low} rings with 2^{bits} consumers: too many"
-    packed = (((ring_no - low) << HASH_BITS)[:, None] + hashes[row[begin:end]]) << bits
-    packed += backwards[:, None]
-    flat = packed.reshape(-1)
-    flat.sort()
-    key = (flat >> bits) + (low << HASH_BITS)
-    last = (made.start[1:] - 1)[key >> HASH_BITS]
-    return key, made.members[last - (flat & ((1 << bits) - 1))]
+    packed = key.reshape(hashes.shape)
+    np.left_shift(hashes, bits, out=packed, dtype=np.int64)
+    packed += ((ring_no << (HASH_BITS + bits)) + backwards)[:, None]
+    key.sort()
+    # Rings of one batch are put behind each other whole, so their last members repeat in order.
+    place = np.repeat(last, sizes * hashes.shape[1])
+    place -= key & ((1 << bits) - 1)
+    made.members.take(place, out=owner, mode="clip")  # all places are members; clip only spares numpy a copy
+    key >>= bits
+    key += low << HASH_BITS
