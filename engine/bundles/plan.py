@@ -56,7 +56,7 @@ class ChildShare:
     """
 
     bundle: BundleRange
-    topics: tuple[str, ...]
+    topics: Sequence[str]
     msgs_per_sec: float
     bytes_per_sec: float
 

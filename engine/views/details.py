@@ -5,7 +5,11 @@ Rates are messages per second and bytes per second, in plus out; shares are frac
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 from engine.bundles.plan import SplitWarning
 from engine.errors import Rejection
@@ -70,7 +74,8 @@ class SplitOption:
 class SplitPreviewView:
     """All algorithms side by side for one bundle, and where its topics stand between ``lower`` and ``upper``.
 
-    ``topic_names``, ``topic_hashes`` and ``topic_msgs_per_sec`` run in parallel, ascending by hash. ``problem`` is set
+    ``topic_names``, ``topic_hashes`` and ``topic_msgs_per_sec`` run in parallel, ascending by hash: tuples, or names
+    made on demand and arrays where the state is large. ``problem`` is set
     (and ``options`` empty) when the bundle cannot be looked at: no such namespace, or no such bundle now.
     """
 
@@ -82,9 +87,9 @@ class SplitPreviewView:
     msgs_per_sec: float
     bytes_per_sec: float
     options: tuple[SplitOption, ...]
-    topic_names: tuple[str, ...]
-    topic_hashes: tuple[int, ...]
-    topic_msgs_per_sec: tuple[float, ...]
+    topic_names: Sequence[str]
+    topic_hashes: Sequence[int] | NDArray[np.int64]
+    topic_msgs_per_sec: Sequence[float] | NDArray[np.float64]
     problem: Rejection | None = None
 
 

@@ -6,13 +6,17 @@ from engine.bundles.boundaries import BundleRange, parse_range
 from engine.bundles.loads import topics_in
 from engine.bundles.plan import SplitPlan
 from engine.bundles.preview import SplitPreview, preview_all
+from engine.cluster.bulk import large_loads, large_topics
 from engine.cluster.commands import SplitBundle
 from engine.cluster.facts import behaviour_in, bundles_of, topic_loads
 from engine.cluster.grammar_text import command_text
+from engine.cluster.large_topics import LargeTopics, NumberedNames
 from engine.cluster.state import ClusterState
 from engine.config import SPECIFIED_POSITIONS_DIVIDE
 from engine.errors import Rejection
 from engine.views.details import SplitOption, SplitPiece, SplitPreviewView
+from engine.views.large_splits import inside_of, large_preview
+from engine.views.tree import EMPTY, hashed_topics
 
 
 def split_preview(
@@ -27,6 +31,11 @@ def split_preview(
         return _nothing(
             namespace, range_text, Rejection("NotFound", f"no namespace {namespace!r} here", "namespace", 404)
         )
+    large = large_topics(state)
+    if large is not None:
+        told = _large(state, large, namespace, range_text, positions)
+        if told is not None:
+            return told
     loads = topic_loads(state, namespace)
     found = preview_all(
         bundles_of(state, namespace), range_text, loads, state.settings, behaviour_in(state), positions=positions
@@ -51,6 +60,39 @@ def split_preview(
         topic_names=tuple(load.name for load in inside),
         topic_hashes=tuple(load.hash for load in inside),
         topic_msgs_per_sec=tuple(load.msgs_per_sec for load in inside),
+    )
+
+
+def _large(
+    state: ClusterState, topics: LargeTopics, namespace: str, range_text: str, positions: tuple[int, ...] | None
+) -> SplitPreviewView | None:
+    """The same from columns; None where only a look at each topic tells."""
+    bundles = bundles_of(state, namespace)
+    parent = parse_range(range_text)
+    if not isinstance(parent, BundleRange) or bundles.validate_bundle(parent) is not None:
+        return None
+    hashed = hashed_topics(state).get(namespace, EMPTY)
+    if not isinstance(hashed.names, NumberedNames):
+        return None
+    piece = slice(*hashed.inside(parent.lower, parent.upper))
+    inside = inside_of(large_loads(topics, state.loads), hashed.names.numbers[piece], hashed.hashes[piece])
+    found = large_preview(bundles, parent, inside, state.settings, behaviour_in(state), positions=positions)
+    if found is None:
+        return None
+    rate = float(inside.msgs_per_sec.sum())
+    default = state.settings.defaultNamespaceBundleSplitAlgorithm
+    return SplitPreviewView(
+        namespace=namespace,
+        range_text=str(parent),
+        lower=parent.lower,
+        upper=parent.upper,
+        topics=len(inside),
+        msgs_per_sec=rate,
+        bytes_per_sec=float(inside.bytes_per_sec.sum()),
+        options=tuple(_option(each, namespace, str(parent), rate, default) for each in found),
+        topic_names=inside.names,
+        topic_hashes=inside.hashes,
+        topic_msgs_per_sec=inside.msgs_per_sec,
     )
 
 

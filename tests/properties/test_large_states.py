@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.bundles.findings import topic_findings
+from engine.bundles.flow import FlowLimits, flow_or_qps_as_proposed, flow_or_qps_equally_divide
+from engine.bundles.loads import TopicLoad
 from engine.cluster import facts
 from engine.cluster.bulk import partition_columns
 from engine.cluster.commands import (
@@ -24,15 +28,17 @@ from engine.cluster.commands import (
     SetSetting,
     SplitBundle,
 )
-from engine.cluster.facts import active_consumers, choices, moves, partition_names, topic_loads
+from engine.cluster.facts import active_consumers, bundles_of, choices, moves, partition_names, topic_loads
 from engine.cluster.invariants import faults
 from engine.cluster.large_owners import owner_ids
 from engine.cluster.large_topics import LargeLoads, LargeTopics
-from engine.cluster.state import ClusterState
+from engine.cluster.state import ClusterState, Load, Topic
 from engine.cluster.timeline import Timeline
+from engine.config import SPLIT_ALGORITHMS
 from engine.errors import Rejection
 from engine.failover.choose import choose_many
 from engine.failover.model import Consumer
+from engine.fleet.bundle_pieces import first_fit_cuts
 from engine.names import partition_index
 from engine.views.dashboard import (
     busiest_partition_of,
@@ -41,7 +47,10 @@ from engine.views.dashboard import (
     topic_explanation,
     topics_of_bundle,
 )
+from engine.views.details import SplitPreviewView
+from engine.views.large_splits import RoundingDecidesError, flow_cuts, inside_of, proposed_cuts, topic_warnings
 from engine.views.model import DashboardView
+from engine.views.splits import split_preview
 from tests.engine.views.states import FLAG, NAMESPACE, cluster, topic_name
 
 NAMES = ("c-1", "c-11", "c-2", "c-2", "", "\ue000", "\U0001f600")
@@ -157,6 +166,124 @@ def test_moves_and_active_consumers_are_those_of_plain_values(walk: Sequence[Com
         assert dict(active_consumers(large.state, mine)) == dict(active_consumers(plain.state, theirs))
         by_name = dict(zip(partition_names(large.state, mine), choices(large.state, mine), strict=False))
         assert by_name == dict(zip(partition_names(plain.state, theirs), choices(plain.state, theirs), strict=False))
+
+
+rates = st.sampled_from([0.0, 0.0, 0.5, 1.0, 3.0, 40.0, 900.0])
+tables = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 3), rates, rates, st.booleans()), max_size=14)
+limited = st.builds(
+    dict,
+    loadBalancerNamespaceBundleMaxMsgRate=st.sampled_from([1, 50, 1_000, 30_000]),
+    flowOrQpsDifferenceThresholdPercentage=st.sampled_from([0, 10]),
+    defaultNamespaceBundleSplitAlgorithm=st.sampled_from(SPLIT_ALGORITHMS),
+    loadBalancerNamespaceMaximumBundles=st.sampled_from([2, 128]),
+)
+
+
+def split_told(view: SplitPreviewView) -> tuple[object, ...]:
+    """A preview with sums that were added in another order rounded alike."""
+    options = [
+        replace(
+            option,
+            pieces=tuple(
+                replace(
+                    piece,
+                    msgs_per_sec=round(piece.msgs_per_sec, 6),
+                    bytes_per_sec=round(piece.bytes_per_sec, 6),
+                    rate_share=round(piece.rate_share, 9),
+                )
+                for piece in option.pieces
+            ),
+            warnings=tuple(
+                replace(
+                    warning, msgs_per_sec=round(warning.msgs_per_sec, 6), bytes_per_sec=round(warning.bytes_per_sec, 6)
+                )
+                for warning in option.warnings
+            ),
+        )
+        for option in view.options
+    ]
+    return (
+        view.namespace, view.range_text, view.lower, view.upper, view.topics, round(view.msgs_per_sec, 6),
+        round(view.bytes_per_sec, 6), options, list(view.topic_names), list(view.topic_hashes),
+        list(view.topic_msgs_per_sec), view.problem,
+    )  # fmt: skip
+
+
+@settings(max_examples=80, deadline=None)
+@given(tables, limited, st.none() | st.lists(st.integers(0, 2**31), min_size=1, max_size=3).map(tuple))
+def test_a_split_preview_of_columns_is_the_one_of_plain_values(
+    table: Sequence[tuple[int, int, float, float, bool]],
+    chosen: dict[str, int | str],
+    positions: tuple[int, ...] | None,
+) -> None:
+    """Cuts, pieces, refusals, warnings and requests of all algorithms, for each bundle and for a range that is none."""
+    plain = cluster(["c-1"], {f"x{number}": count for number, count, *_ in table})
+    names = [name for topic in plain.topics.values() for name in topic.partition_names()]
+    loads = {
+        name: Load(rate_in, rate_out, rate_in * 100, rate_out * 7)
+        for name, (_, _, rate_in, rate_out, known) in zip(names, table, strict=False)
+        if known
+    }
+    plain = replace(plain, loads=loads, settings=replace(plain.settings, **chosen))  # type: ignore[arg-type]
+    large = in_columns(plain)
+    for bundle in (*map(str, bundles_of(plain, NAMESPACE)), "0x00000000_0x00000010", "LARGEST"):
+        wanted = split_preview(plain, NAMESPACE, bundle, positions=positions)
+        assert split_told(split_preview(large, NAMESPACE, bundle, positions=positions)) == split_told(wanted)
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 30), st.sampled_from(LOCALS), rates, st.booleans()), max_size=40),
+    st.sampled_from([1, 45, 1_000]),
+)
+def test_twins_and_limits_of_columns_are_those_of_plain_values(
+    table: Sequence[tuple[int, str, float, bool]], limit: int
+) -> None:
+    """With hashes that meet all the time: flow cuts, the proposed cut and the warnings, list order included."""
+    topics = LargeTopics.of(
+        {
+            f"persistent://t/n/{name}{at}": Topic(f"persistent://t/n/{name}{at}")
+            for at, (_, name, *_) in enumerate(table)
+        }
+    )
+    order = np.array(sorted(range(len(table)), key=lambda at: table[at][0]), dtype=np.int32)
+    loads = LargeLoads.of(
+        topics,
+        {name: Load(rate, 0.0, rate * 3) for name, (_, _, rate, known) in zip(topics, table, strict=True) if known},
+    )
+    inside = inside_of(loads, order, np.array([table[at][0] for at in order.tolist()], dtype=np.int64))
+    listed = [
+        TopicLoad(name, at, rate if known else 0.0, 0.0, rate * 3 if known else 0.0, 0.0, known)
+        for name, (at, _, rate, known) in sorted(zip(topics, table, strict=True))
+    ]
+    limits = FlowLimits(limit, 2_000, 0)
+    assert topic_warnings(inside, limits) == tuple(topic_findings(listed, limits))
+    for mine, theirs in (
+        (lambda: flow_cuts(inside, limits), flow_or_qps_equally_divide(listed, limits)),
+        (lambda: proposed_cuts(inside), flow_or_qps_as_proposed(listed)),
+    ):
+        with suppress(RoundingDecidesError):  # the caller asks topic by topic then
+            assert mine() == theirs
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.integers(0, 2**32), st.sampled_from([3, 40, 900, 100_000]), st.sampled_from([0.0, 0.01]))
+def test_pieces_of_a_long_bundle_are_those_of_the_scalar_rule(seed: int, limit: int, twins: float) -> None:
+    """Short pieces and such that are longer than what is added up at a time; sums are the same doubles."""
+    random = np.random.default_rng(seed)
+    hashes = np.sort(random.choice(2**32, size=12_000, replace=False))
+    hashes[1:][random.random(len(hashes) - 1) < twins] = 0
+    hashes = np.sort(np.maximum.accumulate(hashes))
+    msgs = random.pareto(1.2, len(hashes)) + 0.001
+    last = np.searchsorted(hashes, hashes, side="right") - 1
+    limits = FlowLimits(limit, 100_000, 0)
+    listed = [
+        TopicLoad(str(at), here, rate)
+        for at, (here, rate) in enumerate(zip(hashes.tolist(), msgs.tolist(), strict=True))
+    ]
+    wanted = flow_or_qps_equally_divide(listed, limits)
+    found = first_fit_cuts(hashes, msgs[last], np.zeros(len(hashes)), limits)
+    assert found == (wanted or ())
 
 
 consumer_lists = st.lists(

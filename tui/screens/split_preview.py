@@ -149,7 +149,7 @@ def split_picture(view: SplitPreviewView, option: SplitOption) -> SplitPicture:
         upper=view.upper,
         cuts=cuts,
         hashes=np.array(view.topic_hashes, dtype=np.uint32),
-        weights=np.array(view.topic_msgs_per_sec, dtype=np.float64) if sum(view.topic_msgs_per_sec) else None,
+        weights=np.array(view.topic_msgs_per_sec, dtype=np.float64) if view.msgs_per_sec else None,
         labels=labels if len(labels) == len(cuts) + 1 else (),
     )
 
