@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from engine.bundles.flow import FlowLimits
 
-AT_ONCE: Final = 4_096
+AT_ONCE: Final = 1_024
 """Topics added up at a time, at least, while the end of a piece is looked for."""
 SHORT: Final = 64
 """Pieces of fewer topics on average are walked topic by topic."""

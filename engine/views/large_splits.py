@@ -55,14 +55,27 @@ class RoundingDecidesError(Exception):
     """A sum is so near to a limit that the order of the additions counts."""
 
 
-def inside_of(loads: LargeLoads, numbers: NDArray[np.int32], hashes: NDArray[np.int64]) -> Inside:
-    """The topics of these numbers, given ascending by hash, with their traffic. O(n), and a sort of the twins."""
-    topics, numbers = loads.topics, numbers.copy()
-    for low, high in _twins(hashes):
-        numbers[low:high] = sorted(numbers[low:high].tolist(), key=topics.partition_name)
-    rates = loads.rates[:, numbers]
+def inside_of(
+    loads: LargeLoads,
+    numbers: NDArray[np.int32],
+    hashes: NDArray[np.int64],
+    flow: tuple[NDArray[np.float64], NDArray[np.float64]],
+) -> Inside:
+    """The topics of these numbers, given ascending by hash, with ``flow``: messages and bytes a second, (n,) each.
+
+    O(n) for copies, and a sort of the topics that share a hash.
+    """
+    topics = loads.topics
+    msgs, size = flow
+    twins = _twins(hashes)
+    if twins:
+        numbers, msgs, size = numbers.copy(), msgs.copy(), size.copy()
+    for low, high in twins:
+        names = [topics.partition_name(number) for number in numbers[low:high].tolist()]
+        order = low + np.array(sorted(range(high - low), key=names.__getitem__))
+        numbers[low:high], msgs[low:high], size[low:high] = numbers[order], msgs[order], size[order]
     known = np.ones(len(numbers), dtype=np.bool_) if loads.known is None else loads.known[numbers]
-    return Inside(NumberedNames(topics, numbers), hashes, rates[0] + rates[1], rates[2] + rates[3], known)
+    return Inside(NumberedNames(topics, numbers), hashes, msgs, size, known)
 
 
 def large_preview(

@@ -16,7 +16,7 @@ from engine.config import SPECIFIED_POSITIONS_DIVIDE
 from engine.errors import Rejection
 from engine.views.details import SplitOption, SplitPiece, SplitPreviewView
 from engine.views.large_splits import inside_of, large_preview
-from engine.views.tree import EMPTY, hashed_topics
+from engine.views.tree import EMPTY, flow_of, hashed_topics
 
 
 def split_preview(
@@ -74,8 +74,15 @@ def _large(
     hashed = hashed_topics(state).get(namespace, EMPTY)
     if not isinstance(hashed.names, NumberedNames):
         return None
+    flow = flow_of(hashed, state.loads)
+    assert flow is not None, "a large state keeps what each topic carries"
     piece = slice(*hashed.inside(parent.lower, parent.upper))
-    inside = inside_of(large_loads(topics, state.loads), hashed.names.numbers[piece], hashed.hashes[piece])
+    inside = inside_of(
+        large_loads(topics, state.loads),
+        hashed.names.numbers[piece],
+        hashed.hashes[piece],
+        (flow[0][piece], flow[1][piece]),
+    )
     found = large_preview(bundles, parent, inside, state.settings, behaviour_in(state), positions=positions)
     if found is None:
         return None

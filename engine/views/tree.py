@@ -44,11 +44,12 @@ _hashed: Remembered[Mapping[str, HashedTopics]] = Remembered()
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Traffic:
-    """Running sums over ``topics``, so that any range costs two look-ups."""
+    """Running sums over ``topics``, so that any range costs two look-ups; in a large state also what is summed up."""
 
     topics: HashedTopics
     msgs: NDArray[np.float64]
     size: NDArray[np.float64]
+    each: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
 
     def of(self, lower: int, upper: int) -> tuple[int, float, float]:
         start, end = self.topics.inside(lower, upper)
@@ -72,7 +73,7 @@ def namespace_nodes(before: ClusterState | None, now: ClusterState) -> tuple[Nam
         earlier = before.namespaces.get(name) if before else None
         old_splits = len(namespace.splits) if before is None else len(earlier.splits) if earlier else 0
         topics = hashed.get(name, EMPTY)
-        traffic = _sums.get((topics, now.loads), (), partial(_traffic, topics, now.loads))
+        traffic = _traffic_of(topics, now.loads)
         roots = _roots(namespace, old_splits, traffic, is_new=before is not None and earlier is None)
         nodes.append(
             NamespaceNode(
@@ -92,6 +93,15 @@ def hashed_topics(state: ClusterState) -> Mapping[str, HashedTopics]:
     if large is not None:
         return _hashed.get((large,), (), lambda: _hash_large(large))
     return _hashed.get((state.topics,), (), lambda: _hash_topics(state.topics.values()))
+
+
+def flow_of(topics: HashedTopics, loads: Mapping[str, Load]) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    """Messages and bytes a second beside a large state's ``topics``, in plus out: (n,) each. O(n) once."""
+    return _traffic_of(topics, loads).each
+
+
+def _traffic_of(topics: HashedTopics, loads: Mapping[str, Load]) -> _Traffic:
+    return _sums.get((topics, loads), (), partial(_traffic, topics, loads))
 
 
 def _hash_large(topics: LargeTopics) -> Mapping[str, HashedTopics]:
@@ -128,7 +138,8 @@ def _traffic(topics: HashedTopics, loads: Mapping[str, Load]) -> _Traffic:
     if isinstance(topics.names, NumberedNames):
         columns = large_loads(topics.names.topics, loads)
         rates = columns.rates[:, topics.names.numbers]
-        return _Traffic(topics, _running(rates[0] + rates[1]), _running(rates[2] + rates[3]))
+        msgs, size = rates[0] + rates[1], rates[2] + rates[3]
+        return _Traffic(topics, _running(msgs), _running(size), (msgs, size))
     found = [loads.get(name, NO_STATISTICS) for name in topics.names]
     msgs = [load.msg_rate_in + load.msg_rate_out for load in found]
     size = [load.throughput_in_bytes_per_sec + load.throughput_out_bytes_per_sec for load in found]

@@ -251,7 +251,8 @@ def test_twins_and_limits_of_columns_are_those_of_plain_values(
         topics,
         {name: Load(rate, 0.0, rate * 3) for name, (_, _, rate, known) in zip(topics, table, strict=True) if known},
     )
-    inside = inside_of(loads, order, np.array([table[at][0] for at in order.tolist()], dtype=np.int64))
+    flow = (loads.rates[0] + loads.rates[1])[order], (loads.rates[2] + loads.rates[3])[order]
+    inside = inside_of(loads, order, np.array([table[at][0] for at in order.tolist()], dtype=np.int64), flow)
     listed = [
         TopicLoad(name, at, rate if known else 0.0, 0.0, rate * 3 if known else 0.0, 0.0, known)
         for name, (at, _, rate, known) in sorted(zip(topics, table, strict=True))
