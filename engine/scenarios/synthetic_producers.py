@@ -14,6 +14,7 @@ from engine.config import CURRENT
 from engine.errors import InputError, Rejection
 from engine.scenarios.opening import Opened
 from engine.scenarios.synthetic import synthetic_state
+from engine.views.counting import counted
 from engine.views.model import Notice
 
 MAX_BROKERS: Final = 1_000
@@ -56,9 +57,9 @@ def synthetic_producers(
     for event in outcome if plan.count else ():
         state = evolve(state, event)
     tally = state.producer_topics[0].tally
-    notes = ()
+    notes: tuple[Notice, ...] = ()
     if plan.count and tally.refused:
         some = f"{tally.refused:,} of {plan.count:,} producers cannot start as {plan.access_mode}: {tally.error}"
         notes = (Notice(REFUSED, some),)
-    many = f"{plan.count:,} producer{'' if plan.count == 1 else 's'} on {partitions:,} partitions"
+    many = f"{counted(plan.count, 'producer')} on {counted(partitions, 'partition')}"
     return Opened(state, f"made up: {many}, seed {seed}", notes=notes, seed=seed)

@@ -9,6 +9,7 @@ from engine.errors import Rejection
 from engine.keyshared.explain import KeyExplanation, explain_key
 from engine.keyshared.key_text import key_of_text, text_of_key
 from engine.keyshared.waits import Wait, WaitReason, waits
+from engine.views.counting import counted
 from engine.views.history import state_before
 from engine.views.keys_model import ConsumerKeysView, KeyAnswer, KeyRow
 from engine.views.keys_moves import key_moves
@@ -105,7 +106,7 @@ def key_steps(told: KeyExplanation) -> tuple[str, ...]:
     if told.point is not None:
         keys = told.point.claimants[0].point_keys if told.point.claimants else ()
         texts = ", ".join(repr(each) for each in keys[:2])
-        lines.append(f"point {told.point.point:,}, {told.point.distance:,} slots on, the hash of {texts}")
+        lines.append(f"point {told.point.point:,}, {counted(told.point.distance, 'slot')} on, the hash of {texts}")
     if told.range is not None:
         lines.append(f"range {told.range}")
     heirs = ", then ".join(shown(each.name) for each in told.heirs)

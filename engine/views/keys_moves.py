@@ -13,6 +13,7 @@ from engine.cluster.key_events import KeyDispatcherStarted
 from engine.cluster.key_state import SharingMode
 from engine.keyshared.ownership import OwnedSlots
 from engine.ranges import HashRange
+from engine.views.counting import counted
 from engine.views.keys_model import StepMoves
 from engine.views.keys_slice import KeysSlice
 
@@ -82,7 +83,7 @@ def _sentence(before: KeysSlice | None, now: KeysSlice, moves: KeyMoves) -> str:
     keys = f"{int(moves.keys.sum()):,} of the known keys"
     if _space(before) != _space(now):
         return f"all stopped and came back; keys have other slots now, and {keys} another owner"
-    told = f"{moves.moved:,} slots moved, {keys} with them"
+    told = f"{counted(moves.moved, 'slot')} moved, {keys} with them"
     if before.subscription.mode is not now.subscription.mode:
         return f"all stopped and came back in another mode: {told}"
     if before.subscription.points != now.subscription.points:

@@ -9,6 +9,7 @@ from engine.cluster.key_state import SharingMode
 from engine.keyshared.delivery_state import OrderRule
 from engine.keyshared.ring import RingSelector
 from engine.keyshared.sticky_legacy import LegacyStickySelector
+from engine.views.counting import counted
 from engine.views.keys_slice import KeysSlice, fairness
 from engine.views.model import Notice
 
@@ -42,7 +43,8 @@ def _gaps(now: KeysSlice) -> Notice | None:
         return None
     keys = int((now.known.owners < 0).sum())
     where = ", ".join(map(str, gaps.ranges[:3])) + (", ..." if len(gaps.ranges) > 3 else "")
-    return Notice(GAPS, f"{gaps.slot_count:,} slots have no owner ({where}): {keys:,} of the known keys wait there")
+    slots = counted(gaps.slot_count, "slot", "has", "have")
+    return Notice(GAPS, f"{slots} no owner ({where}): {keys:,} of the known keys wait there")
 
 
 def _gaps_served(now: KeysSlice) -> Notice | None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from engine.cluster.key_state import SharingMode
 from engine.keyshared.ring import RingSelector
+from engine.views.counting import counted
 from engine.views.keys_moves import KeyMoves
 from engine.views.keys_slice import KeysSlice
 from engine.views.model import RingView
@@ -65,14 +66,14 @@ def _centre(now: KeysSlice, positions: Mapping[int, int]) -> tuple[str, ...]:
         ids, counts = np.unique(owners, return_counts=True)
         at = int(counts.argmax())
         names = {each.consumer_id: each.name for each in now.selector.consumers}
-        rest = f": {int(counts[at])} of {len(now.known.keys)} keys"
+        rest = f": {int(counts[at])} of {len(now.known.keys)} key{'' if len(now.known.keys) == 1 else 's'}"
         room = CENTRE_WIDTH - len(rest)
         name = names[int(ids[at])]
         lines.append((name if len(name) <= room else name[: max(room - 1, 0)] + "…") + rest)
     else:
         lines.append(f"{now.slot_count:,} slots")
     if now.gaps.slot_count:
-        lines.append(f"{now.gaps.slot_count:,} slots unowned")
+        lines.append(f"{counted(now.gaps.slot_count, 'slot')} unowned")
     return tuple(line[:CENTRE_WIDTH] for line in lines)
 
 

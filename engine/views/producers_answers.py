@@ -12,6 +12,7 @@ from engine.cluster.timeline import Timeline
 from engine.errors import Rejection
 from engine.routing.producer_stats import MergedPublishers, PartitionedPublishers, partitioned_publishers
 from engine.routing.send_explain import explain_send
+from engine.views.counting import counted
 from engine.views.history import state_before
 from engine.views.partition_growth import GrowthView, growth_view
 from engine.views.producers_model import SendAnswer, StatisticsRow, StatisticsView
@@ -109,8 +110,9 @@ def _sentence(found: PartitionedPublishers, *, by_name: bool) -> str:
     merged = found.in_force
     what = "by producer name" if by_name else "by position in each partition's list"
     entries = len(merged.entries)
-    told = f"merged {what}: {entries:,} {'entry' if entries == 1 else 'entries'} for {len(found.truth):,} producers"
+    told = f"merged {what}: {counted(entries, 'entry')} for {counted(len(found.truth), 'producer')}"
     mixtures, torn = len(merged.mixtures), len(merged.torn)
     if not mixtures and not torn:
         return f"{told}, each its own"
-    return f"{told}, {mixtures:,} of them mixtures of several producers, {torn:,} producers torn over several entries"
+    torn_apart = f"{counted(torn, 'producer')} torn over several entries"
+    return f"{told}, {mixtures:,} of them mixtures of several producers, {torn_apart}"

@@ -10,6 +10,7 @@ from engine.errors import Rejection
 from engine.routing.key_moves import client_disagreements
 from engine.routing.partial import PartialRoundRobinRouter
 from engine.routing.producer_model import PartitionedProducer
+from engine.views.counting import counted
 from engine.views.model import Notice
 
 DOWN: Final = "producers-down"
@@ -78,8 +79,8 @@ def _keys_ignored(topic: ProducerTopic, ready: list[PartitionedProducer]) -> Not
     partial = sum(isinstance(each.router, PartialRoundRobinRouter) for each in ready)
     if not partial or not topic.keys:
         return None
-    text = f"partial round robin looks at no key: {partial:,} producers send one key to several partitions"
-    return Notice(KEYS_IGNORED, text)
+    send = counted(partial, "producer", "sends", "send")
+    return Notice(KEYS_IGNORED, f"partial round robin looks at no key: {send} one key to several partitions")
 
 
 def _by_position(state: ClusterState, ready: list[PartitionedProducer]) -> Notice | None:
@@ -94,7 +95,7 @@ def _by_position(state: ClusterState, ready: list[PartitionedProducer]) -> Notic
         return Notice(BY_POSITION, f"{text} aggregatePublisherStatsByProducerName is on they are merged by name")
     if not unnamed:
         return None
-    text = f"{unnamed:,} producers of a client without the feature flag are merged by position all the same"
+    text = f"{counted(unnamed, 'producer')} of a client without the feature flag: merged by position all the same"
     return Notice(BY_POSITION, text)
 
 
@@ -102,9 +103,8 @@ def _not_lazy(ready: list[PartitionedProducer]) -> Notice | None:
     count = sum(each.settings.lazy_start_partitioned_producers and not each.settings.starts_lazily for each in ready)
     if not count:
         return None
-    return Notice(
-        NOT_LAZY, f"{count:,} producers asked for a lazy start; with an access mode other than Shared all starts"
-    )
+    text = f"{counted(count, 'producer')} asked for a lazy start; with an access mode other than Shared all starts"
+    return Notice(NOT_LAZY, text)
 
 
 def _no_queue_limit(ready: list[PartitionedProducer]) -> Notice | None:
@@ -114,4 +114,4 @@ def _no_queue_limit(ready: list[PartitionedProducer]) -> Notice | None:
     if not count:
         return None
     text = "maxPendingMessagesAcrossPartitions below the number of partitions is divided to 0, which means no limit"
-    return Notice(NO_QUEUE_LIMIT, f"{text}: {count:,} producers")
+    return Notice(NO_QUEUE_LIMIT, f"{text}: {counted(count, 'producer')}")

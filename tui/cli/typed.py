@@ -20,6 +20,8 @@ OPTIONS: Final = {
     "accessMode": "--access",
     "hashingScheme": "--hashing",
     "producerName": "--producer-name",
+    "messageRouter": "--router",
+    "client": "--client",
 }
 """The engine's name of an argument -> the option that gives it."""
 _ARGUMENT: Final = re.compile(rf"(^|; )({'|'.join(OPTIONS)})(?= is |: )")

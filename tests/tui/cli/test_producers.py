@@ -72,7 +72,7 @@ def test_producers_of_an_opened_cluster_are_shown_where_they_are_asked_for(run: 
         (("--producers", "3", "--brokers", "0"), "brokers is 0"),
         (("--producers", "3", "--partial", "0"), "--partial: numPartitionsLimit should be greater"),
         (("--producers", "3", "--partial", "99"), "--partial: a limit of 99 is above the 12 partitions"),
-        (("--producers", "3", "--partial", "2", "--client", "python"), "messageRouter: the Python client has no"),
+        (("--producers", "3", "--partial", "2", "--client", "python"), "--router: the Python client has no"),
         (("--producers", "3", "--partial", "2", "--router", "single"), "--partial 2 and --router single contradict"),
         (("--producers", "3", "--router", "partial"), "--router partial needs a limit"),
         (("--producers", "3", "--keys", "3"), "--producers and --keys"),

@@ -83,3 +83,13 @@ def test_statistics_without_a_name_are_opened_as_those_of_the_topic_that_is_give
     document = json.loads(ran.out)
     assert document["status"]["source"] == "orders.json about persistent://public/default/orders"
     assert run("explain", "orders", "orders.json", "--topic", name).code == 0
+
+
+def test_one_of_a_thing_is_told_in_the_singular(run: Run) -> None:
+    ran = run("new", "--producers", "1", "--partitions", "1", "--once", "--apply", "producer send all")
+    one = " ".join(ran.out.split())
+    assert "made up: 1 producer on 1 partition, seed 0" in one and "1 of 1 partition used, 1 message published" in one
+    assert "busiest 1 producer, 0 without any" in one and "for 1 producer, each its own" in one
+    gap = " ".join(run("new", "--keys", "0", "--consumers", "0", "--mode", "sticky", "--once", "--apply",
+                       "add a ranges 0-99,101-65535").out.split())  # fmt: skip
+    assert "notice: 1 slot has no owner ([100,100])" in gap and "1 slot and 0 keys without an owner" in gap

@@ -125,13 +125,10 @@ def new(
 
         return synthetic_state(topics, partitions, consumers, seed, bundles)
 
-    return show(
-        made,
-        what_if,
-        output,
-        journal,
-        name=f"an invented cluster of {topics} topics" if keys is None else f"{keys} keys",
-    )
+    from tui.wording import counted
+
+    name = f"an invented cluster of {counted(topics, 'topic')}" if keys is None else counted(keys, "key")
+    return show(made, what_if, output, journal, name=name)
 
 
 _OF_TOPICS: Final = {"--keys": ("topics", "partitions", "bundles"), "--producers": ("topics", "consumers", "bundles")}

@@ -77,12 +77,13 @@ def _consumer(row: KeyConsumerRow) -> tuple[str, ...]:
 
 def _foot(foot: KeysFoot) -> Iterator[str]:
     text = (
-        f"{foot.slots:,} slots, {counted(foot.keys, 'known key')}, {foot.messages:,} messages, {foot.waiting:,} waiting"
+        f"{foot.slots:,} slots, {counted(foot.keys, 'known key')}, {counted(foot.messages, 'message')},"
+        f" {foot.waiting:,} waiting"
         f" · max/mean: slots {foot.max_over_mean_slots:.2f}, keys {foot.max_over_mean_keys:.2f},"
         f" messages {foot.max_over_mean_messages:.2f} · idle {foot.idle_consumers}"
     )
     if foot.unowned_slots:
-        text += f" · {foot.unowned_slots:,} slots and {foot.unowned_keys:,} keys have no owner"
+        text += f" · {counted(foot.unowned_slots, 'slot')} and {counted(foot.unowned_keys, 'key')} without an owner"
     yield from wrapped(text, first="  ", rest="  ")
 
 
@@ -126,7 +127,7 @@ def _gaps(view: KeysView) -> Iterator[str]:
 def _events(view: KeysView) -> Iterator[str]:
     yield "events:"
     for event in view.events:
-        moved = f": {event.moved:,} slots moved, {event.least:,} had to" if event.moved else ""
+        moved = f": {counted(event.moved, 'slot')} moved, {event.least:,} had to" if event.moved else ""
         yield from wrapped(safe_name(event.text) + moved, first=f"  {event.step:>3}  ", rest=" " * 7)
 
 

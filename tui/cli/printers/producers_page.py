@@ -62,7 +62,8 @@ def _status(view: ProducersView) -> Iterator[str]:
     yield from wrapped(
         f"{counted(foot.ready, 'producer')} with {counted(foot.broker_producers, 'object')} on brokers"
         f" (eager ones would have {foot.pairs:,}), {counted(foot.connections, 'connection')},"
-        f" {foot.partitions_used:,} of {foot.partitions:,} partitions used, {foot.sent_msgs:,} messages published,"
+        f" {foot.partitions_used:,} of {counted(foot.partitions, 'partition')} used,"
+        f" {counted(foot.sent_msgs, 'message')} published,"
         f" {foot.pending_msgs:,} waiting",
         first="in all: ",
         rest="  ",
@@ -143,7 +144,8 @@ def _partitions(view: ProducersView) -> Iterator[str]:
         told = f"not served: {safe_name(failing[at])}" if at in failing else "new" if at >= part.new_from else ""
         numbers = [f"{int(column[at]):,}" for column in (part.producers, part.messages, part.pending)]
         rows.append((str(at), *numbers, told))
-    yield f"partitions: {part.count:,}, busiest {view.foot.busiest:,} producers, {view.foot.idle:,} without any"
+    busiest_has = counted(view.foot.busiest, "producer")
+    yield f"partitions: {part.count:,}, busiest {busiest_has}, {view.foot.idle:,} without any"
     yield from table(rows, (">", ">", ">", ">", "<"), indent="  ")
     yield from _more(part.count)
 
@@ -153,7 +155,7 @@ def _statistics(view: StatisticsView) -> Iterator[str]:
     lists = (("by name", view.by_name, view.torn_by_name), ("by position", view.by_position, view.torn_by_position))
     for title, entries, torn in lists:
         mark = " (in force)" if title == view.in_force else ""
-        told = f"{counted(len(entries), 'row')}, {torn:,} producers in more than one"
+        told = f"{counted(len(entries), 'row')}, {counted(torn, 'producer')} in more than one"
         yield f"  {title}{mark}: {told}"
         rows = [_entry(row) for row in entries[:SHOWN]]
         yield from table([("name", "msg/s", "B/s", "mean B", "of"), *rows], ("<", ">", ">", ">", "<"), indent="    ")

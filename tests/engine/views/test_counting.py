@@ -1,0 +1,12 @@
+"""One of a thing is told in the singular, with its verb."""
+
+from __future__ import annotations
+
+import doctest
+
+from engine.views import counting
+
+
+def test_examples() -> None:
+    result = doctest.testmod(counting)
+    assert result.failed == 0 and result.attempted
