@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 
 import pytest
@@ -24,7 +25,9 @@ def test_every_range_stands_in_the_code_once_and_in_order(language: ClientLangua
 
 def test_python_code_is_python() -> None:
     lines = policy_code(ClientLanguage.PYTHON, "policy", accepted(node_ranges(100, 4))[3])
-    compile("\n".join(lines), "policy", "exec")
+    (statement,) = [each for each in ast.parse("\n".join(lines)).body if isinstance(each, ast.Assign)]
+    assert [target.id for target in statement.targets if isinstance(target, ast.Name)] == ["policy"]
+    assert isinstance(statement.value, ast.Call)
 
 
 def test_go_code_goes_round_the_constructor_where_a_range_has_one_slot() -> None:
