@@ -19,7 +19,10 @@ _KILLED: Final = (
 )
 _TEMPORARY: Final = "the disk of the temporary folder is full; make room, or name another folder in TMPDIR"
 _FULL: Final = ("No space left on device", "Disk quota exceeded", "File too large")
-_OWN: Final = {"engine.errors.InputError": InputError, "engine.errors.RingsideError": RingsideError}
+_OWN: Final[dict[str, type[RingsideError]]] = {
+    "engine.errors.InputError": InputError,
+    "engine.errors.RingsideError": RingsideError,
+}
 _RAISED: Final = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:Error|Exception|Interrupt|ArrowInvalid)(?=:|$)")
 _JAVA: Final = re.compile(r"^(?:Caused by)?:? ?(?:(?:[a-z]\w*\.)+[A-Z]\w*: )+")
 _UNREADABLE: Final = re.compile(r"[Ee]rror while reading file (?:file:/+)?(\S+?)\.?\s")
@@ -51,6 +54,23 @@ def failure_of(job: str, story: str) -> Exception:
         path = unreadable[1] if unreadable[1].startswith("/") else f"/{unreadable[1]}"
         return InputError(f"{path} cannot be read, it is damaged or has changed; make the table again")
     return _failed(job, _known(story) or raised or _innermost(lines))
+
+
+def interrupt_behind(fault: BaseException) -> BaseException | None:
+    """The request to end during whose unwinding another fault was raised, as happens when a call to Java is left."""
+    seen: BaseException | None = fault
+    while isinstance(seen, Exception):
+        seen = seen.__cause__ or seen.__context__
+    return seen
+
+
+def start_failure(story: str) -> str:
+    """Why a session could not be had.
+
+    >>> start_failure(": org.apache.spark.SparkException: Could not parse Master URL: 'foo'")
+    "Could not parse Master URL: 'foo'"
+    """
+    return (_known(story) or _innermost([line.strip() for line in story.splitlines() if line.strip()]))[:_LONGEST]
 
 
 def _failed(job: str, reason: str) -> RingsideError:

@@ -6,19 +6,16 @@ Spark is imported here only when a session is wanted, since it takes long and ma
 from __future__ import annotations
 
 import os
-import signal
-import sys
 import zipfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from subprocess import TimeoutExpired
-from types import FrameType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from engine.errors import RingsideError
+from pipeline.gateway import INSTALL_HINT, running, signals_as_exceptions
 from pipeline.temporary import temporary_folder
 
 if TYPE_CHECKING:
@@ -27,8 +24,6 @@ if TYPE_CHECKING:
 APP_NAME: Final = "ringside"
 DEFAULT_MASTER: Final = "local[*]"
 SHIPPED_PACKAGES: Final = ("engine", "pipeline")
-INSTALL_HINT: Final = "install Java 17 or newer and the extra: pip install 'pulsar-ringside[spark]'"
-_JVM_PATIENCE_SEC: Final = 20
 _LOOPBACK: Final = "127.0.0.1"
 _LOG_SETTINGS: Final = """\
 rootLogger.level = error
@@ -55,10 +50,10 @@ def open_session(
     """
     _need_pyspark()
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
-    with _signals_as_exceptions(), temporary_folder() as folder:
+    with signals_as_exceptions(), temporary_folder() as folder:
         wanted = master or (None if submitted else _local_master(cores))
         conf = _sql_settings() | ({} if submitted else session_settings(wanted or "", folder)) | dict(settings or {})
-        with _running(conf, wanted, folder) as spark:
+        with running(conf, wanted, folder) as spark:
             if not str(spark.conf.get("spark.master", "")).startswith("local"):
                 spark.addArtifacts(str(zip_packages(folder)), pyfile=True)
             yield spark
@@ -112,87 +107,6 @@ def stays_on_this_machine(master: str) -> bool:
     [True, True, False, False]
     """
     return master.startswith("local") or urlsplit(master).hostname in (_LOOPBACK, "localhost", "::1")
-
-
-@contextmanager
-def _running(conf: Mapping[str, str], master: str | None, folder: Path) -> Iterator[SparkSession]:
-    from pyspark import SparkConf, SparkContext  # noqa: PLC0415
-    from pyspark.errors import PySparkRuntimeError  # noqa: PLC0415
-    from pyspark.java_gateway import launch_gateway  # noqa: PLC0415
-    from pyspark.sql import SparkSession  # noqa: PLC0415
-
-    # Without it workers take whatever python3 comes first on the path.
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    spark_conf = SparkConf(loadDefaults=False)
-    spark_conf.setAll(list(conf.items()))
-    if master is not None:
-        spark_conf.setMaster(master)
-    log = folder / "jvm.log"
-    gateway = None
-    spark = None
-    try:
-        try:
-            with log.open("wb") as stream:
-                gateway = launch_gateway(spark_conf, popen_kwargs={"stderr": stream})  # type: ignore[no-untyped-call]
-        except (PySparkRuntimeError, OSError) as fault:
-            raise RingsideError(f"Spark did not start: {_last_words(log)}; {INSTALL_HINT}") from fault
-        context = SparkContext(conf=spark_conf, gateway=gateway)
-        context.setLogLevel("ERROR")
-        spark = SparkSession(context)
-        yield spark
-    finally:
-        _end(spark, gateway)
-        # The classes keep the dead gateway otherwise, and a second session in this process would use it.
-        SparkContext._gateway = None
-        SparkContext._jvm = None
-
-
-def _last_words(log: Path) -> str:
-    lines = [line.strip() for line in log.read_text(errors="replace").splitlines()] if log.exists() else []
-    telling = [line for line in lines if "JAVA" in line or "Error" in line or "Exception" in line]
-    return next(iter([*telling, *reversed(lines)]), "no Java was found")
-
-
-def _end(spark: SparkSession | None, gateway: Any) -> None:
-    """Stop the session and wait for its JVM; killed when it does not go by itself."""
-    if spark is not None:
-        with suppress(Exception):
-            spark.sparkContext.cancelAllJobs()
-        with suppress(Exception):
-            spark.stop()
-    if gateway is None:
-        return
-    with suppress(Exception):
-        gateway.shutdown()
-    process = getattr(gateway, "proc", None)
-    if process is None:
-        return
-    with suppress(OSError):
-        process.stdin.close()
-    try:
-        process.wait(_JVM_PATIENCE_SEC)
-    except TimeoutExpired:
-        process.kill()
-        process.wait()
-
-
-@contextmanager
-def _signals_as_exceptions() -> Iterator[None]:
-    """A polite request to end unwinds the stack instead of leaving the JVM and the folder behind."""
-
-    def leave(number: int, frame: FrameType | None) -> None:
-        raise SystemExit(128 + number)
-
-    try:
-        before = {number: signal.signal(number, leave) for number in (signal.SIGTERM, signal.SIGHUP)}
-        before[signal.SIGINT] = signal.getsignal(signal.SIGINT)
-    except ValueError:  # not the main thread: signals are somebody else's
-        before = {}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def zip_packages(folder: Path) -> Path:

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from engine.errors import InputError, RingsideError
-from pipeline.failures import failure_of
+from pipeline.failures import failure_of, interrupt_behind
 from pipeline.pieces import pieces_of, read_pieces
 from pipeline.schemas import SETTINGS, check_folder
 from pipeline.writing import write_rows
@@ -92,6 +92,23 @@ def test_a_table_that_cannot_be_read_is_named_wherever_that_was_noticed(tmp_path
     part.write_bytes(data[:3_000])
     with pytest.raises(InputError, match=rf"{part.name} is no table settings: it cannot be read"):
         check_folder(SETTINGS, folder)
+
+
+def test_a_fault_of_unwinding_does_not_hide_what_was_asked_for() -> None:
+    def left_in_the_middle() -> None:
+        try:
+            raise KeyboardInterrupt
+        finally:
+            raise OSError("the answer is empty")
+
+    try:
+        try:
+            left_in_the_middle()
+        except OSError as fault:
+            raise RingsideError("the job failed") from fault
+    except RingsideError as fault:
+        assert isinstance(interrupt_behind(fault), KeyboardInterrupt)
+    assert interrupt_behind(RingsideError("alone")) is None
 
 
 def test_a_sound_part_is_read_to_its_end(tmp_path: Path) -> None:

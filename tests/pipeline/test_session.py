@@ -6,13 +6,16 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
-from pyspark import SparkContext
+from pyspark import SparkConf, SparkContext, java_gateway
 from pyspark.sql import SparkSession
 
+from pipeline import gateway
 from pipeline.schemas import EVERY_TABLE
 from pipeline.session import session_settings, zip_packages
 
@@ -42,12 +45,52 @@ def test_at_the_end_the_jvm_is_gone_and_so_is_the_folder(number: signal.Signals 
         pid, folder = process.stdout.readline().split()
         if number is not None:
             process.send_signal(number)
-        process.communicate(timeout=120)
+        _, told = process.communicate(timeout=120)
+    assert "while sending command" not in told
     wanted = {None: 0, signal.SIGINT: (-signal.SIGINT, 130, 1), signal.SIGTERM: 143}[number]
     assert process.returncode in (wanted if isinstance(wanted, tuple) else (wanted,))
     assert not Path(folder).exists()
     with pytest.raises(ProcessLookupError):
         os.kill(int(pid), 0)
+
+
+def test_interrupted_while_it_starts_the_jvm_is_gone_as_well(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """PySpark would leave it: told to end before it could say where it listens, it waits for ever."""
+    seen: list[subprocess.Popen[bytes]] = []
+    kill = gateway._kill
+
+    def interrupt(_: float) -> None:
+        raise KeyboardInterrupt
+
+    def killed(started: list[subprocess.Popen[bytes]]) -> None:
+        seen.extend(started)
+        kill(started)
+
+    monkeypatch.delenv("PYSPARK_GATEWAY_PORT", raising=False)
+    monkeypatch.setattr(java_gateway, "time", SimpleNamespace(sleep=interrupt))
+    monkeypatch.setattr(gateway, "_kill", killed)
+    popen, place = java_gateway.Popen, tempfile.tempdir  # type: ignore[attr-defined]
+    with pytest.raises(KeyboardInterrupt):
+        gateway._launched(SparkConf(loadDefaults=False), tmp_path)
+    assert [process.returncode for process in seen] == [-signal.SIGKILL]
+    assert (java_gateway.Popen, tempfile.tempdir) == (popen, place)  # type: ignore[attr-defined]
+    assert [path.name for path in tmp_path.iterdir()] == ["jvm.log"]
+
+
+def test_who_started_it_with_nohup_is_obeyed() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with gateway.signals_as_exceptions():
+            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+            assert signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_a_polite_request_ends_with_the_code_of_its_signal() -> None:
+    with pytest.raises(SystemExit) as caught, gateway.signals_as_exceptions():
+        signal.raise_signal(signal.SIGHUP)
+    assert caught.value.code == 129
 
 
 def test_without_java_one_sentence_says_what_to_install(tmp_path: Path) -> None:
