@@ -33,6 +33,7 @@ def sort_topics(hashes: NDArray[np.integer]) -> SortedTopics:
     >>> made.hash.tolist(), made.row.tolist()
     ([3, 7, 7], [1, 0, 2])
     """
+    assert len(hashes) < 2**31, f"{len(hashes)} topics are too many: their rows are kept in 32 bits"
     packed = hashes.astype(np.int64) << 32
     packed |= np.arange(len(hashes), dtype=np.int64)
     packed.sort()

@@ -114,7 +114,10 @@ def cohorts(names: Sequence[Sequence[str]], priorities: Sequence[Sequence[int]] 
     sizes = np.fromiter(map(len, names), dtype=np.int64, count=len(names))
     start = np.concatenate(([0], np.cumsum(sizes)))
     flat = [name for each in names for name in each]
-    ranks = {name: rank for rank, name in enumerate(sorted(set(flat), key=utf16_order))}
+    # Two names can be one to Java: a character, and the same as two halves. They have one rank.
+    units = {name: utf16_order(name) for name in set(flat)}
+    places = {unit: rank for rank, unit in enumerate(sorted(set(units.values())))}
+    ranks = {name: places[unit] for name, unit in units.items()}
     rank = np.fromiter((ranks[name] for name in flat), dtype=np.int64, count=len(flat))
     number = np.repeat(np.arange(len(names)), sizes)
     level = np.zeros(len(flat), dtype=np.int64)
@@ -178,7 +181,7 @@ def rings_of(
         high = max(low + 1, int(np.searchsorted(start, start[low] + batch_points, side="right")) - 1)
         target = slice(int(start[low]), int(start[high]))
         members = row[int(made.start[low]) : int(made.start[high])]
-        _sort_batch(made, hashes[members], low, high, key[target], owner[target])
+        _sort_batch(made, hashes[members], low, high, key=key[target], owner=owner[target])
         low = high
     return Rings(key, owner, start)
 
@@ -202,7 +205,7 @@ def assign_modulo(
 
 
 def _sort_batch(
-    made: Cohorts, hashes: NDArray[np.int32], low: int, high: int, key: NDArray[np.int64], owner: NDArray[np.int32]
+    made: Cohorts, hashes: NDArray[np.int32], low: int, high: int, *, key: NDArray[np.int64], owner: NDArray[np.int32]
 ) -> None:
     """Put the rings ``low`` .. ``high`` - 1 into ``key`` and ``owner``; ``hashes``: (members, points) of theirs.
 

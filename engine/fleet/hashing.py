@@ -40,16 +40,19 @@ class ByteColumn:
         return len(self.offsets) - 1
 
     @classmethod
-    def from_buffers(cls, offsets: Any, data: Any | None, count: int, first: int = 0) -> ByteColumn:
+    def from_buffers(cls, offsets: Any, data: Any, count: int, first: int = 0) -> ByteColumn:
         """An Arrow column of type string or binary: its buffers, its length, and the place where a slice begins.
 
-        Both are anything with Python's buffer protocol. ``offsets``: int32, at least ``first + count + 1`` of them;
-        ``data``: None where Arrow has none. For the large types make the column from an int64 array of offsets.
+        Both are anything with Python's buffer protocol, or None where Arrow has none: ``data`` of empty strings, and
+        both of a column without strings. ``offsets``: int32, at least ``first + count + 1`` of them. For the large
+        types make the column from an int64 array of offsets.
 
         >>> column = ByteColumn.from_buffers(np.array([0, 2, 5], np.int32).tobytes(), b"ababc", 1, 1)
         >>> list(column.values())
         [b'abc']
         """
+        if not count:
+            return cls(np.zeros(1, dtype=np.int32), np.zeros(0, dtype=np.uint8))
         bounds = np.frombuffer(offsets, dtype="<i4", count=count + 1, offset=4 * first)
         return cls(bounds, np.frombuffer(b"" if data is None else data, dtype=np.uint8))
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from engine.fleet.failover_ring import Rings
 from engine.fleet.hashing import HASH_BITS
-from engine.hashing import HASH_SPACE_SIZE
+from engine.hashing import HASH_SPACE_SIZE, utf8
 
 
 def single_look_up(rings: Rings, ring_no: int = 0) -> Callable[[str | bytes], int]:
@@ -18,7 +18,7 @@ def single_look_up(rings: Rings, ring_no: int = 0) -> Callable[[str | bytes], in
 
     The hash space is cut into two to four slices a point. A slice without a point in it has one owner, and most have;
     in the others the search begins at the slice's first point: O(1) on average. It holds 16 to 24 bytes a point of its
-    own. A ring without points, and names with surrogates without partner, are not for it: use ``Rings.look_up``.
+    own. A ring without points is not for it: use ``Rings.look_up``.
 
     >>> from engine.fleet.failover_ring import build_rings
     >>> owner_of = single_look_up(build_rings([["a", "b"]]))
@@ -41,6 +41,9 @@ def single_look_up(rings: Rings, ring_no: int = 0) -> Callable[[str | bytes], in
     murmur3 = mmh3.hash
 
     def owner_of(topic: str | bytes) -> int:
+        # mmh3 does not look whether a text can be encoded: a surrogate without its partner ends the process.
+        if not topic.isascii() and isinstance(topic, str):
+            topic = utf8(topic)
         hash_value = murmur3(topic)
         # The sign is the bit Pulsar clears: a negative index, counted from the end, is the slice of the cleared hash.
         at = entry[hash_value >> shift]

@@ -15,6 +15,8 @@ from engine.failover.ring import FailoverRing
 from engine.fleet.failover_assign import assign, assign_sorted, sort_topics
 from engine.fleet.failover_ring import NOBODY, assign_modulo, build_rings, cohorts, rings_of
 from engine.fleet.hashing import murmur3_bulk
+from engine.fleet.incremental import LiveRing
+from engine.hashing import utf8
 from tests.properties import strategies
 
 BITS = st.sampled_from((8, 11, 16, 31))
@@ -125,6 +127,19 @@ def test_cutting_sorted_topics_is_looking_each_up(
     assert topics.row.tolist() == sorted(range(len(hashes)), key=lambda at: hashes[at])
     owners = assign_sorted(rings, 0, topics.hash)
     assert owners.tolist() == rings.look_up(0, asked[topics.row]).tolist()
+
+
+def test_a_name_in_characters_and_in_halves_of_characters_is_one_name() -> None:
+    """To Java they are equal, so of two such namesakes the one that connected first is first in order."""
+    whole = [chr(0x1F600 + at) for at in range(30)]
+    halves = [chr(0xD800 + (ord(each) - 0x10000) // 0x400) + chr(0xDC00 + ord(each) % 0x400) for each in whole]
+    assert list(map(utf8, halves)) == list(map(utf8, whole)) and not set(halves) & set(whole)
+    for names in (whole + halves, halves + whole):
+        consumers = [Consumer(at, name) for at, name in enumerate(names)]
+        expected = [consumer.consumer_id for consumer in sort_consumers(consumers)]
+        assert cohorts([names]).members.tolist() == expected
+        live = LiveRing(np.arange(0, 2**31, 2**22, dtype=np.int32), consumers)
+        assert live.owner.tolist() == build_rings([names]).look_up(0, live.hash).tolist()
 
 
 def test_nothing_at_all_is_assigned_to_nobody() -> None:

@@ -38,9 +38,16 @@ def test_the_buffers_of_an_arrow_array_and_of_a_slice_hash_as_the_names(kind: pa
         (pa.array([], kind), []),
     ):
         _, offsets, data = array.buffers()
-        column = ByteColumn.from_buffers(offsets or b"\0\0\0\0", data, len(array), array.offset)
+        column = ByteColumn.from_buffers(offsets, data, len(array), array.offset)
         assert murmur3_bulk(column).tolist() == [murmur3_32(name) for name in names]
         assert crc32_bulk(column).tolist() == [crc32_hash(name) for name in names]
+
+
+@pytest.mark.parametrize("offsets", [None, b"", b"\0\0\0\0"])
+def test_a_column_without_strings_needs_no_offsets(offsets: bytes | None) -> None:
+    column = ByteColumn.from_buffers(offsets, None, 0, 3)
+    assert (len(column), list(column.values())) == (0, [])
+    assert murmur3_bulk(column).tolist() == crc32_bulk(column).tolist() == []
 
 
 def test_large_arrow_arrays_bring_offsets_of_64_bits() -> None:
