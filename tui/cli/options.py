@@ -150,6 +150,13 @@ def journal_options(command: _Command) -> _Command:
 
 ascii_option = click.option("--ascii", "ascii_only", is_flag=True, help="Only ASCII characters.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+fail_on_option = click.option(
+    "--fail-on",
+    type=click.Choice(["info", "warning", "error"]),
+    default="error",
+    show_default=True,
+    help="Exit 1 if a finding is as bad as this or worse.",
+)
 
 
 def _what_if(given: dict[str, Any]) -> WhatIf:

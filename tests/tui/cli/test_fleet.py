@@ -21,6 +21,7 @@ from engine.fleet.summary import (
     read_summary,
     summary_text,
 )
+from pipeline.jobs.result import JobResult
 from tests.tui.cli.conftest import Run
 
 SUMMARY = FleetSummary(
@@ -50,13 +51,13 @@ def test_a_summary_is_read_again_and_equal_ones_have_equal_bytes() -> None:
 
 
 def test_the_page_tells_the_worst_and_no_name_can_draw(run: Run, tmp_path: Path) -> None:
-    ran = run("fleet", "open", str(saved(tmp_path / "out", summary_text(SUMMARY))))
+    ran = run("fleet", "open", str(saved(tmp_path / "out", summary_text(SUMMARY))), "--once")
     assert ran.code == 0
     for words in ("1,000,000 topics", "flag_off *", "rendezvous (what-if)", "hot key 2", "chosen",
                   "failover-names-collide", "2 (error)"):  # fmt: skip
         assert words in ran.out
     assert "\x1b" not in ran.out
-    plain = run("fleet", "open", str(tmp_path / "out"), "--ascii")
+    plain = run("fleet", "open", str(tmp_path / "out"), "--once", "--ascii")
     assert plain.out.isascii()
     as_json = run("fleet", "open", str(tmp_path / "out"), "--json")
     assert json.loads(as_json.out) == json.loads(summary_text(SUMMARY))
@@ -67,14 +68,20 @@ def test_the_page_tells_the_worst_and_no_name_can_draw(run: Run, tmp_path: Path)
     [(b"{", "no summary"), (b'{"version": 99}', "version 99"), (b"[]", "no summary"), (b'{"version": 1}', "jobs")],
 )
 def test_what_is_no_summary_is_input_that_cannot_be_used(data: bytes, word: str, run: Run, tmp_path: Path) -> None:
-    ran = run("fleet", "open", str(saved(tmp_path / "out", data)))
+    ran = run("fleet", "open", str(saved(tmp_path / "out", data)), "--once")
     assert ran.code == 2
     assert word in ran.err and ran.out == ""
 
 
 def test_a_folder_without_a_summary_is_told_how_to_get_one(run: Run, tmp_path: Path) -> None:
-    ran = run("fleet", "open", str(tmp_path))
+    ran = run("fleet", "open", str(tmp_path), "--once")
     assert (ran.code, "ringside fleet run" in ran.err) == (2, True)
+
+
+def test_without_a_terminal_one_sentence_says_what_prints_the_same(run: Run, tmp_path: Path) -> None:
+    ran = run("fleet", "open", str(saved(tmp_path / "out", summary_text(SUMMARY))))
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert "is not a terminal" in ran.err and "--once" in ran.err and "Traceback" not in ran.err
 
 
 @pytest.mark.parametrize("job", ["run", "import", "assign", "keys", "bundles", "lint", "report", "watch"])
@@ -86,6 +93,34 @@ def test_without_spark_one_sentence_says_what_to_install(
     assert ran.code == 1
     assert "pip install 'pulsar-ringside[spark]'" in ran.err
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("found", "fail_on", "code", "told"),
+    [
+        ({"info": 20, "error": 1}, [], 1, "21 findings (1 error, 20 info)"),
+        ({"warning": 3}, [], 0, "3 findings (3 warnings)"),
+        ({"warning": 3}, ["--fail-on", "warning"], 1, "3 findings (3 warnings)"),
+        ({"info": 1}, ["--fail-on", "info"], 1, "1 finding (1 info)"),
+        ({"info": 1}, ["--fail-on", "warning"], 0, "1 finding (1 info)"),
+        ({}, ["--fail-on", "info"], 0, "no findings"),
+    ],
+    ids=str,
+)
+def test_lint_ends_with_1_from_the_severity_that_was_asked_for(
+    found: dict[str, int], fail_on: list[str], code: int, told: str, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules = {"key-gaps": sum(found.values())} if found else {}
+    summary = {"job": "lint", "rules": rules, "severities": found}
+    monkeypatch.setattr("tui.cli.commands.fleet._done", lambda *_: JobResult("lint", summary))
+    ran = run("fleet", "lint", "in", "out", *fail_on)
+    assert ran.code == code
+    first, *rest = ran.out.splitlines()
+    assert first == f"lint: {told}"
+    assert [line.split() for line in rest] == [[rule, str(count)] for rule, count in rules.items()]
+    as_json = run("fleet", "lint", "in", "out", *fail_on, "--json")
+    assert (as_json.code, json.loads(as_json.out)["severities"]) == (code, found)
+    assert run("fleet", "bundles", "in", "out", "--fail-on", "info").code == 2, "only findings can be bad"
 
 
 def test_an_option_without_a_value_is_a_mistyped_line(run: Run) -> None:

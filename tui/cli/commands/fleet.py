@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from tui.cli.exits import FINE
-from tui.cli.options import Output, ascii_option, json_option, output_options
+from tui.cli.exits import FAILED, FINE
+from tui.cli.options import Output, ascii_option, fail_on_option, json_option, output_options
 from tui.cli.output import say, write_out, write_page
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _changes(command: Callable[..., int]) -> Callable[..., int]:
 
 
 def _command_of(job: str, about: str) -> click.Command:
-    takes_changes = job in ("run", "assign")
+    takes_changes, judges = job in ("run", "assign"), job == "lint"
 
     def invoke(
         *,
@@ -85,11 +85,33 @@ def _command_of(job: str, about: str) -> click.Command:
         elif job in _WITH_PAGE:
             write_page(_page(target), ascii_only=ascii_only)
         else:
-            write_page([result.sentence], ascii_only=ascii_only)
-        return FINE
+            write_page(_findings(result) if judges else [result.sentence], ascii_only=ascii_only)
+        return FAILED if judges and _as_bad_as(changes["fail_on"], result) else FINE
 
-    made = _options(_changes(invoke) if takes_changes else invoke)
+    made = _options(_changes(invoke) if takes_changes else fail_on_option(invoke) if judges else invoke)
     return click.command(job, short_help=about, help=about)(made)
+
+
+def _as_bad_as(label: str, result: JobResult) -> bool:
+    """Whether the doctor found something of this severity or a worse one."""
+    from engine.lint.model import severity_of
+
+    return any(severity_of(found) >= severity_of(label) for found in _counts(result, "severities"))
+
+
+def _findings(result: JobResult) -> Iterator[str]:
+    """How many there are of each severity and rule; the findings themselves are in the table."""
+    from tui.cli.plain import table
+    from tui.cli.printers.lint import counts_text
+
+    yield f"{result.job}: {counts_text(_counts(result, 'severities'))}"
+    yield from table([(f"  {rule}", f"{count:,}") for rule, count in _counts(result, "rules").items()], ("<", ">"))
+
+
+def _counts(result: JobResult, name: str) -> Mapping[str, int]:
+    found = result.summary[name]
+    assert isinstance(found, dict)
+    return found
 
 
 def _settings(texts: tuple[str, ...]) -> dict[str, str]:
@@ -171,13 +193,18 @@ def _page(target: Path) -> list[str]:
 def open_fleet(*, target: Path, output: Output) -> int:
     """Show what is worst in the result folder OUT, sorted and filtered at will; enter opens a row in the simulator.
 
-    With --once, or without a terminal, the summary is printed. Needs no Spark.
+    With --once or --json the summary is printed. Needs no Spark.
     """
     from engine.fleet.summary import FILE_NAME
-    from tui.cli.terminal import why_no_screen
 
-    if output.on_screen and why_no_screen() is None:
+    if output.on_screen:
+        from engine.errors import InputError
         from tui.cli.fleet_screen import open_fleet_screen
+        from tui.cli.terminal import why_no_screen
+
+        why_not = why_no_screen()
+        if why_not is not None:
+            raise InputError(why_not)
 
         return open_fleet_screen(target, output)
     as_json, ascii_only = output.json, output.ascii_only

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from tui.cli.exits import FAILED, FINE
-from tui.cli.options import FLAG, WhatIf, ascii_option, json_option, pulsar_option, setting_pairs
+from tui.cli.options import FLAG, WhatIf, ascii_option, fail_on_option, json_option, pulsar_option, setting_pairs
 from tui.cli.output import say, say_problems, write_out, write_page
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from engine.lint.registry import RuleSet
     from tui.sources.consumer_files import NamedRanges
 
-_SEVERITIES: Final = ("info", "warning", "error")
 _LIKE_PATHS: Final = ("/", "\\", ".json", ".gz")
 
 
@@ -39,13 +38,7 @@ class _Checked:
 @click.option("--names", metavar="NAME,...", help="Judge consumers of these names, in the order they connect.")
 @click.option("--names-from", metavar="FILE", help="The same from a file: a name a line, or a JSON list.")
 @click.option("--sticky", is_flag=True, help="Lines of --names-from are NAME=START-END,... (declared ranges).")
-@click.option(
-    "--fail-on",
-    type=click.Choice(_SEVERITIES),
-    default="error",
-    show_default=True,
-    help="Exit 1 if a finding is as bad as this or worse.",
-)
+@fail_on_option
 @click.option("--rule", "rule_ids", metavar="ID", multiple=True, help="Only this rule. Repeatable.")
 @click.option("--list", "lists", is_flag=True, help="List the rules.")
 @click.option("--namespace", metavar="TENANT/NAME", help="Only this namespace, and the brokers' settings.")

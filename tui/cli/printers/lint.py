@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Final
 
@@ -36,13 +36,16 @@ def lint_lines(source: str, findings: Sequence[Finding], *, shown: int = SHOWN_O
 
 def summary(findings: Sequence[Finding]) -> str:
     """Findings counted by severity, in words."""
-    if not findings:
+    return counts_text(counts_of(findings))
+
+
+def counts_text(counts: Mapping[str, int]) -> str:
+    """Numbers of findings by the label of their severity, in words; the worst first, whatever their order."""
+    labels = [each.label for each in sorted(Severity, reverse=True) if counts.get(each.label)]
+    if not labels:
         return "no findings"
-    counts = counts_of(findings)
-    told = ", ".join(
-        f"{count} info" if label == "info" else counted(count, label) for label, count in counts.items() if count
-    )
-    return f"{counted(len(findings), 'finding')} ({told})"
+    told = ", ".join(f"{counts[each]:,} info" if each == "info" else counted(counts[each], each) for each in labels)
+    return f"{counted(sum(counts.values()), 'finding')} ({told})"
 
 
 def counts_of(findings: Iterable[Finding]) -> dict[str, int]:
