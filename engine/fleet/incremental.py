@@ -88,8 +88,8 @@ class LiveAssignment(ABC):
 class LiveRing(LiveAssignment):
     """Topics on the ring, in hash order: 8 bytes a topic (hash and owner) and 8 bytes a point.
 
-    A change inside the cohort costs O(p log n) look-ups for the p points of the consumer, one copy of the ring's
-    points, and O(1) for each topic that moves; one that replaces the whole cohort is a new assignment.
+    A change inside the cohort costs O(p log n) look-ups for the p points of the consumer, one pass over the memory of
+    the ring's points, and O(1) for each topic that moves; one that replaces the whole cohort is a new assignment.
 
     >>> live = LiveRing(np.arange(0, 2**31, 2**28, dtype=np.int32), [Consumer(1, "a")])
     >>> moves = live.join(Consumer(2, "b"))
