@@ -1,99 +1,25 @@
-"""Rows of a fleet's lists as text: numbers right, names left, and a bar that says how uneven it is."""
+"""Rows of a fleet's lists as text: numbers right, names left, a bar that says how uneven it is, and histograms."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 from rich.text import Text
 
 from themes.palettes import Palette, Rgb, hex_colour
 from tui.drawing.bars import bar_text
 from tui.drawing.colour import mix
-from tui.drawing.glyphs import Glyphs, glyphs_of
+from tui.drawing.glyphs import glyphs_of
+from tui.fleet_columns import Placed
+from tui.fleet_histogram import Histogram
 from tui.wording import fit, quantity, safe_name
 
 MANY_TIMES: Final = 4.0
 """From so many times the mean on a bar is as hot as can be; even is 1."""
-HEAT_CELLS: Final = 10
-_NAME_CELLS: Final = 16
-
-
-@dataclass(frozen=True, slots=True)
-class FleetColumn:
-    """One column: its name in the table, its heading, its kind (name, count, times, word) and its least width.
-
-    Of those that do not fit, the ones with the highest ``rank`` are left out.
-    """
-
-    name: str
-    label: str
-    kind: str
-    width: int
-    rank: int
-
-
-SUBSCRIPTION_COLUMNS: Final = (
-    FleetColumn("namespace", "namespace", "name", _NAME_CELLS, 0),
-    FleetColumn("subscription", "subscription", "name", _NAME_CELLS, 0),
-    FleetColumn("max_over_mean", "max/mean", "times", 11, 0),
-    FleetColumn("heat", "", "heat", HEAT_CELLS + 1, 1),
-    FleetColumn("partitions", "parts", "count", 8, 2),
-    FleetColumn("consumers", "cons", "count", 7, 2),
-    FleetColumn("idle", "idle", "count", 7, 3),
-    FleetColumn("findings", "finds", "count", 7, 5),
-    FleetColumn("max_over_mean_rate", "by rate", "times", 10, 6),
-    FleetColumn("moved", "moved", "count", 8, 7),
-    FleetColumn("least_moved", "least", "count", 8, 8),
-    FleetColumn("type", "type", "word", 11, 9),
-    FleetColumn("policy", "rule", "word", 12, 10),
-    FleetColumn("worst_severity", "worst", "word", 9, 11),
-)
-NAMESPACE_COLUMNS: Final = (
-    FleetColumn("namespace", "namespace", "name", _NAME_CELLS, 0),
-    FleetColumn("worst_max_over_mean", "max/mean", "times", 11, 0),
-    FleetColumn("heat", "", "heat", HEAT_CELLS + 1, 1),
-    FleetColumn("topics", "topics", "count", 9, 2),
-    FleetColumn("subscriptions", "subs", "count", 8, 3),
-    FleetColumn("idle", "idle", "count", 7, 4),
-    FleetColumn("msg_rate_out", "out/s", "count", 8, 5),
-    FleetColumn("bundles", "bundles", "count", 9, 6),
-    FleetColumn("bundles_to_split", "split", "count", 7, 6),
-    FleetColumn("findings", "finds", "count", 7, 7),
-    FleetColumn("worst_subscription", "worst subscription", "name", _NAME_CELLS, 8),
-    FleetColumn("msg_rate_in", "in/s", "count", 8, 9),
-    FleetColumn("backlog_size_bytes", "backlog", "count", 9, 10),
-    FleetColumn("worst_severity", "worst", "word", 9, 11),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """A column with the width it got, a gap at its end included."""
-
-    column: FleetColumn
-    width: int
-
-
-def placed(columns: Sequence[FleetColumn], width: int) -> tuple[Placed, ...]:
-    """The columns that fit, in their order; what is left over goes to the names.
-
-    >>> [each.column.label for each in placed(SUBSCRIPTION_COLUMNS, 50)]
-    ['namespace', 'subscription', 'max/mean']
-    """
-    kept = list(columns)
-    while len(kept) > 1 and sum(each.width for each in kept) > width:
-        kept.remove(max(kept, key=lambda each: each.rank))
-    names = [each for each in kept if each.kind == "name"]
-    spare = max(0, width - sum(each.width for each in kept))
-    extra, first = divmod(spare, len(names)) if names else (0, 0)
-    return tuple(
-        Placed(each, each.width + (extra + (first if each is names[0] else 0) if each.kind == "name" else 0))
-        for each in kept
-    )
+BAR_CELLS: Final = 2
+"""How wide a bar of a histogram is."""
 
 
 def heading(columns: Sequence[Placed], sorted_by: str, *, descending: bool) -> Text:
@@ -102,9 +28,10 @@ def heading(columns: Sequence[Placed], sorted_by: str, *, descending: bool) -> T
     for each in columns:
         chosen = each.column.name == sorted_by
         label = each.column.label + ((" v" if descending else " ^") if chosen else "")
-        left = each.column.kind in ("name", "word", "heat")
-        cell = fit(label, each.width - 1) if left else label[-(each.width - 1) :].rjust(each.width - 1)
-        text.append(cell + " ", "bold" if chosen else "")
+        room = each.width - 1
+        cell = label[-room:].rjust(room) if each.column.is_number else fit(label, room)
+        text.append(cell, "bold underline" if chosen else "")
+        text.append(" ")
     return text
 
 
@@ -115,20 +42,33 @@ def fleet_line(
     text = Text(no_wrap=True)
     dim = hex_colour(colours.dim)
     for each in columns:
-        room = each.width - 1
-        if each.column.kind == "heat":
+        room, kind = each.width - 1, each.column.kind
+        if kind == "heat":
             value = row[heat]
             share = 0.0 if value is None or highest <= 0 else value / highest
             style = hex_colour(heat_colour(value or 0.0, colours))
             text.append(bar_text(share, room, glyphs_of(ascii_only)) + " ", style)
             continue
         value = row[each.column.name]
-        if each.column.kind in ("name", "word"):
-            text.append(fit(safe_name(value) if value else "", room) + " ", "" if each.column.kind == "name" else dim)
-            continue
-        told = "-" if value is None else f"{value:.2f}" if each.column.kind == "times" else quantity(value)
-        text.append(told[:room].rjust(room) + " ", dim if not value else "")
+        if kind == "severity":
+            word = row["severity"] if each.column.name == "severity_level" else value
+            text.append(fit(word or "", room) + " ", severity_style(word, colours))
+        elif kind == "text":
+            told = safe_name(value) if value else ""
+            text.append((told if len(told) <= room else told[: room - 1] + glyphs_of(ascii_only).ellipsis).ljust(room))
+            text.append(" ")
+        elif kind in ("name", "word"):
+            text.append(fit(safe_name(value) if value else "", room) + " ", "" if kind == "name" else dim)
+        else:
+            told = "-" if value is None else f"{value:,.2f}" if kind == "times" and value < 10_000 else quantity(value)
+            text.append(told.rjust(room) + " ", dim if not value else "")
     return text
+
+
+def severity_style(severity: str | None, colours: Palette) -> str:
+    """The colour of a severity; none for none."""
+    known = {"error": colours.bad, "warning": colours.warn, "info": colours.accent}
+    return hex_colour(known[severity]) if severity in known else ""
 
 
 def heat_colour(times: float, colours: Palette) -> Rgb:
@@ -139,24 +79,54 @@ def heat_colour(times: float, colours: Palette) -> Rgb:
     return mix(colours.warn, colours.bad, share * 2 - 1)
 
 
-def histogram_lines(
-    counts: NDArray[np.int64], low: float, high: float, height: int, colours: Palette, *, ascii_only: bool
-) -> list[Text]:
-    """The bars of a histogram over so many lines, and a line that names both ends and the tallest bar."""
-    glyphs: Glyphs = glyphs_of(ascii_only)
-    tallest = int(counts.max(initial=0))
+def histogram_lines(found: Histogram, height: int, colours: Palette, *, heated: bool, ascii_only: bool) -> list[Text]:
+    """The bars over so many lines, the lowest line last; ``heated`` colours them as the bars of the rows are."""
+    glyphs = glyphs_of(ascii_only)
+    tallest = int(found.counts.max(initial=0))
     steps = len(glyphs.levels) - 1
     # A few among a million are the ones that are looked for, so heights follow the square root.
-    share = np.sqrt(counts / tallest) if tallest else np.zeros(len(counts))
-    units = np.where(counts > 0, np.maximum(1, np.rint(share * height * steps)), 0).astype(int)
-    wide = 2
+    share = np.sqrt(found.counts / tallest) if tallest else np.zeros(len(found.counts))
+    units = np.where(found.counts > 0, np.maximum(1, np.rint(share * height * steps)), 0).astype(int)
+    middles = ((found.edges[:-1] + found.edges[1:]) / 2).tolist()
+    styles = [hex_colour(heat_colour(middle, colours) if heated else colours.accent) for middle in middles]
     lines = []
     for line in range(height - 1, -1, -1):
         text = Text(no_wrap=True)
-        for at, value in enumerate(units.tolist()):
-            middle = low + (at + 0.5) * (high - low) / max(1, len(counts))
+        for value, style in zip(units.tolist(), styles, strict=True):
             level = min(steps, max(0, value - line * steps))
-            text.append(glyphs.levels[level] * wide, hex_colour(heat_colour(middle, colours)))
+            text.append(glyphs.levels[level] * BAR_CELLS, style)
         lines.append(text)
-    foot = f"{low:.2f} .. {high:.2f} times the mean, up to {tallest:,} in a bar (heights by square root)"
-    return [*lines, Text(foot if tallest else "no numbers to show", hex_colour(colours.dim), no_wrap=True)]
+    return lines
+
+
+def axis_line(found: Histogram, at: int | None, kind: str, colours: Palette, *, ascii_only: bool) -> Text:
+    """The line below the bars: the lowest number left, the highest right, and a mark below bar ``at``.
+
+    >>> from themes.palettes import palette
+    >>> spread = Histogram(np.array([1, 0, 0, 0, 0, 1]), np.linspace(1.0, 3.0, 7), False, 0)
+    >>> axis_line(spread, 0, "count", palette("dark", "mono"), ascii_only=True).plain
+    '^^ 1       3'
+    """
+    width = len(found.counts) * BAR_CELLS
+    mark = ("^" if ascii_only else "▲") * BAR_CELLS
+    low, high = (_told(float(value), kind) for value in (found.edges[0], found.edges[-1]))
+    start = -1 if at is None else at * BAR_CELLS
+    # The mark stands below its bar, so a number that is in its way moves inwards.
+    left = f"{'':{start}}{mark} {low}" if 0 <= start <= len(low) else low
+    after = width - start - BAR_CELLS
+    right = f"{high} {mark}{'':{after}}" if at is not None and after <= len(high) else high
+    room = max(1, width - len(left) - len(right))
+    middle = " by factors " if found.by_factors and room > 20 else ""
+    text = Text(f"{left}{middle:^{room}}{right}", hex_colour(colours.dim), no_wrap=True)
+    if at is None:
+        return text
+    if left == low and right == high:
+        text = Text(text.plain[:start] + mark + text.plain[start + BAR_CELLS :], hex_colour(colours.dim), no_wrap=True)
+    text.stylize(f"bold {hex_colour(colours.text)}", start, start + BAR_CELLS)
+    return text
+
+
+def _told(value: float, kind: str) -> str:
+    if kind == "times" and value < 10_000:
+        return f"{value:,.2f}"
+    return f"{value:.1g}" if 0 < value < 0.1 else quantity(value)

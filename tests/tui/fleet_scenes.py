@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,24 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from engine.admin.facts import Snapshot
+from engine.config import DEFAULTS
+from engine.fleet.summary import (
+    FILE_NAME,
+    VERSION,
+    FindingCount,
+    FleetSummary,
+    FleetTotals,
+    PolicyTotals,
+    QuarantineCount,
+    summary_text,
+)
 from pipeline import schemas
+from pipeline.reading.rows import Rows
 from pipeline.schemas import Table
 
 NAMESPACE = "shop/orders"
+SHARED = "persistent://shop/loose/shared"
 NAMES = ("billing-0", "billing-1", "billing-2")
 
 
@@ -31,10 +46,13 @@ def small_result(folder: Path) -> Path:
         rows.append(("billing", name, NAMESPACE, whole, index, "Failover", 3, 1, None, 1.0, 9.0, 5, 2, "a.json"))
         loads.append((name, "persistent", NAMESPACE, whole, index, None, "b", 2.0 + index, 1.0, 200.0, 100.0, 0, 0, 1,
                       "stats", "a.json"))  # fmt: skip
-    alone, keyed, shared = (f"persistent://{NAMESPACE}/{local}" for local in ("alone", "keyed", "shared"))
+    alone, keyed, shared = f"persistent://{NAMESPACE}/alone", f"persistent://{NAMESPACE}/keyed", SHARED
     rows.append(("billing", alone, NAMESPACE, alone, -1, "Failover", 3, 1, None, 1.0, 9.0, 5, 2, "a.json"))
     rows.append(("orders", keyed, NAMESPACE, keyed, -1, "Key_Shared", 2, 2, None, 1.0, 9.0, 5, 2, "a.json"))
     rows.append(("loose", shared, "shop/loose", shared, -1, "Shared", 2, 2, None, 1.0, 9.0, 5, 2, "a.json"))
+    for name, namespace in ((alone, NAMESPACE), (keyed, NAMESPACE), (shared, "shop/loose")):
+        loads.append((name, "persistent", namespace, name, -1, None, "b", 1.0, 1.0, 100.0, 100.0, 0, 0, 1,
+                      "stats", "a.json"))  # fmt: skip
     write(folder, schemas.SUBSCRIPTIONS, rows)
     write(folder, schemas.TOPICS, loads)
     write(folder, schemas.CONSUMER_SETS, [(1, list(NAMES)), (2, ["worker-0", "worker-1"])])
@@ -47,7 +65,7 @@ def small_result(folder: Path) -> Path:
     write(
         folder, schemas.WORST_SUBSCRIPTIONS,
         [(NAMESPACE, "billing", "Failover", "flag_on", 13, 3, 0, 2.5, 2.75, 4, 1, None, 2, "warning", 13.0, 65),
-         (NAMESPACE, "orders", "Key_Shared", "consistent-auto-split", 1, 2, 0, 1.25, None, 0, 0, "CHANCE", 0, None, 1.0, 5),
+         (NAMESPACE, "orders", "Key_Shared", "auto_split", 1, 2, 0, 1.25, None, 0, 0, "CHANCE", 0, None, 1.0, 5),
          ("shop/loose", "loose", "Shared", "none", 1, 2, 0, None, None, 0, 0, None, 1, "info", 1.0, 5)],
     )  # fmt: skip
     write(
@@ -55,6 +73,49 @@ def small_result(folder: Path) -> Path:
         [(NAMESPACE, 14, 2, 40.0, 14.0, 4e3, 2e3, 0, 2, 1, 2.5, "billing", 0, 2, "warning"),
          ("shop/loose", 1, 1, 0.0, 0.0, 0.0, 0.0, 0, 0, 0, None, None, 0, 1, "info")],
     )  # fmt: skip
+    write(
+        folder, schemas.FINDINGS,
+        [("failover-names-collide", "warning", 2, NAMESPACE, "billing", "", "", "billing-1", 12,
+          "billing-1 keeps 90 of 100 points", "give all numbers one width", [{"name": "points_kept", "value": 90.0}]),
+         ("bundle-hot-topic", "info", 1, "", "", "", "", "", 0, "one broker has all", "unload a bundle", [])],
+    )  # fmt: skip
+    write(
+        folder, schemas.QUARANTINE,
+        [("b.json", "$.topics[3]", 7, 2, "topics", 4, "bad", "is half a document", "record it again, whole"),
+         ("c.json", "$", None, None, "topics", 9, "superseded", "is told better by a.json", "nothing has to be done")],
+    )  # fmt: skip
+    (folder / FILE_NAME).write_bytes(summary_text(SUMMARY))
+    return folder
+
+
+SUMMARY = FleetSummary(
+    VERSION, ("import", "assign", "lint"),
+    FleetTotals(topics=15, namespaces=2, subscriptions=15, subscription_names=3, consumers=43, brokers=1, bundles=2,
+                msg_rate_in=42.0, msg_rate_out=15.0),
+    (PolicyTotals("flag_on", False, True, 13, 0, 4, 1, 2.5),), (), (), (), (),
+    (FindingCount("failover-names-collide", "warning", 1), FindingCount("bundle-hot-topic", "info", 1)),
+    (QuarantineCount("import", "topics", "bad", 4, 1), QuarantineCount("import", "topics", "superseded", 9, 1)), {},
+)  # fmt: skip
+
+
+def imported(snapshot: Snapshot, folder: Path) -> Path:
+    """The tables that an import makes of what answers tell, by the import's own rows."""
+    rows = Rows()
+    for name, facts in snapshot.topics.items():
+        rows.topic(facts, snapshot.bundle_of_topic.get(name), None)
+    write(folder, schemas.TOPICS, rows.topics)
+    write(folder, schemas.SUBSCRIPTIONS, rows.subscriptions)
+    write(folder, schemas.CONSUMERS, rows.consumers)
+    write(folder, schemas.CONSUMER_SETS, [(number, list(names)) for names, number in rows.sets.items()])
+    write(folder, schemas.BROKERS, [("b:8080", snapshot.version or "", 0, 0, "b.json")])
+    pieces = [
+        (f"{name}/{at}", name, "", at, lower, upper, "b.json")
+        for name, listed in snapshot.bundles.items()
+        for at, (lower, upper) in enumerate(pairwise(listed.boundaries))
+    ]
+    write(folder, schemas.BUNDLES, pieces)
+    if snapshot.settings is not None:
+        write(folder, schemas.SETTINGS, [(name, snapshot.settings.text_of(name), "s.json") for name in DEFAULTS])
     return folder
 
 

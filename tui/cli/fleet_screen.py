@@ -17,8 +17,11 @@ if TYPE_CHECKING:
 
 
 def open_fleet_screen(target: Path, output: Output) -> int:
-    """Show the lists of a result folder and return the exit code. Raises ``InputError``: what is missing, and why."""
-    from tui.cli.screen import open_screen, run_screen
+    """Show the lists of a result folder and return the exit code. Raises ``InputError``: what is missing, and why.
+
+    What is opened from a list comes back to its row with escape; ``q`` leaves for good, wherever it is pressed.
+    """
+    from tui.cli.screen import run_screen
 
     try:
         from tui.fleet_app import FleetApp
@@ -28,28 +31,37 @@ def open_fleet_screen(target: Path, output: Output) -> int:
             "a fleet's tables are Parquet: install pyarrow (pip install 'pulsar-ringside[spark]')"
         ) from error
     results = read_results(target)
+    mono, ascii_only = output.mono or bool(os.environ.get("NO_COLOR")), output.ascii_only or not speaks_unicode()
     place: Place | None = None
     complaint = ""
     while True:
-        app = FleetApp(
-            results,
-            place,
-            theme=output.theme,
-            mono=output.mono or bool(os.environ.get("NO_COLOR")),
-            ascii_only=output.ascii_only or not speaks_unicode(),
-            complaint=complaint,
-        )
+        app = FleetApp(results, place, theme=output.theme, mono=mono, ascii_only=ascii_only, complaint=complaint)
         code = run_screen(app)
         if code != FINE or app.chosen is None:
             return code
         place, complaint = app.place, ""
         try:
             session = session_of(target, app.chosen)
-            code = open_screen(lambda ready=session: (ready, None), output, "")  # type: ignore[misc]
         except InputError as error:
-            code, complaint = FINE, str(error)
-        if code != FINE:
+            complaint = str(error)
+            continue
+        code, went_back = _open_part(session, output, mono=mono, ascii_only=ascii_only)
+        if not went_back:
             return code
+
+
+def _open_part(session: Session, output: Output, *, mono: bool, ascii_only: bool) -> tuple[int, bool]:
+    """Show a part in the simulator: the exit code, and whether one wants to go back to the lists."""
+    from tui.cli.screen import Begun, run_screen
+    from tui.fleet_part_app import FleetPartApp
+
+    begun = Begun(lambda: (session, None))
+    try:
+        app = FleetPartApp(begun.scene(), animate=output.animate, theme=output.theme, mono=mono, ascii_only=ascii_only)
+        code = run_screen(app)
+        return code, code == FINE and app.went_back
+    finally:
+        begun.close()
 
 
 def session_of(target: Path, chosen: Chosen) -> Session:
@@ -57,8 +69,7 @@ def session_of(target: Path, chosen: Chosen) -> Session:
     from engine.cluster.timeline import Timeline
     from engine.scenarios.fleet_opening import open_fleet_part
     from tui.cli.session import Session
-    from tui.sources.fleet_results import part_of
+    from tui.sources.fleet_part import part_of
 
-    flag = chosen.consistent_hashing
-    opened = open_fleet_part(part_of(target, chosen.namespace, chosen.subscription, consistent_hashing=flag))
+    opened = open_fleet_part(part_of(target, chosen.namespace, chosen.subscription, listed_flag=chosen.listed_flag))
     return Session(Timeline.start(opened.state, opened.seed, opened.source), 0, opened.problems, opened.notes)

@@ -1,16 +1,16 @@
-"""A whole fleet: the worst subscriptions and namespaces first, any order, any filter, and how all of it is spread."""
+"""A whole fleet: the worst subscriptions and namespaces first, findings, what was set aside; any order, any filter."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import ClassVar, Final
 
-from rich.console import Group
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Static
@@ -18,66 +18,58 @@ from textual.widgets import Static
 from engine.errors import InputError
 from themes import stylesheet
 from themes.palettes import Palette
-from tui.fleet_lines import (
-    NAMESPACE_COLUMNS,
-    SUBSCRIPTION_COLUMNS,
-    FleetColumn,
-    fleet_line,
-    heading,
-    histogram_lines,
-    placed,
-)
+from tui.fleet_columns import LISTS, NAMESPACES, SUBSCRIPTIONS, FleetList, placed
+from tui.fleet_lines import fleet_line, heading
+from tui.fleet_words import fleet_told, tabs_told
+from tui.screens.fleet_bindings import BINDINGS, help_groups
 from tui.screens.framed import key_hints
-from tui.screens.help import Group as HelpGroup
-from tui.screens.help import HelpScreen, KeyHelp
-from tui.sources.fleet_results import FleetResults, Listing, export, filtered, ordered, policies_of
+from tui.screens.help import HelpScreen
+from tui.sources.fleet_export import export
+from tui.sources.fleet_listing import Listing, filtered, ordered
+from tui.sources.fleet_results import FleetResults
+from tui.widgets.fleet_spread import FleetSpread
 from tui.widgets.key_footer import KeyFooter
 from tui.widgets.line_table import Lines, LineTable
 from tui.widgets.prompt import Prompt
 from tui.widgets.sentence_line import SentenceLine
 from tui.wording import counted
 
-HISTOGRAM_HEIGHT: Final = 3
-MOST_BARS: Final = 100
-FLAG_ON: Final = "flag_on"
-"""The rule in force where ``activeConsumerFailoverConsistentHashing`` is true, as the tables name it."""
-BINDINGS: Final = (
-    Binding("tab,1,2", "other_list", "Other list", key_display="tab", tooltip="The other list"),
-    Binding("s", "sort(1)", "Sort", tooltip="Sort by the next column"),
-    Binding("S", "sort(-1)", "Sort back", show=False, tooltip="Sort by the column before"),
-    Binding("r", "reverse", "Reverse", tooltip="Turn the order round"),
-    Binding("slash", "filter", "Filter", key_display="/", tooltip="Only what has a text in its name"),
-    Binding("e", "export", "Export", tooltip="Write the list as it stands to a CSV or Parquet file"),
-    Binding("escape", "all", "All", show=False, tooltip="Take the filter away"),
-)
-MOVING: Final = (
-    KeyHelp("up, down, page, g, G", "move among the rows"),
-    KeyHelp("enter", "open in the simulator; q comes back"),
-)
+_WORDS: Final = ("z", "a")
+"""How texts are said to stand: the last letter or the first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What is to be opened in the simulator; ``subscription`` is "" for a whole namespace."""
+    """What is to be opened in the simulator; ``subscription`` is "" for a whole namespace.
+
+    ``listed_flag`` is the flag that the numbers of the list are of, None where that is untold.
+    """
 
     namespace: str
     subscription: str
-    consistent_hashing: bool
+    listed_flag: bool | None
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where one stood, to come back to."""
+class Spot:
+    """Where one stood in a list."""
 
-    shows_namespaces: bool = False
     filter_text: str = ""
     sorted_by: str = ""
     descending: bool = True
     cursor: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where one stood, to come back to: the list that was shown, by its table, and the spot in each of them."""
+
+    shown: str = SUBSCRIPTIONS.table
+    spots: Mapping[str, Spot] = field(default_factory=dict)
+
+
 class FleetScreen(Screen[None]):
-    """Two lists over one folder of results. Rows are made for what is in sight, however many there are."""
+    """Four lists over one folder of results. Rows are made for what is in sight, however many there are."""
 
     CSS_PATH = stylesheet("fleet")
     BINDINGS: ClassVar[list[BindingType]] = [*BINDINGS]
@@ -95,29 +87,27 @@ class FleetScreen(Screen[None]):
         self._results = results
         self._colours = colours
         self._ascii_only = ascii_only
-        self._namespaces = place.shows_namespaces
-        self._start = place
-        self._whole = self._source()
-        self._listing: Listing = self._whole
+        self._spots = dict(place.spots)
+        self._shown = self._list(place.shown)
+        self._every: Listing = results.listing(self._shown.table)
+        self._listing: Listing = self._every
 
     def compose(self) -> ComposeResult:
         yield Static(id="head", markup=False)
+        yield Static(id="lists", markup=False)
         yield SentenceLine(id="sentence")
         yield LineTable(id="rows", classes="panel")
-        yield Static(id="spread", classes="panel")
+        yield FleetSpread(self._colours, ascii_only=self._ascii_only, id="spread", classes="panel")
         yield Prompt(id="prompt")
         yield KeyFooter(id="keys")
 
     def on_mount(self) -> None:
         """Show the list one came from, or the worst subscriptions."""
         self.set_class(self._colours.mono, "-mono")
-        self.query_one(KeyFooter).keys = key_hints(BINDINGS)
-        start = self._start
-        if start.sorted_by:
-            self._whole = ordered(self._whole, start.sorted_by, descending=start.descending)
-        self._take(filtered(self._whole, start.filter_text))
-        self.query_one("#rows", LineTable).cursor = start.cursor
-        self.say("hint", "The worst stand first. enter opens one in the simulator, q comes back.")
+        self.query_one(KeyFooter).keys = key_hints([each for each in BINDINGS if each.show])
+        self._show_list(self._shown)
+        if self._results.complaint:
+            self.say("refusal", self._results.complaint)
 
     def say(self, kind: str, text: str) -> None:
         """One sentence above the list."""
@@ -126,112 +116,178 @@ class FleetScreen(Screen[None]):
     @property
     def place(self) -> Place:
         """Where one stands now."""
-        shown, cursor = self._listing, self.query_one("#rows", LineTable).cursor
-        return Place(self._namespaces, shown.filter_text, shown.sorted_by, shown.descending, cursor)
+        return Place(self._shown.table, {**self._spots, self._shown.table: self._spot()})
 
     @property
     def listing(self) -> Listing:
         """What is listed."""
         return self._listing
 
-    @property
-    def _columns(self) -> tuple[FleetColumn, ...]:
-        return NAMESPACE_COLUMNS if self._namespaces else SUBSCRIPTION_COLUMNS
+    def _spot(self) -> Spot:
+        shown = self._listing
+        return Spot(shown.filter_text, shown.sorted_by, shown.descending, self.query_one("#rows", LineTable).cursor)
 
-    @property
-    def _heat(self) -> str:
-        return "worst_max_over_mean" if self._namespaces else "max_over_mean"
+    def _list(self, table: str) -> FleetList:
+        known = next((each for each in LISTS if each.table == table), SUBSCRIPTIONS)
+        return known.having(self._results.listing(known.table).columns.names)
 
-    def _source(self) -> Listing:
-        return self._results.namespaces if self._namespaces else self._results.subscriptions
+    # what is shown
 
-    def _take(self, listing: Listing) -> None:
-        """Show a list: rows, titles and the histogram of all its rows."""
-        self._listing = listing
-        heat, highest, colours, ascii_only = self._heat, listing.highest(self._heat), self._colours, self._ascii_only
-        fitting = cache(lambda width: placed(self._columns, width))
+    def _show_list(self, shown: FleetList) -> None:
+        """Another list, where one left it."""
+        self._shown = shown
+        self._results.warm(shown.table)
+        spot = self._spots.get(shown.table, Spot())
+        self._every = self._results.listing(shown.table)
+        if spot.sorted_by in self._every.columns.names:
+            self._every = ordered(self._every, spot.sorted_by, descending=spot.descending)
+        self._take(filtered(self._every, spot.filter_text, shown.labels), spot.cursor)
+        self.say("hint", shown.hint)
+
+    def _take(self, listing: Listing, cursor: int = 0) -> None:
+        """Show these rows: lines, titles, and how all of them are spread."""
+        self._listing, shown = listing, self._shown
+        sorted_by = listing.sorted_by or shown.heat
+        fitting = cache(lambda width: placed(shown.columns, width, listing.sorted_by))
+        highest = listing.columns.highest(shown.heat) if shown.heat else 0.0
+        colours, ascii_only = self._colours, self._ascii_only
         table = self.query_one("#rows", LineTable)
         table.lines = Lines(
             len(listing),
             lambda at, width: fleet_line(
-                listing.row(at), fitting(width), heat, highest, colours, ascii_only=ascii_only
+                listing.row(at), fitting(width), shown.heat, highest, colours, ascii_only=ascii_only
             ),
-            lambda width: heading(fitting(width), listing.sorted_by or heat, descending=listing.descending),
+            lambda width: heading(fitting(width), sorted_by, descending=listing.descending),
         )
-        table.cursor = 0
-        whole = len(self._source())
-        noun = "namespace" if self._namespaces else "subscription"
-        told = counted(whole, noun) if len(listing) == whole else f"{len(listing):,} of {counted(whole, noun)}"
-        table.border_title = f"worst {noun}s ({told})"
-        table.border_subtitle = f"filter: {listing.filter_text}" if listing.filter_text else ""
-        self.query_one("#head", Static).update(
-            f"ringside fleet  {self._results.folder.name}  {counted(len(self._results.subscriptions), 'subscription')}"
-            f"  {counted(len(self._results.namespaces), 'namespace')}"
-        )
-        self._draw_spread()
+        table.cursor = cursor
+        spread = self.query_one(FleetSpread)
+        spread.show(shown, listing)
+        spread.mark(table.cursor)
+        self._write_titles()
 
-    def _draw_spread(self) -> None:
-        spread = self.query_one("#spread", Static)
-        bars = max(8, min(MOST_BARS, (self.size.width - 4) // 2))
-        counts, low, high = self._listing.histogram(self._heat, bars)
-        lines = histogram_lines(counts, low, high, HISTOGRAM_HEIGHT, self._colours, ascii_only=self._ascii_only)
-        spread.border_title = "busiest consumer over the mean"
-        spread.update(Group(*lines))
+    def _write_titles(self) -> None:
+        listing, shown, width = self._listing, self._shown, self.size.width
+        table = self.query_one("#rows", LineTable)
+        every = len(self._every)
+        told = counted(every, shown.noun)
+        if len(listing) != every:
+            told = f"{len(listing):,} of {told}" if len(listing) else f"none of {told}"
+        table.border_title = f"{told}, {self._order_told()}"
+        hidden = len(shown.columns) - len(placed(shown.columns, max(1, width - 3), listing.sorted_by))
+        notes = [f"filter: {listing.filter_text}"] if listing.filter_text else []
+        notes += [f"+{counted(hidden, 'column')} in a wider window"] if hidden else []
+        table.border_subtitle = " · ".join(notes)
+        listed = {each.table: len(self._results.listing(each.table)) for each in LISTS if self._is_cheap(each)}
+        head = fleet_told(self._results.name, self._results.summary, listed, width - 2)
+        self.query_one("#head", Static).update(head, layout=False)
+        tabs = tabs_told(shown, self._results.summary, listed, self._colours, width - 2)
+        self.query_one("#lists", Static).update(tabs, layout=False)
+
+    def _order_told(self) -> str:
+        listing, shown = self._listing, self._shown
+        if not listing.sorted_by:
+            return shown.first
+        column = shown.column(listing.sorted_by)
+        first = (
+            ("highest", "lowest") if column.is_number else ("worst", "least") if column.kind == "severity" else _WORDS
+        )
+        return f"by {column.label}, {first[not listing.descending]} first"
+
+    def _is_cheap(self, each: FleetList) -> bool:
+        # The summary counts findings and what was set aside; without one the tables are counted.
+        return each in (SUBSCRIPTIONS, NAMESPACES) or self._results.summary is None
 
     def on_resize(self) -> None:
-        """As many bars as there is room for."""
+        """As many bars and words as there is room for."""
         if self.is_mounted:
-            self._draw_spread()
+            self.query_one(FleetSpread).fit(self.size.height)
+            self._write_titles()
 
-    def action_other_list(self) -> None:
-        self._namespaces = not self._namespaces
-        self._whole = self._source()
-        self._take(self._whole)
+    @on(LineTable.Moved, "#rows")
+    def _moved(self, message: LineTable.Moved) -> None:
+        self.query_one(FleetSpread).mark(message.index)
+
+    # keys
+
+    def action_list(self, at: int) -> None:
+        if LISTS[at].table == self._shown.table:
+            return
+        try:
+            chosen = self._list(LISTS[at].table)
+        except InputError as error:
+            self.say("refusal", str(error))
+            return
+        self._spots[self._shown.table] = self._spot()
+        self._show_list(chosen)
+
+    def action_next_list(self, by: int) -> None:
+        tables = [each.table for each in LISTS]
+        self.action_list((tables.index(self._shown.table) + by) % len(LISTS))
 
     def action_sort(self, by: int) -> None:
-        names = [each.name for each in self._columns if each.kind != "heat"]
-        at = names.index(self._listing.sorted_by or self._heat)
-        column = names[(at + by) % len(names)]
-        words = next(each.kind for each in self._columns if each.name == column) in ("name", "word")
-        self._sort(column, descending=not words)
+        names = [each.name for each in self._shown.sortable]
+        now = self._listing.sorted_by or self._shown.heat
+        column = names[(names.index(now) + by) % len(names)] if now in names else names[0 if by > 0 else -1]
+        kind = self._shown.column(column).kind
+        self._sort(column, descending=kind in ("count", "times", "severity"))
 
     def action_reverse(self) -> None:
-        self._sort(self._listing.sorted_by or self._heat, descending=not self._listing.descending)
+        column = self._listing.sorted_by or self._shown.heat or self._shown.sortable[0].name
+        self._sort(column, descending=not self._listing.descending)
+
+    def action_worst(self) -> None:
+        self._spots[self._shown.table] = Spot(self._listing.filter_text)
+        self._show_list(self._shown)
 
     def _sort(self, column: str, *, descending: bool) -> None:
-        self._whole = ordered(self._source(), column, descending=descending)
-        self._take(filtered(self._whole, self._listing.filter_text))
-        label = next(each.label for each in self._columns if each.name == column)
-        self.say("hint", f"Sorted by {label}, {'highest' if descending else 'lowest'} first. r turns it round.")
+        text, mask = self._listing.filter_text, self._listing.mask
+        self._every = ordered(self._results.listing(self._shown.table), column, descending=descending)
+        self._take(self._every.let_through(mask, text))
+        told = self._shown.column(column)
+        about = f" ({told.about})" if told.about else ""
+        self.say("hint", f"Sorted {self._order_told()}{about}. r turns it round, w goes back.")
 
     def action_filter(self) -> None:
-        self.query_one(Prompt).ask("filter", "/", text=self._listing.filter_text, placeholder="part of a name")
+        hint = "part of a name, or like " + (
+            "idle>2" if self._shown.heat else "topics>1" if self._shown.opens else "kind=bad"
+        )
+        self.query_one(Prompt).ask("filter", "/", text=self._listing.filter_text, placeholder=hint)
 
     def action_export(self) -> None:
-        noun = "namespaces" if self._namespaces else "subscriptions"
-        self.query_one(Prompt).ask("export", "export to", text=f"worst-{noun}.csv")
+        name = self._shown.title.replace(" ", "-")
+        self.query_one(Prompt).ask(
+            "export", "export to", text=f"{name}.csv", placeholder="a name that ends in .csv or .json"
+        )
 
     def action_all(self) -> None:
-        self._take(filtered(self._whole, ""))
+        if self._listing.filter_text:
+            self._take(self._every.let_through(None, ""))
+
+    def action_row(self, at: int) -> None:
+        self.query_one("#rows", LineTable).action_to(at)
+
+    def action_open(self) -> None:
+        self.query_one("#rows", LineTable).action_open()
 
     def action_help(self) -> None:
-        keys = [KeyHelp(each.key_display or each.key, each.tooltip) for each in BINDINGS]
-        groups: list[HelpGroup] = [("the list", keys), ("rows", MOVING)]
-        self.app.push_screen(HelpScreen(groups, title="fleet keys"))
+        self.app.push_screen(HelpScreen(help_groups(self._shown), title="fleet: keys and columns"))
+
+    # messages
 
     @on(Prompt.Typed)
     def _typed(self, message: Prompt.Typed) -> None:
         if message.kind == "filter":
-            self._take(filtered(self._whole, message.text))
+            self._take(filtered(self._every, message.text, self._shown.labels))
 
     @on(Prompt.Answered)
     def _answered(self, message: Prompt.Answered) -> None:
         prompt = self.query_one(Prompt)
         if message.kind == "export":
             try:
-                path = Path(message.text.strip()).expanduser()
-                self.say("done", f"{counted(export(self._listing, path), 'row')} written to {path}")
-            except InputError as error:
+                path = Path(message.text.strip()).expanduser().absolute()
+                rows = counted(export(self._listing, path), "row")
+                self.say("done", f"{rows} written to {path}, with this filter and in this order.")
+            except (InputError, RuntimeError) as error:
                 prompt.complain(str(error))
                 return
         prompt.remember(message.text)
@@ -241,12 +297,19 @@ class FleetScreen(Screen[None]):
     @on(Prompt.Closed)
     def _prompt_closed(self, message: Prompt.Closed) -> None:
         if message.kind == "filter":
-            self._take(filtered(self._whole, ""))
+            self.action_all()
         self.query_one("#rows").focus()
 
     @on(LineTable.Opened, "#rows")
     def _opened(self, message: LineTable.Opened) -> None:
         row = self._listing.row(message.index)
-        namespace, subscription = str(row["namespace"]), "" if self._namespaces else str(row["subscription"])
-        flag = FLAG_ON in (policies_of(self._results, namespace) if self._namespaces else (row["policy"],))
-        self.post_message(self.Opened(Chosen(namespace, subscription, flag)))
+        if not self._shown.opens:
+            self.say("refusal", "What was set aside cannot be opened: see below what to do, then run the jobs again.")
+        elif not row["namespace"]:
+            self.say("refusal", "This finding is of no namespace, so there is nothing to open.")
+        else:
+            subscription = "" if self._shown.table == NAMESPACES.table else str(row["subscription"])
+            policy = row["policy"] if self._shown.table == SUBSCRIPTIONS.table else None
+            self.post_message(
+                self.Opened(Chosen(str(row["namespace"]), subscription, self._results.listed_flag(policy)))
+            )

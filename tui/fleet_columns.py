@@ -1,0 +1,184 @@
+"""The lists of a fleet: which columns each has, what its bars stand for, and which of them fit."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+HEAT_CELLS: Final = 10
+_NAME_CELLS: Final = 16
+_WIDE: Final = 110
+_WIDE_NAME: Final = 25
+"""From so many cells on, names have that many before columns of little weight get any."""
+
+
+@dataclass(frozen=True, slots=True)
+class FleetColumn:
+    """One column: its name in the table, its heading, its kind and its least width with the gap behind it.
+
+    ``kind``: name, text, word and severity stand left; count and times are numbers; heat is a bar.
+    Of those that do not fit, the ones with the highest ``rank`` are left out. ``about`` says what it is, for the help.
+    """
+
+    name: str
+    label: str
+    kind: str
+    width: int
+    rank: int
+    about: str = ""
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it is sorted by numbers, so that a histogram of it says something."""
+        return self.kind in ("count", "times")
+
+
+@dataclass(frozen=True, slots=True)
+class FleetList:
+    """One list of the screen. ``heat`` is the column that its bars and colours stand for, "" for none.
+
+    ``table`` is its name among the results, ``hint`` what a newcomer reads above it, ``first`` what stands first as the
+    result has it.
+    """
+
+    table: str
+    title: str
+    noun: str
+    columns: tuple[FleetColumn, ...]
+    heat: str
+    hint: str
+    first: str = "the worst first"
+    opens: bool = True
+
+    @property
+    def sortable(self) -> tuple[FleetColumn, ...]:
+        """The columns that a list can be sorted by, as they stand."""
+        return tuple(each for each in self.columns if each.kind != "heat")
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """From the headings, as they are typed into a filter, to the columns."""
+        return {each.label.replace(" ", "-"): each.name for each in self.sortable}
+
+    def column(self, name: str) -> FleetColumn:
+        """A column by its name in the table."""
+        return next(each for each in self.columns if each.name == name)
+
+    def having(self, names: Collection[str]) -> FleetList:
+        """The list without the columns that a table does not have: those of an earlier release lack some."""
+        kept = tuple(each for each in self.columns if each.kind == "heat" or each.name in names)
+        return replace(self, columns=kept)
+
+
+_MAX_OVER_MEAN: Final = "what the busiest consumer has over the average one: 1 is even"
+SUBSCRIPTIONS: Final = FleetList(
+    "worst_subscriptions",
+    "subscriptions",
+    "subscription",
+    (
+        FleetColumn("namespace", "namespace", "name", _NAME_CELLS, 0),
+        FleetColumn("subscription", "subscription", "name", _NAME_CELLS, 0),
+        FleetColumn("max_over_mean", "max/mean", "times", 11, 0, _MAX_OVER_MEAN),
+        FleetColumn("heat", "", "heat", HEAT_CELLS + 1, 1),
+        FleetColumn("partitions", "parts", "count", 8, 3, "topics and partitions it reads"),
+        FleetColumn("consumers", "cons", "count", 7, 2, "connected consumers"),
+        FleetColumn("idle", "idle", "count", 7, 2, "consumers that get nothing"),
+        FleetColumn("msg_rate_out", "msg/s", "count", 8, 2, "messages per second to its consumers"),
+        FleetColumn("findings", "finds", "count", 8, 5, "what the doctor found"),
+        FleetColumn("worst_severity", "worst", "severity", 8, 6, "the worst of it: error, warning or info"),
+        FleetColumn("max_over_mean_rate", "by rate", "times", 10, 7, "max/mean by messages instead of partitions"),
+        FleetColumn("type", "type", "word", 11, 8, "Failover or Key_Shared"),
+        FleetColumn("msg_backlog_entries", "backlog", "count", 10, 9, "entries not yet acknowledged"),
+        FleetColumn("policy", "rule", "word", 12, 10, "the rule that the numbers are of"),
+        FleetColumn("moved", "moved", "count", 8, 11, "partitions that the change asked for moves"),
+        FleetColumn("least_moved", "least", "count", 8, 12, "the fewest moves that the change needs"),
+    ),
+    "max_over_mean",
+    "Worst first. max/mean: the busiest consumer over the average one; 1 is even.",
+)
+NAMESPACES: Final = FleetList(
+    "worst_namespaces",
+    "namespaces",
+    "namespace",
+    (
+        FleetColumn("namespace", "namespace", "name", _NAME_CELLS, 0),
+        FleetColumn("worst_max_over_mean", "max/mean", "times", 11, 0, f"of its worst subscription {_MAX_OVER_MEAN}"),
+        FleetColumn("heat", "", "heat", HEAT_CELLS + 1, 1),
+        FleetColumn("topics", "topics", "count", 9, 2, "topics and partitions"),
+        FleetColumn("subscriptions", "subs", "count", 7, 3, "subscriptions"),
+        FleetColumn("idle", "idle", "count", 7, 4, "consumers that get nothing"),
+        FleetColumn("msg_rate_out", "out/s", "count", 8, 5, "messages per second to consumers"),
+        FleetColumn("bundles", "bundles", "count", 10, 6, "bundles"),
+        FleetColumn("bundles_to_split", "split", "count", 8, 6, "bundles that the load manager would split"),
+        FleetColumn("findings", "finds", "count", 8, 7, "what the doctor found"),
+        FleetColumn("worst_severity", "worst", "severity", 8, 8, "the worst of it: error, warning or info"),
+        FleetColumn("worst_subscription", "worst subscription", "name", 20, 9, "the subscription of that max/mean"),
+        FleetColumn("msg_rate_in", "in/s", "count", 7, 10, "messages per second from producers"),
+        FleetColumn("backlog_size_bytes", "backlog", "count", 10, 11, "bytes not yet acknowledged"),
+    ),
+    "worst_max_over_mean",
+    "Worst first, by the most uneven subscription of each. enter opens all of one.",
+)
+FINDINGS: Final = FleetList(
+    "findings",
+    "findings",
+    "finding",
+    (
+        FleetColumn("severity_level", "severity", "severity", 11, 0, "error, warning or info"),
+        FleetColumn("rule", "rule", "name", 26, 1, "the rule of the doctor that found it"),
+        FleetColumn("namespace", "namespace", "name", _NAME_CELLS, 0),
+        FleetColumn("subscription", "subscription", "name", _NAME_CELLS, 0),
+        FleetColumn("topics", "topics", "count", 9, 3, "how many topics it concerns"),
+        FleetColumn("what", "what", "text", 40, 4),
+    ),
+    "",
+    "What the doctor found, worst first; below in full, with what to change.",
+)
+SET_ASIDE: Final = FleetList(
+    "quarantine",
+    "set aside",
+    "problem",
+    (
+        FleetColumn("kind", "kind", "word", 12, 0, "bad, superseded by a better answer, or a mere note"),
+        FleetColumn("table", "table", "word", 15, 2, "the table whose records are missing"),
+        FleetColumn("rows", "records", "count", 10, 0, "how many were set aside"),
+        FleetColumn("file", "file", "name", _NAME_CELLS, 0, "the file"),
+        FleetColumn("reason", "reason", "text", 20, 0, "what was wrong"),
+        FleetColumn("place", "place", "name", _NAME_CELLS, 4, "where in the file"),
+        FleetColumn("job", "job", "word", 8, 5, "the job that set it aside"),
+    ),
+    "",
+    "What could not be used: file, place and reason; below in full, with what to do.",
+    first="as the jobs met them",
+    opens=False,
+)
+LISTS: Final = (SUBSCRIPTIONS, NAMESPACES, FINDINGS, SET_ASIDE)
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A column with the width it got, a gap at its end included."""
+
+    column: FleetColumn
+    width: int
+
+
+def placed(columns: Sequence[FleetColumn], width: int, sorted_by: str = "") -> tuple[Placed, ...]:
+    """The columns that fit, in their order, always with the one that is sorted by; what is left over goes to the names.
+
+    >>> [each.column.label for each in placed(SUBSCRIPTIONS.columns, 50)]
+    ['namespace', 'subscription', 'max/mean']
+    >>> [each.column.label for each in placed(SUBSCRIPTIONS.columns, 54, "msg_backlog_entries")]
+    ['namespace', 'subscription', 'max/mean', 'backlog']
+    """
+    kept = [replace(each, width=_WIDE_NAME) if each.kind == "name" and width >= _WIDE else each for each in columns]
+    ranks = {each.name: -1 if each.name == sorted_by else each.rank for each in columns}
+    while len(kept) > 1 and sum(each.width for each in kept) > width:
+        kept.remove(max(kept, key=lambda each: (ranks[each.name], each.width)))
+    wide = [each for each in kept if each.kind == "text"] or [each for each in kept if each.kind == "name"]
+    spare = max(0, width - sum(each.width for each in kept))
+    extra, first = divmod(spare, len(wide)) if wide else (0, 0)
+    return tuple(
+        Placed(each, each.width + (extra + (first if each is wide[0] else 0) if each in wide else 0)) for each in kept
+    )

@@ -1,0 +1,70 @@
+"""How the numbers of a column are spread: bars between the lowest and the highest of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+HISTOGRAM_BARS: Final = 24
+WIDE: Final = 1000.0
+"""Where the highest number is so many times the lowest above 0, bars of a histogram grow by factors."""
+
+
+@dataclass(frozen=True, eq=False)
+class Histogram:
+    """``counts`` (bars,) of the pieces between ``edges`` (bars + 1,).
+
+    ``by_factors``: each piece is so many times as wide as the one before; then numbers that are not above 0 stand in
+    the first one. ``untold`` rows have no number.
+    """
+
+    counts: NDArray[np.int64]
+    edges: NDArray[np.float64]
+    by_factors: bool
+    untold: int
+
+    def bar_of(self, value: float | None) -> int | None:
+        """The piece that a number lies in."""
+        if value is None or not np.isfinite(value) or not self.counts.any():
+            return None
+        at = int(np.searchsorted(self.edges, value, side="right")) - 1
+        return min(max(0, at), len(self.counts) - 1)
+
+
+class Spread(Protocol):
+    """Rows of a list, as far as it matters how they are spread."""
+
+    @property
+    def sorted_by(self) -> str: ...
+    def __len__(self) -> int: ...
+    def row(self, at: int) -> Mapping[str, Any]: ...
+    def histogram(self, column: str, bars: int = ...) -> Histogram: ...
+
+
+def histogram_of(numbers: NDArray[np.float64], bars: int) -> Histogram:
+    """The numbers (n,) in so many pieces; from ``WIDE`` on between the highest and the lowest above 0 by factors. O(n).
+
+    >>> histogram_of(np.array([1.0, 1.5, 4.0, np.nan]), 3).counts.tolist()
+    [2, 0, 1]
+    """
+    told = numbers[np.isfinite(numbers)]
+    untold = len(numbers) - len(told)
+    if not len(told):
+        return Histogram(np.zeros(bars, dtype=np.int64), np.linspace(0.0, 1.0, bars + 1), False, untold)
+    low, high = float(told.min()), float(told.max())
+    above = told[told > 0.0] if low <= 0.0 else told
+    least = float(above.min()) if len(above) else 0.0
+    if low >= 0.0 and least > 0.0 and high / least > WIDE:
+        edges = np.geomspace(least, high, bars + 1)
+        scaled = np.log(np.maximum(told, least) / least) * (bars / np.log(high / least))
+        by_factors = True
+    else:
+        edges = np.linspace(low, high if high > low else low + 1.0, bars + 1)
+        scaled = (told - low) * (bars / (edges[-1] - edges[0]))
+        by_factors = False
+    counts = np.bincount(np.clip(scaled.astype(np.int64), 0, bars - 1), minlength=bars)
+    return Histogram(counts.astype(np.int64), edges, by_factors, untold)

@@ -1,0 +1,53 @@
+"""The simulator on a part of a fleet: as always, and escape goes back to the fleet's lists."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Final
+
+from textual.actions import SkipAction
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+
+from tui.app import RingsideApp
+from tui.screens.common_screen import CommonScreen
+from tui.widgets.key_footer import KeyFooter, KeyHint
+from tui.widgets.prompt import Prompt
+
+BACK: Final = Binding(
+    "escape", "to_fleet", "Fleet", key_display="esc", priority=True, show=False, tooltip="Back to the fleet's lists"
+)
+
+
+class FleetPartApp(RingsideApp):
+    """``went_back`` tells whether escape ended it; ``q`` leaves for good."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [BACK, *RingsideApp.BINDINGS]
+    went_back = False
+
+    def action_to_fleet(self) -> None:
+        """Go back, unless escape has something to close first."""
+        screen = self.screen
+        if not isinstance(screen, CommonScreen) or _has_open(screen):
+            raise SkipAction
+        self.went_back = True
+        self.exit(0)
+
+    def install_screen(self, screen: Screen[Any], name: str) -> None:
+        """Each screen of the simulator names the way back among its keys."""
+        super().install_screen(screen, name)
+        if isinstance(screen, CommonScreen):
+            screen.call_after_refresh(_name_way_back, screen)
+
+
+def _has_open(screen: CommonScreen) -> bool:
+    """Whether the screen itself has a use for escape."""
+    prompts = screen.query(Prompt)
+    opened = screen.zoomed or screen.has_class("-explaining") or getattr(screen, "filter_text", "")
+    return bool(opened) or any(each.is_open for each in prompts) or screen.sentence[0] == "refusal"
+
+
+def _name_way_back(screen: CommonScreen) -> None:
+    footer = screen.query_one(KeyFooter)
+    always = [each for each in footer.keys if each.always]
+    others = [each for each in footer.keys if not each.always]
+    footer.keys = (*others, KeyHint("esc", "Fleet", "app.to_fleet", always=True), *always)

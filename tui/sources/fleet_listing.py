@@ -1,0 +1,248 @@
+"""Rows of a table in an order and behind a filter: arrays of places, and no row made but those that are looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from operator import and_, or_
+from threading import Lock
+from typing import Any, Final, TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from tui.fleet_histogram import HISTOGRAM_BARS, Histogram, histogram_of
+from tui.sources.fleet_search import Haystack
+
+_SAMPLE: Final = 100_000
+T = TypeVar("T")
+
+
+class Columns:
+    """A table with what sorting and filtering ask of its columns, each made once, when it is first asked for.
+
+    ``searched`` are the columns of text in which a filter looks. Safe to be warmed up in a thread of its own.
+    """
+
+    def __init__(self, table: Any, searched: Sequence[str]) -> None:
+        self.table = table.unify_dictionaries()
+        self.names: tuple[str, ...] = tuple(table.column_names)
+        self.searched = tuple(name for name in searched if name in self.names)
+        self._made: dict[tuple[str, str], Any] = {}
+        self._locks: dict[tuple[str, str], Lock] = {}
+        self._lock = Lock()
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def row(self, place: int) -> Mapping[str, Any]:
+        """One row by column name."""
+        return {name: self.table.column(name)[place].as_py() for name in self.names}
+
+    def numbers(self, name: str) -> NDArray[np.float64]:
+        """What a column is sorted by, (n,): its numbers, or for texts their ranks; not a number where there is none."""
+        return self._once("numbers", name, self._numbers)
+
+    def keys(self, name: str) -> NDArray[np.uint64]:
+        """Words (n,) that ascend with these numbers, those without one last; their low bits have room for a place."""
+        return self._once("keys", name, lambda each: _sort_keys(self.numbers(each)))
+
+    def histogram(self, name: str, bars: int) -> Histogram:
+        """How all rows are spread over a column."""
+        return self._once(f"histogram {bars}", name, lambda each: histogram_of(self.numbers(each), bars))
+
+    def highest(self, name: str) -> float:
+        """The largest number of a column, 0.0 for none."""
+        return self._once("highest", name, lambda each: _highest(self.numbers(each)))
+
+    def find(self, name: str, text: str) -> NDArray[np.bool_]:
+        """Which rows (n,) have ``text`` in a column of texts."""
+        words, codes = self._once("words", name, self._words)
+        found: NDArray[np.bool_] = words.find(text)
+        return found if codes is None else found[codes]
+
+    def is_text(self, name: str) -> bool:
+        """Whether a column holds texts."""
+        kind = self.table.schema.field(name).type
+        return bool(pa.types.is_string(kind.value_type if pa.types.is_dictionary(kind) else kind))
+
+    def warm(self, given_up: Callable[[], bool] = lambda: False) -> None:
+        """Make all that a key may ask for, until ``given_up`` says so."""
+        for name in self.names:
+            if given_up():
+                return
+            if not pa.types.is_nested(self.table.schema.field(name).type):
+                self.keys(name)
+            if self.is_text(name):
+                self.find(name, "a")
+
+    def _once(self, kind: str, name: str, make: Callable[[str], T]) -> T:
+        key = (kind, name)
+        with self._lock:
+            lock = self._locks.setdefault(key, Lock())
+        with lock:
+            if key not in self._made:
+                self._made[key] = make(name)
+            made: T = self._made[key]
+            return made
+
+    def _numbers(self, name: str) -> NDArray[np.float64]:
+        column = self.table.column(name)
+        if self.is_text(name):
+            words, codes = self._coded(name)
+            ranks = pc.rank(words, tiebreaker="dense").to_numpy(zero_copy_only=False).astype(np.float64)
+            ranks[words.is_null().to_numpy(zero_copy_only=False)] = np.nan
+            of_rows: NDArray[np.float64] = ranks if codes is None else ranks[codes]
+            return of_rows
+        made: NDArray[np.float64] = _one(pc.cast(column, pa.float64())).to_numpy(zero_copy_only=False)
+        return made
+
+    def _words(self, name: str) -> tuple[Haystack, NDArray[np.int32] | None]:
+        words, codes = self._coded(name)
+        return Haystack(words), codes
+
+    def _coded(self, name: str) -> tuple[Any, NDArray[np.int32] | None]:
+        """A column as words and the number of each row's; the column itself and None where most words occur once."""
+        column = _one(self.table.column(name))
+        if not pa.types.is_dictionary(column.type):
+            sample = column.slice(0, _SAMPLE)
+            if 2 * pc.count_distinct(sample, mode="all").as_py() > len(sample):
+                return column, None
+            column = column.dictionary_encode()
+        words = pa.concat_arrays([column.dictionary, pa.nulls(1, column.dictionary.type)])
+        return words, column.indices.fill_null(len(words) - 1).to_numpy(zero_copy_only=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Listing:
+    """Some rows of ``columns`` in some order: ``rows`` (n,) int64 are their places. Immutable.
+
+    ``mask`` tells for every row of the table whether the filter lets it through, None without a filter.
+    """
+
+    columns: Columns
+    rows: NDArray[np.int64]
+    sorted_by: str = ""
+    descending: bool = True
+    filter_text: str = ""
+    mask: NDArray[np.bool_] | None = field(default=None, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def row(self, at: int) -> Mapping[str, Any]:
+        """One row by column name, made when it is asked for."""
+        return self.columns.row(int(self.rows[at]))
+
+    def values(self, column: str) -> NDArray[np.float64]:
+        """A column of numbers in this order; not a number where there is none. O(n)."""
+        return self.columns.numbers(column)[self.rows]
+
+    def let_through(self, mask: NDArray[np.bool_] | None, text: str) -> Listing:
+        """Those of these rows that a mask (one place a row of the table) lets through, in their order. O(n)."""
+        rows = self.rows
+        if mask is not None:
+            rows = rows[mask[rows]] if self.sorted_by else np.flatnonzero(mask)
+        return Listing(self.columns, rows, self.sorted_by, self.descending, text, mask)
+
+    def histogram(self, column: str, bars: int = HISTOGRAM_BARS) -> Histogram:
+        """How many rows lie in each of so many pieces from the lowest to the highest number. O(n)."""
+        if self.mask is None:
+            return self.columns.histogram(column, bars)
+        return histogram_of(self.columns.numbers(column)[self.mask], bars)
+
+
+def whole(columns: Columns) -> Listing:
+    """All rows as they stand in the table."""
+    return Listing(columns, np.arange(len(columns), dtype=np.int64))
+
+
+def ordered(listing: Listing, column: str, *, descending: bool) -> Listing:
+    """The same rows by another column, equal ones as the table has them; without a value last. O(n log n)."""
+    keys, mask = listing.columns.keys(column), listing.mask
+    rows = _order(keys if mask is None else keys[mask], descending=descending)
+    rows = rows if mask is None else np.flatnonzero(mask)[rows]
+    return Listing(listing.columns, rows, column, descending, listing.filter_text, mask)
+
+
+def filtered(every: Listing, text: str, labels: Mapping[str, str] | None = None) -> Listing:
+    """The rows of ``every`` that fit all words of ``text``, in its order. O(bytes of the texts), no row is made.
+
+    A word is a part of a name, or a label (``labels``: to names of columns) with ``>``, ``<`` or ``=`` and a number or
+    a part of a text: ``orders idle>2 type=key``.
+    """
+    masks = [_mask(every.columns, word, labels or {}) for word in text.split()]
+    return every.let_through(reduce(and_, masks) if masks else None, text if masks else "")
+
+
+def _mask(columns: Columns, word: str, labels: Mapping[str, str]) -> NDArray[np.bool_]:
+    for sign in "><=":
+        label, found, value = word.partition(sign)
+        name = labels.get(label.lower())
+        if not found or name is None or name not in columns.names:
+            continue
+        if columns.is_text(name):
+            if sign == "=":
+                return columns.find(name, value)
+            continue
+        number = _number(value)
+        if number is None:
+            # Half typed: everything stays until there is a number.
+            return np.ones(len(columns), dtype=bool)
+        numbers = columns.numbers(name)
+        return numbers > number if sign == ">" else numbers < number if sign == "<" else numbers == number
+    found_in = [columns.find(name, word) for name in columns.searched]
+    return reduce(or_, found_in, np.zeros(len(columns), dtype=bool))
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _sort_keys(numbers: NDArray[np.float64]) -> NDArray[np.uint64]:
+    bits = (numbers + 0.0).view(np.int64)  # -0.0 and 0.0 have other bits
+    keys = np.where(bits < 0, ~bits, bits | np.int64(-(2**63))).view(np.uint64)
+    untold = np.isnan(numbers)
+    low = _low_bits(len(keys))
+    if np.any(keys[~untold] & ((np.uint64(1) << low) - np.uint64(1))):
+        # Numbers with more digits than there is room for are told by their ranks.
+        ranks = np.unique(numbers[~untold], return_inverse=True)[1]
+        keys[~untold] = ranks.astype(np.uint64) << low
+    keys[untold] = np.uint64(2**64 - 1)
+    return keys
+
+
+def _low_bits(count: int) -> np.uint64:
+    """How many bits a place takes."""
+    return np.uint64(max(1, count - 1).bit_length())
+
+
+def _order(keys: NDArray[np.uint64], *, descending: bool) -> NDArray[np.int64]:
+    """The places of keys in their order; equal ones ascend, those without a number come last.
+
+    A key and its place share one word of 64 bits, and words are sorted several times faster than places by their keys.
+    """
+    low = _low_bits(len(keys))
+    ones = (np.uint64(1) << low) - np.uint64(1)
+    words = ((~keys if descending else keys) & ~ones) | np.arange(len(keys), dtype=np.uint64)
+    words.sort()
+    at = (words & ones).astype(np.int64)
+    # Turned round, those without a number have no bits and come first.
+    return np.roll(at, -int(np.searchsorted(words, ones, side="right"))) if descending else at
+
+
+def _highest(numbers: NDArray[np.float64]) -> float:
+    told = numbers[np.isfinite(numbers)]
+    return float(told.max()) if len(told) else 0.0
+
+
+def _one(column: Any) -> Any:
+    """A column as one array."""
+    made = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    return pa.concat_arrays(made.chunks) if isinstance(made, pa.ChunkedArray) else made

@@ -1,0 +1,194 @@
+"""What a fleet's tables tell of one namespace or subscription, as the values that reading answers gives too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.admin.facts import BundleList, ConsumerFacts, Snapshot, SubscriptionFacts, TopicFacts
+from engine.bundles.boundaries import namespace_bundles
+from engine.config import DEFAULTS, BrokerSettings
+from engine.errors import Rejection
+from engine.scenarios.fleet_opening import FleetPart
+from engine.scenarios.subscriptions import KEY_SHARED
+from tui.sources.fleet_tables import parts_of, read_table
+
+MANY_TOPICS: Final = 20_000
+"""With more of them in its namespace, one subscription is opened with its own topics alone."""
+_Key = tuple[str, str]
+"""A subscription and one of its topics or partitions."""
+_DISPATCHER: Final = (
+    "subscription", "topic", "partitioned_topic", "type", "consumer_set", "told_active_consumer", "msg_rate_out",
+    "msg_throughput_out", "msg_backlog_entries", "unacked_messages", "partition_index",
+)  # fmt: skip
+_TOPIC: Final = (
+    "topic", "domain", "namespace", "partition_index", "msg_rate_in", "msg_rate_out", "msg_throughput_in",
+    "msg_throughput_out", "storage_size_bytes", "backlog_size_bytes", "publishers", "bundle", "kind", "file",
+)  # fmt: skip
+
+
+def part_of(folder: Path, namespace: str, subscription: str = "", *, listed_flag: bool | None = None) -> FleetPart:
+    """A namespace with all its subscriptions, or with one of them. Raises ``InputError`` for missing tables.
+
+    O(dispatchers + topics of the namespace), and the consumers of one dispatcher for each list of them.
+    """
+    wanted: list[tuple[str, str, Any]] = [("namespace", "=", namespace)]
+    mine = [*wanted, ("subscription", "=", subscription)] if subscription else wanted
+    dispatchers = read_table(folder, "subscriptions", _DISPATCHER, mine)
+    dispatchers = dispatchers.sort_by([("partitioned_topic", "ascending"), ("partition_index", "ascending")])
+    topics = read_table(folder, "topics", _TOPIC, wanted)
+    left_out = 0
+    if subscription and len(topics) > MANY_TOPICS:
+        own = topics.filter(pc.is_in(topics.column("topic"), pc.unique(dispatchers.column("topic"))))
+        topics, left_out = own, len(topics) - len(own)
+    where = f"{namespace}, subscription {subscription}" if subscription else namespace
+    facts, bundle_of_topic = _topics(topics, _subscriptions(folder, namespace, dispatchers))
+    snapshot = Snapshot(
+        source=f"{folder.name}: {where}",
+        topics=facts,
+        bundles=_bundles(folder, namespace),
+        bundle_of_topic=bundle_of_topic,
+        settings=_settings(folder),
+        version=_release(folder),
+    )
+    return FleetPart(snapshot, listed_flag, subscription, left_out)
+
+
+def _topics(
+    rows: Any, subscriptions: Mapping[str, tuple[SubscriptionFacts, ...]]
+) -> tuple[dict[str, TopicFacts], dict[str, str]]:
+    found: dict[str, TopicFacts] = {}
+    ranges: dict[str, str] = {}
+    for row in zip(*(rows.column(name).to_pylist() for name in _TOPIC), strict=True):
+        topic, domain, namespace, index, *numbers, publishers, bundle, kind, file = row
+        rate_in, rate_out, bytes_in, bytes_out, stored, waiting = numbers
+        found[topic] = TopicFacts(
+            topic, domain, namespace, index, rate_in, rate_out, bytes_in, bytes_out, stored, waiting, publishers,
+            subscriptions.get(topic, ()), kind, file,
+        )  # fmt: skip
+        if bundle is not None:
+            ranges[topic] = bundle
+    return found, ranges
+
+
+def _subscriptions(folder: Path, namespace: str, rows: Any) -> dict[str, tuple[SubscriptionFacts, ...]]:
+    """The subscriptions of each topic. Of many dispatchers with one list of consumers the first one tells them whole.
+
+    Those of a Key_Shared topic are told by its first partition with consumers, since each has ranges of its own.
+    """
+    names = _consumer_sets(folder, rows.column("consumer_set"))
+    told = list(zip(*(rows.column(name).to_pylist() for name in _DISPATCHER), strict=True))
+    first: dict[tuple[object, ...], _Key] = {}
+    for subscription, topic, parent, kind, number, *_ in told:
+        if names.get(number):
+            first.setdefault(_like(subscription, parent, kind, number), (subscription, topic))
+    keyed = {teller for (*_, kind), teller in first.items() if kind == KEY_SHARED}
+    consumers, unacked = _consumers(folder, namespace, set(first.values()), keyed)
+    shared = {number: tuple(ConsumerFacts(name=name) for name in listed) for number, listed in names.items()}
+    found: dict[str, list[SubscriptionFacts]] = {}
+    for subscription, topic, parent, kind, number, active, rate, throughput, backlog, waiting, _ in told:
+        teller = first.get(_like(subscription, parent, kind, number))
+        listed = consumers.get(teller) if teller is not None else None
+        if kind == KEY_SHARED and teller != (subscription, topic):
+            listed = None
+        facts = SubscriptionFacts(
+            subscription,
+            kind,
+            active,
+            shared.get(number, ()) if listed is None else listed,
+            rate,
+            throughput,
+            backlog,
+            max(waiting, unacked.get((subscription, topic), 0)),
+        )
+        found.setdefault(topic, []).append(facts)
+    return {topic: tuple(each) for topic, each in found.items()}
+
+
+def _like(subscription: str, parent: str, kind: str, number: int) -> tuple[object, ...]:
+    return subscription, parent if kind == KEY_SHARED else number, kind
+
+
+def _consumer_sets(folder: Path, numbers: Any) -> dict[int, tuple[str, ...]]:
+    wanted = pc.unique(numbers)
+    if not len(wanted):
+        return {}
+    rows = read_table(folder, "consumer_sets", None, pc.field("consumer_set").isin(wanted)).to_pydict()
+    return {number: tuple(names) for number, names in zip(rows["consumer_set"], rows["names"], strict=True)}
+
+
+def _consumers(
+    folder: Path, namespace: str, tellers: set[_Key], keyed: set[_Key]
+) -> tuple[dict[_Key, tuple[ConsumerFacts, ...]], dict[_Key, int]]:
+    """The consumers of some dispatchers, and how many messages wait for an acknowledgement at each of all.
+
+    ``keyed`` are those of type Key_Shared.
+    """
+    if not tellers or not parts_of(folder, "consumers"):
+        return {}, {}
+    topic = pc.field("topic")
+    inside = [
+        # A range of names, so that pieces of the table without any of them are passed over.
+        (topic >= f"{domain}://{namespace}/") & (topic < f"{domain}://{namespace}0")
+        for domain in ("persistent", "non-persistent")
+    ]
+    subscriptions = pa.array(sorted({name for name, _ in tellers}), pa.string())
+    columns = ("subscription", "topic", "position", "consumer", "connected_since", "unacked_messages",
+               "key_hash_ranges")  # fmt: skip
+    rows = read_table(
+        folder, "consumers", columns, (inside[0] | inside[1]) & pc.field("subscription").isin(subscriptions)
+    )
+    sums = rows.group_by(["subscription", "topic"]).aggregate([("unacked_messages", "sum")])
+    waiting = {(row["subscription"], row["topic"]): row["unacked_messages_sum"] for row in sums.to_pylist()}
+    told = pa.array(sorted({name for _, name in tellers}), pa.string())
+    rows = rows.filter(pc.is_in(rows.column("topic"), told)).sort_by("position")
+    found: dict[_Key, list[ConsumerFacts]] = {}
+    for row in rows.to_pylist():
+        key = (row["subscription"], row["topic"])
+        ranges = tuple((each["start"], each["end"]) for each in row["key_hash_ranges"])
+        if key in tellers:
+            # Dispatchers tell what waits: unless of Key_Shared, these facts stand for consumers of other ones too.
+            held = row["unacked_messages"] if key in keyed else 0
+            facts = ConsumerFacts(
+                name=row["consumer"],
+                connected_since=row["connected_since"],
+                unacked_messages=held,
+                range_arrays=ranges,
+            )
+            found.setdefault(key, []).append(facts)
+    return {key: tuple(each) for key, each in found.items()}, waiting
+
+
+def _bundles(folder: Path, namespace: str) -> dict[str, BundleList]:
+    if not parts_of(folder, "bundles"):
+        return {}
+    rows = read_table(folder, "bundles", ("lower", "upper"), [("namespace", "=", namespace)]).to_pydict()
+    boundaries = tuple(sorted({*rows["lower"], *rows["upper"]}))
+    whole = boundaries and not isinstance(namespace_bundles(namespace, boundaries), Rejection)
+    return {namespace: BundleList(boundaries)} if whole else {}
+
+
+def _settings(folder: Path) -> BrokerSettings | None:
+    """The brokers' settings, None where no answer told any: then they are inferred."""
+    if not parts_of(folder, "settings"):
+        return None
+    rows: Iterable[Mapping[str, str]] = read_table(folder, "settings", ("name", "value")).to_pylist()
+    settings = None
+    for row in rows:
+        settings = settings or BrokerSettings()
+        if row["name"] in DEFAULTS:
+            changed = settings.with_setting(row["name"], row["value"])
+            settings = settings if isinstance(changed, Rejection) else changed
+    return settings
+
+
+def _release(folder: Path) -> str | None:
+    """The release that most brokers have; the first by name of equally many."""
+    if not parts_of(folder, "brokers"):
+        return None
+    versions = [each for each in read_table(folder, "brokers", ("version",)).to_pydict()["version"] if each]
+    return max(sorted(set(versions)), key=versions.count) if versions else None
