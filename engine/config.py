@@ -34,7 +34,9 @@ class BrokerSettings:
 
     Rates are messages per second, bandwidth is 1048576 bytes per second, times are milliseconds. A limit of 0 for the
     numbers of consumers, of unacknowledged messages and of the look-ahead means no limit. ``default_settings`` has the
-    defaults of other releases.
+    defaults of other releases. The limits of unacknowledged messages are 50000 a consumer and 200000 (in the class 4 *
+    50000) a subscription in ``ServiceConfiguration`` and in ``conf/broker.conf`` alike; that of a whole broker is 0 in
+    both, so it is not modelled.
     """
 
     activeConsumerFailoverConsistentHashing: bool = False

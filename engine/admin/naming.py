@@ -47,11 +47,11 @@ def scenario_facts(data: bytes) -> ScenarioFacts:
     return ScenarioFacts(str(version) if version else None, settings, requests)
 
 
-def settings_of(named: object) -> BrokerSettings | None:
-    """The defaults with the known ones of ``named`` set; None when that is no object."""
+def settings_of(named: object, defaults: BrokerSettings | None = None) -> BrokerSettings | None:
+    """The defaults (those of the current release) with the known ones of ``named`` set; None when that is no object."""
     if not isinstance(named, dict):
         return None
-    settings = BrokerSettings()
+    settings = defaults or BrokerSettings()
     for name, value in named.items():
         if name in DEFAULTS:
             changed = settings.with_setting(name, str(value).lower() if isinstance(value, bool) else str(value))

@@ -9,7 +9,7 @@ from engine.bundles.balance_world import World
 from engine.bundles.boundaries import BundleRange, parse_range
 from engine.bundles.children import SplitResult, split_bundles
 from engine.bundles.extensible import cycle
-from engine.bundles.extensible_model import CycleObservation, CycleVerdict, SplitMemory
+from engine.bundles.extensible_model import CycleLimits, CycleObservation, CycleVerdict, SplitMemory
 from engine.bundles.limits import BundleStats, LimitMeasure, limit_measures
 from engine.bundles.modular import visiting_order
 
@@ -54,7 +54,7 @@ class ExtensibleCycles:
             self.memories.get(broker, SplitMemory()),
             observation,
             start.settings,
-            start.intervals.cycle_limits,
+            CycleLimits.of(start.settings),
             start.behaviour,
         )
         verdicts = tuple(

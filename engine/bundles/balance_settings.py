@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.bundles.extensible_model import CycleLimits
 from engine.bundles.plan import LoadManager
 from engine.errors import Rejection
 
@@ -16,12 +15,12 @@ MS_PER_MINUTE = 60_000
 
 @dataclass(frozen=True, slots=True)
 class BalanceSettings:
-    """Intervals and per-cycle limits by their exact names, with Pulsar's defaults.
+    """Intervals by their exact names, with Pulsar's defaults; what a cycle may do stands in ``BrokerSettings``.
 
     The first four matter to the modular load manager: how often a broker looks whether its report must be written (ms),
     by how many percent its totals must have moved for that, after how many minutes it is written at the latest, and
-    after how many minutes the leader stores the averages, which takes one more sample of each bundle. The last three
-    matter to the extensible one.
+    after how many minutes the leader stores the averages, which takes one more sample of each bundle. The last one
+    matters to the extensible one.
     """
 
     loadBalancerReportUpdateMinIntervalMillis: int = 5000
@@ -29,16 +28,6 @@ class BalanceSettings:
     loadBalancerReportUpdateMaxIntervalMinutes: int = 15
     loadBalancerResourceQuotaUpdateIntervalMinutes: int = 15
     loadBalancerSplitIntervalMinutes: int = 1
-    loadBalancerMaxNumberOfBundlesToSplitPerCycle: int = 10
-    loadBalancerNamespaceBundleSplitConditionHitCountThreshold: int = 3
-
-    @property
-    def cycle_limits(self) -> CycleLimits:
-        """The part :func:`engine.bundles.extensible.cycle` needs."""
-        return CycleLimits(
-            self.loadBalancerMaxNumberOfBundlesToSplitPerCycle,
-            self.loadBalancerNamespaceBundleSplitConditionHitCountThreshold,
-        )
 
     def interval_ms(self, load_manager: LoadManager) -> int:
         """From one cycle of steady traffic to the next, in milliseconds.

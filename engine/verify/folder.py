@@ -14,11 +14,11 @@ from engine.admin.files import AnswerFile, FilesRead, read_files
 from engine.admin.kinds import AnswerKind, recognise
 from engine.admin.requests import AdminRequest
 from engine.admin.text import plain_json, raw_object
-from engine.config import BrokerSettings
 from engine.errors import InputError, Problem
 from engine.verify.recording import Answer, Recording, Step
 from engine.verify.scenario import with_scenario
 from engine.verify.scenario_files import Files, version_of
+from engine.verify.settings import defaults_of
 
 
 def load_recording(path: Path) -> Recording:
@@ -62,7 +62,7 @@ def _without_scenario(path: Path, read: FilesRead, plain: dict[str, AnswerFile],
         has_scenario=False,
         version=version,
         version_from_load_report=version is not None,
-        settings=BrokerSettings(),
+        settings=defaults_of(version),
         named_settings={},
         roster={},
         topic="",

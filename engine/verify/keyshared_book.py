@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from engine.config import BrokerSettings
+from engine.config import BrokerSettings, default_settings
 from engine.errors import Rejection
 from engine.keyshared import delivery
 from engine.keyshared.admission import SubscriptionTerms, delivery_terms, selector_for
@@ -162,6 +162,6 @@ def _without(state: DeliveryState, positions: Iterable[int]) -> DeliveryState:
 
 
 def _default_selector(terms: SubscriptionTerms, judge: Judge) -> Selector:
-    selector = selector_for(terms.mode, BrokerSettings(), judge.behaviour)
+    selector = selector_for(terms.mode, default_settings(judge.behaviour), judge.behaviour)
     assert not isinstance(selector, Rejection), "the defaults are fine"
     return selector

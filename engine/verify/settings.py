@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from engine.admin.facts import RuntimeConfiguration
+from engine.config import CURRENT, BrokerSettings, behaviour_of, default_settings
+from engine.errors import Rejection
 from engine.verify.judge import Judge
 from engine.verify.recording import Answer, Recording
 from engine.verify.report import FactKind, Ledger
@@ -15,6 +17,12 @@ KEY_SHARED_SETTINGS = (
 )
 # ``ServiceConfiguration`` marks them as not dynamic, and so does a release that does not know them at all.
 _NOT_DYNAMIC = (FLAG, "activeConsumerFailoverDelayTimeMillis")
+
+
+def defaults_of(version: str | None) -> BrokerSettings:
+    """The settings of a broker of that version that sets none; those of the current one where none is told."""
+    behaviour = behaviour_of(version) if version is not None else CURRENT
+    return default_settings(CURRENT if isinstance(behaviour, Rejection) else behaviour)
 
 
 def compare_told_settings(recording: Recording, judge: Judge, ledger: Ledger) -> None:

@@ -128,20 +128,12 @@ def start_of_state(state: ClusterState, namespace: str, question: BalanceQuestio
         BalancedTopic(load, *sessions.get(load.name, (0, 0)), question.growth_per_cycle)
         for load in topic_loads(state, namespace)
     ]
-    settings = state.settings
-    intervals = replace(
-        question.intervals,
-        loadBalancerMaxNumberOfBundlesToSplitPerCycle=settings.loadBalancerMaxNumberOfBundlesToSplitPerCycle,
-        loadBalancerNamespaceBundleSplitConditionHitCountThreshold=(
-            settings.loadBalancerNamespaceBundleSplitConditionHitCountThreshold
-        ),
-    )
     return balance_start(
         bundles_of(state, namespace),
         topics,
         broker_ids(question.brokers),
-        settings,
-        intervals=intervals,
+        state.settings,
+        intervals=question.intervals,
         load_manager=question.load_manager,
         behaviour=behaviour_in(state),
     )

@@ -32,7 +32,7 @@ def balance_document(view: BalanceView) -> dict[str, Any]:
         "brokers": list(view.brokers),
         "cycles": view.question.cycles,
         "growth_per_cycle": view.question.growth_per_cycle,
-        "intervals": asdict(view.question.intervals),
+        "intervals": asdict(view.question.intervals) | _cycle_limits(view),
         "bundles": view.bundles,
         "topics": view.topics,
         "assumed_topics": list(view.assumed_topics),
@@ -50,6 +50,16 @@ def balance_document(view: BalanceView) -> dict[str, Any]:
         "bad_topics": view.bad_topics,
         "problems": [asdict(problem) for problem in view.problems],
     }
+
+
+def _cycle_limits(view: BalanceView) -> dict[str, int]:
+    """What the extensible load manager may do in a cycle, by the names of the settings."""
+    settings = view.forecast.trees[0].balance.start.settings
+    names = (
+        "loadBalancerMaxNumberOfBundlesToSplitPerCycle",
+        "loadBalancerNamespaceBundleSplitConditionHitCountThreshold",
+    )
+    return {name: getattr(settings, name) for name in names}
 
 
 def _tree(view: BalanceView, tree: TreeRow) -> dict[str, Any]:

@@ -77,7 +77,7 @@ def _remarks(cycle: BalanceCycle | None, balance: Balance) -> Iterator[str]:
         yield f"{namespace} is full (loadBalancerNamespaceMaximumBundles {most}): bundles above a limit stay"
     unseen = sum(verdict.outcome == "not-looked-at" for run in cycle.runs for verdict in run.verdicts)
     if unseen:
-        most = balance.start.intervals.loadBalancerMaxNumberOfBundlesToSplitPerCycle
+        most = balance.start.settings.loadBalancerMaxNumberOfBundlesToSplitPerCycle
         yield f"{unseen} not looked at and without a hit: a broker splits at most {most} in a cycle"
     echoes = sum(attempt.echo for attempt in cycle.attempts)
     if echoes:
@@ -144,7 +144,7 @@ class _Tree:
         measures = limit_measures(stats, stats.msgs_per_sec, stats.bytes_per_sec, settings)
         split_in, reason = self.ended.get(bundle, (0, "Unknown"))
         seen, verdict = self.seen.get(bundle), self.verdicts.get(name)
-        needed = self.balance.start.intervals.loadBalancerNamespaceBundleSplitConditionHitCountThreshold + 1
+        needed = settings.loadBalancerNamespaceBundleSplitConditionHitCountThreshold + 1
         return BundleRow(
             range_text=str(bundle),
             lower=bundle.lower,

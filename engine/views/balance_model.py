@@ -22,8 +22,8 @@ from engine.errors import Rejection
 class BalanceQuestion:
     """What is asked beyond the state: how many brokers, which load manager, how far, growing by what a cycle.
 
-    ``intervals`` are the settings that give cycles their times; the two per-cycle limits among them are taken from the
-    state. ``growth_per_cycle`` 1.1 is ten percent more traffic at each full interval.
+    ``intervals`` are the settings that give cycles their times; all others are the state's.
+    ``growth_per_cycle`` 1.1 is ten percent more traffic at each full interval.
     """
 
     brokers: int = 2

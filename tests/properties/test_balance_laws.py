@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from engine.bundles import (
     Balance,
     BalancedTopic,
-    BalanceSettings,
     BalanceStart,
     BundleRange,
     FlowCurve,
@@ -64,8 +63,8 @@ def starts(draw: st.DrawFn) -> BalanceStart:
             loadBalancerNamespaceMaximumBundles=draw(st.sampled_from([2, 4, 8])),
             defaultNamespaceBundleSplitAlgorithm=draw(st.sampled_from(SPLIT_ALGORITHMS)),
             loadBalancerAutoUnloadSplitBundlesEnabled=draw(st.booleans()),
+            loadBalancerNamespaceBundleSplitConditionHitCountThreshold=draw(st.integers(0, 3)),
         ),
-        intervals=BalanceSettings(loadBalancerNamespaceBundleSplitConditionHitCountThreshold=draw(st.integers(0, 3))),
         load_manager=draw(st.sampled_from(["modular", "extensible"])),
         first_rate_factor=draw(FIRST_RATES),
     )

@@ -220,8 +220,9 @@ def test_positions_as_default_are_refused_each_time() -> None:
 def test_the_maximum_of_a_cycle_is_for_each_broker() -> None:
     quarters = NamespaceBundles("t/n", (0, 1 << 30, 2 << 30, 3 << 30, 0xFFFFFFFF))
     topics = [at((place << 30) + low, 40_000.0) for place in range(4) for low in (1, 0x30000000)]
-    intervals = BalanceSettings(loadBalancerMaxNumberOfBundlesToSplitPerCycle=1)
-    balance = run(topics, 5, bundles=quarters, load_manager="extensible", intervals=intervals)
+    balance = run(
+        topics, 5, bundles=quarters, load_manager="extensible", loadBalancerMaxNumberOfBundlesToSplitPerCycle=1
+    )
     assert [len(each.splits) for each in balance.cycles] == [0, 0, 0, 2, 2]
 
 

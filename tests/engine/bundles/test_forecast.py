@@ -57,10 +57,11 @@ def test_the_times_follow_the_interval_settings() -> None:
     intervals = BalanceSettings(
         loadBalancerReportUpdateMaxIntervalMinutes=2,
         loadBalancerSplitIntervalMinutes=3,
-        loadBalancerNamespaceBundleSplitConditionHitCountThreshold=0,
     )
     for manager, seconds in (("modular", 120.0), ("extensible", 180.0)):
-        found = coming(replace(start_of(LOW, manager), intervals=intervals)).next_split
+        start = start_of(LOW, manager)
+        at_once = replace(start.settings, loadBalancerNamespaceBundleSplitConditionHitCountThreshold=0)
+        found = coming(replace(start, intervals=intervals, settings=at_once)).next_split
         assert found is not None and found.at_seconds == seconds
 
 

@@ -180,6 +180,19 @@ def test_growth_brings_splits_that_steady_traffic_does_not() -> None:
     assert grown is not None and grown.cycle > 3
 
 
+def test_the_document_has_the_limits_of_a_cycle_that_are_in_force() -> None:
+    slow = viewed(scene(loadBalancerMaxNumberOfBundlesToSplitPerCycle=1))
+    assert balance_document(slow)["intervals"] == {
+        "loadBalancerReportUpdateMinIntervalMillis": 5000,
+        "loadBalancerReportUpdateThresholdPercentage": 10,
+        "loadBalancerReportUpdateMaxIntervalMinutes": 15,
+        "loadBalancerResourceQuotaUpdateIntervalMinutes": 15,
+        "loadBalancerSplitIntervalMinutes": 1,
+        "loadBalancerMaxNumberOfBundlesToSplitPerCycle": 1,
+        "loadBalancerNamespaceBundleSplitConditionHitCountThreshold": 3,
+    }
+
+
 def test_intervals_set_the_times_and_the_limits_per_cycle_come_from_the_state() -> None:
     quick = BalanceQuestion(load_manager="extensible", intervals=BalanceSettings(loadBalancerSplitIntervalMinutes=5))
     split = viewed(scene(loadBalancerNamespaceBundleSplitConditionHitCountThreshold=0), quick).configured.next_split()
