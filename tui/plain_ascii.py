@@ -29,6 +29,7 @@ _TWINS: Final = str.maketrans(
         "×": "x",
         "•": "*",
         "±": "~",
+        "🔎": "> ",
     }
 )
 
@@ -37,8 +38,8 @@ _TWINS: Final = str.maketrans(
 def ascii_text(text: str) -> str:
     """``text`` in as many cells of ASCII; what has no twin becomes question marks.
 
-    >>> ascii_text("╭─ é 日 ▶")
-    '+- ? ?? >'
+    >>> ascii_text("╭─ é 日 ▶"), ascii_text("🔎Search")
+    ('+- ? ?? >', '> Search')
     """
     if text.isascii():
         return text

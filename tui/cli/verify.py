@@ -11,8 +11,8 @@ import click
 
 from engine.errors import InputError
 from engine.verify import Difference, Fit, VerifyReport, verify_folder
-from tui.cli.options import pulsar_option
-from tui.cli.output import say, say_problems, write_out
+from tui.cli.options import ascii_option, pulsar_option
+from tui.cli.output import say, say_problems, write_out, write_page
 from tui.wording import safe_name
 
 SCHEMA_VERSION: Final = 1
@@ -27,9 +27,10 @@ _NOTHING: Final = (
 @click.command(name="verify")
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON document.")
+@ascii_option
 @pulsar_option("Use the rules of this release, whatever the folder says; for example 2.11.0 or 4.0.7.")
 @click.pass_context
-def verify_command(ctx: click.Context, folder: Path, as_json: bool, pulsar: str | None) -> None:
+def verify_command(ctx: click.Context, *, folder: Path, as_json: bool, ascii_only: bool, pulsar: str | None) -> None:
     """Compare the model with the answers of real brokers that lie in FOLDER.
 
     FOLDER holds answers of the admin interface as .json or .json.gz files. A scenario.json in it tells which consumer
@@ -42,7 +43,7 @@ def verify_command(ctx: click.Context, folder: Path, as_json: bool, pulsar: str 
     if as_json:
         write_out(json.dumps(as_document(report), ensure_ascii=False, indent=2))
     else:
-        write_out("\n".join(report_lines(report)))
+        write_page(report_lines(report), ascii_only=ascii_only)
     if not report.compared:
         raise InputError(f"{folder}: {_NOTHING}")
     if report.differences:

@@ -104,6 +104,8 @@ class Cells:
 @dataclass(frozen=True, slots=True)
 class _Marks:
     levels: str
+    low: str
+    """Something, but less than the first level."""
     limit: str
     gate: str
     flat: str
@@ -115,8 +117,8 @@ class _Marks:
     foot: str
 
 
-_UNICODE: Final = _Marks(" ▁▂▃▄▅▆▇█", "╌", "┈", "─", "│", "╯╭╮╰", "┃", "─", "┻")
-_ASCII: Final = _Marks(" #", "-", ".", "~", "~", "~~~~", "|", "-", "+")
+_UNICODE: Final = _Marks(" ▁▂▃▄▅▆▇█", "▁", "╌", "┈", "─", "│", "╯╭╮╰", "┃", "─", "┻")
+_ASCII: Final = _Marks(" #", "_", "-", ".", "~", "~", "~~~~", "|", "-", "+")
 
 
 def flow_cells(picture: FlowPicture, width: int, height: int, *, ascii_only: bool = False) -> Cells:
@@ -210,7 +212,8 @@ class _Plot:
             piece = sum(column > column_of(picture, cut, self.width) for cut in picture.cuts)
             role = Role.OTHER_PIECE if piece % 2 else Role.PIECE
             units = round(share / picture.top * self.rows * steps)
-            units = max(units, 1) if share > 0 else 0
+            if share > 0 and not units:
+                self.cells.put(self.rows - 1, self.left + column, self.marks.low, role)
             for row in range(self.rows):
                 filled = max(0, min(steps, units - (self.rows - 1 - row) * steps))
                 if filled:

@@ -45,6 +45,14 @@ def test_agreement_is_counted_kind_by_kind_and_ends_with_0() -> None:
     assert result.stderr == ""
 
 
+def test_ascii_pages_are_ascii_and_say_the_same() -> None:
+    ascii_page = _run(RECORDINGS / "e-key-routing-6p", "--ascii")
+    page = _run(RECORDINGS / "e-key-routing-6p").stdout
+    assert not page.isascii() and ascii_page.stdout.isascii()
+    assert ascii_page.stdout == page.replace("×", "x").replace("…", "~").replace("–", "-")
+    assert ascii_page.exit_code == 0
+
+
 def test_what_is_not_compared_is_told_with_its_reason() -> None:
     result = _run(RECORDINGS / "e-key-routing-6p")
     assert result.exit_code == 0

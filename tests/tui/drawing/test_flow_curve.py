@@ -42,6 +42,13 @@ def test_every_picture_fits_its_room_in_every_look(
         assert all(strip.text.isascii() for strip in strips)
 
 
+@pytest.mark.parametrize(("ascii_only", "low", "full"), [(True, "_", "#"), (False, "▁", "█")])
+def test_next_to_nothing_is_drawn_low_and_nothing_not_at_all(ascii_only: bool, low: str, full: str) -> None:
+    steps = FlowPicture(0, 30, (0, 10, 20), (0.0001, 0.0, 1.0), (0.0, 0.0, 0.0), restarts=False)
+    *_, bottom, _axis, _foot = flow_cells(steps, 30, 8, ascii_only=ascii_only).lines()
+    assert bottom == low * 11 + " " * 9 + full * 10
+
+
 def role_cells(role: Role, width: int = 80, height: int = 13) -> Iterator[tuple[int, int]]:
     cells = flow_cells(STEPS, width, height)
     return ((row, column) for row in range(height) for column in range(width) if cells.roles[row][column] is role)
