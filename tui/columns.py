@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from rich.cells import cell_len
@@ -37,6 +38,12 @@ class Column:
         return Text(text[: self.width], no_wrap=True)
 
 
+@lru_cache(maxsize=4096)
+def _name_cells(name: str) -> int:
+    """How wide a name stands there; a table of thousands asks with every step."""
+    return cell_len(safe_name(name))
+
+
 def consumer_columns(rows: Sequence[ConsumerRow], width: int) -> tuple[Column, ...]:
     """The columns for a table ``width`` cells wide, most important first to stay.
 
@@ -44,7 +51,7 @@ def consumer_columns(rows: Sequence[ConsumerRow], width: int) -> tuple[Column, .
     levels differ, messages per second, and how many partitions moved to and from it at this step.
     """
     tag_width = max((len(row.tag) for row in rows), default=1) + 2
-    longest = max((cell_len(safe_name(row.name)) for row in rows), default=0) + 1
+    longest = max((_name_cells(row.name) for row in rows), default=0) + 1
     name_width = min(max(longest, _MIN_NAME), _MAX_NAME)
     kept = [Column("tag", "", tag_width), Column("active", "active", 8)]
     room = width - sum(column.width for column in kept) - min(name_width, 14)

@@ -21,6 +21,7 @@ from engine.views.slice import Slice, places_in
 
 NOBODY_COLOUR = 0
 _sums: Remembered[tuple[NDArray[np.int64], NDArray[np.float64]]] = Remembered()
+_totals: Remembered[float] = Remembered()
 
 
 @lru_cache(maxsize=16_384)
@@ -77,7 +78,7 @@ def table_foot(now: Slice, rows: tuple[ConsumerRow, ...]) -> TableFoot:
     return TableFoot(
         consumers=len(rows),
         partitions=len(now.topics),
-        msgs_per_sec=float(now.msgs_per_sec.sum()),
+        msgs_per_sec=_totals.get((now.msgs_per_sec,), (), lambda: float(now.msgs_per_sec.sum())),
         max_over_mean_partitions=max_over_mean(counts),
         max_over_mean_ring_share=max_over_mean([row.ring_share for row in leading]),
         max_over_mean_rate=max_over_mean([row.msgs_per_sec for row in leading]),

@@ -17,6 +17,7 @@ from tests.bench import (
     fleet_hash,
     fleet_ring,
     fleet_updates,
+    large_state,
     repaint,
     ring_frame,
     start,
@@ -25,7 +26,17 @@ from tests.bench.table import Row, lines, write_json
 
 BENCHES: dict[str, Callable[[], list[Row]]] = {
     module.__name__.rpartition(".")[2]: module.rows
-    for module in (ring_frame, repaint, start, decode, dashboard_view, fleet_hash, fleet_ring, fleet_updates)
+    for module in (
+        ring_frame,
+        repaint,
+        large_state,
+        start,
+        decode,
+        dashboard_view,
+        fleet_hash,
+        fleet_ring,
+        fleet_updates,
+    )
 }
 
 

@@ -27,7 +27,12 @@ KEYS = ("c", "c", "u", "[", "]", "v", "v", "v", "down", "up", "x") * 4
 
 
 class Painted:
-    """Mixed into an app: notes when it painted. Headless apps make no bytes, so that is done here."""
+    """Mixed into an app: notes when it painted, by ``clock``. Headless apps make no bytes, so that is done here."""
+
+    @staticmethod
+    def clock() -> float:
+        """Seconds."""
+        return time.perf_counter()
 
     def __init__(self, *args: Any, **how: Any) -> None:
         super().__init__(*args, **how)
@@ -36,7 +41,7 @@ class Painted:
     def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
         if isinstance(renderable, CompositorUpdate):
             renderable.render_segments(self.console)  # type: ignore[attr-defined]
-            self.paints.append(time.perf_counter())
+            self.paints.append(self.clock())
         super()._display(screen, renderable)  # type: ignore[misc]
 
 
@@ -64,14 +69,14 @@ class Taken:
     last: list[float] = field(default_factory=list)
 
 
-async def _press(app: Dashboard | Bare, keys: Sequence[str]) -> dict[str, Taken]:
-    """What the presses took, by key. The pilot's own waiting is left out."""
+async def press(app: Dashboard | Bare, keys: Sequence[str]) -> dict[str, Taken]:
+    """What the presses took by the app's clock, for each key. The pilot's own waiting is left out."""
     taken: dict[str, Taken] = {}
     async with app.run_test(size=SIZE) as pilot:
         await pilot.pause()
         for key in keys:
             app.paints.clear()
-            begin = time.perf_counter()
+            begin = app.clock()
             await pilot.press(key)
             await pilot.pause()
             if app.paints:
@@ -84,8 +89,8 @@ async def _press(app: Dashboard | Bare, keys: Sequence[str]) -> dict[str, Taken]
 def rows() -> list[Row]:
     """Two rows for each key (its first and its last paint), and one for the slowest single press."""
     opened = synthetic_state(topics=TOPICS, partitions=1, consumers=CONSUMERS)
-    ours = asyncio.run(_press(Dashboard(Timeline.start(opened.state, source="bench"), animate=False), KEYS))
-    bare = asyncio.run(_press(Bare(), ["c"] * len(KEYS)))["c"]
+    ours = asyncio.run(press(Dashboard(Timeline.start(opened.state, source="bench"), animate=False), KEYS))
+    bare = asyncio.run(press(Bare(), ["c"] * len(KEYS)))["c"]
     peer = statistics.median(bare.last)
     name = "Textual with one Static that changes"
     found = []

@@ -1,0 +1,103 @@
+"""What a key press costs with a million topics and 1,000 consumers at 120x40: CPU time until the screen is painted.
+
+Of the whole process, so that threads count too. The same keys with 1,000 topics and 20 consumers are the peer: what is
+left of the difference is the price of the size.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import statistics
+import sys
+import time
+from collections.abc import Sequence
+from typing import Final
+from unittest import mock
+
+import mmh3
+
+from engine.cluster.state import ClusterState
+from engine.cluster.timeline import Timeline
+from engine.errors import Rejection
+from engine.scenarios.synthetic import synthetic_state
+from engine.views.dashboard import dashboard_view
+from tests.bench.repaint import Dashboard, Taken, press
+from tests.bench.table import Row, lines
+from tui.screens import bundles_questions
+
+TOPICS, CONSUMERS = 1_000_000, 1_000
+FEW_TOPICS, FEW_CONSUMERS = 1_000, 20
+BAR: Final = "< 50 ms"
+STEPS: Final = ("down", "up", "v", "v", "v", "x", "[", "]", "u", "c", "x", "c", "x", "[", "]", "u")
+ASKED: Final = ("f", "escape", "a", "escape", "s", "escape", "b", "escape")
+ROUNDS: Final = 4
+WORDS: Final = {
+    "f": "f, explain: the prompt with the busiest topic",
+    "a": "a, add a consumer: the dialog",
+    "s": "s, splits of a bundle by all algorithms",
+    "b": "b, bundles: the frame, the forecast comes later",
+    "escape": "escape, back",
+}
+
+
+class Spending(Dashboard):
+    """The product, by the CPU time it takes."""
+
+    @staticmethod
+    def clock() -> float:
+        """Seconds of CPU time."""
+        return time.process_time()
+
+
+def _pressed(state: ClusterState, keys: Sequence[str]) -> dict[str, Taken]:
+    """The presses of ``keys``. The forecast, minutes of work beside the screen, is left out: it would not end."""
+    gc.collect()
+    gc.freeze()  # as the program does when it has started
+    app = Spending(Timeline.start(state, source="bench"), animate=False)
+    unanswered = Rejection("NotAsked", "a benchmark of the frame asks for no forecast")
+    with mock.patch.object(bundles_questions, "balance_view", lambda *_: unanswered):
+        return asyncio.run(press(app, keys))
+
+
+def key_rows(topics: int, consumers: int, keys: Sequence[str], *, ring: bool = False) -> list[Row]:
+    """One row for each key: the median of its presses to the last paint, beside the same in a small state."""
+    large = _pressed(synthetic_state(topics, 1, consumers, consistent_hashing=ring).state, keys)
+    small = _pressed(synthetic_state(FEW_TOPICS, 1, FEW_CONSUMERS, consistent_hashing=ring).state, keys)
+    peer = f"the same with {FEW_TOPICS:,} topics, {FEW_CONSUMERS} consumers"
+    return [
+        Row(
+            f"{WORDS.get(key, f'key {key!r}')}{', the ring decides' if ring else ''}",
+            statistics.median(taken.last),
+            peer,
+            statistics.median(small[key].last),
+            BAR,
+        )
+        for key, taken in large.items()
+    ]
+
+
+def opening_row() -> Row:
+    """From nothing to the first view, behind an early frame; the peer hashes the same names one by one."""
+    begin = time.process_time()
+    dashboard_view(Timeline.start(synthetic_state(TOPICS, 1, CONSUMERS, seed=1).state))
+    middle = time.process_time()
+    for number in range(TOPICS):
+        mmh3.hash(f"persistent://public/default/topic-{number}-partition-0")
+    ours, peer = middle - begin, time.process_time() - middle
+    what = f"opening {TOPICS:,} topics, behind an early frame"
+    return Row(what, ours * 1000, "one hash of each name, one by one", peer * 1000)
+
+
+def rows() -> list[Row]:
+    """The keys that change something with either rule, those that ask, and the opening."""
+    return [
+        *key_rows(TOPICS, CONSUMERS, STEPS * ROUNDS),
+        *key_rows(TOPICS, CONSUMERS, STEPS * ROUNDS, ring=True),
+        *key_rows(TOPICS, CONSUMERS, ASKED * ROUNDS),
+        opening_row(),
+    ]
+
+
+if __name__ == "__main__":
+    sys.stdout.write("\n".join(lines(rows())) + "\n")
