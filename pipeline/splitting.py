@@ -147,4 +147,5 @@ class Children:
         over |= (self.sessions > most_sessions) & (most_sessions > 0)
         over |= self.msgs > settings.loadBalancerNamespaceBundleMaxMsgRate
         over |= self.volume > bandwidth_limit(settings).pulsar_bytes_per_sec
-        return over & (self.loaded >= _FEWEST_TOPICS) & (self.upper - self.lower > 1)
+        over &= (self.loaded >= _FEWEST_TOPICS) & (self.upper - self.lower > 1)
+        return over

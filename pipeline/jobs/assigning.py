@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -12,7 +12,7 @@ import msgspec
 import pyarrow.parquet as pq
 
 from engine.config import CURRENT, ReleaseBehaviour, behaviour_of
-from engine.errors import InputError, Rejection
+from engine.errors import InputError, Problem, Rejection
 from pipeline.choosing import change_of
 from pipeline.jobs import dealing
 from pipeline.jobs.assign_tasks import (
@@ -31,7 +31,7 @@ from pipeline.lists import Changes, ConsumerList, Key, list_of
 from pipeline.pieces import Piece, deal_pieces, pieces_of
 from pipeline.policies import Policy, policies_of
 from pipeline.reading.consumer_lists import read_consumer_lists
-from pipeline.reading.rows import Row
+from pipeline.reading.rows import BAD, Row, quarantine_row
 from pipeline.schemas import (
     ASSIGN_QUARANTINE,
     ASSIGNMENTS,
@@ -67,6 +67,7 @@ class Asked:
     in_force: Policy
     behaviour: ReleaseBehaviour
     told: tuple[Row, ...] = ()
+    lists_file: str = ""
 
 
 def asked_of(settings: Mapping[str, str], source: Path) -> Asked:
@@ -86,7 +87,8 @@ def asked_of(settings: Mapping[str, str], source: Path) -> Asked:
     if flag not in ("true", "false"):
         raise InputError(f"flag is true or false, not {flag!r}")
     in_force = Policy.FLAG_ON if flag == "true" else Policy.FLAG_OFF
-    return Asked(policies_of(settings.get("policies", "all")), changes, in_force, behaviour, tuple(told))
+    policies, name = policies_of(settings.get("policies", "all")), Path(settings.get("consumers-from", "")).name
+    return Asked(policies, changes, in_force, behaviour, tuple(told), name)
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -117,9 +119,10 @@ def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) ->
             this.one_pass([key for key in keys if chunk_number(key, chunks) == number], number, chunks)
             options.say(f"assign: {this.account['rows']:,} rows written")
         _check_killed(asked.changes, this.killed)
+        told = [*asked.told, *_lists_of_nobody(asked, keys)]
         write_rows(CONSUMER_LOADS, draft.table(CONSUMER_LOADS), this.consumers)
         write_rows(SUBSCRIPTION_LOADS, draft.table(SUBSCRIPTION_LOADS), this.subscriptions)
-        write_rows(ASSIGN_QUARANTINE, draft.table(ASSIGN_QUARANTINE), list(asked.told))
+        write_rows(ASSIGN_QUARANTINE, draft.table(ASSIGN_QUARANTINE), told)
         ensure_part(ASSIGNMENTS, draft.table(ASSIGNMENTS))
         summary = _summary(this)
         write_json(draft.folder, f"{JOB}.json", summary)
@@ -230,6 +233,27 @@ def _check_killed(changes: Changes, killed: set[str]) -> None:
     missing = [name for name in changes.kill if name not in killed]
     if missing:
         raise InputError(f"no Failover subscription has a consumer called {missing[0]!r}, so it cannot be taken away")
+
+
+def _lists_of_nobody(asked: Asked, keys: Sequence[Key]) -> list[Row]:
+    """Rows about lists whose subscription is not there: they change nothing. Raises ``InputError`` if none is there."""
+    there = {(namespace, subscription) for namespace, subscription, _ in keys}
+    there |= {("", subscription) for _, subscription, _ in keys}
+    lists = asked.changes.lists
+    lost = sorted(lists.keys() - there)
+    if lost and len(lost) == len(lists):
+        raise InputError(f"no Failover subscription is called {_place(lost[0])!r}, so its list of consumers is no use")
+    return [
+        quarantine_row(
+            Problem(asked.lists_file, "$", f"no Failover subscription is called {_place(key)!r}", "its list is no use"),
+            "consumer_lists", len(lists[key].names), BAD,
+        )
+        for key in lost
+    ]  # fmt: skip
+
+
+def _place(key: tuple[str, str]) -> str:
+    return "/".join(part for part in key if part)
 
 
 def _summary(this: _Assign) -> dict[str, object]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -17,6 +19,7 @@ from pipeline.reading.rows import BAD, NOTE, Row, quarantine_row
 from pipeline.reading.unpacking import read_answer
 
 Lists = dict[tuple[str, str], ConsumerList]
+_LEVEL: Final = re.compile(r"-?\d{1,10}")
 _WANTED = "a header line with subscription,consumer and, if wanted, namespace and priority_level"
 
 
@@ -65,8 +68,9 @@ def _csv_entries(data: bytes, source: str) -> Iterator[_Entry | Problem]:
         level = (row.get("priority_level") or "0").strip()
         if not subscription or name is None:
             yield Problem(source, "$", "names no subscription or no consumer", "this line is set aside", line)
-        elif not level.lstrip("-").isdecimal():
-            yield Problem(source, "$", f"priority_level {level!r} is no whole number", "this line is set aside", line)
+        elif not _LEVEL.fullmatch(level) or not -(2**31) <= int(level) < 2**31:
+            reason = f"priority_level {level[:40]!r} is no whole number of 32 bits"
+            yield Problem(source, "$", reason, "this line is set aside", line)
         else:
             yield ((row.get("namespace") or "").strip(), subscription), name, int(level)
 

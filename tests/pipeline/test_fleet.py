@@ -73,7 +73,7 @@ class Fleet:
         # The last two sort by UTF-16 unit the other way round than by code point.
         pool = ["c", "c1", "c10", "c11", "é", "z", "z2", "\uffee", "\U0001f41f"]
         for group in range(6):
-            kind = chance.choice(["Failover", "Failover", "Failover", "Shared"])
+            kind = chance.choice(["Failover", "Failover", "Failover", "Shared"]) if group else "Failover"
             lists = [tuple(chance.choices(pool, k=chance.randint(0, 5))) for _ in range(2)]
             lists[0] = (*lists[0], "c1")  # so that it can be taken away
             for name in chance.sample(sorted(self.topics), k=len(self.topics) // 2):
@@ -245,7 +245,8 @@ def test_lists_from_a_file_replace_those_of_the_brokers(
     made, folder = fleet
     lists = tmp_path / "lists.csv"
     lists.write_text(
-        "subscription,consumer,priority_level\ngroup-0,a,1\ngroup-0,b,0\ngroup-0,b,0\n,x,0\ngroup-0,c,high\n"
+        "\ufeffsubscription,consumer,priority_level,namespace\ngroup-0,a,1\ngroup-0,b,0\ngroup-0,b,0\n,x,0\n"
+        "group-0,c,high\ngroup-0,c,--3\ngroup-0,c,9999999999\ngroup-0,d,0,t/z\ngroup-0,e,0,t/z\n"
     )
     ran(spark, "assign", folder, policies="pulsar", consumers_from=str(lists))
     new = ConsumerList(("a", "b", "b"), (1, 0, 0))
@@ -257,11 +258,16 @@ def test_lists_from_a_file_replace_those_of_the_brokers(
             for (topic, _), place in zip(topics, ours, strict=True):
                 name = given.names[place] if place >= 0 else None
                 assert found[group, topic, policy.value]["active_consumer"] == name
-    assert sorted((row["rows"], row["kind"]) for row in rows_of(folder, "assign_quarantine")) == [
-        (0, "note"),
-        (1, "bad"),
-        (1, "bad"),
+    told = rows_of(folder, "assign_quarantine")
+    assert sorted((row["rows"], row["kind"]) for row in told) == [
+        *[(0, "note")] * 2,  # the mark at the beginning, and the name that stands twice
+        *[(1, "bad")] * 4,
+        (2, "bad"),
     ]
+    assert [row["reason"] for row in told if row["rows"] == 2] == ["no Failover subscription is called 't/z/group-0'"]
+    lists.write_text('{"group-zero": ["a"]}')
+    with pytest.raises(InputError, match="no Failover subscription is called 'group-zero'"):
+        ran(spark, "assign", folder, policies="pulsar", consumers_from=str(lists))
 
 
 def test_every_bundle_is_loaded_judged_and_cut_as_the_plain_engine_does(
