@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 _NEGLIGIBLE: Final = 1e-9
 """A chance below which the rest of a sum is left out; it falls faster than geometrically from there."""
 
+_SURE: Final = 35.0
+"""exp(-35) is below 1e-15."""
+
 
 def expected_empty(balls: int, shares: Sequence[float]) -> float:
     """How many bins get no ball on average; ``shares`` are their probabilities, with sum 1. O(bins).
@@ -51,7 +54,7 @@ def expected_fullest(balls: int, shares: Sequence[float]) -> float:
     def chance(most: int) -> float:
         product = turn.copy()
         for share, count in kinds.items():
-            product *= np.fft.rfft(_folded(series[share][: most + 1], length)) ** count
+            product *= _power(np.fft.rfft(_folded(series[share][: most + 1], length)), count)
         return float(product.sum().real) / length
 
     whole = chance(balls)
@@ -61,13 +64,31 @@ def expected_fullest(balls: int, shares: Sequence[float]) -> float:
         middle = (low + most) // 2
         low, most = (middle, most) if chance(middle) / whole < _NEGLIGIBLE else (low, middle)
     total = float(most)
+    # From one k to the next each series has one term more, which is all that has to be folded.
+    folded = {share: _folded(series[share][: most + 1], length) for share in kinds}
     while most < balls:
-        beyond = 1.0 - chance(most) / whole
+        product = turn.copy()
+        for share, count in kinds.items():
+            product *= _power(np.fft.rfft(folded[share]), count)
+        beyond = 1.0 - float(product.sum().real) / length / whole
         if beyond < _NEGLIGIBLE:
             break
         total += min(beyond, 1.0)
         most += 1
+        for share in kinds:
+            if most < len(series[share]):
+                folded[share][most % length] += series[share][most]
     return total
+
+
+def _power(base: NDArray[np.complex128], exponent: int) -> NDArray[np.complex128]:
+    """By squaring: a whole power of complex numbers costs numpy a logarithm of each."""
+    result = np.ones_like(base)
+    while exponent:
+        if exponent & 1:
+            result *= base
+        base, exponent = base * base, exponent >> 1
+    return result
 
 
 def _poisson(mean: float, most: int) -> NDArray[np.float64]:
@@ -86,13 +107,17 @@ def _folded(series: NDArray[np.float64], length: int) -> NDArray[np.float64]:
 
 
 def occupied_below(balls: int, bins: int, limit: int) -> tuple[float, ...]:
-    """P(exactly j of ``bins`` equal bins have a ball) for j = 0 ... limit - 1. O(limit^3 × log balls).
+    """P(exactly j of ``bins`` equal bins have a ball) for j = 0 ... limit - 1. O(limit^3 × log balls) where they count.
 
     Each ball either falls on a bin that has one, or on a new one: a chain of ``limit`` states and a last for the rest.
+    Where fewer than ``limit`` bins are next to impossible, all chances are 0: bins that have a ball are negatively
+    associated, so Bernstein's bound holds for their number.
 
     >>> [round(chance, 9) for chance in occupied_below(2, 4, 3)]
     [0.0, 0.25, 0.75]
     """
+    if _seldom_below(balls, bins, limit):
+        return (0.0,) * limit
     states = min(limit, bins + 1)
     chain = np.zeros((states + 1, states + 1))
     for occupied in range(states):
@@ -101,3 +126,10 @@ def occupied_below(balls: int, bins: int, limit: int) -> tuple[float, ...]:
     chain[states, states] = 1.0
     chances = np.linalg.matrix_power(chain, balls)[0, :states]
     return (*(float(chance) for chance in chances), *(0.0,) * (limit - states))
+
+
+def _seldom_below(balls: int, bins: int, limit: int) -> bool:
+    """Whether P(fewer than ``limit`` bins have a ball) is below 1e-15, by Bernstein's bound."""
+    empty = math.exp(balls * math.log1p(-1.0 / bins)) if bins > 1 else float(balls == 0)
+    less = bins * (1.0 - empty) - (limit - 1)
+    return less > 0 and less * less > 2 * _SURE * (bins * empty * (1.0 - empty) + less / 3)

@@ -13,10 +13,12 @@ from engine.bundles.boundaries import NamespaceBundles
 from engine.bundles.loads import TopicLoad
 from engine.errors import Rejection
 
-MAX_TOPICS: Final = 100_000
-MAX_BROKERS: Final = 256
+MAX_TOPICS: Final = 1_000_000
+MAX_BROKERS: Final = 1_024
 MAX_BUNDLES_ASKED: Final = 65_536
-"""Limits of this model: what can be computed while one waits."""
+"""Limits of this model: what can be computed while one waits. Of more topics the fullest of a few bundles takes a sum
+over thousands of terms with a Fourier transform each, and of more brokers the chance that some are idle the powers of
+a matrix as large."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,8 @@ from engine.views.balance_model import (
 from engine.views.balance_words import NO_RUNS, loop_text
 
 BROKER_PORT: Final = 8080
+MOST_TOPICS_ASKED: Final = 100_000
+"""For more topics the number of bundles needed takes seconds, which a screen does not wait for."""
 
 _views: Remembered[BalanceView | Rejection] = Remembered()
 _frames: Remembered[BalanceFrame] = Remembered()
@@ -176,6 +178,9 @@ def _compute(state: ClusterState, namespace: str, question: BalanceQuestion) -> 
 
 
 def _needed(topics: int, brokers: int, maximum: int) -> BundlesNeededRow:
+    if topics > MOST_TOPICS_ASKED:
+        message = f"ringside bundles-needed --topics {topics} --brokers {brokers} says how many bundles keep them even"
+        return BundlesNeededRow(0, (), Rejection("TooManyTopics", message, "topics"))
     found = bundles_needed(topics, brokers, maximum_bundles=maximum)
     if isinstance(found, Rejection):
         return BundlesNeededRow(0, (), found)

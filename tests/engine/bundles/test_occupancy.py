@@ -64,6 +64,29 @@ def test_large_numbers_stay_between_what_is_certain_and_what_is_known_of_the_nor
     assert expected_fullest(90_000, (1.0,)) == pytest.approx(90_000.0)
 
 
+@pytest.mark.parametrize("balls", [1, 5, 20, 60, 200])
+@pytest.mark.parametrize("bins", [1, 2, 30, 120])
+def test_chances_that_are_left_out_are_next_to_nothing(balls: int, bins: int) -> None:
+    """Beside the chain of all states, computed one ball at a time."""
+    chances = [1.0] + [0.0] * bins
+    for _ in range(balls):
+        moved = [0.0, *(chance * (bins - at) / bins for at, chance in enumerate(chances))]
+        chances = [chance * at / bins + moved[at] for at, chance in enumerate(chances)]
+    for limit in (1, 2, 10, 25, 90):
+        found = occupied_below(balls, bins, limit)
+        wanted = (*chances, *(0.0,) * limit)[:limit]
+        assert found == pytest.approx(wanted, abs=1e-12)
+
+
+def test_a_million_topics_and_a_thousand_brokers_are_answered() -> None:
+    found = expected_occupancy(1_000_000, 4096, 1024)
+    assert not isinstance(found, Rejection)
+    assert found.mean_per_bundle < found.fullest_bundle < found.mean_per_bundle + 6 * found.mean_per_bundle**0.5
+    assert found.idle_brokers == 0.0
+    few = expected_occupancy(2_000, 64, 1_024)
+    assert not isinstance(few, Rejection) and few.idle_brokers == pytest.approx(960)
+
+
 def test_B12_eight_partitions_in_four_bundles_leave_a_broker_idle_and_more_bundles_do_not() -> None:
     """The users' case: too few bundles, idle brokers. Enumerated expectations, then the answer to "how many"."""
     few, needed = expected(8, 4, 3), bundles_needed(8, 3, idle_share=0.001, max_over_mean=3.0)
@@ -106,9 +129,9 @@ def test_a_bound_that_chance_does_not_allow_is_refused_with_the_best_there_is() 
     [
         (0, 3, {}, "topics"),
         (-1, 3, {}, "topics"),
-        (100_001, 3, {}, "topics"),
+        (1_000_001, 3, {}, "topics"),
         (5, 0, {}, "brokers"),
-        (5, 257, {}, "brokers"),
+        (5, 1_025, {}, "brokers"),
         (5, 3, {"max_over_mean": 0.5}, "max_over_mean"),
         (5, 3, {"max_over_mean": float("nan")}, "max_over_mean"),
         (5, 3, {"max_over_mean": float("inf")}, "max_over_mean"),

@@ -18,6 +18,7 @@ from engine.config import SPLIT_ALGORITHMS
 from engine.errors import Rejection
 from engine.scenarios.embedded import embedded
 from engine.scenarios.synthetic_producers import synthetic_producers
+from engine.views import balance
 from engine.views.balance import balance_frame, balance_view, curve_after, curve_of, sessions_of
 from engine.views.balance_document import FORMAT, balance_document, curve_document
 from engine.views.balance_model import BalanceQuestion, BalanceView
@@ -178,6 +179,12 @@ def test_growth_brings_splits_that_steady_traffic_does_not() -> None:
     assert viewed(calm).configured.next_split() is None
     grown = viewed(calm, BalanceQuestion(growth_per_cycle=1.5)).configured.next_split()
     assert grown is not None and grown.cycle > 3
+
+
+def test_how_many_bundles_so_many_topics_need_is_left_to_the_command() -> None:
+    row = balance._needed(1_000_000, 3, 128)
+    assert row.problem is not None and "bundles-needed --topics 1000000 --brokers 3" in row.problem.message
+    assert balance._needed(1_000, 3, 128).problem is None
 
 
 def test_the_document_has_the_limits_of_a_cycle_that_are_in_force() -> None:
