@@ -16,7 +16,7 @@ def env(tmp_path: Path) -> dict[str, str]:
     kept = {
         name: value
         for name, value in os.environ.items()
-        if name not in ("NO_COLOR", "RINGSIDE_DEBUG", "COLUMNS", "LINES")
+        if name not in ("NO_COLOR", "RINGSIDE_DEBUG", "COLUMNS", "LINES", "JDK_JAVA_OPTIONS")
     }
     return {
         **kept,

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from engine.fleet.summary import read_summary
+from tests.pipeline.conftest import SHORT_LIVED
 from tests.process.conftest import ROOT
 
 RECORDING = ROOT / "tests" / "recordings" / "f-inventory-2"
@@ -36,6 +37,7 @@ def java_of(pid: int) -> list[int]:
 
 
 def test_a_whole_run_leaves_its_result_and_nothing_else(env: dict[str, str], tmp_path: Path) -> None:
+    """With the settings of users: nothing here is lighter for the sake of tests."""
     out = tmp_path / "out"
     with started(env, tmp_path, "fleet", "run", str(RECORDING), str(out), "--json", "--add", "newcomer") as process:
         told, talk = process.communicate(timeout=600)
@@ -53,7 +55,7 @@ def test_a_whole_run_leaves_its_result_and_nothing_else(env: dict[str, str], tmp
 def test_ctrl_c_ends_a_watch_with_its_java_and_keeps_the_last_batch(env: dict[str, str], tmp_path: Path) -> None:
     out = tmp_path / "out"
     words = ("fleet", "watch", str(RECORDING), str(out), "--set", "every=1")
-    with started(env, tmp_path, *words) as process:
+    with started(env | {"JDK_JAVA_OPTIONS": SHORT_LIVED}, tmp_path, *words) as process:
         assert process.stderr is not None
         lines = []
         for line in process.stderr:
