@@ -10,6 +10,7 @@ from typing import Final
 
 from engine.bundles.limits import BundleStats
 from engine.bundles.loads import BundleAverage
+from engine.bundles.rates import BothWays
 
 NUM_SHORT_SAMPLES: Final = 10
 NUM_LONG_SAMPLES: Final = 1000
@@ -18,7 +19,7 @@ DEFAULT_MESSAGE_THROUGHPUT: Final = 50_000.0
 
 
 @dataclass(frozen=True, slots=True)
-class TimeAverageMessageData:
+class TimeAverageMessageData(BothWays):
     """One average over a window of ``max_samples`` samples (at least 1), of which ``num_samples`` were seen.
 
     Until the window is full it is the plain mean; then each sample weighs ``1 / max_samples`` and old ones fade without
@@ -31,16 +32,6 @@ class TimeAverageMessageData:
     msg_rate_out: float = 0.0
     throughput_in_bytes_per_sec: float = 0.0
     throughput_out_bytes_per_sec: float = 0.0
-
-    @property
-    def msgs_per_sec(self) -> float:
-        """In plus out (``totalMsgRate``)."""
-        return self.msg_rate_in + self.msg_rate_out
-
-    @property
-    def bytes_per_sec(self) -> float:
-        """In plus out (``totalMsgThroughput``)."""
-        return self.throughput_in_bytes_per_sec + self.throughput_out_bytes_per_sec
 
     def update(self, sample: BundleStats) -> TimeAverageMessageData:
         """This average with one more sample: ``((n - 1) × average + sample) / n``. The first replaces start values.

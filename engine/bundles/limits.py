@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engine.bundles.flow import BYTES_PER_MBYTE
+from engine.bundles.rates import BothWays
 from engine.config import BrokerSettings
 from engine.errors import Rejection
 
@@ -18,7 +19,7 @@ SplitReason = Literal["Topics", "Sessions", "MsgRate", "Bandwidth", "Unknown"]
 
 
 @dataclass(frozen=True, slots=True)
-class BundleStats:
+class BundleStats(BothWays):
     """One bundle in a load report (``NamespaceBundleStats``): full name, counts, current msg/s and bytes/s.
 
     ``bundle`` is ``tenant/namespace/0x..._0x...``. ``topics`` are all that are loaded, system topics included: with
@@ -47,16 +48,6 @@ class BundleStats:
     @property
     def sessions(self) -> int:
         return self.producers + self.consumers
-
-    @property
-    def msgs_per_sec(self) -> float:
-        """In plus out."""
-        return self.msg_rate_in + self.msg_rate_out
-
-    @property
-    def bytes_per_sec(self) -> float:
-        """In plus out."""
-        return self.throughput_in_bytes_per_sec + self.throughput_out_bytes_per_sec
 
 
 @dataclass(frozen=True, slots=True)

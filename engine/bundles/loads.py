@@ -6,13 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
+from engine.bundles.rates import BothWays
 from engine.errors import Rejection
 from engine.hashing import crc32_hash
 from engine.names import PERSISTENT, TopicName, parse_topic_name
 
 
 @dataclass(frozen=True, slots=True)
-class TopicLoad:
+class TopicLoad(BothWays):
     """One topic (or one partition) of a namespace: complete name, CRC-32 of it, current traffic.
 
     ``has_stats`` False: it exists in the metadata only (a partition nobody opened), so it counts as a topic and not as
@@ -26,16 +27,6 @@ class TopicLoad:
     throughput_in_bytes_per_sec: float = 0.0
     throughput_out_bytes_per_sec: float = 0.0
     has_stats: bool = True
-
-    @property
-    def msgs_per_sec(self) -> float:
-        """In plus out."""
-        return self.msg_rate_in + self.msg_rate_out
-
-    @property
-    def bytes_per_sec(self) -> float:
-        """In plus out."""
-        return self.throughput_in_bytes_per_sec + self.throughput_out_bytes_per_sec
 
 
 def topic_load(
