@@ -11,13 +11,11 @@ from typing import Any
 
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import initialize, invariant, rule
 
-from engine.cluster.codec import parse_command_json, parse_state, serialise_command, serialise_state
 from engine.cluster.commands import (
     Acknowledge,
     AddConsumer,
-    Command,
     KillConsumer,
     PassTime,
     RenameConsumer,
@@ -27,16 +25,12 @@ from engine.cluster.commands import (
     ShareKeys,
     SubscribeKeyShared,
 )
-from engine.cluster.grammar import parse_command
-from engine.cluster.grammar_text import command_text
-from engine.cluster.invariants import check
-from engine.cluster.journal_lines import header_line, read_lines, step_line
 from engine.cluster.key_state import KeySubscription, SharingMode
 from engine.cluster.state import ClusterState, Namespace, Topic
 from engine.cluster.timeline import Timeline
-from engine.errors import Rejection
 from engine.views.history import state_before
 from engine.views.keys import keys_view
+from tests.properties.timeline_machine import TimelineMachine
 
 TOPIC = "persistent://t/n/orders"
 KEY = "orders"
@@ -52,10 +46,8 @@ def opening() -> ClusterState:
     )
 
 
-class KeyCluster(RuleBasedStateMachine):
+class KeyCluster(TimelineMachine):
     """Commands of people, refused or not."""
-
-    timeline: Timeline
 
     @initialize()
     def open(self) -> None:
@@ -65,15 +57,6 @@ class KeyCluster(RuleBasedStateMachine):
     @property
     def shared(self) -> KeySubscription:
         return self.timeline.state.key_subscriptions[0]
-
-    def submit(self, command: Command) -> Rejection | None:
-        state = self.timeline.state
-        assert parse_command_json(serialise_command(command)) == command
-        assert parse_command(command_text(command), state) == command
-        assert parse_command(command_text(command, state), state) == command
-        self.timeline, refusal = self.timeline.submit(command)
-        assert refusal is None or self.timeline.state is state
-        return refusal
 
     def consumer(self, place: int) -> int:
         consumers = self.shared.consumers
@@ -141,17 +124,7 @@ class KeyCluster(RuleBasedStateMachine):
         assert self.submit(SetRelease(version)) is None
         assert [each.name for each in self.shared.consumers] == names or self.shared.declares
 
-    @precondition(lambda self: self.timeline.length)
-    @rule(count=st.integers(-3, 3))
-    def travel(self, count: int) -> None:
-        self.timeline = self.timeline.step_by(max(count, 1 - self.timeline.cursor))
-
-    @invariant()
-    def the_state_holds_and_is_the_fold_of_what_is_written(self) -> None:
-        state = self.timeline.state
-        check(state)
-        written = parse_state(serialise_state(state))
-        assert written == state
+    def same_history(self, written: ClusterState) -> None:
         assert written.key_subscriptions[0].delivery == self.shared.delivery
         assert written.key_subscriptions[0].keys == self.shared.keys
 
@@ -186,13 +159,6 @@ class KeyCluster(RuleBasedStateMachine):
         rows = {row.consumer_id: row.gained_slots for row in keys_view(self.timeline, KEY).consumers}
         assert all(rows[owner] >= count for owner, count in gained.items())
         assert all(gained.get(owner, 0) > 0 for owner, count in rows.items() if count > 5_000)
-
-    @invariant()
-    def the_journal_reads_back(self) -> None:
-        lines = [header_line(self.timeline), *(step_line(step) for step in self.timeline.log)]
-        found = read_lines(b"".join(lines), "machine")
-        assert not found.problems
-        assert found.timeline.state == self.timeline.at_step(len(self.timeline.log)).state
 
 
 KeyCluster.TestCase.settings = settings(max_examples=15, stateful_step_count=15, deadline=None)

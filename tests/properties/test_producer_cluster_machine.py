@@ -10,14 +10,9 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import initialize, invariant, rule
 
-from engine.cluster.codec import parse_command_json, parse_state, serialise_command, serialise_state
-from engine.cluster.commands import Command, PassTime, RemoveTopic, RepartitionTopic, SetSetting
-from engine.cluster.grammar import parse_command
-from engine.cluster.grammar_text import command_text
-from engine.cluster.invariants import check
-from engine.cluster.journal_lines import header_line, read_lines, step_line
+from engine.cluster.commands import PassTime, RemoveTopic, RepartitionTopic, SetSetting
 from engine.cluster.producer_commands import (
     AddProducers,
     CloseProducer,
@@ -34,6 +29,7 @@ from engine.routing.producer_settings import ACCESS_MODES
 from engine.views.producers import producers_view
 from engine.views.producers_answers import send_answer, statistics_view
 from engine.views.producers_model import FRESH, LOST, REASON
+from tests.properties.timeline_machine import TimelineMachine
 
 TOPIC, OTHER = "persistent://t/n/orders", "persistent://t/n/bills"
 KEYS = st.none() | st.sampled_from(["", "k0", "k1", "order 17", "é", "\ud800"])
@@ -61,10 +57,8 @@ def opening() -> ClusterState:
     )
 
 
-class ProducerCluster(RuleBasedStateMachine):
+class ProducerCluster(TimelineMachine):
     """Commands of people, refused or not."""
-
-    timeline: Timeline
 
     @initialize(lazy=st.booleans())
     def open(self, lazy: bool) -> None:
@@ -74,15 +68,6 @@ class ProducerCluster(RuleBasedStateMachine):
     @property
     def topic(self) -> ProducerTopic:
         return next(each for each in self.timeline.state.producer_topics if each.topic == TOPIC)
-
-    def submit(self, command: Command) -> Rejection | None:
-        state = self.timeline.state
-        assert parse_command_json(serialise_command(command)) == command
-        assert parse_command(command_text(command), state) == command
-        assert parse_command(command_text(command, state), state) == command
-        self.timeline, refusal = self.timeline.submit(command)
-        assert refusal is None or self.timeline.state is state
-        return refusal
 
     @rule(plan=PLANS, topic=st.sampled_from([TOPIC, TOPIC, OTHER]))
     def add(self, plan: ProducerPlan, topic: str) -> None:
@@ -150,21 +135,8 @@ class ProducerCluster(RuleBasedStateMachine):
             self.submit(RemoveTopic(OTHER))
             assert [each.topic for each in self.timeline.state.producer_topics] == [TOPIC]
 
-    @precondition(lambda self: self.timeline.length > 1)
-    @rule(count=st.integers(-3, 3))
-    def travel(self, count: int) -> None:
-        there = self.timeline.cursor
-        moved = self.timeline.step_by(max(count, 1 - there))
-        assert moved.go_to(there).state == self.timeline.state
-        self.timeline = moved
-
-    @invariant()
-    def the_state_holds_and_is_the_fold_of_what_is_written(self) -> None:
-        state = self.timeline.state
-        check(state)
-        written = parse_state(serialise_state(state))
-        assert written == state
-        for mine, read in zip(state.producer_topics, written.producer_topics, strict=True):
+    def same_history(self, written: ClusterState) -> None:
+        for mine, read in zip(self.timeline.state.producer_topics, written.producer_topics, strict=True):
             assert (read.producers, read.keys, read.tally) == (mine.producers, mine.keys, mine.tally)
 
     @invariant()
@@ -196,13 +168,6 @@ class ProducerCluster(RuleBasedStateMachine):
             total = sum(row.msgs_per_sec for row in rows)
             assert abs(total - sum(row.msgs_per_sec for row in told.truth)) < 1e-6
             assert {number for row in rows for number in row.producers} == {row.producers[0] for row in told.truth}
-
-    @invariant()
-    def the_journal_reads_back(self) -> None:
-        lines = [header_line(self.timeline), *(step_line(step) for step in self.timeline.log)]
-        found = read_lines(b"".join(lines), "machine")
-        assert not found.problems
-        assert found.timeline.state == self.timeline.at_step(len(self.timeline.log)).state
 
 
 ProducerCluster.TestCase.settings = settings(max_examples=25, stateful_step_count=15, deadline=None)
