@@ -7,24 +7,23 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
-from textual.app import App, SystemCommand
+from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.dom import DOMNode
-from textual.filter import LineFilter
 from textual.screen import Screen
 from textual.widget import Widget
 
 from themes import stylesheet
-from themes.palettes import Depth, Palette, ThemeName, palette
-from tui.look import depth_of, textual_theme, theme_name, variables_of
-from tui.plain_ascii import AsciiFilter
+from themes.palettes import Depth, ThemeName
+from tui.look import theme_name
 from tui.scene import Opening, Scene
 from tui.screens.main_bindings import GROUPS
+from tui.themed_app import ThemedApp
 
 if TYPE_CHECKING:
     from engine.cluster.timeline import Timeline
@@ -40,24 +39,23 @@ TYPING_S = 0.03
 """Between two of the kept keys: what the first one opens takes a few messages until it has the focus."""
 
 
-class RingsideApp(App[int]):
+class RingsideApp(ThemedApp):
     """A view of one timeline, which is there already or (``Opening``) is loaded once the empty frame is painted.
 
     ``subscription`` is the place of the one to show first, ``problems`` and ``notes`` are what opening the state had to
-    tell. ``depth`` overrules what the terminal says about its colours; ``mono`` is ``depth="mono"``. With
-    ``animate=False`` nothing moves by itself, so ``space`` starts a ``script``; otherwise it plays from the beginning.
+    tell. With ``animate=False`` nothing moves by itself, so ``space`` starts a ``script``; otherwise it plays from the
+    beginning. Theme, colours and ASCII are those of ``ThemedApp``.
     """
 
     TITLE = "Ringside"
     CSS_PATH: ClassVar = [stylesheet("main"), stylesheet("keys"), stylesheet("producers")]
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("question_mark", "help", "Help", key_display="?", tooltip="All keys"),
-        Binding("q", "quit", "Quit", tooltip="Quit"),
-        Binding("ctrl+c", "quit", "Quit", show=False, priority=True),
+        *ThemedApp.BINDINGS,
         Binding("f2", "switch_theme", "Theme", show=False, tooltip="Dark or light"),
     ]
 
     store: Store
+    _front: Front | None = None
 
     def __init__(
         self,
@@ -74,19 +72,11 @@ class RingsideApp(App[int]):
         journal: Journal | None = None,
         script: Script | None = None,
     ) -> None:
-        self._theme_name: ThemeName = theme
-        self._depth: Depth | None = "mono" if mono else depth
-        super().__init__()
+        super().__init__(theme=theme, mono=mono, depth=depth, ascii_only=ascii_only)
         self.failure: Exception | None = None
-        self._front: Front | None = None
         self._animate_changes = animate
-        self._ascii_only = ascii_only
         if not animate:
             self.animation_level = "none"
-        depth_used = self.depth
-        for name in ("dark", "light"):
-            self.register_theme(textual_theme(name, depth_used))
-        self.theme = theme_name(theme)
         if isinstance(shown, Opening):
             self._opening: Opening | None = shown
             self._early: deque[events.Key] | None = deque()
@@ -94,24 +84,6 @@ class RingsideApp(App[int]):
             self._opening = self._early = None
             scene = shown if isinstance(shown, Scene) else Scene(shown, subscription, problems, notes, journal, script)
             self.store, self._script = _store_of(scene), scene.script
-
-    @property
-    def depth(self) -> Depth:
-        """The colour depth in use."""
-        return self._depth or depth_of(self.console.color_system, mono=self.no_color)
-
-    @property
-    def colours(self) -> Palette:
-        """The palette in use."""
-        return palette(self._theme_name, self.depth)
-
-    def get_theme_variable_defaults(self) -> dict[str, str]:
-        """Our own variables for themes that do not define them, so that every built-in theme works."""
-        return variables_of(palette("dark" if self.current_theme.dark else "light", self.depth))
-
-    def get_line_filters(self) -> Sequence[LineFilter]:
-        """The stock filters, and with ``ascii_only`` the one that leaves nothing but ASCII."""
-        return [*super().get_line_filters(), *([AsciiFilter()] if self._ascii_only else [])]
 
     def get_default_screen(self) -> Screen[None]:
         """The screen of the first subscription, bound to the store; while there is no store the bare frame."""
@@ -202,8 +174,6 @@ class RingsideApp(App[int]):
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """The command palette: every key of the screen by its words, then what works everywhere."""
-        from tui.wording import safe_name
-
         front = self._front.screen if self._front is not None else None
         if front is not None and screen is front:
             for _, bindings in front.key_groups:
@@ -217,7 +187,8 @@ class RingsideApp(App[int]):
             for place, key in enumerate(self.store.subscriptions):
                 if key != self.store.subscription_key:
                     by = place - self.store.subscription
-                    yield SystemCommand(f"Show {safe_name(key)}", "Show this subscription", partial(self._show, by))
+                    told = self.store.subscription_told(place)
+                    yield SystemCommand(f"Show {told}", "Show this subscription", partial(self._show, by))
         yield SystemCommand("Help", "All keys", self.action_help)
         yield SystemCommand("Theme", "Dark or light", self.action_switch_theme)
         yield SystemCommand("Quit", "Leave Ringside", self.action_quit)

@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar
 
 from textual import on
-from textual.app import App
-from textual.binding import Binding, BindingType
-from textual.filter import LineFilter
 from textual.screen import Screen
 
 from themes import stylesheet
-from themes.palettes import Depth, Palette, ThemeName, palette
-from tui.look import depth_of, textual_theme, theme_name, variables_of
-from tui.plain_ascii import AsciiFilter
+from themes.palettes import Depth, ThemeName
 from tui.screens.fleet import Chosen, FleetScreen, Place
 from tui.sources.fleet_results import FleetResults
+from tui.themed_app import ThemedApp
 
 
-class FleetApp(App[int]):
+class FleetApp(ThemedApp):
     """Shows ``results`` from ``place`` on. ``chosen`` is set when it ends to open something, ``place`` where it was."""
 
     TITLE = "Ringside fleet"
     CSS_PATH: ClassVar = [stylesheet("fleet")]
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("question_mark", "help", "Help", key_display="?", tooltip="All keys"),
-        Binding("q", "quit", "Quit", tooltip="Quit"),
-        Binding("ctrl+c", "quit", "Quit", show=False, priority=True),
-    ]
 
     def __init__(
         self,
@@ -41,36 +31,12 @@ class FleetApp(App[int]):
         ascii_only: bool = False,
         complaint: str = "",
     ) -> None:
-        self._depth: Depth | None = "mono" if mono else depth
-        self._theme_name: ThemeName = theme
-        super().__init__()
+        super().__init__(theme=theme, mono=mono, depth=depth, ascii_only=ascii_only)
         self.chosen: Chosen | None = None
         self.place = place or Place()
         self._results = results
-        self._ascii_only = ascii_only
         self._complaint = complaint
         self.animation_level = "none"
-        for name in ("dark", "light"):
-            self.register_theme(textual_theme(name, self.depth))
-        self.theme = theme_name(theme)
-
-    @property
-    def depth(self) -> Depth:
-        """The colour depth in use."""
-        return self._depth or depth_of(self.console.color_system, mono=self.no_color)
-
-    @property
-    def colours(self) -> Palette:
-        """The palette in use."""
-        return palette(self._theme_name, self.depth)
-
-    def get_theme_variable_defaults(self) -> dict[str, str]:
-        """Our own variables for themes that do not define them."""
-        return variables_of(palette("dark" if self.current_theme.dark else "light", self.depth))
-
-    def get_line_filters(self) -> Sequence[LineFilter]:
-        """The stock filters, and with ``ascii_only`` the one that leaves nothing but ASCII."""
-        return [*super().get_line_filters(), *([AsciiFilter()] if self._ascii_only else [])]
 
     def get_default_screen(self) -> Screen[None]:
         """The lists."""

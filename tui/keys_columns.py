@@ -22,6 +22,9 @@ _EASY_NAME: Final = 13
 """A name of this width is not shortened for the sake of another column."""
 _BAR_CELLS: Final = (4, 30)
 _DECLARED_CELLS: Final = (14, 28)
+_CHANGE_CELLS: Final = 8
+_BEFORE_CHANGE: Final = 6 + 6 + _BAR_CELLS[0]
+"""What unacknowledged and waiting messages and the bar take before what moved."""
 BYSTANDER: Final = "!"
 """Before the tag of a consumer that lost slots although another one joined or left."""
 
@@ -38,11 +41,13 @@ def key_columns(rows: Sequence[KeyConsumerRow], width: int) -> tuple[Column, ...
     least_name = max(_NAME_CELLS[0], min(name_width, _EASY_NAME))
     kept = [Column("tag", "", tag_width), Column("share", "slots", 6), Column("keys", "keys", 6)]
     room = width - sum(column.width for column in kept) - least_name
+    change = max((len(" ".join(_differences(row))) + 1 for row in rows), default=0)
+    change = max(change, _CHANGE_CELLS) if change <= room - _BEFORE_CHANGE else _CHANGE_CELLS
     wanted = [
         Column("unacked", "unack", 6),
         Column("waiting", "wait", 6),
         Column("bar", "", _BAR_CELLS[0]),
-        Column("change", "moved", 8),
+        Column("change", "moved", change),
         Column("messages", "msgs", 6),
         *([Column("draining", "drain", 6)] if any(row.draining for row in rows) else []),
         *([Column("points", "points", 7)] if any(row.points for row in rows) else []),
@@ -103,19 +108,22 @@ class KeyCells:
         return Text(number.rjust(column.width - 1) + " ", style, no_wrap=True)
 
     def _change(self, row: KeyConsumerRow, width: int) -> Text:
-        """What came and went; both only where there is room for both, else the difference that is larger."""
-        gained = (f"+{quantity(row.gained_slots)}", hex_colour(self.colours.good)) if row.gained_slots else None
-        lost = (f"-{quantity(row.lost_slots)}", hex_colour(self.colours.bad)) if row.lost_slots else None
-        parts = [part for part in (gained, lost) if part is not None]
-        if sum(len(text) + 1 for text, _ in parts) > width:
-            parts = [gained if row.gained_slots > row.lost_slots else lost]  # type: ignore[list-item]
+        """What came and went; where there is no room for both, the larger one and a mark that there is another."""
+        parts = _differences(row)
+        if len(" ".join(parts)) >= width:
+            parts = [parts[0 if row.gained_slots > row.lost_slots else 1] + "…"]
         text = Text(no_wrap=True)
-        for at, (words, style) in enumerate(parts):
+        for at, words in enumerate(parts):
             text.append(" " if at else "")
-            text.append(words, style)
+            text.append(words, hex_colour(self.colours.good if words[0] == "+" else self.colours.bad))
         text.pad_left(max(0, width - 1 - text.cell_len))
         text.pad_right(1)
         return text
+
+
+def _differences(row: KeyConsumerRow) -> list[str]:
+    gained, lost = row.gained_slots, row.lost_slots
+    return [f"+{quantity(gained)}"] * bool(gained) + [f"-{quantity(lost)}"] * bool(lost)
 
 
 def _number(row: KeyConsumerRow, key: str) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 from rich.text import Text
 
 from engine.views.keys_model import GapRow, KeyConsumerRow, KeyRow, WaitRow
 from themes.palettes import Palette, hex_colour
 from tui.keys_words import key_shown, keys_shown
-from tui.wording import counted, fit, quantity, safe_name, shorten_middle
+from tui.wording import counted, cut_end, fit, quantity, safe_name, shorten_middle
 
 _SINCE_FROM: Final = 52
 """From this width on a wait says since when."""
@@ -84,20 +84,17 @@ def gap_line(gap: GapRow, width: int, colours: Palette) -> Text:
     text.append(f" {f'{gap.start}-{gap.end}':<15} ", f"bold {hex_colour(colours.warn)}")
     text.append(f"{quantity(gap.waiting):>5}  ", dim if not gap.waiting else f"bold {hex_colour(colours.bad)}")
     names = ", ".join(map(key_shown, gap.keys)) or "no known key"
-    text.append(_cut(names, max(4, width - text.cell_len)), dim if not gap.keys else "")
+    text.append(cut_end(names, max(4, width - text.cell_len)), dim if not gap.keys else "")
     return text
 
 
-def _cut(names: str, room: int) -> str:
-    """As many cells of a list as fit, from its beginning."""
-    return names if cell_len(names) <= room else f"{set_cell_size(names, room - 1)}…"
-
-
 def sent_line(told: str, width: int, colours: Palette) -> Text:
-    """One message that went out."""
+    """One message that went out; its number in fewer words where there is less room."""
+    if cell_len(told) > width - 2:
+        told = told.replace(" (message ", " (#")
     text = Text(no_wrap=True)
     text.append("> ", f"bold {hex_colour(colours.good)}")
-    text.append(_cut(safe_name(told), max(1, width - 2)))
+    text.append(cut_end(safe_name(told), max(1, width - 2)))
     return text
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,7 +15,7 @@ from themes.palettes import Palette, hex_colour
 from tui.columns import Column
 from tui.drawing.bars import bar_text
 from tui.drawing.glyphs import glyphs_of
-from tui.wording import fit, quantity, safe_name, shorten_middle
+from tui.wording import cut_end, fit, quantity, safe_name
 
 _NAME_CELLS: Final = (7, 26)
 _LAST_CELLS: Final = (16, 46)
@@ -34,19 +34,20 @@ def producer_columns(rows: Sequence[ProducerRow], width: int) -> tuple[Column, .
     longest = max((cell_len(_name(row)) for row in rows), default=0) + 1
     name = min(max(longest, len("producer") + 1), _NAME_CELLS[1])
     least = max(_NAME_CELLS[0], min(name, _EASY_NAME))
-    kept = [Column("tag", "", tag), Column("opened", "open", 6)]
+    kept = [Column("tag", "", tag), _numbers("opened", "open", (row.opened for row in rows))]
     room = width - sum(column.width for column in kept) - least
     clients = len({row.client for row in rows}) > 1
+    pending = [row.pending_msgs for row in rows]
     router = max((len(row.router) for row in rows), default=6) + 1
     wanted = [
-        Column("sent", "sent", 6),
-        *([Column("pending", "wait", 5)] if any(row.pending_msgs for row in rows) else []),
-        Column("gained", "new", 5),
+        _numbers("sent", "sent", (row.sent_msgs for row in rows)),
+        *([_numbers("pending", "wait", pending)] if any(pending) else []),
+        Column("gained", "new", 1 + _numbers("gained", "new", (row.gained for row in rows)).width),
         *([Column("client", "client", 7)] if clients else []),
         Column("router", "router", router),
         Column("bar", "", _BAR_CELLS[0]),
         *([Column("state", "state", 8)] if any(row.state != "Ready" for row in rows) else []),
-        Column("known", "of", 6),
+        _numbers("known", "of", (row.known for row in rows)),
         Column("start", "start", 6),
         Column("last", "what happened last", _LAST_CELLS[0]),
     ]
@@ -64,6 +65,11 @@ def producer_columns(rows: Sequence[ProducerRow], width: int) -> tuple[Column, .
             room -= more
     order = ("tag", "name", "client", "router", "start", "opened", "known", "bar", "gained", "sent", "pending", "state")
     return tuple(by_key[key] for key in (*order, "last") if key in by_key)
+
+
+def _numbers(key: str, label: str, numbers: Iterable[int]) -> Column:
+    """A column as wide as its heading and its numbers are."""
+    return Column(key, label, 1 + max(len(label), *(len(quantity(number)) for number in numbers), 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +97,7 @@ class ProducerCells:
                 bar = bar_text(row.opened / max(1, row.known), room, glyphs_of(self.ascii_only))
                 return Text(bar + " ", colour, no_wrap=True)
             case "last":
-                return Text(fit(shorten_middle(safe_name(row.last), room), room) + " ", dim, no_wrap=True)
+                return Text(fit(cut_end(safe_name(row.last), room), room) + " ", dim, no_wrap=True)
             case "router" | "client" | "start":
                 words = {"router": row.router, "client": row.client, "start": "lazy" if row.lazy else "eager"}
                 return Text(fit(words[column.key], room) + " ", dim, no_wrap=True)

@@ -11,7 +11,7 @@ from engine.views.producers_model import ProducerStep, StatisticsRow, Statistics
 from themes.palettes import Palette, hex_colour
 from tui.lines import GLYPHS
 from tui.producers_words import entry_told
-from tui.wording import fit, quantity, safe_name, shorten_middle
+from tui.wording import cut_end, fit, quantity, safe_name, shorten_middle
 
 _BAD_KINDS: Final = frozenset({"kill", "fail"})
 _GOOD_KINDS: Final = frozenset({"add", "recover"})
@@ -28,17 +28,12 @@ def step_line(step: ProducerStep, width: int, colours: Palette) -> Text:
     words = safe_name(step.text)
     left = width - text.cell_len
     if cell_len(words) + cell_len(told) + 2 > left:
-        told = _cut(told, max(12, left * 3 // 5))
+        told = cut_end(told, max(12, left * 2 // 5, left - cell_len(words) - 2))
     text.append(shorten_middle(words, max(8, left - (cell_len(told) + 2 if told else 0))))
     if told:
         text.append("  ")
         text.append(told, hex_colour(colours.warn) if "failed" in step.effect or "refused" in step.effect else dim)
     return text
-
-
-def _cut(text: str, cells: int) -> str:
-    """The beginning of a text that is too long: what counts stands first."""
-    return text if cell_len(text) <= cells else f"{text[: cells - 1].rstrip()}…"
 
 
 def _effect(step: ProducerStep) -> str:
@@ -52,7 +47,7 @@ def happened_line(told: str, width: int, colours: Palette) -> Text:
     sign, role = ("!", colours.bad) if bad else (">", colours.good)
     text = Text(no_wrap=True)
     text.append(f"{sign} ", f"bold {hex_colour(role)}")
-    text.append(shorten_middle(safe_name(told), max(1, width - 2)))
+    text.append(cut_end(safe_name(told), max(1, width - 2)))
     return text
 
 

@@ -67,6 +67,26 @@ def _last_cells(text: str, cells: int) -> str:
     return text[at:]
 
 
+def cut_end(text: str, cells: int) -> str:
+    """The beginning of a text that is too long for so many cells: what counts stands first.
+
+    >>> cut_end("knows 28 partitions, 4 opened", 24)
+    'knows 28 partitions, 4…'
+    """
+    return text if cell_len(text) <= cells else f"{chop_cells(text, max(1, cells - 1))[0].rstrip()}{_ELLIPSIS}"
+
+
+def where_told(key: str, namespace: str, keys: Sequence[str]) -> str:
+    """The namespace of a subscription where its name stands in several: then ``keys`` has it numbered from 2 on.
+
+    >>> where_told("billing", "shop/orders", ("billing", "billing#2")), where_told("billing", "shop", ("billing",))
+    (' in shop/orders', '')
+    """
+    name, _, number = key.rpartition("#")
+    first = name if number.isdecimal() and name in keys else key
+    return f" in {safe_name(namespace)}" if f"{first}#2" in keys else ""
+
+
 def fit(text: str, cells: int) -> str:
     """``text`` in exactly ``cells`` terminal cells: shortened in the middle or padded on the right."""
     short = shorten_middle(text, cells)

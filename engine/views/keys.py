@@ -92,6 +92,7 @@ def _status(timeline: Timeline, now: KeysSlice) -> KeysStatus:
         points=points,
         release=now.state.release,
         subscription=subscription.key,
+        namespace=subscription.namespace,
         subscriptions=tuple(subscription_keys(now.state)),
         topic=subscription.topics[0],
         source=timeline.source,

@@ -70,7 +70,8 @@ class KeysStatus:
     ``mode`` is one of auto-split, consistent-auto-split, sticky, consistent-sticky; ``form`` says which form of the
     selector ("16-bit ring, 100 points", "31-bit ring of the classic dispatcher", "ranges halved" ...). ``order_rule``
     is what keeps keys in order (draining hashes, recently joined consumers, none). ``client_side`` is true for
-    consistent sticky ranges: a technique of clients, not a mode of the broker.
+    consistent sticky ranges: a technique of clients, not a mode of the broker. ``namespace`` is the
+    subscription's: one name can stand in several.
     """
 
     mode: str
@@ -81,6 +82,7 @@ class KeysStatus:
     points: int
     release: str
     subscription: str
+    namespace: str
     subscriptions: tuple[str, ...]
     topic: str
     source: str

@@ -20,9 +20,7 @@ from tests.tui.key_scenes import (
 )
 from tests.tui.screens_under_test import after_keys, run, text_of
 from tui.app import RingsideApp
-from tui.screens.help import HelpScreen
 from tui.screens.keys_add import AddKeyConsumerScreen
-from tui.screens.keys_bindings import BINDINGS
 from tui.screens.keys_mode import ShareKeysScreen
 from tui.screens.keys_owned import OwnedKeysScreen
 from tui.screens.keys_send import SendKeysScreen
@@ -405,36 +403,6 @@ def test_enter_on_what_waits_explains_it() -> None:
     run(app, story)
 
 
-def test_u_and_the_keys_of_time_do_what_they_do_on_the_main_screen() -> None:
-    app = keys_app()
-
-    async def story(pilot: Pilot[int]) -> None:
-        steps = []
-        keys = (
-            "w",
-            "w",
-            "u",
-            "ctrl+r",
-            "left_square_bracket",
-            "right_curly_bracket",
-            "home",
-            "end",
-            "left_curly_bracket",
-        )
-        for key in keys:
-            await pilot.press(key)
-            steps.append(app.store.timeline.cursor)
-        assert steps == [1, 2, 1, 2, 1, 2, 0, 2, 0]
-        await pilot.press("space")
-        assert keys_screen(app).playing
-        keys_screen(app).play_on(1.0)
-        assert app.store.timeline.cursor == 1
-        await pilot.press("space")
-        assert not keys_screen(app).playing
-
-    run(app, story)
-
-
 def test_v_goes_round_ring_map_and_focus() -> None:
     app = keys_app()
 
@@ -448,21 +416,6 @@ def test_v_goes_round_ring_map_and_focus() -> None:
             pictures.append(tuple(panel.render_line(y) for y in range(panel.size.height)))
         assert seen == [RingLook.RING, RingLook.HASH_MAP, RingLook.FOCUS, RingLook.RING]
         assert len(set(map(str, pictures))) == 3
-
-    run(app, story)
-
-
-def test_slash_filters_the_table_and_escape_forgets_it() -> None:
-    app = keys_app()
-
-    async def story(pilot: Pilot[int]) -> None:
-        screen = keys_screen(app)
-        await pilot.press("slash", *"R-2", "enter")
-        await pilot.pause()
-        assert [row.name for row in screen.consumers_listed] == ["worker-2"]
-        assert "2 consumers (1 of 4)" in text_of(app)
-        await pilot.press("escape")
-        assert len(screen.consumers_listed) == 4
 
     run(app, story)
 
@@ -545,34 +498,6 @@ def test_j_and_k_on_the_ring_select_consumers_in_the_table() -> None:
     run(app, story)
 
 
-def test_question_mark_lists_every_key_of_the_screen() -> None:
-    app = keys_app()
-
-    async def story(pilot: Pilot[int]) -> None:
-        await pilot.press("question_mark")
-        await pilot.pause()
-        assert isinstance(app.screen, HelpScreen)
-        screen = text_of(app)
-        for binding in BINDINGS:
-            assert binding.tooltip in screen
-        assert "slots where messages wait" in screen
-
-    run(app, story, (150, 70))
-
-
-def test_no_key_has_two_meanings_and_every_action_exists() -> None:
-    keys = [key for binding in BINDINGS for key in binding.key.split(",")]
-    assert len(keys) == len(set(keys))
-    app = keys_app()
-
-    async def story(pilot: Pilot[int]) -> None:
-        for binding in BINDINGS:
-            name = binding.action.partition("(")[0]
-            assert hasattr(keys_screen(app), f"action_{name}"), name
-
-    run(app, story)
-
-
 def test_command_palette_runs_a_key_by_its_words() -> None:
     app = keys_app()
 
@@ -581,18 +506,6 @@ def test_command_palette_runs_a_key_by_its_words() -> None:
         commands["Wait"].callback()
         await pilot.pause()
         assert app.store.keys_view.status.now_ms == 10
-
-    run(app, story)
-
-
-def test_f2_draws_everything_in_the_other_colours() -> None:
-    app = moved_app()
-
-    async def story(pilot: Pilot[int]) -> None:
-        await pilot.press("f2")
-        await pilot.pause()
-        assert keys_screen(app).colours.theme == "light"
-        assert "3 what waits (3 messages at 1 slot)" in text_of(app)
 
     run(app, story)
 

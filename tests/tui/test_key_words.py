@@ -95,11 +95,21 @@ def test_a_wide_table_tells_everything() -> None:
         assert word in heading, word
 
 
-def test_a_cell_without_room_for_both_tells_the_larger_move() -> None:
-    write = KeyCells(DARK, 1.0)
-    column = next(each for each in key_columns([ROW], 100) if each.key == "change")
-    assert write.text(replace(ROW, gained_slots=5, lost_slots=2), column).plain.split() == ["+5", "-2"]
-    assert write.text(replace(ROW, gained_slots=10_000, lost_slots=20_000), column).plain.split() == ["-20.0k"]
+@pytest.mark.parametrize(
+    ("gained", "lost", "width", "told"),
+    [
+        (5, 2, 60, ["+5", "-2"]),
+        (15_490, 25_000, 60, ["+15.5k", "-25.0k"]),
+        (10_000, 20_000, 50, ["-20.0k…"]),
+        (20_000, 10_000, 50, ["+20.0k…"]),
+        (20_000, 0, 50, ["+20.0k"]),
+    ],
+)
+def test_what_came_and_went_is_told_or_that_there_is_more(gained: int, lost: int, width: int, told: list[str]) -> None:
+    """Both where there is room for both; else the larger one, with a mark that the other one is missing."""
+    row = replace(ROW, gained_slots=gained, lost_slots=lost)
+    column = next(each for each in key_columns([row], width) if each.key == "change")
+    assert KeyCells(DARK, 1.0).text(row, column).plain.split() == told
 
 
 waits = st.builds(

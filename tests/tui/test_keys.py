@@ -436,21 +436,6 @@ def test_colon_runs_the_grammar_with_errors_beside_what_was_typed_and_a_history(
     run(app, story)
 
 
-def test_slash_filters_the_table_only_and_escape_forgets_it() -> None:
-    app = app_of()
-
-    async def story(pilot: Pilot[int]) -> None:
-        screen = main_screen(app)
-        await pilot.press("slash", *"-2", "enter")
-        await pilot.pause()
-        assert [row.name for row in screen.consumers_listed] == ["billing-2"]
-        assert len(screen.consumers) == 3
-        await pilot.press("escape")
-        assert len(screen.consumers_listed) == 3
-
-    run(app, story)
-
-
 def test_digits_focus_panels_and_z_zooms_one() -> None:
     app = app_of()
 
@@ -497,12 +482,6 @@ def test_j_and_k_on_the_ring_select_consumers_in_the_table() -> None:
     run(app, story)
 
 
-def test_question_mark_lists_every_key_of_the_screen() -> None:
-    screen = after_keys(app_of(), "question_mark", size=(140, 60))
-    for binding in BINDINGS:
-        assert binding.tooltip in screen
-
-
 def test_help_opens_and_closes() -> None:
     app = app_of()
 
@@ -540,19 +519,6 @@ def test_command_palette_runs_a_key_by_its_words() -> None:
     run(app, story)
 
 
-def test_f2_switches_between_dark_and_light() -> None:
-    app = app_of()
-
-    async def story(pilot: Pilot[int]) -> None:
-        assert main_screen(app).colours.theme == "dark"
-        await pilot.press("f2")
-        await pilot.pause()
-        assert main_screen(app).colours.theme == "light"
-        assert app.theme == "ringside-light"
-
-    run(app, story)
-
-
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
 def test_help_tells_every_key_and_what_the_ring_shows(size: tuple[int, int]) -> None:
     """Scrolled to where it is not in sight at once; a long line goes on below itself."""
@@ -572,23 +538,6 @@ def test_help_tells_every_key_and_what_the_ring_shows(size: tuple[int, int]) -> 
             assert line.size.height >= line.render().plain.count("\n") + 1
 
     run(app, story, size)
-
-
-def test_footer_keys_and_help_keys_are_bindings() -> None:
-    """No key is told twice with two meanings."""
-    keys = [key for binding in BINDINGS for key in binding.key.split(",")]
-    assert len(keys) == len(set(keys))
-
-
-def test_every_action_of_a_binding_exists() -> None:
-    app = app_of()
-
-    async def story(pilot: Pilot[int]) -> None:
-        for binding in BINDINGS:
-            name = binding.action.partition("(")[0]
-            assert hasattr(main_screen(app), f"action_{name}"), name
-
-    run(app, story)
 
 
 def test_commands_of_the_prompt_are_commands_of_the_grammar() -> None:

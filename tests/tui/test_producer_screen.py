@@ -195,7 +195,7 @@ def test_the_cursor_of_the_matrix_goes_over_producers_and_round_partitions() -> 
         assert (screen.selected, screen.column) == (2, 0)
         await pilot.press("enter")
         await pilot.pause()
-        assert "what the next message would do" in text_of(app)
+        assert "what the next message does" in text_of(app)
 
     run(app, story)
 

@@ -191,6 +191,13 @@ def test_footer_keeps_help_and_quit_and_leaves_no_gaps() -> None:
     assert shown == {200: [*"abcdef", "?", "q"], 40: ["a", "b", "c", "?", "q"], 16: ["?", "q"], 0: ["?", "q"]}
 
 
+@pytest.mark.parametrize("width", range(10, 60))
+def test_a_footer_tells_both_of_two_brackets_or_none(width: int) -> None:
+    hints = [KeyHint(key, "Back", "x") for key in "a[]{}+-b"] + [KeyHint("q", "Quit", "x", always=True)]
+    shown = {hint.key for hint in fitting(hints, width)}
+    assert all(({*pair} <= shown) == bool({*pair} & shown) for pair in ("[]", "{}", "+-"))
+
+
 @pytest.mark.parametrize(("width", "saved"), [(60, "not saved: disk full"), (80, ""), (80, "not saved: disk full")])
 def test_status_line_keeps_rule_flag_and_that_nothing_is_saved(width: int, saved: str) -> None:
     """Also beside a long subscription, which is shortened for it."""

@@ -11,14 +11,15 @@ from textual.widgets import Input, Label
 from engine.cluster.commands import AddConsumer
 from engine.errors import Rejection
 from tui.screens.dialog import Dialog
-from tui.wording import safe_name
 
 
 class AddConsumerScreen(Dialog):
     """Connects one consumer."""
 
-    def __init__(self, subscription: str, suggested: str, do: Callable[[AddConsumer], Rejection | None]) -> None:
-        super().__init__(f"add a consumer to {safe_name(subscription)}")
+    def __init__(
+        self, subscription: str, told: str, suggested: str, do: Callable[[AddConsumer], Rejection | None]
+    ) -> None:
+        super().__init__(f"add a consumer to {told}")
         self._subscription = subscription
         self._suggested = suggested
         self._do = do

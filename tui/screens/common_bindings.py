@@ -52,3 +52,12 @@ def panel_keys(*panels: tuple[str, str, str]) -> tuple[Binding, ...]:
 def grouped(change: tuple[Binding, ...], ask: tuple[Binding, ...], place: tuple[Binding, ...]) -> Groups:
     """All keys of a screen by what they are for, as help, palette and footer want them."""
     return (("change", change), ("ask", ask), ("time", TIME), ("panels", (*place, *MOVING)))
+
+
+def told_alike(keys: str, reason: str) -> dict[str, str]:
+    """Several keys that mean nothing here for one reason.
+
+    >>> told_alike("sb", "no bundles here")
+    {'s': 'no bundles here', 'b': 'no bundles here'}
+    """
+    return dict.fromkeys(keys, reason)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import ClassVar
 
@@ -39,6 +40,8 @@ class CommonScreen(CommonPlaying):
     events_noun = "partition"
     """What a step moves."""
     explanation_title: ClassVar[str] = "where does it go, and why"
+    elsewhere: ClassVar[Mapping[str, str]] = {}
+    """Keys that mean something on a sister screen, and why they do not here."""
     ready = False
     """Whether there are panels that can show something."""
 
@@ -96,6 +99,13 @@ class CommonScreen(CommonPlaying):
         self.complain(None)
 
     # place
+
+    def on_key(self, event: events.Key) -> None:
+        """A key of a sister screen says why it does nothing here; all others are none of ours."""
+        told = self.elsewhere.get(event.character or "")
+        if told:
+            event.stop()
+            self.complain(told)
 
     def action_subscription(self, by: int) -> None:
         self.store.show_subscription(by)

@@ -18,7 +18,7 @@ from tui.keys_lines import gap_heading, gap_line, sent_line, wait_heading, wait_
 from tui.keys_words import keys_foot_texts, mode_in_few_words, wait_told
 from tui.screens.help import Group, KeyHelp
 from tui.screens.keys_actions import KeysActions
-from tui.screens.keys_bindings import BINDINGS, GROUPS
+from tui.screens.keys_bindings import BINDINGS, ELSEWHERE, GROUPS
 from tui.widgets.explain_panel import ExplainPanel
 from tui.widgets.keys_status import KeysStatusLine
 from tui.widgets.line_table import Lines, LineTable
@@ -47,6 +47,7 @@ class KeysScreen(KeysActions):
     BINDINGS: ClassVar[list[BindingType]] = [*BINDINGS]
     AUTO_FOCUS = "#table"
     key_groups = GROUPS
+    elsewhere = ELSEWHERE
     legend: ClassVar[Group] = SLOTS_LEGEND
     panel_titles: ClassVar[dict[str, str]] = {
         "ring": "1 slots",
@@ -63,7 +64,7 @@ class KeysScreen(KeysActions):
         yield KeysStatusLine(id="status").data_bind(cls.status, cls.saved)
         yield SentenceLine(id="sentence").data_bind(cls.sentence)
         with Container(id="body"):
-            yield RingPanel(id="ring", classes="panel", ascii_only=ascii_only, dots="keys").data_bind(
+            yield RingPanel(id="ring", classes="panel", ascii_only=ascii_only).data_bind(
                 cls.few_words,
                 cls.ring,
                 cls.selected,
@@ -73,6 +74,7 @@ class KeysScreen(KeysActions):
                 cls.colours,
                 cls.waiting,
                 rows=cls.consumers,
+                dots="keys",
             )
             with Vertical(id="side"):
                 with Vertical(id="consumers", classes="panel"):

@@ -41,6 +41,7 @@ class KeysActions(KeysQuestions):
         self.app.push_screen(
             AddKeyConsumerScreen(
                 status.subscription,
+                self.store.subscription_told(),
                 next_name(row.name for row in self.consumers),
                 self.add,
                 ranges=proposed if status.mode == "sticky" else None,
@@ -50,7 +51,8 @@ class KeysActions(KeysQuestions):
 
     def action_mode(self) -> None:
         status = self.now.status
-        self.app.push_screen(ShareKeysScreen(status.subscription, status.mode, status.points, self._share))
+        told = self.store.subscription_told()
+        self.app.push_screen(ShareKeysScreen(status.subscription, told, status.mode, status.points, self._share))
 
     def _share(self, command: ShareKeys) -> Rejection | None:
         return self.done(self.store.submit(command))
@@ -58,7 +60,8 @@ class KeysActions(KeysQuestions):
     def action_send(self) -> None:
         names = self.ring.topic_names if self.ring is not None else ()
         proposed = self.topic or self._sent_last or (names[0] if names else FIRST_KEY)
-        self.app.push_screen(SendKeysScreen(self.store.subscription_key, proposed, names, self._send))
+        told = self.store.subscription_told()
+        self.app.push_screen(SendKeysScreen(self.store.subscription_key, told, proposed, names, self._send))
 
     def _send(self, command: SendKeys) -> Rejection | None:
         refused = self.done(self.store.submit(command))

@@ -13,7 +13,6 @@ from engine.cluster.grammar import parse_command
 from engine.cluster.state import ClusterState
 from engine.errors import Rejection
 from tui.screens.dialog import Dialog
-from tui.wording import safe_name
 
 Ranges = tuple[tuple[int, int], ...]
 
@@ -27,13 +26,14 @@ class AddKeyConsumerScreen(Dialog):
     def __init__(
         self,
         subscription: str,
+        told: str,
         suggested: str,
         do: Callable[[AddConsumer], Rejection | None],
         *,
         ranges: str | None = None,
         note: str = "",
     ) -> None:
-        super().__init__(f"add a consumer to {safe_name(subscription)}")
+        super().__init__(f"add a consumer to {told}")
         self._subscription = subscription
         self._suggested = suggested
         self._do = do

@@ -6,7 +6,7 @@ from typing import Final
 
 from textual.binding import Binding
 
-from tui.screens.common_bindings import CLOSE, COMMAND, SUBSCRIPTIONS, TIME, ZOOM, grouped, panel_keys
+from tui.screens.common_bindings import CLOSE, COMMAND, SUBSCRIPTIONS, TIME, ZOOM, grouped, panel_keys, told_alike
 
 CHANGE: Final = (
     Binding("a", "add", "Add", tooltip="Add a consumer"),
@@ -36,3 +36,8 @@ PLACE: Final = (*PANELS, ZOOM, *SUBSCRIPTIONS, CLOSE)
 
 BINDINGS: Final = (*CHANGE, *ASK, *TIME, *PLACE)
 GROUPS: Final = grouped(CHANGE, ASK, PLACE)
+ELSEWHERE: Final = {
+    "c": "the consistent-hashing flag is for Failover subscriptions; m changes how this one shares keys",
+    **told_alike("sb", "bundles are split and forecast on the screen of a Failover subscription"),
+}
+"""Keys of the sister screens, and why they do nothing here."""

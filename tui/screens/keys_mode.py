@@ -16,7 +16,6 @@ from engine.cluster.commands import ShareKeys
 from engine.errors import Rejection
 from tui.keys_words import MODES
 from tui.screens.dialog import Dialog
-from tui.wording import safe_name
 
 WITH_POINTS = "consistent-sticky"
 POINTS = "100"
@@ -30,8 +29,10 @@ class ShareKeysScreen(Dialog):
         Binding("k", "move('up')", "Up", show=False),
     ]
 
-    def __init__(self, subscription: str, mode: str, points: int, do: Callable[[ShareKeys], Rejection | None]) -> None:
-        super().__init__(f"how {safe_name(subscription)} shares keys")
+    def __init__(
+        self, subscription: str, told: str, mode: str, points: int, do: Callable[[ShareKeys], Rejection | None]
+    ) -> None:
+        super().__init__(f"how {told} shares keys")
         self._subscription = subscription
         self._mode = mode
         self._points = str(points) if mode == WITH_POINTS else POINTS

@@ -12,16 +12,20 @@ from textual.widgets import Input, Label
 from engine.cluster.commands import SendKeys
 from engine.errors import Rejection
 from tui.screens.dialog import Dialog
-from tui.wording import safe_name
 
 
 class SendKeysScreen(Dialog):
     """Sends messages; known keys complete what is typed."""
 
     def __init__(
-        self, subscription: str, proposed: str, known: Sequence[str], do: Callable[[SendKeys], Rejection | None]
+        self,
+        subscription: str,
+        told: str,
+        proposed: str,
+        known: Sequence[str],
+        do: Callable[[SendKeys], Rejection | None],
     ) -> None:
-        super().__init__(f"send messages to {safe_name(subscription)}")
+        super().__init__(f"send messages to {told}")
         self._subscription = subscription
         self._proposed = proposed
         self._known = known

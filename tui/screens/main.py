@@ -17,7 +17,7 @@ from tui.columns import Cells, consumer_columns
 from tui.lines import consumer_heading, consumer_line
 from tui.screens.help import RING_LEGEND, Group
 from tui.screens.main_actions import MainActions
-from tui.screens.main_bindings import BINDINGS, GROUPS
+from tui.screens.main_bindings import BINDINGS, ELSEWHERE, GROUPS
 from tui.widgets.bundle_tree import BundleTree
 from tui.widgets.consumer_table import ConsumerTable
 from tui.widgets.explain_panel import ExplainPanel
@@ -39,6 +39,7 @@ class MainScreen(MainActions):
     BINDINGS: ClassVar[list[BindingType]] = [*BINDINGS]
     AUTO_FOCUS = "#table"
     key_groups = GROUPS
+    elsewhere = ELSEWHERE
     legend: ClassVar[Group] = RING_LEGEND
 
     consumers_few: var[tuple[ConsumerRow, ...]] = var(())

@@ -26,7 +26,8 @@ class MainActions(MainQuestions):
             self.complain("there is no subscription that a consumer could connect to")
             return
         names = [row.name for row in self.consumers]
-        self.app.push_screen(AddConsumerScreen(self.store.subscription_key, next_name(names), self.add))
+        key, told = self.store.subscription_key, self.store.subscription_told()
+        self.app.push_screen(AddConsumerScreen(key, told, next_name(names), self.add))
 
     def action_toggle_flag(self) -> None:
         status = self.store.view.status

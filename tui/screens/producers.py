@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import ClassVar, Final
 
 from textual.app import ComposeResult
@@ -16,7 +17,7 @@ from tui.producers_lines import happened_line, statistics_heading, statistics_li
 from tui.producers_words import foot_texts, statistics_title
 from tui.screens.help import Group, KeyHelp
 from tui.screens.producers_actions import ProducersActions
-from tui.screens.producers_bindings import BINDINGS, GROUPS
+from tui.screens.producers_bindings import BINDINGS, ELSEWHERE, GROUPS
 from tui.widgets.costs_panel import CostsPanel
 from tui.widgets.explain_panel import ExplainPanel
 from tui.widgets.line_table import NOTHING, Lines, LineTable
@@ -43,8 +44,9 @@ class ProducersScreen(ProducersActions):
 
     BINDINGS: ClassVar[list[BindingType]] = [*BINDINGS]
     AUTO_FOCUS = "#table"
-    explanation_title = "what the next message would do, and why"
+    explanation_title = "what the next message does, and why"
     key_groups = GROUPS
+    elsewhere = ELSEWHERE
     legend: ClassVar[Group] = MATRIX_LEGEND
     panel_titles: ClassVar[dict[str, str]] = {
         "ring": "1 who has opened what",
@@ -125,9 +127,10 @@ class ProducersScreen(ProducersActions):
         self.title_list(len(rows), len(self.producers))
         write = ProducerCells(self.colours, self.ascii_only)
         sample = rows[:SAMPLE]
+        columns = lru_cache(maxsize=2)(lambda width: producer_columns(sample, width))  # once for all lines of a width
         self.query_one("#table", LineTable).lines = Lines(
             len(rows),
-            lambda index, width: write.line(rows[index], producer_columns(sample, width)),
+            lambda index, width: write.line(rows[index], columns(width)),
             lambda width: producer_heading(sample, width),
         )
         self._mark_selected()

@@ -8,19 +8,19 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.reactive import reactive
 from textual.strip import Strip
-from textual.widget import Widget
 from textual.widgets import Static
 
 from engine.views.producers_model import CountsView
-from themes.palettes import Palette, hex_colour, palette
+from themes.palettes import hex_colour
 from tui.drawing.cost_curve import CostPicture, draw_costs, line_inks
+from tui.drawn import LinePanel, Told
 from tui.producers_words import cost_rows, costs_told
 
 MARKS = "elp"
 """Letters of the lines where colours carry nothing: eager, lazy, partial."""
 
 
-class CostCurve(Widget):
+class CostCurve(LinePanel):
     """The curve, drawn when asked for."""
 
     DEFAULT_CSS = """
@@ -29,20 +29,19 @@ class CostCurve(Widget):
 
     counts: reactive[CountsView | None] = reactive(None)
     """What is drawn."""
-    colours: reactive[Palette] = reactive(palette)
-    """The palette in use."""
-    ascii_only = False
 
-    def render_line(self, y: int) -> Strip:
-        width, height = self.size
-        if self.counts is None or width <= 0 or y >= height:
-            return Strip.blank(width, self.rich_style)
-        canvas = draw_costs(cost_picture(self.counts), width, height, self.colours, ascii_only=self.ascii_only)
-        strip = canvas.line(y)
-        return strip.apply_style(self.rich_style) if self.colours.mono else strip
+    def watch_counts(self) -> None:
+        """Other numbers."""
+        self.forget()
+
+    def draw(self, width: int, height: int) -> list[Strip]:
+        if self.counts is None:
+            return []
+        picture = cost_picture(self.counts)
+        return draw_costs(picture, width, height, self.colours, ascii_only=self.ascii_only).strips()
 
 
-class CostsPanel(Vertical, can_focus=True):
+class CostsPanel(Told, Vertical, can_focus=True):
     """Three lines of numbers, then the curve where there is room for it."""
 
     DEFAULT_CSS = """
@@ -51,52 +50,25 @@ class CostsPanel(Vertical, can_focus=True):
 
     counts: reactive[CountsView | None] = reactive(None)
     """What is told."""
-    colours: reactive[Palette] = reactive(palette)
-    """The palette in use."""
-
-    def __init__(
-        self,
-        *,
-        ascii_only: bool = False,
-        name: str | None = None,
-        id: str | None = None,  # noqa: A002 - Textual's own name
-        classes: str | None = None,
-        disabled: bool = False,
-    ) -> None:
-        super().__init__(name=name, id=id, classes=classes, disabled=disabled)
-        self._ascii_only = ascii_only
 
     def compose(self) -> ComposeResult:
         yield Static(classes="numbers", markup=False)
-        curve = CostCurve()
-        curve.ascii_only = self._ascii_only
-        yield curve
-
-    def on_mount(self) -> None:
-        self._write()
-
-    def on_resize(self) -> None:
-        """Other words may fit."""
-        self._write()
+        yield CostCurve(ascii_only=self.ascii_only)
 
     def watch_counts(self) -> None:
         """Other numbers."""
-        self._write()
+        self.write_again()
 
-    def watch_colours(self) -> None:
-        """Other colours."""
-        self._write()
-
-    def _write(self) -> None:
+    def write(self) -> None:
         counts, width = self.counts, self.content_size.width
-        if counts is None or not self.is_mounted or width <= 0:
+        if counts is None:
             return
         self.border_subtitle = costs_told(counts)
         inks = [*map(hex_colour, line_inks(self.colours)), hex_colour(self.colours.text)]
-        marks = [*MARKS, "X" if self._ascii_only else "◆"]
+        marks = [*MARKS, "X" if self.ascii_only else "◆"]
         lines = []
         for (label, text), ink, mark in zip(cost_rows(counts, width - 4), inks, marks, strict=True):
-            sign = mark if self.colours.mono or self._ascii_only or mark == "◆" else "━"
+            sign = mark if self.colours.mono or self.ascii_only or mark == "◆" else "━"
             style = "bold" if self.colours.mono else f"{ink} bold"
             lines.append(Content.assemble((f"{sign} ", style), (label, "$dim"), text))
         self.query_one(".numbers", Static).update(Content("\n").join(lines))

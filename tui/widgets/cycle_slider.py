@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from rich.segment import Segment
 from textual.reactive import reactive
 from textual.strip import Strip
-from textual.widget import Widget
 
-from themes.palettes import Palette, palette
 from tui.drawing.cycle_line import CycleMark, draw_cycles
+from tui.drawn import Drawn
 
 SPLITS: Final = CycleMark("/", "warn")
 FRUITLESS: Final = CycleMark("x", "bad")
@@ -27,7 +25,7 @@ class Cycles:
     words: str
 
 
-class CycleSlider(Widget):
+class CycleSlider(Drawn):
     """A slash for a cycle that splits, a cross for one whose attempts change nothing, a dot for a quiet one."""
 
     DEFAULT_CSS = """
@@ -36,9 +34,6 @@ class CycleSlider(Widget):
 
     cycles: reactive[Cycles | None] = reactive(None)
     """What is shown."""
-    colours: reactive[Palette] = reactive(palette)
-    """The palette in use."""
-    ascii_only = False
 
     def render_line(self, y: int) -> Strip:
         width = self.size.width
@@ -48,10 +43,4 @@ class CycleSlider(Widget):
         room = max(0, width - len(before) - len(after))
         marks, shown = self.cycles.marks, self.cycles.shown
         middle = draw_cycles(marks, shown, room, self.colours, ascii_only=self.ascii_only)
-        if self.colours.mono:
-            middle = middle.apply_style(self.rich_style)
-        parts = [self._words(before), middle, self._words(after)]
-        return Strip.join(parts).adjust_cell_length(width, self.rich_style)
-
-    def _words(self, text: str) -> Strip:
-        return Strip([Segment(text, self.rich_style)], len(text))
+        return self.between(before, middle, after)

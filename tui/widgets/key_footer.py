@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from textual.content import Content
 from textual.reactive import reactive
 from textual.widget import Widget
+
+TWINS: Final = {"[": "]", "{": "}", "+": "-"}
+"""Keys that say half without the other one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +45,10 @@ class KeyFooter(Widget):
 
 
 def fitting(hints: Sequence[KeyHint], width: int) -> tuple[KeyHint, ...]:
-    """The hints that fit ``width`` cells in their order; those marked ``always`` have their room kept."""
+    """The hints that fit ``width`` cells in their order; those marked ``always`` have their room kept.
+
+    The last one to fit stands without its twin only where there is none: ``[`` and ``]`` come and go together.
+    """
     kept_free = sum(_cells(hint) for hint in hints if hint.always)
     shown = []
     room = width - kept_free
@@ -53,7 +60,8 @@ def fitting(hints: Sequence[KeyHint], width: int) -> tuple[KeyHint, ...]:
             shown.append(hint)
         else:
             room = 0  # no gaps: a later, shorter one must not jump the queue
-    return tuple(shown)
+    keys, known = {hint.key for hint in shown}, {hint.key for hint in hints}
+    return tuple(hint for hint in shown if TWINS.get(hint.key) in keys or TWINS.get(hint.key) not in known)
 
 
 def _cells(hint: KeyHint) -> int:

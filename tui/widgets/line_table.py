@@ -159,5 +159,7 @@ class LineTable(ScrollView, can_focus=True, inherit_bindings=False):
         return self._strip(self.lines.line(index, width), width, base)
 
     def _strip(self, text: Text, width: int, style: Style) -> Strip:
+        if style.reverse:  # without colours: one ground for the whole row, also below what is dim
+            text = Text(text.plain, no_wrap=True)
         segments = list(text.render(self.app.console, end=""))
         return Strip(Segment.apply_style(segments, style)).adjust_cell_length(width, style)

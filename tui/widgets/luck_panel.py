@@ -7,16 +7,15 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.reactive import reactive
 from textual.strip import Strip
-from textual.widget import Widget
 from textual.widgets import Static
 
 from engine.views.keys_model import LuckView
-from themes.palettes import Palette, palette
 from tui.drawing.luck_axis import LuckPicture, draw_luck
+from tui.drawn import LinePanel, Told
 from tui.keys_words import luck_numbers, luck_reason, luck_title
 
 
-class LuckAxis(Widget):
+class LuckAxis(LinePanel):
     """The scale: one line, drawn when asked for."""
 
     DEFAULT_CSS = """
@@ -25,18 +24,18 @@ class LuckAxis(Widget):
 
     picture: reactive[LuckPicture | None] = reactive(None)
     """What is drawn; None while there is nothing to judge."""
-    colours: reactive[Palette] = reactive(palette)
-    """The palette in use."""
-    ascii_only = False
 
-    def render_line(self, y: int) -> Strip:
-        if self.picture is None or y > 0:
-            return Strip.blank(self.size.width, self.rich_style)
-        strip = draw_luck(self.picture, self.size.width, self.colours, ascii_only=self.ascii_only)
-        return strip.apply_style(self.rich_style) if self.colours.mono else strip
+    def watch_picture(self) -> None:
+        """Another answer."""
+        self.forget()
+
+    def draw(self, width: int, height: int) -> list[Strip]:
+        return (
+            [] if self.picture is None else [draw_luck(self.picture, width, self.colours, ascii_only=self.ascii_only)]
+        )
 
 
-class LuckPanel(VerticalScroll):
+class LuckPanel(Told, VerticalScroll):
     """Numbers first, then the scale, then why."""
 
     DEFAULT_CSS = """
@@ -46,46 +45,19 @@ class LuckPanel(VerticalScroll):
 
     luck: reactive[LuckView | None] = reactive(None)
     """What is told."""
-    colours: reactive[Palette] = reactive(palette)
-    """The palette in use."""
-
-    def __init__(
-        self,
-        *,
-        ascii_only: bool = False,
-        name: str | None = None,
-        id: str | None = None,  # noqa: A002 - Textual's own name
-        classes: str | None = None,
-        disabled: bool = False,
-    ) -> None:
-        super().__init__(name=name, id=id, classes=classes, disabled=disabled)
-        self._ascii_only = ascii_only
 
     def compose(self) -> ComposeResult:
         yield Static(classes="numbers", markup=False)
-        axis = LuckAxis()
-        axis.ascii_only = self._ascii_only
-        yield axis
+        yield LuckAxis(ascii_only=self.ascii_only)
         yield Static(classes="reason", markup=False)
-
-    def on_mount(self) -> None:
-        self._write()
-
-    def on_resize(self) -> None:
-        """Other words may fit."""
-        self._write()
 
     def watch_luck(self) -> None:
         """Another answer."""
-        self._write()
+        self.write_again()
 
-    def watch_colours(self) -> None:
-        """Other colours."""
-        self._write()
-
-    def _write(self) -> None:
+    def write(self) -> None:
         luck, width = self.luck, self.scrollable_content_region.width
-        if luck is None or not self.is_mounted or width <= 0:
+        if luck is None:
             return
         self.border_title = luck_title(luck)
         texts = luck_numbers(luck)

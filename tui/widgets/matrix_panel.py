@@ -10,17 +10,15 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.reactive import var
 from textual.strip import Strip
-from textual.widget import Widget
 
 from engine.views.producers_model import PartitionsView, ProducerRow, ProducersView
-from themes.palettes import Palette, palette
-from tui.drawing.canvas import Canvas
 from tui.drawing.producer_matrix import MatrixPicture, draw_matrix
+from tui.drawn import LinePanel
 from tui.wording import counted
 
 
-class MatrixPanel(Widget, can_focus=True):
-    """A line-API widget: one canvas for a state, a size and a cursor."""
+class MatrixPanel(LinePanel, can_focus=True):
+    """One drawing for a state, a size and a cursor."""
 
     DEFAULT_CSS = """
     MatrixPanel { width: 1fr; height: 1fr; }
@@ -43,8 +41,6 @@ class MatrixPanel(Widget, can_focus=True):
     """The marked partition."""
     by_producer: var[bool] = var(False)
     """Whether inks tell who has opened, not why."""
-    colours: var[Palette] = var(palette)
-    """The palette in use."""
 
     @dataclass
     class Step(Message):
@@ -61,45 +57,27 @@ class MatrixPanel(Widget, can_focus=True):
     class Opened(Message):
         """Enter was pressed."""
 
-    def __init__(
-        self,
-        *,
-        ascii_only: bool = False,
-        name: str | None = None,
-        id: str | None = None,  # noqa: A002 - Textual's own name
-        classes: str | None = None,
-        disabled: bool = False,
-    ) -> None:
-        super().__init__(name=name, id=id, classes=classes, disabled=disabled)
-        self._ascii_only = ascii_only
-        self._canvas: Canvas | None = None
-        self._strips: list[Strip] = []
-
     def watch_view(self) -> None:
         """Another state."""
-        self._forget()
+        self.forget()
 
     def watch_selected(self) -> None:
         """Another row is marked."""
-        self._forget()
+        self.forget()
 
     def watch_column(self) -> None:
         """Another column is marked."""
-        self._forget()
+        self.forget()
 
     def watch_by_producer(self) -> None:
         """Other inks."""
-        self._forget()
+        self.forget()
 
-    def watch_colours(self) -> None:
-        """Other colours."""
-        self._forget()
-
-    def _forget(self) -> None:
-        self._canvas = None
+    def forget(self) -> None:
+        """The mark may stand on another partition."""
         if self.view is not None:
             self.border_subtitle = partition_told(self.view.partitions, self.column, self.view.status.brokers)
-        self.refresh()
+        super().forget()
 
     def action_select(self, by: int) -> None:
         self.post_message(self.Step(by))
@@ -111,23 +89,11 @@ class MatrixPanel(Widget, can_focus=True):
     def action_open(self) -> None:
         self.post_message(self.Opened())
 
-    def canvas(self) -> Canvas | None:
-        """The drawn matrix for the present size; made once and kept until something differs."""
-        width, height = self.size
-        view = self.view
-        if view is None or width <= 0 or height <= 0:
-            return None
-        if self._canvas is None or (self._canvas.width, self._canvas.height) != (width, height):
-            picture = picture_of(view, self.selected, self.column, by_producer=self.by_producer)
-            self._canvas = draw_matrix(picture, width, height, self.colours, ascii_only=self._ascii_only)
-            self._strips = self._canvas.strips()
-        return self._canvas
-
-    def render_line(self, y: int) -> Strip:
-        canvas = self.canvas()
-        if canvas is None or y >= canvas.height:
-            return Strip.blank(self.size.width, self.rich_style)
-        return self._strips[y].apply_style(self.rich_style) if self.colours.mono else self._strips[y]
+    def draw(self, width: int, height: int) -> list[Strip]:
+        if self.view is None:
+            return []
+        picture = picture_of(self.view, self.selected, self.column, by_producer=self.by_producer)
+        return draw_matrix(picture, width, height, self.colours, ascii_only=self.ascii_only).strips()
 
 
 def picture_of(view: ProducersView, selected: int, column: int, *, by_producer: bool) -> MatrixPicture:

@@ -11,17 +11,15 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.reactive import var
 from textual.strip import Strip
-from textual.widget import Widget
 
 from engine.views.model import RingView
-from themes.palettes import Palette, palette
 from tui.drawing.arcs import IntArray, arcs_of
-from tui.drawing.canvas import Canvas
 from tui.drawing.glyphs import glyphs_of
 from tui.drawing.hashmap import draw_hash_map
 from tui.drawing.ring import draw_ring
 from tui.drawing.ring_picture import Dots, Flash, RingMode, RingPicture
 from tui.drawing.thinning import MANY_DOTS, ascends, thinned
+from tui.drawn import LinePanel
 
 READABLE_CONSUMERS = 24
 """Above this many consumers arcs of one pixel say nothing, so the density picks the hash map."""
@@ -53,8 +51,8 @@ class Owner(Protocol):
     def colour(self) -> int: ...
 
 
-class RingPanel(Widget, can_focus=True):
-    """A line-API widget: one canvas for a state, a size and a look; rows of it are handed out as strips."""
+class RingPanel(LinePanel, can_focus=True):
+    """One drawing for a state, a size and a look."""
 
     DEFAULT_CSS = """
     RingPanel { width: 1fr; height: 1fr; }
@@ -83,8 +81,8 @@ class RingPanel(Widget, can_focus=True):
     """The topic that stands out, "" for none."""
     intensity: var[float] = var(0.0)
     """How fresh the last change is, 1 to 0: what changed flashes and settles."""
-    colours: var[Palette] = var(palette)
-    """The palette in use."""
+    dots: var[str] = var("partitions")
+    """What the dots are."""
 
     @dataclass
     class Step(Message):
@@ -92,25 +90,10 @@ class RingPanel(Widget, can_focus=True):
 
         by: int
 
-    def __init__(
-        self,
-        *,
-        ascii_only: bool = False,
-        dots: str = "partitions",
-        name: str | None = None,
-        id: str | None = None,  # noqa: A002 - Textual's own name
-        classes: str | None = None,
-        disabled: bool = False,
-    ) -> None:
-        super().__init__(name=name, id=id, classes=classes, disabled=disabled)
-        self._ascii_only = ascii_only
-        self._dots = dots
-        self._picture: RingPicture | None = None
-        self._latest: RingPicture | None = None
-        self._before: RingPicture | None = None
-        self._canvas: Canvas | None = None
-        self._strips: list[Strip] | None = None
-        self._drawn: IntArray | slice = slice(None)
+    _picture: RingPicture | None = None
+    _latest: RingPicture | None = None
+    _before: RingPicture | None = None
+    _drawn: IntArray | slice = slice(None)
 
     @property
     def look_in_use(self) -> RingLook:
@@ -122,61 +105,60 @@ class RingPanel(Widget, can_focus=True):
     def watch_ring(self) -> None:
         """Another state is another picture; the one before is what it fades from."""
         self._before = self._latest
-        self._forget()
+        self.forget()
 
     def watch_rows(self) -> None:
         """Owners have other colours; another number of them may suggest another view."""
-        self._forget()
+        self.forget()
         self._name_view()
 
     def watch_selected(self) -> None:
         """Another consumer is lit, in the view that lights one."""
         if self.look_in_use is RingLook.FOCUS:
-            self._forget()
+            self.forget()
 
     def watch_look(self) -> None:
         """Another view of the same state."""
-        self._forget()
+        self.forget()
         self._name_view()
 
     def watch_topic(self) -> None:
         """Another topic stands out."""
-        self._forget()
+        self.forget()
 
     def watch_few_words(self) -> None:
         """Another rule."""
-        self._forget()
+        self.forget()
 
     def watch_weights(self) -> None:
         """Other parts of what the arcs do not decide."""
-        self._forget()
+        self.forget()
 
     def watch_waiting(self) -> None:
         """Other hashes are marked."""
-        self._forget()
+        self.forget()
         self._name_view()
 
     def watch_colours(self) -> None:
         """Other colours."""
-        self._forget()
+        self.forget()
         self._name_view()
 
     def watch_intensity(self) -> None:
         """The same picture, a little more settled."""
-        self._canvas = None
-        self.refresh()
+        super().forget()
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
+        """Another picture."""
         self._picture = None
-        self._canvas = None
-        self.refresh()
+        super().forget()
 
     def _name_view(self) -> None:
         auto = " (auto)" if self.look is None else ""
-        glyphs = glyphs_of(self._ascii_only)
+        glyphs = glyphs_of(self.ascii_only)
         dot = glyphs.marker if self.look_in_use is RingLook.HASH_MAP else glyphs.dot
         # Without colours dots are letters like everything else.
-        legend = "" if self.colours.mono else f"{dot} {self._dots}, "
+        legend = "" if self.colours.mono else f"{dot} {self.dots}, "
         legend += f"{glyphs.waiting} waiting, " if self.waiting else ""
         self.border_subtitle = f"{legend}v: {self.look_in_use.value}{auto}"
 
@@ -242,26 +224,10 @@ class RingPanel(Widget, can_focus=True):
             return None
         return Flash(self.intensity, before=self._before, dots=ring.topic_moved[self._drawn])
 
-    def canvas(self) -> Canvas | None:
-        """The drawn picture for the present size; made once and kept until something differs."""
-        width, height = self.size
-        if self._canvas is not None and (self._canvas.width, self._canvas.height) != (width, height):
-            self._canvas = None
+    def draw(self, width: int, height: int) -> list[Strip]:
         picture = self.picture()
-        if picture is None or self.ring is None or width <= 0 or height <= 0:
-            return None
-        if self._canvas is None:
-            self._strips = None
-            draw = draw_hash_map if self.look_in_use is RingLook.HASH_MAP else draw_ring
-            flash = self._flash(self.ring)
-            self._canvas = draw(picture, width, height, self.colours, ascii_only=self._ascii_only, flash=flash)
-        return self._canvas
-
-    def render_line(self, y: int) -> Strip:
-        canvas = self.canvas()
-        if canvas is None or y >= canvas.height:
-            return Strip.blank(self.size.width, self.rich_style)
-        if self._strips is None:
-            self._strips = canvas.strips()
-        # Without colours the drawing leaves the ground to the terminal, so it takes the panel's.
-        return self._strips[y].apply_style(self.rich_style) if self.colours.mono else self._strips[y]
+        if picture is None or self.ring is None:
+            return []
+        draw = draw_hash_map if self.look_in_use is RingLook.HASH_MAP else draw_ring
+        flash = self._flash(self.ring)
+        return draw(picture, width, height, self.colours, ascii_only=self.ascii_only, flash=flash).strips()

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from rich.segment import Segment
 from textual.reactive import reactive
 from textual.strip import Strip
-from textual.widget import Widget
 
 from engine.views.model import TimelineView
-from themes.palettes import Palette, palette
 from tui.drawing.timeline import StepMark, TimelinePicture, draw_timeline
+from tui.drawn import Drawn
 from tui.wording import counted
 
 MARKS: Final = {
@@ -30,7 +28,7 @@ MARKS: Final = {
 OTHER: Final = StepMark("*", "text")
 
 
-class TimelineLine(Widget):
+class TimelineLine(Drawn):
     """A word on whether time moves by itself, the marks, and the number of branches."""
 
     DEFAULT_CSS = """
@@ -41,20 +39,6 @@ class TimelineLine(Widget):
     """What is shown."""
     playing: reactive[bool] = reactive(False)
     """Whether steps follow by themselves."""
-    colours: reactive[Palette] = reactive(palette)
-    """The palette in use."""
-
-    def __init__(
-        self,
-        *,
-        ascii_only: bool = False,
-        name: str | None = None,
-        id: str | None = None,  # noqa: A002 - Textual's own name
-        classes: str | None = None,
-        disabled: bool = False,
-    ) -> None:
-        super().__init__(name=name, id=id, classes=classes, disabled=disabled)
-        self._ascii_only = ascii_only
 
     def render_line(self, y: int) -> Strip:
         width = self.size.width
@@ -64,16 +48,10 @@ class TimelineLine(Widget):
         room = max(0, width - len(before) - len(after))
         marks = tuple(MARKS.get(kind, OTHER) for kind in self.timeline.kinds)
         picture = TimelinePicture(marks, min(self.timeline.cursor, len(marks)))
-        middle = draw_timeline(picture, room, self.colours, ascii_only=self._ascii_only)
-        if self.colours.mono:
-            middle = middle.apply_style(self.rich_style)
-        return Strip.join([_words(before, self), middle, _words(after, self)]).adjust_cell_length(width)
+        middle = draw_timeline(picture, room, self.colours, ascii_only=self.ascii_only)
+        return self.between(before, middle, after)
 
     def _words(self, timeline: TimelineView) -> tuple[str, str]:
         state = "playing" if self.playing else "time"
         branches = f" {counted(timeline.branches, 'branch')}" if timeline.branches > 1 else ""
         return f" {state} ", f"{branches} [ ] step "
-
-
-def _words(text: str, widget: Widget) -> Strip:
-    return Strip([Segment(text, widget.rich_style)], len(text))

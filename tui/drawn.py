@@ -1,0 +1,91 @@
+"""What widgets with a drawing have in common: a palette, ASCII on demand, and strips that are kept until forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.segment import Segment
+from textual.geometry import Size
+from textual.reactive import reactive
+from textual.strip import Strip
+from textual.widget import Widget
+
+from themes.palettes import Palette, palette
+
+
+class Drawn(Widget):
+    """A widget that draws, or has parts that do."""
+
+    colours: reactive[Palette] = reactive(palette)
+    """The palette in use."""
+
+    def __init__(
+        self,
+        *,
+        ascii_only: bool = False,
+        name: str | None = None,
+        id: str | None = None,  # noqa: A002 - Textual's own name
+        classes: str | None = None,
+        disabled: bool = False,
+    ) -> None:
+        super().__init__(name=name, id=id, classes=classes, disabled=disabled)
+        self.ascii_only = ascii_only
+
+    def painted(self, strip: Strip) -> Strip:
+        """A drawing without colours leaves the ground to the terminal, so it takes the widget's."""
+        return strip.apply_style(self.rich_style) if self.colours.mono else strip
+
+    def between(self, before: str, middle: Strip, after: str) -> Strip:
+        """One line: words, a drawing, words."""
+        left, right = (Strip([Segment(words, self.rich_style)], len(words)) for words in (before, after))
+        return Strip.join([left, self.painted(middle), right]).adjust_cell_length(self.size.width, self.rich_style)
+
+
+class LinePanel(Drawn):
+    """A line-API widget: one drawing for a state and a size, whose lines are handed out one by one."""
+
+    _strips: Sequence[Strip] | None = None
+    _drawn_for: Size | None = None
+
+    def draw(self, width: int, height: int) -> Sequence[Strip]:
+        """The lines of the drawing from the top; what is missing below stays blank. Both sizes are above 0."""
+        raise NotImplementedError
+
+    def forget(self) -> None:
+        """What is shown differs: draw anew with the next paint."""
+        self._strips = None
+        self.refresh()
+
+    def watch_colours(self) -> None:
+        """Other colours."""
+        self.forget()
+
+    def render_line(self, y: int) -> Strip:
+        width, height = self.size
+        if self._strips is None or self._drawn_for != self.size:
+            self._strips = self.draw(width, height) if width > 0 and height > 0 else ()
+            self._drawn_for = self.size
+        return self.painted(self._strips[y]) if y < len(self._strips) else Strip.blank(width, self.rich_style)
+
+
+class Told(Drawn):
+    """A container whose words and drawings are written anew when its room or its colours differ."""
+
+    def write(self) -> None:
+        """Write what fits; called only where there is room."""
+        raise NotImplementedError
+
+    def write_again(self) -> None:
+        if self.is_mounted and self.scrollable_content_region.width > 0:
+            self.write()
+
+    def on_mount(self) -> None:
+        self.write_again()
+
+    def on_resize(self) -> None:
+        """Other words may fit."""
+        self.write_again()
+
+    def watch_colours(self) -> None:
+        """Other colours."""
+        self.write_again()

@@ -1,0 +1,61 @@
+"""One line of parts, of which the least important are left out where the room ends: what status lines are."""
+
+from __future__ import annotations
+
+from typing import Generic, Protocol, TypeVar
+
+from textual.content import Content
+from textual.reactive import reactive
+from textual.widget import Widget
+
+from tui.ranked import KEPT, Part, Ranked
+from tui.wording import NOT_SAVED, not_saved, saved_text
+
+GAP = "  "
+
+
+class Stepped(Protocol):
+    """What every status tells."""
+
+    @property
+    def steps(self) -> int: ...
+
+
+S = TypeVar("S", bound=Stepped)
+
+
+class RankedLine(Widget, Generic[S]):
+    """One line; what does not fit is left out, the least important first."""
+
+    DEFAULT_CSS = """
+    RankedLine { height: 1; width: 1fr; text-wrap: nowrap; text-overflow: ellipsis; }
+    """
+
+    status: reactive[S | None] = reactive(None)
+    """What is told."""
+    saved: reactive[str] = reactive("")
+    """Where the steps are kept, in words; "" when nothing keeps them."""
+
+    def render(self) -> Content:
+        return Content("") if self.status is None else Content.assemble(*self.parts(self.status, self.size.width))
+
+    def parts(self, status: S, width: int) -> list[Part]:
+        """Text and style of each part that fits ``width`` cells, in the order they stand."""
+        raise NotImplementedError
+
+
+def place_among(place: int, count: int) -> str:
+    """Which of several is shown, and by which keys the others are.
+
+    >>> place_among(0, 3), place_among(0, 1)
+    (' [1/3 n p]', '')
+    """
+    return f" [{place + 1}/{count} n p]" if count > 1 else ""
+
+
+def saved_part(saved: str, steps: int, rank: int) -> Ranked:
+    """Where steps are kept; that they could not be is told before nearly everything else."""
+    if not_saved(saved):
+        return 1, f"{GAP}{NOT_SAVED}", "$bad bold"
+    kept = saved_text(saved, steps)
+    return KEPT if kept == NOT_SAVED else rank, f"{GAP}{kept}" if kept else "", "$dim"
