@@ -46,6 +46,20 @@ def test_text_is_grouped_by_severity_with_advice_and_counts(run: Run) -> None:
     assert max(map(len, lines)) < 80
 
 
+def test_what_is_the_same_in_several_places_is_said_once(run: Run, answers: Answers) -> None:
+    consumers = [{"consumerName": name} for name in ("a", "b")]
+    stats = {"msgRateIn": 1.0, "publishers": []}
+    topics = {
+        f"persistent://t/n/x{at}": {**stats, "subscriptions": {f"s{at}": {"type": "Failover", "consumers": consumers}}}
+        for at in range(3)
+    }
+    Path("answers.json").write_text(json.dumps({"stats.json": topics}))
+    lines = run("lint", "answers.json").out.splitlines()
+    start = lines.index("info failover-flag-ignored (3)")
+    assert [line[-1] for line in lines[start + 1 : start + 4]] == [",", ",", ":"]
+    assert sum("the hash ring decides" in line for line in lines) == 1
+
+
 def test_many_findings_of_a_rule_are_counted_and_json_has_all(run: Run) -> None:
     names = ",".join(f"x-{at}" for at in range(200))
     ran = run("lint", "--names", names)

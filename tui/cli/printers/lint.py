@@ -18,16 +18,21 @@ _ALIGNS: Final[tuple[Align, ...]] = ("<", "<", "<", "<")
 
 
 def lint_lines(source: str, findings: Sequence[Finding], *, shown: int = SHOWN_OF_A_RULE) -> Iterator[str]:
-    """The worst first; of each rule and severity ``shown`` findings and how many there are besides."""
+    """The worst first; of each rule and severity ``shown`` findings and how many there are besides.
+
+    What is the same in several places that follow one another is said once, behind the last of them.
+    """
     yield f"{safe_name(source)}: {summary(findings)}"
     for severity, of_severity in groupby(findings, key=lambda each: each.severity):
         for rule, of_rule in groupby(of_severity, key=lambda each: each.rule):
             group = list(of_rule)
             yield ""
             yield f"{severity.label} {rule} ({len(group):,})"
-            for finding in group[:shown]:
-                yield from wrapped(f"{place_text(finding.where) or _nowhere(rule)}:", first="  ", rest="    ")
-                yield from wrapped(safe_name(finding.what), first="    ", rest="    ")
+            for what, alike in groupby(group[:shown], key=lambda each: each.what):
+                places = [place_text(each.where) or _nowhere(rule) for each in alike]
+                for at, place in enumerate(places, 1):
+                    yield from wrapped(f"{place}{':' if at == len(places) else ','}", first="  ", rest="    ")
+                yield from wrapped(safe_name(what), first="    ", rest="    ")
             if len(group) > shown:
                 yield f"  and {len(group) - shown:,} more; --json has all of them"
             for advice in dict.fromkeys(finding.advice for finding in group[:shown]):
