@@ -9,19 +9,29 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from tui.ranked import KEPT, Part, Ranked
-from tui.wording import NOT_SAVED, not_saved, saved_text
+from tui.wording import NOT_SAVED, not_saved, safe_name, saved_text
 
 GAP = "  "
 
 
-class Stepped(Protocol):
-    """What every status tells."""
+class Timed(Protocol):
+    """What the status of a model with a clock tells."""
 
     @property
+    def release(self) -> str: ...
+    @property
+    def step(self) -> int: ...
+    @property
     def steps(self) -> int: ...
+    @property
+    def now_ms(self) -> int: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def source(self) -> str: ...
 
 
-S = TypeVar("S", bound=Stepped)
+S = TypeVar("S")
 
 
 class RankedLine(Widget, Generic[S]):
@@ -59,3 +69,15 @@ def saved_part(saved: str, steps: int, rank: int) -> Ranked:
         return 1, f"{GAP}{NOT_SAVED}", "$bad bold"
     kept = saved_text(saved, steps)
     return KEPT if kept == NOT_SAVED else rank, f"{GAP}{kept}" if kept else "", "$dim"
+
+
+def time_and_source(status: Timed, saved: str) -> list[Ranked]:
+    """How a line ends where time passes: release, step and time stay longest, then where it is from and is kept."""
+    return [
+        (7, f"{GAP}Pulsar {status.release}", ""),
+        (2, f"{GAP}step {status.step}/{status.steps}", ""),
+        (2, f"{GAP}{status.now_ms:,} ms", ""),
+        (12, f"{GAP}seed {status.seed}", "$dim"),
+        (8, f"{GAP}{safe_name(status.source)}" if status.source else "", "$dim"),
+        saved_part(saved, status.steps, 11),
+    ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.views.keys_model import KeysStatus
 from tui.keys_words import mode_parts
 from tui.ranked import KEPT, Part, Ranked, fitted_parts
-from tui.ranked_line import GAP, RankedLine, place_among, saved_part
+from tui.ranked_line import GAP, RankedLine, place_among, time_and_source
 from tui.wording import safe_name, shorten_middle, where_told
 
 ROOMY_CELLS = 90
@@ -41,11 +41,6 @@ def _parts(status: KeysStatus, saved: str, name_cells: int, width: int) -> list[
         (0, f"{GAP}{mode}", "$warn bold" if status.client_side else "$good bold"),
         (5, f": {status.form}", "$warn" if status.client_side else "$good"),
         (9, f"{GAP}{order}", "$dim"),
-        (7, f"{GAP}Pulsar {status.release}", ""),
-        (2, f"{GAP}step {status.step}/{status.steps}", ""),
-        (2, f"{GAP}{status.now_ms:,} ms", ""),
-        (12, f"{GAP}seed {status.seed}", "$dim"),
-        (8, f"{GAP}{safe_name(status.source)}" if status.source else "", "$dim"),
-        saved_part(saved, status.steps, 11),
+        *time_and_source(status, saved),
     ]
     return [part for part in parts if part[1]]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from engine.views.producers_model import ProducersStatus
 from tui.ranked import KEPT, Part, Ranked, fitted_parts
-from tui.ranked_line import GAP, RankedLine, place_among, saved_part
-from tui.wording import counted, safe_name, short_topic, shorten_middle
+from tui.ranked_line import GAP, RankedLine, place_among, time_and_source
+from tui.wording import counted, short_topic, shorten_middle
 
 
 class ProducersStatusLine(RankedLine[ProducersStatus]):
@@ -35,11 +35,6 @@ def _parts(status: ProducersStatus, saved: str, name_cells: int) -> list[Ranked]
             "$good" if status.by_name else "$warn",
         ),
         (9, f"{GAP}{counted(status.brokers, 'broker')}", "$dim"),
-        (7, f"{GAP}Pulsar {status.release}", ""),
-        (2, f"{GAP}step {status.step}/{status.steps}", ""),
-        (2, f"{GAP}{status.now_ms:,} ms", ""),
-        (12, f"{GAP}seed {status.seed}", "$dim"),
-        (8, f"{GAP}{safe_name(status.source)}" if status.source else "", "$dim"),
-        saved_part(saved, status.steps, 11),
+        *time_and_source(status, saved),
     ]
     return [part for part in parts if part[1]]
