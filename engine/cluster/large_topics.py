@@ -64,7 +64,7 @@ class Texts(Sequence[str]):
             at += len(self)
         if not 0 <= at < len(self):
             raise IndexError(at)
-        start, end = self.column.offsets[at : at + 2].tolist()
+        start, end = int(self.column.offsets[at]), int(self.column.offsets[at + 1])
         return str(self._data[start:end], "utf-8", "surrogatepass")
 
     def __iter__(self) -> Iterator[str]:
@@ -202,7 +202,7 @@ class LargeTopics(Mapping[str, Topic]):
         """The place of a topic in ``names``, -1 for none. O(log n): by its first partition's hash, or its own."""
         for candidate, wanted in ((partition_name(name, 0), True), (name, False)):
             number = self.partition_number(candidate)
-            at = int(self.topic_of(np.array([number]))[0]) if number >= 0 else -1
+            at = self._topic_at(number) if number >= 0 else -1
             if at >= 0 and bool(self.partitions[at]) is wanted and self.names[at] == name:
                 return at
         return -1
@@ -216,11 +216,17 @@ class LargeTopics(Mapping[str, Topic]):
         """The topic of each of these partitions, as its place in ``names``."""
         if self.partition_count == len(self):
             return numbers.astype(np.int64)
-        return np.searchsorted(self.first, numbers, side="right") - 1
+        return np.searchsorted(self.first, numbers.astype(np.int64, copy=False), side="right") - 1
+
+    def _topic_at(self, number: int) -> int:
+        """``topic_of`` for one."""
+        if self.partition_count == len(self.names):
+            return number
+        return int(np.searchsorted(self.first, np.int64(number), side="right")) - 1
 
     def partition_name(self, number: int) -> str:
         """The name of one partition."""
-        at = int(self.topic_of(np.array([number]))[0])
+        at = self._topic_at(number)
         name = self.names[at]
         return partition_name(name, number - int(self.first[at])) if self.partitions[at] else name
 
@@ -274,9 +280,14 @@ class NumberedNames(Sequence[str]):
 
 def place_by_hash(hashes: NDArray[np.int32], name: str, name_at: Callable[[int], str]) -> int:
     """Where a name stands among names in hash order, -1 for nowhere; ``hashes`` ascend. O(log n)."""
-    wanted = murmur3_32(name)
-    low, high = np.searchsorted(hashes, wanted, side="left"), np.searchsorted(hashes, wanted, side="right")
-    return next((at for at in range(int(low), int(high)) if name_at(at) == name), -1)
+    # A number of another type would have the whole column copied.
+    wanted = np.int32(murmur3_32(name))
+    at = int(np.searchsorted(hashes, wanted, side="left"))
+    while at < len(hashes) and hashes[at] == wanted:
+        if name_at(at) == name:
+            return at
+        at += 1
+    return -1
 
 
 class LargeLoads(Mapping[str, Load]):

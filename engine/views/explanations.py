@@ -84,22 +84,15 @@ def resolve_topic(now: Slice, text: str) -> tuple[str, str] | Rejection:
 
 
 def _names_like(now: Slice, wanted: str) -> Sequence[str]:
-    """The names to look through: of a large state those of topics with the text in their name, suffix apart."""
-    if not isinstance(now.topics.names, PartitionNames) or _may_reach_suffix(wanted):
+    """The names to look through: of a large state those that have the text in them, topic by topic."""
+    if not isinstance(now.topics.names, PartitionNames):
         return now.topics.names
     topics = now.topics.names.topics
-    stem = wanted.partition(PARTITION_SUFFIX)[0]
-    found = [name for chunk in topics.names.chunks() for name in chunk if stem in name]
-    return [each for name in found for each in topics[name].partition_names() if each in now.topics.position]
-
-
-def _may_reach_suffix(wanted: str) -> bool:
-    """Whether a text can lie in ``-partition-N``, wholly or with its end, without the whole word of it."""
-    if PARTITION_SUFFIX in wanted:
-        return False
-    head = wanted.rstrip("0123456789")
-    inside = wanted in PARTITION_SUFFIX or PARTITION_SUFFIX.endswith(head)
-    return inside or any(PARTITION_SUFFIX.startswith(wanted[at:]) for at in range(len(wanted)))
+    found = [name for chunk in topics.partition_name_chunks() for name in chunk if wanted in name]
+    # A subscription that has all topics need not be asked for each.
+    return (
+        found if len(now.topics) == topics.partition_count else [name for name in found if name in now.topics.position]
+    )
 
 
 def _partitions_of(now: Slice, topic: str) -> list[str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,8 @@ from engine.views.model import ConsumerRow, PartitionRow, TableFoot
 from engine.views.slice import Slice, places_in
 
 NOBODY_COLOUR = 0
+SORTED_AT_ONCE: Final = 1_024
+"""More rows than anybody pages through; of many partitions the busiest are sorted before the others."""
 _sums: Remembered[tuple[NDArray[np.int64], NDArray[np.float64]]] = Remembered()
 _totals: Remembered[float] = Remembered()
 
@@ -121,15 +124,17 @@ def partition_rows(now: Slice, changes: Changes, consumer_id: int) -> Sequence[P
     Among a large state's partitions of one rate those of the lower ring hash come first.
     """
     owned = _owned(now, consumer_id)
+    rates = now.msgs_per_sec
+    place_of: Callable[[int], int]
     if now.topics.in_hash_order:
-        ranked = owned[np.argsort(-now.msgs_per_sec[owned], kind="stable")]
+        place_of = Busiest(owned, rates[owned]).place
     else:
-        names, rates = now.topics.names, now.msgs_per_sec
-        ranked = np.array(sorted(owned.tolist(), key=lambda at: (-rates[at], names[at])), dtype=np.int64)
+        names = now.topics.names
+        place_of = sorted(owned.tolist(), key=lambda at: (-rates[at], names[at])).__getitem__
     bundles: dict[str, NamespaceBundles] = {}
 
     def row(place: int) -> PartitionRow:
-        at = int(ranked[place])
+        at = place_of(place)
         name = now.topics.names[at]
         return PartitionRow(
             name=name,
@@ -141,8 +146,28 @@ def partition_rows(now: Slice, changes: Changes, consumer_id: int) -> Sequence[P
             unacked_messages=int(now.unacked[at]),
         )
 
-    rows = LazyRows(len(ranked), row)
+    rows = LazyRows(len(owned), row)
     return rows if now.topics.in_hash_order else tuple(rows)
+
+
+class Busiest:
+    """Places by falling rate, of one rate as they stand; all of them are only sorted when somebody looks that far."""
+
+    __slots__ = ("_places", "_ranked", "_rates")
+
+    def __init__(self, places: NDArray[np.int64], rates: NDArray[np.float64]) -> None:
+        self._places, self._rates = places, rates
+        first = np.arange(len(rates))
+        if len(rates) > SORTED_AT_ONCE:
+            # All that equal the last of the first ones are among them, so what follows is lower.
+            first = np.flatnonzero(rates >= np.partition(rates, len(rates) - SORTED_AT_ONCE)[-SORTED_AT_ONCE])
+        self._ranked = first[np.argsort(-rates[first], kind="stable")]
+
+    def place(self, rank: int) -> int:
+        """The place of that rank, from 0."""
+        if rank >= len(self._ranked):
+            self._ranked = np.argsort(-self._rates, kind="stable")
+        return int(self._places[self._ranked[rank]])
 
 
 def busiest_partition(now: Slice, consumer_id: int) -> str:
