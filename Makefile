@@ -18,8 +18,10 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test,check,pictures,spark]'
 	@touch $@
 
+# Tests of screens wait for half of their time, so three workers keep two cores busy; all that needs Spark is in one of
+# them. Byte code is kept even where that is switched off, so that no worker or started process compiles all again.
 test: $(STAMP)
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 3 --dist loadgroup
 
 check: $(STAMP)
 	@$(BIN)/ruff check .

@@ -1,5 +1,15 @@
 """Hooks that must be known before any test is collected, also to the process that only hands tests out (xdist)."""
 
-from tests.golden.plugin import pytest_addoption, pytest_configure, pytest_terminal_summary
+import pytest
 
-__all__ = ["pytest_addoption", "pytest_configure", "pytest_terminal_summary"]
+from tests import thrift
+from tests.golden import plugin
+from tests.golden.plugin import pytest_addoption, pytest_terminal_summary
+from tests.thrift import pytest_collection_finish
+
+__all__ = ["pytest_addoption", "pytest_collection_finish", "pytest_configure", "pytest_terminal_summary"]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    plugin.pytest_configure(config)
+    thrift.pytest_configure()

@@ -1,0 +1,5 @@
+"""Pictures and grids run many apps: what they have in common is made once."""
+
+from tests.thrift import styles_parsed_once
+
+__all__ = ["styles_parsed_once"]

@@ -1,0 +1,5 @@
+"""Tests of the screen run many apps: what they have in common is made once."""
+
+from tests.thrift import styles_parsed_once
+
+__all__ = ["styles_parsed_once"]
