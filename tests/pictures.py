@@ -1,4 +1,4 @@
-"""Make the README's pictures anew from the app itself, by playing the shipped demo scripts.
+"""Make the README's pictures anew from the apps themselves: shipped demo scripts played, a made-up fleet opened.
 
 Run: python -m tests.pictures FOLDER (default docs/pictures)
 """
@@ -8,13 +8,18 @@ from __future__ import annotations
 import asyncio
 import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 from engine.cluster.timeline import Timeline
 from engine.scenarios.script import shipped_script, start_of
+from tests.tui.fleet_scenes import installation
 from tui.app import RingsideApp
+from tui.fleet_app import FleetApp
 from tui.screens.common_screen import CommonScreen
+from tui.sources.fleet_results import read_results
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +64,25 @@ async def draw(picture: Picture) -> str:
         return app.export_screenshot(title="ringside")
 
 
+async def draw_fleet() -> str:
+    """The lists of a made-up installation as SVG."""
+    with TemporaryDirectory() as folder:
+        app = FleetApp(read_results(installation(Path(folder) / "out")), depth="truecolor")
+        async with app.run_test(size=SIZE) as pilot:
+            await pilot.pause()
+            for key in ("down",) * 4:
+                await pilot.press(key)
+            await pilot.pause()
+            return app.export_screenshot(title="ringside")
+
+
 def main(folder: Path) -> None:
     """Write every picture into ``folder``."""
     folder.mkdir(parents=True, exist_ok=True)
-    for picture in PICTURES:
-        path = folder / f"{picture.name}.svg"
-        path.write_text(asyncio.run(draw(picture)), encoding="utf-8")
+    drawings = {picture.name: partial(draw, picture) for picture in PICTURES} | {"fleet": draw_fleet}
+    for name, drawing in drawings.items():
+        path = folder / f"{name}.svg"
+        path.write_text(asyncio.run(drawing()), encoding="utf-8")
         sys.stdout.write(f"{path}\n")
 
 

@@ -149,7 +149,7 @@ SET_ASIDE: Final = FleetList(
         FleetColumn("job", "job", "word", 8, 5, "the job that set it aside"),
     ),
     "",
-    "What could not be used: file, place and reason; below in full, with what to do.",
+    "What could not be used: file, place and reason; what to do stands below.",
     first="as the jobs met them",
     opens=False,
 )

@@ -18,8 +18,8 @@ from tui.wording import counted, msgs_per_sec, quantity, safe_name
 
 SEVERITIES: Final = ("error", "warning", "info")
 _MORE: Final = " …"
-_BRIEFEST: Final = 2
-"""The lists' counts are told in full (0), shortened (1), or the most important alone (2)."""
+_BRIEFEST: Final = 3
+"""The lists' counts are told in full (0), shortened (1), the most important alone (2), those of bad news alone (3)."""
 
 
 def fleet_told(name: str, summary: FleetSummary | None, listed: Mapping[str, int], width: int) -> str:
@@ -65,12 +65,12 @@ def _tabs(
     text = Text(no_wrap=True, overflow="ellipsis")
     for digit, each in enumerate(LISTS, 1):
         chosen = each.table == shown.table
-        text.append(f" {digit} {each.title} ", "bold reverse" if chosen else "")
+        text.append(f" {digit} {each.title}{' ' if chosen else ''}", "bold reverse" if chosen else "")
         counts = _counts(each, summary, listed, colours, brief)
-        for at, (words, colour) in enumerate(counts):
-            text.append(" " if at else "")
+        for words, colour in counts:
+            text.append(" ")
             text.append(words, f"{'bold ' if chosen else ''}{colour}")
-        text.append(" " if brief else "   ")
+        text.append(("   ", " ", "", "")[brief])
     return text
 
 
@@ -97,7 +97,7 @@ def _counts(
             told.append((quantity(others), dim))
         return told or [("none", dim)]
     number = listed.get(shown.table)
-    return [] if number is None else [(_number(number, brief), dim)]
+    return [] if number is None or brief == _BRIEFEST else [(_number(number, brief), dim)]
 
 
 def _number(value: int, brief: int) -> str:

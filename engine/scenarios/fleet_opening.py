@@ -21,6 +21,7 @@ from engine.scenarios.subscriptions import FAILOVER, KEY_SHARED, Group, gather
 from engine.views.model import Notice
 
 FLAG_OF_LISTS: Final = "flag-of-lists"
+SEVERAL_LISTS: Final = "several-consumer-lists"
 TOPICS_LEFT_OUT: Final = "topics-left-out"
 _SETTING: Final = "activeConsumerFailoverConsistentHashing"
 
@@ -61,6 +62,13 @@ def open_fleet_part(part: FleetPart) -> Opened:
             f"do not bear out; here it is {_text(flag)} (run the job assign with --set flag={_text(flag)})"
         )
         notes.append(Notice(DIFFERS_FROM_RECORD, text))
+    lists = len(opened.state.subscriptions) + len(opened.state.key_subscriptions)
+    if part.subscription and lists > 1:
+        text = (
+            f"the topics of {part.subscription} have {lists} different lists of consumers, so it is shown as {lists} "
+            "subscriptions; the fleet's lists add them up"
+        )
+        notes.append(Notice(SEVERAL_LISTS, text))
     if part.topics_left_out:
         text = f"{part.topics_left_out:,} topics of its namespace without this subscription are left out of the bundles"
         notes.append(Notice(TOPICS_LEFT_OUT, text))

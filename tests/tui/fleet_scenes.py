@@ -119,6 +119,56 @@ def imported(snapshot: Snapshot, folder: Path) -> Path:
     return folder
 
 
+def installation(folder: Path) -> Path:
+    """Six hundred subscriptions in forty namespaces of a made-up installation, most of them even, a few far from it."""
+    count, spaces = 600, 40
+    at = np.arange(count)
+    share = (at * 7919 % 601 + 1) / 603
+    uneven = np.round(1.0 - 0.75 * np.log(share) + (at % 3 == 0) * 0.25, 3)
+    consumers, partitions = 3 + at * 31 % 14, 8 * (1 + at * 17 % 9)
+    rate = np.round(40.0 / (((at * 5557 % 601) + 1) / 603) ** 0.8, 1)
+    teams = np.array(["retail/orders", "retail/stock", "bank/ledger", "bank/cards", "fleet/tracks"])
+    names = np.array(["billing", "shipping", "search-index", "fraud-check", "audit", "export", "mailer", "invoices"])
+    space = np.char.add(np.char.add(teams[at % 5], "-"), (at % spaces // 5 + 1).astype(str))
+    keyed = at % 6 == 5
+    found = np.where(uneven > 2.2, 1 + at % 3, at % 11 == 0).astype(int)
+    worst = np.where(uneven > 3.2, "error", np.where(uneven > 2.2, "warning", "info"))
+    columns = {
+        "namespace": pa.array(space),
+        "subscription": pa.array(np.char.add(np.char.add(names[at * 13 % 8], "-"), (at // spaces + 1).astype(str))),
+        "type": pa.array(np.where(keyed, "Key_Shared", "Failover")),
+        "policy": pa.array(np.where(keyed, "auto_split", "flag_on")),
+        "partitions": pa.array(partitions), "consumers": pa.array(consumers),
+        "idle": pa.array(np.maximum(0, (uneven - 1.6) * consumers / 4).astype(int)),
+        "max_over_mean": pa.array(uneven, mask=at % 29 == 7),
+        "max_over_mean_rate": pa.array(np.round(uneven * (1.0 + at % 7 / 10), 3), mask=at % 29 == 7),
+        "moved": pa.array(at * 0), "least_moved": pa.array(at * 0), "verdict": pa.nulls(count, pa.string()),
+        "findings": pa.array(found), "worst_severity": pa.array(worst, mask=found == 0),
+        "msg_rate_out": pa.array(rate), "msg_backlog_entries": pa.array(at * 977 % 4_001 * (at % 4 == 0)),
+    }  # fmt: skip
+    table = pa.table(columns).cast(schemas.WORST_SUBSCRIPTIONS.arrow)
+    table = table.sort_by([("max_over_mean", "descending"), ("idle", "descending")])
+    (folder / schemas.WORST_SUBSCRIPTIONS.name).mkdir(parents=True)
+    pq.write_table(table, folder / schemas.WORST_SUBSCRIPTIONS.name / "part-0.parquet")
+    write(folder, schemas.WORST_NAMESPACES, [
+        (name, 900, 15, 12.0, 34.0, 1.0, 1.0, 0, 16, 0, 2.0, "billing-1", 1, 2, "warning")
+        for name in sorted(set(space.tolist()))
+    ])  # fmt: skip
+    severities = {word: int(found[worst == word].sum()) for word in ("error", "warning", "info")}
+    summary = FleetSummary(
+        VERSION, ("import", "assign", "keys", "bundles", "lint"),
+        FleetTotals(topics=21_380, namespaces=spaces, subscriptions=count * 36, subscription_names=count,
+                    consumers=5_712, brokers=12, bundles=640, msg_rate_in=float(rate.sum()) / 2,
+                    msg_rate_out=float(rate.sum())),
+        (PolicyTotals("flag_on", False, True, int(partitions.sum()), 0, 0, 0, float(uneven.max())),), (), (), (), (),
+        tuple(FindingCount("failover-names-collide", word, number) for word, number in severities.items()),
+        (QuarantineCount("import", "topics", "bad", 3, 3), QuarantineCount("import", "topics", "superseded", 410, 9)),
+        {},
+    )  # fmt: skip
+    (folder / FILE_NAME).write_bytes(summary_text(summary))
+    return folder
+
+
 def large_result(folder: Path, rows: int) -> Path:
     """So many subscriptions in a thousand namespaces, uneven in another way each; the same numbers every time."""
     at = np.arange(rows)

@@ -14,7 +14,7 @@ from engine.cluster.facts import active_consumers
 from engine.cluster.invariants import faults
 from engine.cluster.state import ClusterState
 from engine.errors import InputError
-from engine.scenarios.fleet_opening import FLAG_OF_LISTS, TOPICS_LEFT_OUT, open_fleet_part
+from engine.scenarios.fleet_opening import FLAG_OF_LISTS, SEVERAL_LISTS, TOPICS_LEFT_OUT, open_fleet_part
 from engine.scenarios.opening import DIFFERS_FROM_RECORD, open_snapshot
 from tests.tui.fleet_scenes import NAMES, NAMESPACE, imported, small_result
 from tui.sources import fleet_part
@@ -147,6 +147,18 @@ def test_a_key_shared_topic_is_told_by_its_first_partition_with_consumers(tmp_pa
     (expected,) = open_snapshot(whole).state.key_subscriptions
     assert shared.delivery.selector.ranges() == expected.delivery.selector.ranges() and name
     assert [each.name for each in shared.consumers] == [each.name for each in expected.consumers] != []
+
+
+def test_one_name_with_several_lists_of_consumers_is_told(tmp_path: Path) -> None:
+    """The recorded inventory has such a name: it opens as several subscriptions, and the notes say so."""
+    snapshot = read_answers(str(RECORDINGS / "f-inventory-2"))
+    folder = imported(snapshot, tmp_path / "out")
+    opened = open_fleet_part(part_of(folder, "ring/telemetry-2026", "failover-1"))
+    count = len(opened.state.subscriptions)
+    (text,) = (each.text for each in opened.notes if each.code == SEVERAL_LISTS)
+    assert count > 1 and f"{count} different lists" in text
+    alone = open_fleet_part(part_of(small_result(tmp_path / "small"), NAMESPACE, "billing"))
+    assert SEVERAL_LISTS not in {each.code for each in alone.notes}
 
 
 def test_a_subscription_of_a_huge_namespace_opens_with_its_own_topics(

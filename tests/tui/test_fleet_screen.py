@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -145,6 +146,14 @@ def test_enter_opens_what_stands_under_the_cursor(folder: Path) -> None:
     play(other, "tab", "down", "enter")
     assert other.chosen == Chosen("shop/loose", "", True) and other.place.shown == NAMESPACES.table
     assert other.place.spots[NAMESPACES.table].cursor == 1
+
+
+def test_a_namespace_opens_at_its_worst_subscription(folder: Path) -> None:
+    app = app_on(folder)
+    play(app, "2", "enter")
+    assert app.chosen == Chosen(NAMESPACE, "", True, "billing")
+    keys = {session_of(folder, replace(app.chosen, first=name)).subscription for name in ("billing", "orders")}
+    assert keys == {0, 1} and session_of(folder, replace(app.chosen, first="gone")).subscription == 0
 
 
 def test_one_comes_back_to_where_one_left(folder: Path) -> None:

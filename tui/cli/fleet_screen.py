@@ -72,4 +72,7 @@ def session_of(target: Path, chosen: Chosen) -> Session:
     from tui.sources.fleet_part import part_of
 
     opened = open_fleet_part(part_of(target, chosen.namespace, chosen.subscription, listed_flag=chosen.listed_flag))
-    return Session(Timeline.start(opened.state, opened.seed, opened.source), 0, opened.problems, opened.notes)
+    state = opened.state
+    names = [*(each.name for each in state.subscriptions), *(each.name for each in state.key_subscriptions)]
+    shown = names.index(chosen.first) if chosen.first in names else 0
+    return Session(Timeline.start(state, opened.seed, opened.source), shown, opened.problems, opened.notes)

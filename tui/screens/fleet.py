@@ -42,12 +42,14 @@ _WORDS: Final = ("z", "a")
 class Chosen:
     """What is to be opened in the simulator; ``subscription`` is "" for a whole namespace.
 
-    ``listed_flag`` is the flag that the numbers of the list are of, None where that is untold.
+    ``listed_flag`` is the flag that the numbers of the list are of, None where that is untold. ``first`` names the
+    subscription of a namespace that is shown first, "" for any.
     """
 
     namespace: str
     subscription: str
     listed_flag: bool | None
+    first: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,8 +310,8 @@ class FleetScreen(Screen[None]):
         elif not row["namespace"]:
             self.say("refusal", "This finding is of no namespace, so there is nothing to open.")
         else:
-            subscription = "" if self._shown.table == NAMESPACES.table else str(row["subscription"])
-            policy = row["policy"] if self._shown.table == SUBSCRIPTIONS.table else None
-            self.post_message(
-                self.Opened(Chosen(str(row["namespace"]), subscription, self._results.listed_flag(policy)))
-            )
+            opens_all = self._shown.table == NAMESPACES.table
+            subscription = "" if opens_all else str(row["subscription"])
+            flag = self._results.listed_flag(row["policy"] if self._shown.table == SUBSCRIPTIONS.table else None)
+            first = str(row["worst_subscription"] or "") if opens_all else ""
+            self.post_message(self.Opened(Chosen(str(row["namespace"]), subscription, flag, first)))

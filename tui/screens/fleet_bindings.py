@@ -52,4 +52,4 @@ def help_groups(shown: FleetList) -> list[Group]:
         KeyHelp("below", "how many rows lie where between lowest and highest of the column sorted by"),
         KeyHelp("▲", "where the row under the cursor lies"),
     )
-    return [("keys", keys), ("rows", MOVING), ("filter (/)", FILTERING), ("columns", columns), ("drawing", drawing)]
+    return [("keys", keys), ("filter (/)", FILTERING), ("rows", MOVING), ("columns", columns), ("drawing", drawing)]
