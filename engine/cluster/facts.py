@@ -149,10 +149,16 @@ def _large_topic_loads(state: ClusterState, topics: LargeTopics, namespace: str)
     numbers = np.flatnonzero(np.isin(topics.namespace_no, wanted)[every])
     known = np.ones(len(numbers), dtype=np.bool_) if loads.known is None else loads.known[numbers]
     metadata_only = (topics.partitions[every[numbers]] > 0) & ~known
-    names = [topics.partition_name(number) for number in numbers.tolist()]
+    if len(numbers) == topics.partition_count:
+        names = [name for chunk in topics.partition_name_chunks() for name in chunk]
+    else:
+        names = [topics.partition_name(number) for number in numbers.tolist()]
     rows = zip(names, topics.crc32[numbers].tolist(), *loads.rates[:, numbers].tolist(), known.tolist(), strict=True)
     found = [TopicLoad(*row) for row in rows]
-    ranks = list(zip(metadata_only.tolist(), map(_is_non_persistent, names), names, strict=True))
+    apart = [*map(_is_non_persistent, names)]
+    if not metadata_only.any() and not any(apart):
+        return tuple(found[at] for at in sorted(range(len(found)), key=names.__getitem__))
+    ranks = list(zip(metadata_only.tolist(), apart, names, strict=True))
     return tuple(found[at] for at in sorted(range(len(found)), key=ranks.__getitem__))
 
 
