@@ -17,7 +17,7 @@ from engine.views.slice import Integers, Slice
 class Changes:
     """``moved`` is parallel to the partitions now; ``gained`` and ``lost`` count partitions by consumer id.
 
-    A partition has moved when it had an active consumer before and has another one now (``facts.moves``). Gains and
+    A partition has moved when it had an active consumer before and has another one now (``moves``). Gains and
     losses count more: partitions that came, went, were taken up or left alone. So before + gained - lost = now.
     """
 

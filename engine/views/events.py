@@ -22,7 +22,7 @@ from engine.cluster.commands import (
     SplitBundle,
     SubscribeKeyShared,
 )
-from engine.cluster.facts import moves
+from engine.cluster.moves import moves
 from engine.cluster.producer_commands import (
     AddProducers,
     CloseProducer,

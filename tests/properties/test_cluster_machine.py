@@ -34,11 +34,12 @@ from engine.cluster.commands import (
 )
 from engine.cluster.decide import decide
 from engine.cluster.evolve import evolve
-from engine.cluster.facts import active_consumers, bundles_of, moves
+from engine.cluster.facts import active_consumers, bundles_of
 from engine.cluster.grammar import parse_command
 from engine.cluster.grammar_text import command_text
 from engine.cluster.invariants import check
 from engine.cluster.journal_lines import cursor_line, header_line, read_lines, step_line
+from engine.cluster.moves import moves
 from engine.cluster.state import ClusterState, Namespace, Subscription
 from engine.cluster.timeline import Timeline
 from tests.properties.strategies import consumer_names

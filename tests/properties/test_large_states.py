@@ -28,10 +28,11 @@ from engine.cluster.commands import (
     SetSetting,
     SplitBundle,
 )
-from engine.cluster.facts import active_consumers, bundles_of, choices, moves, partition_names, topic_loads
+from engine.cluster.facts import active_consumers, bundles_of, choices, partition_names, topic_loads
 from engine.cluster.invariants import faults
 from engine.cluster.large_owners import owner_ids
 from engine.cluster.large_topics import LargeLoads, LargeTopics
+from engine.cluster.moves import moves
 from engine.cluster.state import ClusterState, Load, Topic
 from engine.cluster.timeline import Timeline
 from engine.config import SPLIT_ALGORITHMS

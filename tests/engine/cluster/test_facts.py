@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.cluster.commands import AddConsumer, KillConsumer, RemoveTopic, RenameConsumer, RepartitionTopic, SetSetting
-from engine.cluster.facts import active_consumers, choices, moves, partition_loads, partition_names
+from engine.cluster.facts import active_consumers, choices, partition_loads, partition_names
+from engine.cluster.moves import moves
 from engine.cluster.remember import REMEMBERED_ANSWERS, Remembered
 from engine.cluster.state import Load
 from engine.config import BrokerSettings
