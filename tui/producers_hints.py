@@ -55,5 +55,5 @@ def _next(view: ProducersView) -> str:
     if step.kind == "topic":
         return "f on a key tells whether it moved."
     if step.kind == "send" and view.counts.here.eager > foot.broker_producers:
-        return "Send on and watch the matrix fill; b breaks a partition, s adds statistics up."
+        return "Send on to fill the matrix; b breaks a partition, s adds statistics up."
     return "T sends by all, m adds partitions, u takes the step back."

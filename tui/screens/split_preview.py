@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import ClassVar
 
 import numpy as np
+from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Grid, Vertical, VerticalScroll
@@ -24,6 +25,7 @@ from tui.widgets.sentence_line import SentenceLine
 from tui.widgets.split_axis import SplitAxis
 from tui.wording import bytes_per_sec, counted, msgs_per_sec, percent, quantity
 
+LABEL = " split preview "
 WIDE_CELLS = 110
 ADVICE = "Each algorithm's cuts; bars are messages per second. enter splits the model, y copies the broker's request."
 
@@ -65,7 +67,7 @@ class SplitPreviewScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         view = self._view
-        yield Static(_title(view), id="title")
+        yield Static(id="title")
         yield SentenceLine(id="sentence")
         with Cards(can_focus=False), Grid(id="cards"):
             for number, option in enumerate(view.options):
@@ -92,8 +94,9 @@ class SplitPreviewScreen(Screen[None]):
         self._say("refusal", str(problem)) if problem else self._say("hint", ADVICE)
 
     def on_resize(self) -> None:
-        """Two columns where they fit."""
+        """Two columns where they fit, and as many numbers of the bundle."""
         self.set_class(self.size.width >= WIDE_CELLS, "-wide")
+        self.query_one("#title", Static).update(_title(self._view, self.size.width))
 
     def _say(self, kind: str, text: str) -> None:
         self.query_one(SentenceLine).sentence = (kind, text)
@@ -154,13 +157,13 @@ def split_picture(view: SplitPreviewView, option: SplitOption) -> SplitPicture:
     )
 
 
-def _title(view: SplitPreviewView) -> Content:
-    numbers = (
-        f"  {counted(view.topics, 'topic')}, {msgs_per_sec(view.msgs_per_sec)}, {bytes_per_sec(view.bytes_per_sec)}"
-    )
-    return Content.assemble(
-        (" split preview ", "$accent bold"), (f" {view.namespace} {view.range_text}", "bold"), (numbers, "$dim")
-    )
+def _title(view: SplitPreviewView, width: int) -> Content:
+    """Which bundle, and as many of its numbers as fit."""
+    which = f" {view.namespace} {view.range_text}"
+    numbers = [counted(view.topics, "topic"), msgs_per_sec(view.msgs_per_sec), bytes_per_sec(view.bytes_per_sec)]
+    while numbers and cell_len(f"{LABEL}{which}  {', '.join(numbers)}") > width:
+        numbers.pop()
+    return Content.assemble((LABEL, "$accent bold"), (which, "bold"), (f"  {', '.join(numbers)}", "$dim"))
 
 
 def _heading(option: SplitOption) -> Content:
