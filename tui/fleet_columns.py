@@ -87,7 +87,7 @@ SUBSCRIPTIONS: Final = FleetList(
         FleetColumn("msg_rate_out", "msg/s", "count", 8, 2, "messages per second to its consumers"),
         FleetColumn("findings", "finds", "count", 8, 5, "what the doctor found"),
         FleetColumn("worst_severity", "worst", "severity", 8, 6, "the worst of it: error, warning or info"),
-        FleetColumn("max_over_mean_rate", "by rate", "times", 10, 7, "max/mean by messages instead of partitions"),
+        FleetColumn("max_over_mean_rate", "rate m/m", "times", 11, 7, "max/mean by messages instead of partitions"),
         FleetColumn("type", "type", "word", 11, 8, "Failover or Key_Shared"),
         FleetColumn("msg_backlog_entries", "backlog", "count", 10, 9, "entries not yet acknowledged"),
         FleetColumn("policy", "rule", "word", 12, 10, "the rule that the numbers are of"),

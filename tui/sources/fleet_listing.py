@@ -69,11 +69,9 @@ class Columns:
         kind = self.table.schema.field(name).type
         return bool(pa.types.is_string(kind.value_type if pa.types.is_dictionary(kind) else kind))
 
-    def warm(self, given_up: Callable[[], bool] = lambda: False) -> None:
-        """Make all that a key may ask for, until ``given_up`` says so."""
+    def warm(self) -> None:
+        """Make all that a key may ask for."""
         for name in self.names:
-            if given_up():
-                return
             if not pa.types.is_nested(self.table.schema.field(name).type):
                 self.keys(name)
             if self.is_text(name):

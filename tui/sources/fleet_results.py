@@ -58,6 +58,7 @@ class FleetResults:
         self.summary: FleetSummary | None = None
         self.complaint = ""
         self._lists: dict[str, Listing] = {}
+        self._warmed: set[str] = set()
         try:
             self.summary = read_summary((folder / FILE_NAME).read_bytes(), FILE_NAME)
         except OSError:
@@ -84,11 +85,11 @@ class FleetResults:
             policy = next((each.policy for each in told if each.in_force), None)
         return None if policy not in (FLAG_ON, FLAG_OFF) else policy == FLAG_ON
 
-    def warm(self, name: str) -> Thread:
-        """Make in a thread what a key on a list will ask for. A daemon: nobody waits for it at the end."""
-        thread = Thread(target=self.listing(name).columns.warm, name=f"warm {name}", daemon=True)
-        thread.start()
-        return thread
+    def warm(self, name: str) -> None:
+        """Make in a thread what keys on a list will ask for, once. A daemon: nobody waits for it at the end."""
+        if name not in self._warmed:
+            self._warmed.add(name)
+            Thread(target=self.listing(name).columns.warm, name=f"warm {name}", daemon=True).start()
 
     def _table(self, name: str) -> Any:
         optional = name == FINDINGS
