@@ -7,20 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
-from itertools import chain, pairwise
-from typing import Final, overload
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.cluster.state import Load, Topic
+from engine.cluster.texts import CHUNK, Texts
 from engine.fleet.failover_assign import SortedTopics, sort_topics
-from engine.fleet.hashing import ByteColumn, crc32_bulk, murmur3_bulk
+from engine.fleet.hashing import crc32_bulk, murmur3_bulk
 from engine.hashing import murmur3_32
 from engine.names import PARTITION_SUFFIX, TopicName, parse_topic_name, partition_name
-
-CHUNK: Final = 1 << 16
-"""Names made at a time where all of them are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,65 +29,6 @@ class Recipe:
     topics: int
     partitions: int
     seed: int
-
-
-class Texts(Sequence[str]):
-    """Texts in one buffer of bytes, made when they are asked for."""
-
-    __slots__ = ("_data", "column")
-
-    def __init__(self, column: ByteColumn) -> None:
-        self.column = column
-        self._data = np.ascontiguousarray(column.data).data
-
-    @classmethod
-    def of(cls, texts: Sequence[str]) -> Texts:
-        """Keep a copy of these. O(bytes)."""
-        data = [text.encode("utf-8", "surrogatepass") for text in texts]
-        ends = np.cumsum(np.fromiter(map(len, data), dtype=np.int64, count=len(data)))
-        return cls(ByteColumn(np.concatenate(([0], ends)), np.frombuffer(b"".join(data), dtype=np.uint8)))
-
-    def __len__(self) -> int:
-        return len(self.column)
-
-    @overload
-    def __getitem__(self, at: int) -> str: ...
-    @overload
-    def __getitem__(self, at: slice) -> tuple[str, ...]: ...
-    def __getitem__(self, at: int | slice) -> str | tuple[str, ...]:
-        if isinstance(at, slice):
-            return tuple(self[each] for each in range(*at.indices(len(self))))
-        if at < 0:
-            at += len(self)
-        if not 0 <= at < len(self):
-            raise IndexError(at)
-        start, end = int(self.column.offsets[at]), int(self.column.offsets[at + 1])
-        return str(self._data[start:end], "utf-8", "surrogatepass")
-
-    def __iter__(self) -> Iterator[str]:
-        return chain.from_iterable(self.chunks())
-
-    def chunks(self) -> Iterator[list[str]]:
-        """All of them, so many at a time that they need little room."""
-        for low in range(0, len(self), CHUNK):
-            offsets = self.column.offsets[low : low + CHUNK + 1]
-            data = bytes(self._data[int(offsets[0]) : int(offsets[-1])])
-            bounds = list(pairwise((offsets - offsets[0]).tolist()))
-            if data.isascii():
-                text = data.decode("ascii")
-                yield [text[start:end] for start, end in bounds]
-            else:
-                yield [data[start:end].decode("utf-8", "surrogatepass") for start, end in bounds]
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Texts):
-            return isinstance(other, Sequence) and len(self) == len(other) and all(map(str.__eq__, self, other))
-        return np.array_equal(self.column.offsets, other.column.offsets) and np.array_equal(
-            self.column.data, other.column.data
-        )
-
-    def __hash__(self) -> int:
-        return hash((len(self), self[0] if len(self) else ""))
 
 
 @dataclass(frozen=True, eq=False, slots=True)

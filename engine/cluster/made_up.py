@@ -11,8 +11,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.cluster.large_topics import LargeLoads, LargeTopics, Recipe, Texts
+from engine.cluster.large_topics import LargeLoads, LargeTopics, Recipe
 from engine.cluster.state import Load
+from engine.cluster.texts import Texts
 from engine.fleet.hashing import murmur3_bulk
 from engine.hashing import murmur3_32
 

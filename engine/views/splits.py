@@ -15,7 +15,8 @@ from engine.cluster.state import ClusterState
 from engine.config import SPECIFIED_POSITIONS_DIVIDE
 from engine.errors import Rejection
 from engine.views.details import SplitOption, SplitPiece, SplitPreviewView
-from engine.views.large_splits import inside_of, large_preview
+from engine.views.large_bundle import inside_of
+from engine.views.large_splits import large_preview
 from engine.views.tree import EMPTY, flow_of, hashed_topics
 
 

@@ -49,7 +49,7 @@ from engine.views.dashboard import (
     topics_of_bundle,
 )
 from engine.views.details import SplitPreviewView
-from engine.views.large_splits import RoundingDecidesError, flow_cuts, inside_of, proposed_cuts, topic_warnings
+from engine.views.large_bundle import RoundingDecidesError, flow_cuts, inside_of, proposed_cuts, topic_warnings
 from engine.views.model import DashboardView
 from engine.views.splits import split_preview
 from engine.views.table import Busiest

@@ -12,9 +12,10 @@ from engine.cluster.codec import parse_state, serialise_state
 from engine.cluster.commands import AddConsumer, AddTopic, KillConsumer, RemoveTopic, SetSetting
 from engine.cluster.invariants import faults
 from engine.cluster.journal_lines import header_line, read_lines
-from engine.cluster.large_topics import LargeLoads, LargeTopics, Recipe, Texts
+from engine.cluster.large_topics import LargeLoads, LargeTopics, Recipe
 from engine.cluster.made_up import load_of, made_up_loads, made_up_topics
 from engine.cluster.state import ClusterState, Load, Topic
+from engine.cluster.texts import Texts
 from engine.cluster.timeline import Timeline
 from engine.errors import InputError
 from engine.hashing import crc32_hash, murmur3_32
