@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,8 @@ from engine.admin.priorities import infer_priority_levels
 
 Key = tuple[str, str, int]
 """Namespace, subscription, number of the list of consumers."""
+MOST_WITNESSES: Final = 64
+"""Told active consumers of one unit that are looked at; the first by topic, so that it does not matter how rows lie."""
 
 
 @dataclass(frozen=True)

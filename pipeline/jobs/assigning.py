@@ -45,6 +45,7 @@ from pipeline.schemas import (
 )
 from pipeline.tables import load, need_tables
 from pipeline.transforms.failover import chunk_number, chunk_of, failover_rows, sorted_by_unit
+from pipeline.witnesses import Witnesses, levels_of, pieces_with_witnesses, together, witnesses_in
 from pipeline.writing import Draft, ensure_part, keep_only, replacing, write_json, write_rows
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 JOB: Final = "assign"
 MAX_UNITS: Final = 10_000
 """Units in one pass: with 20 consumers each that is 240 MB of rings in every worker; more units take more passes."""
+_TASKS_OF_WITNESSES: Final = 8
 _FLAG: Final = "activeConsumerFailoverConsistentHashing"
 KNOWN: Final = ("policies", "add", "kill", "consumers-from", "flag", "pulsar")
 
@@ -114,6 +116,7 @@ def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) ->
     with replacing(target, JOB) as draft, spark_faults(JOB):
         this = _Assign(spark, source, draft, asked, pieces_of(SUBSCRIPTIONS, source))
         keys = this.units()
+        this.hear_witnesses()
         chunks = -(-len(keys) // MAX_UNITS)
         for number in range(chunks):
             this.one_pass([key for key in keys if chunk_number(key, chunks) == number], number, chunks)
@@ -140,6 +143,7 @@ class _Assign:
     pieces: list[Piece]
     account: Counter[str] = field(default_factory=Counter)
     killed: set[str] = field(default_factory=set)
+    witnesses: Witnesses = field(default_factory=dict)
     consumers: list[Row] = field(default_factory=list)
     subscriptions: list[Row] = field(default_factory=list)
 
@@ -154,6 +158,19 @@ class _Assign:
         found = self._each(len(dealt), lambda number: units_in(dealt[number]))
         return sorted({key for each in found for key in msgspec.msgpack.decode(each, type=list[Key])})
 
+    def hear_witnesses(self) -> None:
+        """Where brokers told active consumers, priority levels are inferred from these too."""
+        dealt = deal_pieces(pieces_with_witnesses(self.pieces), 1 if self.small else _TASKS_OF_WITNESSES)
+        self.witnesses = together(self._each(len(dealt), lambda number: witnesses_in(dealt[number])))
+
+    def _list(self, key: Key, given: ConsumerList) -> ConsumerList:
+        told = self.witnesses.get(key)
+        if not told:
+            return given
+        on = self.asked.in_force is Policy.FLAG_ON
+        behaviour = self.asked.behaviour
+        return ConsumerList(given.names, levels_of(given.names, told, consistent_hashing=on, behaviour=behaviour))
+
     def _dealt(self) -> list[list[Piece]]:
         rows = sum(piece.rows for piece in self.pieces)
         return deal_pieces(self.pieces, 1 if self.small else dealing.tasks_for(self.spark, rows))
@@ -167,7 +184,7 @@ class _Assign:
             return
         asked = self.asked
         sets = _consumer_sets(self.source, {number for _, _, number in keys})
-        before = [sets[number] for _, _, number in keys]
+        before = [self._list(key, sets[key[2]]) for key in keys]
         after = None
         if not asked.changes.nothing:
             after = [asked.changes.after(key, each) for key, each in zip(keys, before, strict=True)]

@@ -8,7 +8,6 @@ from itertools import pairwise
 from typing import Any, Final
 
 from engine.admin.facts import ConsumerFacts
-from engine.admin.priorities import infer_priority_levels
 from engine.bundles.boundaries import FULL_LOWER_BOUND, FULL_UPPER_BOUND, NamespaceBundles
 from engine.bundles.loads import TopicLoad
 from engine.failover.model import Consumer
@@ -23,6 +22,7 @@ from engine.scenarios.key_subscriptions import KeyGroup, key_subscriptions_of
 from pipeline.batches import whole_groups
 from pipeline.reading.rows import Row
 from pipeline.schemas import FINDINGS
+from pipeline.witnesses import levels_of
 
 _SHARED_POINTS: Final = ("name_i", "name_nul_i")
 _Lint = Callable[[World, dict[str, Any]], Iterable[Finding]]
@@ -55,9 +55,14 @@ def row_linter(world: World, lint: _Lint) -> Callable[[Iterator[Any]], Iterator[
 
 
 def failover_findings(world: World, row: dict[str, Any]) -> Iterable[Finding]:
-    """A row of ``transforms.lint_rows.failover_cases``; the levels that explain the order are taken, as on import."""
+    """A row of ``transforms.lint_rows.failover_cases``; levels explain the order and what is told."""
     names = row["names"]
-    levels = infer_priority_levels(names, {}).levels
+    told = [(each["topic"], each["partition_index"], each["active"]) for each in row["told"] or ()]
+    flag = world.settings.activeConsumerFailoverConsistentHashing
+    levels = levels_of(names, told, consistent_hashing=flag, behaviour=world.behaviour)
+    if not row["partitioned"] and world.behaviour.nonpartitioned_failover != "ring":
+        # Before 3.0 this list is not sorted, so its order tells nothing about levels.
+        levels = (0,) * len(names)
     consumers = tuple(
         Consumer(place, name, level) for place, (name, level) in enumerate(zip(names, levels, strict=True))
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
+from pipeline.lists import MOST_WITNESSES
+
 FAILOVER = "Failover"
 KEY_SHARED = "Key_Shared"
 
@@ -13,7 +15,7 @@ def failover_cases(subscriptions: DataFrame, sets: DataFrame) -> DataFrame:
     """One row for each Failover subscription over topics with the same consumers.
 
     Of the partitions of a topic the first one that has consumers counts. ``partitioned`` and ``unpartitioned`` count
-    topics; ``topic`` is the first by name.
+    topics; ``topic`` is the first by name. ``told`` are the first topics whose active consumer a broker told.
     """
     rows = subscriptions.where((fn.col("type") == FAILOVER) & (fn.col("consumers") > 0))
     by_topic = rows.groupBy("namespace", "subscription", "partitioned_topic").agg(
@@ -25,8 +27,17 @@ def failover_cases(subscriptions: DataFrame, sets: DataFrame) -> DataFrame:
         fn.sum("parted").cast("bigint").alias("partitioned"),
         fn.sum(1 - fn.col("parted")).cast("bigint").alias("unpartitioned"),
     )
-    return cases.join(sets, "consumer_set").select(
-        "namespace", "subscription", "topic", "partitioned", "unpartitioned", "names"
+    witness = fn.struct("topic", "partition_index", fn.col("told_active_consumer").alias("active"))
+    unit = ("namespace", "subscription", "consumer_set")
+    told = (
+        rows.where(fn.col("told_active_consumer").isNotNull())
+        .groupBy(*unit)
+        .agg(fn.slice(fn.sort_array(fn.collect_list(witness)), 1, MOST_WITNESSES).alias("told"))
+    )
+    return (
+        cases.join(told, [*unit], "left")
+        .join(sets, "consumer_set")
+        .select("namespace", "subscription", "topic", "partitioned", "unpartitioned", "names", "told")
     )
 
 
