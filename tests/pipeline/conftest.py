@@ -25,6 +25,7 @@ TINY_DATA: Final = {
 }
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist looks for groups, however early this file is loaded
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
