@@ -55,9 +55,9 @@ def running(conf: Mapping[str, str], master: str | None, folder: Path) -> Iterat
                 context = SparkContext(conf=spark_conf, gateway=gateway)
                 context.setLogLevel("ERROR")
                 spark = SparkSession(context)
+                here = str(spark.conf.get("spark.master", "")).startswith("local")
             except (PySparkException, Py4JError) as fault:
                 raise InputError(f"Spark did not start: {start_failure(str(fault))}") from fault
-            here = str(spark.conf.get("spark.master", "")).startswith("local")
             # PySpark's own handler speaks to the JVM in the middle of a call to it, which ends in pages of errors.
             with handling({signal.SIGINT: signal.default_int_handler}):
                 yield spark
@@ -113,7 +113,7 @@ def _launched(conf: Any, folder: Path) -> Any:
             return module.launch_gateway(conf, popen_kwargs={"stdout": stream, "stderr": stream})
     except (PySparkRuntimeError, OSError) as fault:
         _kill(started)
-        raise RingsideError(f"Spark did not start: {_last_words(log)}; {INSTALL_HINT}") from fault
+        raise _no_start(log) from fault
     except BaseException:
         _kill(started)
         raise
@@ -128,10 +128,17 @@ def _kill(started: list[subprocess.Popen[bytes]]) -> None:
             process.wait()
 
 
-def _last_words(log: Path) -> str:
+def _no_start(log: Path) -> RingsideError:
+    """What a JVM said that did not start: a setting that means nothing, or a Java that is missing or too old."""
     lines = [line.strip() for line in log.read_text(errors="replace").splitlines()] if log.exists() else []
+    wrong = next(
+        (line for line in lines if line.startswith(("Invalid ", "Unrecognized ")) or "SparkException: " in line), None
+    )
+    if wrong is not None:
+        return InputError(f"Spark did not start: {wrong.rpartition('Exception: ')[2]}; look at --master and --set")
     telling = [line for line in lines if "JAVA" in line or "Error" in line or "Exception" in line]
-    return next(iter([*telling, *reversed(lines)]), "no Java was found")
+    words = next(iter([*telling, *reversed(lines)]), "no Java was found")
+    return RingsideError(f"Spark did not start: {words}; {INSTALL_HINT}")
 
 
 def _end(spark: SparkSession | None, gateway: Any, *, at_once: bool) -> None:

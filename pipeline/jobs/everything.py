@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from engine.config import DEFAULTS
-from engine.errors import InputError
+from pipeline.jobs.options import IN_RUN, TAKE_RELEASE, TAKE_SETTINGS, check_options
 from pipeline.jobs.result import JobOptions, JobResult
 from pipeline.reading.key_tables import consumers_of_tables
 from pipeline.reading.traces import has_traces
@@ -16,9 +15,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 JOB: Final = "run"
-ORDER: Final = ("import", "assign", "keys", "bundles", "lint", "report")
-_TAKE_SETTINGS: Final = ("keys", "bundles", "lint")
-_TAKE_RELEASE: Final = ("assign", "keys", "lint")
 
 
 def settings_by_job(settings: Mapping[str, str]) -> dict[str, dict[str, str]]:
@@ -29,19 +25,18 @@ def settings_by_job(settings: Mapping[str, str]) -> dict[str, dict[str, str]]:
     >>> {job: each for job, each in settings_by_job({"assign.add": "c", "pulsar": "4.0.0"}).items() if each}
     {'assign': {'add': 'c', 'pulsar': '4.0.0'}, 'keys': {'pulsar': '4.0.0'}, 'lint': {'pulsar': '4.0.0'}}
     """
-    found: dict[str, dict[str, str]] = {job: {} for job in ORDER}
+    check_options(JOB, settings)
+    found: dict[str, dict[str, str]] = {job: {} for job in IN_RUN}
     for name, value in settings.items():
         job, dot, own = name.partition(".")
         if dot and job in found:
             found[job][own] = value
         elif name == "pulsar":
-            for each in _TAKE_RELEASE:
-                found[each][name] = value
-        elif name in DEFAULTS:
-            for each in _TAKE_SETTINGS:
+            for each in TAKE_RELEASE:
                 found[each][name] = value
         else:
-            raise InputError(f"{name!r} is no broker setting; an option of one job is written JOB.{name}")
+            for each in TAKE_SETTINGS:
+                found[each][name] = value
     return found
 
 
@@ -66,7 +61,7 @@ def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) ->
 
 def _wanted(source: Path, target: Path, options: JobOptions) -> Iterator[str]:
     """The jobs in order; what there is for ``keys`` is known only after the import."""
-    for job in ORDER:
+    for job in IN_RUN:
         if job == "keys" and not has_traces(source) and not consumers_of_tables(target):
             options.say("keys: there is neither a trace nor a Key_Shared subscription, so it is left out")
             continue

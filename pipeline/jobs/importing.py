@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Final
 import pyarrow.parquet as pq
 
 from engine.admin.kinds import AnswerKind
-from engine.errors import Problem
+from engine.errors import InputError, Problem
 from pipeline.jobs.import_by_topic import ByTopic
 from pipeline.jobs.import_tasks import BOUNDARY_LISTS, WRITTEN, FileAccount, ImportAccount, read_in_tasks
 from pipeline.jobs.merging import check_sets, merge_boundary_lists, merge_consumer_sets, notices
+from pipeline.jobs.options import check_options
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
 from pipeline.reading.answers import QUARANTINED, WAITING, Told, refuse_nameless
 from pipeline.reading.found import Found, FoundFile, deal, find_answers
@@ -63,8 +64,12 @@ class _Import:
 def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) -> JobResult:
     """Read every answer below ``source`` (or one file) into the tables under ``target``.
 
-    Raises ``InputError`` when there is nothing to read, ``RingsideError`` when the result cannot be written.
+    Raises ``InputError`` when there is nothing to read or an option is given, ``RingsideError`` when the result cannot
+    be written.
     """
+    check_options(JOB, options.settings)
+    if source.is_dir() and target.resolve() == source.resolve():
+        raise InputError(f"{target} is the folder of the answers itself; name another one for the result")
     found = find_answers(source, target)
     options.say(f"import: {len(found.files):,} files found")
     with replacing(target, JOB) as draft, spark_faults(JOB):

@@ -31,6 +31,7 @@ from pipeline.jobs.keys_judging import (
     space_words,
 )
 from pipeline.jobs.keys_tasks import BLOCK_COLUMNS, FOLDED, HOTTEST, FoldAccount, FoldPlan, folder_of_keys, trace_reader
+from pipeline.jobs.options import OWN
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
 from pipeline.key_policies import KeyPolicy, key_policies_of, slot_space
 from pipeline.reading.key_consumers import KeyLists, read_key_consumers
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 JOB: Final = "keys"
-KNOWN: Final = ("modes", "top", "consumers", "consumers-from", "tables", "pulsar")
+KNOWN: Final = OWN["keys"]
 _BYTES_PER_PART: Final = 32 * 1024**2
 _WRITTEN: Final = (KEY_SLOTS, KEY_LOADS, KEY_SPREADS, HOT_KEYS, INSEPARABLE, KEY_QUARANTINE)
 

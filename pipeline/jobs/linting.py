@@ -25,6 +25,7 @@ from pipeline.jobs.lint_tasks import (
     namespace_linter,
     row_linter,
 )
+from pipeline.jobs.options import OWN
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
 from pipeline.reading.answers import LOAD_MANAGER
 from pipeline.schemas import (
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 JOB: Final = "lint"
-KNOWN: Final = ("pulsar", "load-manager")
+KNOWN: Final = OWN["lint"]
 _NEEDED: Final = (TOPICS, SUBSCRIPTIONS, CONSUMER_SETS, CONSUMERS, PUBLISHERS, LISTED, BUNDLES)
 _MANAGERS: Final[tuple[LoadManager, ...]] = ("modular", "simple", "extensible")
 

@@ -20,6 +20,7 @@ from urllib.parse import unquote, urlsplit
 
 from engine.errors import InputError, RingsideError
 from pipeline.jobs import assigning, importing
+from pipeline.jobs.options import check_options
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
 from pipeline.jobs.watch_merging import (
     ABOUT,
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 JOB: Final = "watch"
-KNOWN: Final = ("every", "files", "flag", "pulsar")
 OWN: Final = ".watch"
 """The hidden folder under OUT: Spark's checkpoint, and what a batch needs while it is taken in."""
 _STATE: Final = "watch_state.json"
@@ -60,9 +60,7 @@ class Asked:
 def asked_of(options: JobOptions) -> Asked:
     """Read the options. Raises ``InputError`` for a word that is not known or is no number."""
     given = options.settings
-    unknown = [name for name in given if name not in KNOWN]
-    if unknown:
-        raise InputError(f"watch knows no option {unknown[0]!r}; it knows {', '.join(KNOWN)}")
+    check_options(JOB, given)
     for name in ("every", "files"):
         if name in given and not (given[name].isdecimal() and int(given[name]) > 0):
             raise InputError(f"{name} is a whole number above 0, not {given[name]!r}")

@@ -11,14 +11,50 @@ import pytest
 
 from pipeline.__main__ import main
 from pipeline.jobs import MODULES, job_called
+from pipeline.jobs.result import JobResult
 
 
-@pytest.mark.parametrize("words", [[], ["colour", "a", "b"], ["import", "a"], ["import", "a", "b", "--set", "x"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        ["colour", "a", "b"],
+        ["import", "a"],
+        ["import", "a", "b", "--set", "x"],
+        ["import", "a", "b", "--fail-on", "info"],
+        ["lint", "a", "b", "--fail-on", "x"],
+    ],
+)
 def test_a_mistyped_line_is_refused_with_exit_code_2(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         main(words)
     assert caught.value.code == 2
     assert "usage:" in capsys.readouterr().err
+
+
+def test_an_unknown_option_or_a_full_disk_is_one_sentence(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(["import", "a", "b", "--set", "colour=red"]) == 2
+    told = capsys.readouterr()
+    assert told.out == "" and "import knows no option 'colour'" in told.err
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pipeline.__main__._done", full)
+    assert main(["import", "a", "b"]) == 1
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize(("words", "code"), [([], 0), (["--fail-on", "info"], 1)])
+def test_a_finding_is_a_failure_from_the_severity_asked_for(
+    words: list[str], code: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = JobResult("lint", {"job": "lint", "severities": {"warning": 1}})
+    monkeypatch.setattr("pipeline.__main__._done", lambda *_: found)
+    assert main(["lint", "a", "b", *words]) == code
+    assert json.loads(capsys.readouterr().out) == found.summary
 
 
 def test_every_job_has_a_module_with_a_run() -> None:

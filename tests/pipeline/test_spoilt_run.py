@@ -92,7 +92,7 @@ def test_everything_wrong_is_counted_and_nothing_good_is_lost(spark: SparkSessio
 
 def test_options_nobody_takes_and_empty_folders_are_refused(tmp_path: Path) -> None:
     nobody: Any = None
-    with pytest.raises(InputError, match="is no broker setting"):
+    with pytest.raises(InputError, match="knows no option"):
         job_called("run")(nobody, tmp_path, tmp_path / "out", JobOptions({"flavour": "x"}))
     with pytest.raises(InputError, match=r"no \.json"):
         job_called("run")(nobody, tmp_path, tmp_path / "out", JobOptions())

@@ -123,6 +123,23 @@ def test_lint_ends_with_1_from_the_severity_that_was_asked_for(
     assert run("fleet", "bundles", "in", "out", "--fail-on", "info").code == 2, "only findings can be bad"
 
 
+def test_run_judges_only_when_asked(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    result = JobResult("run", {"job": "run", "jobs": {"lint": {"severities": {"error": 1}}}})
+    monkeypatch.setattr("tui.cli.commands.fleet._done", lambda *_: result)
+    out = str(saved(tmp_path / "out", summary_text(SUMMARY)))
+    assert run("fleet", "run", "in", out).code == 0
+    judged = run("fleet", "run", "in", out, "--fail-on", "error")
+    assert (judged.code, "1,000,000 topics" in judged.out) == (1, True)
+
+
+def test_a_misspelt_option_is_refused_before_anything_is_started(run: Run, tmp_path: Path) -> None:
+    for job, hint in (("import", "it knows spark.*"), ("run", "did you mean assign.policies")):
+        ran = run("fleet", job, "in", str(tmp_path / "out"), "--set", "policies=all")
+        assert ran.code == 2 and hint in ran.err
+        assert "starting Spark" not in ran.err
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_an_option_without_a_value_is_a_mistyped_line(run: Run) -> None:
     assert run("fleet", "keys", "in", "out", "--set", "top").code == 2
     assert run("fleet", "keys", "in").code == 2

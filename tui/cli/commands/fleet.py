@@ -30,8 +30,10 @@ _WITH_PAGE: Final = ("run", "report")
 _EPILOG: Final = """\b
 IN is a folder of answers (import, run, watch), of key traces (keys) or of tables (the others); OUT is where the
 result is put, all at once. --set spark.KEY=VALUE is for Spark; other keys are options of the job: broker settings
-by their exact names, policies=, add=, kill=, flag=, pulsar= (assign), modes=, top=, consumers=, consumers-from=,
-tables= (keys), every=, files= (watch). For run an option of one job is written JOB.KEY=VALUE.
+by their exact names (keys, bundles, lint), policies=, add=, kill=, flag=, pulsar= (assign), modes=, top=, consumers=,
+consumers-from=, tables= (keys), listed= (bundles), load-manager= (lint), top= (report), every=, files= (watch). For run
+an option of one job is written JOB.KEY=VALUE. Exit codes: 0 fine, 1 a failure, or a finding at or above --fail-on, 2
+usage or input, 130 and 143 stopped from outside; bad records are in the table quarantine and stop nothing.
 """
 
 
@@ -65,6 +67,12 @@ def _changes(command: Callable[..., int]) -> Callable[..., int]:
     return command
 
 
+def _fail_on_when_asked(command: Callable[..., int]) -> Callable[..., int]:
+    """The same option for ``run``, which makes tables and judges only when it is told to."""
+    about = "Exit 1 if lint finds something as bad as this or worse."
+    return click.option("--fail-on", type=click.Choice(("info", "warning", "error")), help=about)(command)
+
+
 def _command_of(job: str, about: str) -> click.Command:
     takes_changes, judges = job in ("run", "assign"), job == "lint"
 
@@ -76,6 +84,7 @@ def _command_of(job: str, about: str) -> click.Command:
         settings: tuple[str, ...],
         as_json: bool,
         ascii_only: bool,
+        fail_on: str | None = None,
         **changes: Any,
     ) -> int:
         asked = _settings(settings) | _asked_changes(job, changes)
@@ -86,17 +95,18 @@ def _command_of(job: str, about: str) -> click.Command:
             write_page(_page(target), ascii_only=ascii_only)
         else:
             write_page(_findings(result) if judges else [result.sentence], ascii_only=ascii_only)
-        return FAILED if judges and _as_bad_as(changes["fail_on"], result) else FINE
+        return FAILED if _fails(result, fail_on) else FINE
 
-    made = _options(_changes(invoke) if takes_changes else fail_on_option(invoke) if judges else invoke)
+    decorated = _changes(invoke) if takes_changes else fail_on_option(invoke) if judges else invoke
+    made = _options(_fail_on_when_asked(decorated) if job == "run" else decorated)
     return click.command(job, short_help=about, help=about)(made)
 
 
-def _as_bad_as(label: str, result: JobResult) -> bool:
+def _fails(result: JobResult, fail_on: str | None) -> bool:
     """Whether the doctor found something of this severity or a worse one."""
-    from engine.lint.model import severity_of
+    from pipeline.jobs.result import fails
 
-    return any(severity_of(found) >= severity_of(label) for found in _counts(result, "severities"))
+    return fails(result, fail_on)
 
 
 def _findings(result: JobResult) -> Iterator[str]:
@@ -131,8 +141,10 @@ def _asked_changes(job: str, changes: Mapping[str, Any]) -> dict[str, str]:
 
 def _done(job: str, source: Path, target: Path, master: str | None, settings: Mapping[str, str]) -> JobResult:
     """Run one job in a session of its own. Spark and Arrow are imported only here."""
+    from pipeline.jobs.options import check_options
     from pipeline.session import open_session
 
+    check_options(job, settings)
     own = {key: value for key, value in settings.items() if not key.startswith("spark.")}
     with _progress(job) as tell:
         tell("starting Spark …")
