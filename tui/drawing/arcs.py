@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -13,6 +14,7 @@ IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 HASH_SPACE: Final = 2**31
 """Pulsar's ring hashes have 31 bits."""
+ARCS_KEPT: Final = 4
 DECIMAL_UP_TO: Final = 2**16
 """Slots of Key_Shared are told in decimal, as declared ranges are."""
 
@@ -44,9 +46,22 @@ class Arcs:
             assert -1 <= int(self.owners.min()) <= int(self.owners.max()) < self.consumers, "owners are known"
 
 
+_latest: deque[Arcs] = deque(maxlen=ARCS_KEPT)
+
+
 def arcs_of(points: npt.ArrayLike, owners: npt.ArrayLike, consumers: int, size: int = HASH_SPACE) -> Arcs:
-    """Arcs from plain sequences."""
-    return Arcs(np.asarray(points, dtype=np.uint32), np.asarray(owners, dtype=np.int32), consumers, size)
+    """Arcs from plain sequences; equal ones that were made lately are the same object again.
+
+    So going back and forth in time finds what was derived from them, such as who has most of each cell.
+    """
+    made = Arcs(np.asarray(points, dtype=np.uint32), np.asarray(owners, dtype=np.int32), consumers, size)
+    for known in _latest:
+        same = (known.consumers, known.size) == (consumers, size) and np.array_equal(known.points, made.points)
+        if same and np.array_equal(known.owners, made.owners):
+            return known
+    made = Arcs(made.points.copy(), made.owners.copy(), consumers, size)
+    _latest.append(made)
+    return made
 
 
 def hash_label(value: int, size: int) -> str:

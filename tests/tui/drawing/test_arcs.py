@@ -119,3 +119,14 @@ def test_bands_of_a_million_hashes_keep_exact_shares() -> None:
 def test_arcs_that_make_no_sense_are_refused(points: list[int], owners: list[int], consumers: int) -> None:
     with pytest.raises(AssertionError):
         arcs_of(points, owners, consumers, SIZE)
+
+
+def test_equal_arcs_made_lately_are_one_object_and_no_others_are() -> None:
+    """What was derived from them is found again; the arrays handed in may change afterwards without changing them."""
+    points, owners = np.array([3, 9], dtype=np.uint32), np.array([0, 1], dtype=np.int32)
+    made = arcs_of(points, owners, 2, size=16)
+    assert arcs_of([3, 9], [0, 1], 2, size=16) is made
+    others = [arcs_of([3, 9], [1, 0], 2, 16), arcs_of([3, 8], [0, 1], 2, 16), arcs_of([3, 9], [0, 1], 3, 16)]
+    assert made not in others and arcs_of([3, 9], [0, 1], 2, size=16) is made
+    points[0], owners[0] = 4, 1
+    assert (made.points.tolist(), made.owners.tolist()) == ([3, 9], [0, 1])
