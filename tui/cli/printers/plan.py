@@ -13,6 +13,8 @@ from engine.ranges import HashRange
 from tui.cli.plain import Align, table, wrapped
 from tui.wording import counted, percent, safe_name
 
+FORMAT: Final = "ringside.plan/1"
+"""Changes when a member goes or changes its meaning; ``plan.schema.json`` beside the views' describes it."""
 KEYS_SHOWN: Final = 20
 NODES_SHOWN: Final = 24
 PAIRS_SHOWN: Final = 16
@@ -186,6 +188,7 @@ def plan_document(plan: ScalingPlan) -> dict[str, Any]:
     """The plan as plain values; keys in their text form (``key_text``)."""
     stops, stays, starts = plan.in_turns
     return {
+        "format": FORMAT,
         "points": plan.points,
         "before": plan.before,
         "after": plan.after,

@@ -1,0 +1,24 @@
+"""The schemas of every JSON document that is printed (JSON Schema 2020-12), units included."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
+
+DOCUMENTS: Final = ("dashboard", "keys", "producers", "bundles", "plan", "lint", "verify", "script")
+"""What has one: three screens, then ``forecast``, ``plan``, ``lint``, ``verify`` and ``demo --headless``."""
+
+
+@cache
+def schema_of(document: str) -> dict[str, Any]:
+    """The schema of a document by its name, one of ``DOCUMENTS``. Shared: do not change it.
+
+    >>> schema_of("plan")["title"]
+    'Ringside plan'
+    """
+    assert document in DOCUMENTS, document
+    text = files("engine.views").joinpath("schema", f"{document}.schema.json").read_text("utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema

@@ -1,0 +1,153 @@
+"""Every JSON document that is printed is what its committed schema says, and a spoilt one is not."""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from engine.bundles.balance_model import AttemptOutcome
+from engine.bundles.limits import SplitReason
+from engine.bundles.loops import LoopKind
+from engine.verify.report import FactKind
+from engine.views.schemas import DOCUMENTS, schema_of
+from tests.engine.scenarios.recordings import RECORDINGS
+from tests.tui.cli.conftest import Run
+
+WORDS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "dashboard": ((), ("new", "--consumers", "0")),
+    "keys": (("new", "--keys", "20"),),
+    "producers": (("new", "--producers", "3"),),
+    "bundles": (
+        ("forecast",),
+        ("forecast", "scene"),
+        ("forecast", "scene", "--load-manager", "extensible", "--cycles", "6", "--growth", "1.5"),
+        ("forecast", "scene", "--set", "loadBalancerNamespaceBundleMaxMsgRate=10", "--pulsar", "2.11.0"),
+    ),
+    "plan": (
+        ("plan", "--nodes", "4", "--to", "5"),
+        ("plan", "--nodes", "5", "--to", "3", "--leaving", "0,2", "--generated", "40", "--key", "hex:ff"),
+        ("plan", "--nodes", "1", "--to", "2", "--points", "1"),
+    ),
+    "lint": (
+        ("lint", "scene"),
+        ("lint", "--names", "c-1,c-10,c-1,c-2", "--fail-on", "info"),
+        ("lint", "--names", "a"),
+        ("lint", str(RECORDINGS / "f-inventory-2")),
+    ),
+    "verify": (
+        ("verify", str(RECORDINGS / "a-failover-3p-hash")),
+        ("verify", str(RECORDINGS / "a-failover-3p-modulo"), "--pulsar", "2.11.0"),
+        ("verify", "spoilt"),
+        ("verify", str(RECORDINGS / "c-keyshared-ring")),
+        ("verify", str(RECORDINGS / "e-key-routing-6p")),
+    ),
+    "script": (
+        ("demo", "pip392", "--headless"),
+        ("demo", "keys-blocked", "--headless"),
+        ("demo", "producers-partial", "--headless"),
+        ("demo", "failing.ringside", "--headless"),
+    ),
+}
+
+
+@pytest.fixture(autouse=True)
+def inputs(tmp_path: Path) -> None:
+    """A scene with hot bundles, a recording that a broker could not have made, and a script that fails."""
+    scene, spoilt = tmp_path / "scene", tmp_path / "spoilt"
+    scene.mkdir()
+    spoilt.mkdir()
+    for name in ("02-broker-stats-topics.json", "02-bundles-before.json", "scenario.json"):
+        packed = (RECORDINGS / "d-flow-msgrate-4x60" / f"{name}.gz").read_bytes()
+        (scene / name).write_bytes(gzip.decompress(packed))
+    for file in (RECORDINGS / "a-failover-3p-modulo").iterdir():
+        (spoilt / file.name).write_bytes(file.read_bytes())
+    path = spoilt / "07-partitioned-stats.json.gz"
+    path.write_bytes(gzip.compress(gzip.decompress(path.read_bytes()).replace(b'"c-a"', b'"c-z"')))
+    (spoilt / "broken.json").write_text("{")
+    (tmp_path / "failing.ringside").write_text("scene pip392\nkill nobody\nexpect idle = 3\nexpect rule ring\n")
+
+
+def faults(document: Any, name: str) -> list[str]:
+    return [fault.message for fault in Draft202012Validator(schema_of(name)).iter_errors(document)]
+
+
+def printed(run: Run, words: tuple[str, ...]) -> Any:
+    ran = run(*words, "--json")
+    assert ran.code in (0, 1), ran
+    return json.loads(ran.out)
+
+
+@pytest.mark.parametrize(("name", "words"), [(name, words) for name in WORDS for words in WORDS[name]], ids=repr)
+def test_what_is_printed_is_valid(run: Run, name: str, words: tuple[str, ...]) -> None:
+    assert faults(printed(run, words), name) == []
+
+
+def spoilt(document: Any) -> Iterator[tuple[str, Any]]:
+    """The document with one member gone, of another type, or too much, at the top and one level below."""
+    places: list[tuple[str, ...]] = [(key,) for key in document]
+    places += [(key, inner) for key, value in document.items() if isinstance(value, dict) for inner in value]
+    for place in places:
+        for label, change in (("gone", None), ("another type", object), ("misspelt", str)):
+            found = copy.deepcopy(document)
+            owner = found
+            for key in place[:-1]:
+                owner = owner[key]
+            value = owner.pop(place[-1])
+            if change is object:
+                owner[place[-1]] = {"no": "such"} if not isinstance(value, dict) else 7
+            elif change is str:
+                owner[place[-1] + "s"] = value
+            yield f"{'.'.join(place)} {label}", found
+
+
+OPEN = frozenset({"per_bundle", "per_broker", "keySharedSettings", "view"})
+"""Members that hold what they hold: their own members are names."""
+
+
+@pytest.mark.parametrize("name", ["bundles", "plan", "lint", "verify", "script"])
+def test_a_spoilt_document_is_not_valid(run: Run, name: str) -> None:
+    document = printed(run, WORDS[name][1])
+    accepted = [label for label, found in spoilt(document) if not faults(found, name)]
+    assert [label for label in accepted if label.split(".")[0] not in OPEN] == []
+
+
+@pytest.mark.parametrize("name", ["bundles", "plan", "lint", "verify", "script"])
+def test_rows_of_lists_are_held_to_the_schema_too(run: Run, name: str) -> None:
+    document = printed(run, WORDS[name][1])
+    lists = [key for key, value in document.items() if isinstance(value, list) and value]
+    assert lists
+    for key in lists:
+        assert faults({**document, key: [*document[key], {"no": "such"}]}, name), key
+
+
+def test_every_schema_is_one_and_says_what_each_member_is() -> None:
+    for name in DOCUMENTS:
+        schema = schema_of(name)
+        Draft202012Validator.check_schema(schema)
+        assert list(undescribed(schema, name)) == []
+
+
+def undescribed(schema: Any, place: str) -> Iterator[str]:
+    for key, member in schema.get("properties", {}).items():
+        if not member.get("description"):
+            yield f"{place}.{key}"
+        yield from undescribed(member, f"{place}.{key}")
+    if isinstance(schema.get("items"), dict):
+        yield from undescribed(schema["items"], f"{place}[]")
+
+
+def test_the_words_of_a_schema_are_those_there_are() -> None:
+    trees = schema_of("bundles")["properties"]["trees"]["items"]["properties"]
+    attempt = trees["attempts"]["items"]["properties"]
+    assert attempt["outcome"]["enum"] == list(get_args(AttemptOutcome))
+    assert attempt["reason"]["enum"] == list(get_args(SplitReason))
+    assert trees["loops"]["items"]["properties"]["kind"]["enum"] == list(get_args(LoopKind))
+    facts = schema_of("verify")["properties"]["facts"]["items"]["properties"]
+    assert facts["kind"]["enum"] == [kind.value for kind in FactKind]
