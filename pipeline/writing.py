@@ -66,7 +66,7 @@ def replacing(target: Path, job: str) -> Iterator[Draft]:
     try:
         runs = target / RUNS
         runs.mkdir(parents=True, exist_ok=True)
-        with _alone(target / RUNS / ".lock", target):
+        with alone(target / RUNS / ".lock", target):
             _sweep(target, job)
             folder = runs / f"{job}-{_next_number(runs, job)}"
             folder.mkdir()
@@ -96,7 +96,8 @@ def _sentence(target: Path, fault: OSError) -> str:
 
 
 @contextmanager
-def _alone(lock: Path, target: Path) -> Iterator[None]:
+def alone(lock: Path, target: Path) -> Iterator[None]:
+    """Hold a lock for the length of a ``with``. Raises ``RingsideError`` when another run into ``target`` has it."""
     with lock.open("w") as handle:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urlsplit
 
+import pyarrow.parquet as pq
+
 from engine.errors import InputError, RingsideError
 from pipeline.jobs import assigning, importing
 from pipeline.jobs.options import check_options
@@ -32,8 +34,8 @@ from pipeline.jobs.watch_merging import (
     merge,
 )
 from pipeline.reading.found import ANSWER_SUFFIXES
-from pipeline.schemas import BROKER_HISTORY, IMBALANCE_HISTORY, check_folder
-from pipeline.writing import Draft, current_run, replacing, write_json
+from pipeline.schemas import BROKER_HISTORY, FILES, IMBALANCE_HISTORY, check_folder, parts_of
+from pipeline.writing import Draft, alone, current_run, replacing, write_json
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -72,7 +74,8 @@ def asked_of(options: JobOptions) -> Asked:
 def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) -> JobResult:
     """Take in every answer below ``source`` that has not been taken in yet; with ``every`` go on until stopped.
 
-    Files have to appear whole: write them elsewhere on the same disk and rename them into the folder. Raises
+    Files have to appear whole, under a name of their own: write them elsewhere on the same disk and rename them into
+    the folder; one that is written again under its old name is told and not taken in again. Raises
     ``InputError`` for a missing folder or a result that lies in it, ``RingsideError`` when the checkpoint under
     ``target`` is not that of its tables.
     """
@@ -83,24 +86,35 @@ def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) ->
         raise InputError(f"{target} lies in {source}; put the result elsewhere, or it would be taken for a dump")
     own = target / OWN
     own.mkdir(parents=True, exist_ok=True)
-    this = _Watch(spark, source.resolve(), target, options, asked)
-    this.check_checkpoint()
-    for leftover in own.glob("batch-*"):
-        shutil.rmtree(leftover)
+    # Two at once would share a checkpoint, and remove what the other is working on.
+    with alone(own / ".lock", target):
+        this = _Watch(spark, source.resolve(), target, options, asked)
+        this.check_checkpoint()
+        for leftover in own.glob("batch-*"):
+            shutil.rmtree(leftover)
+        _take_in(this, own / "checkpoint")
+        state = _state(target)
+        if state is None:
+            raise InputError(f"no {' or '.join(ANSWER_SUFFIXES[:3])} file lies in {source}")
+        written_anew = this.written_anew()
+        if written_anew:
+            names = ", ".join(written_anew[:3]) + (", …" if len(written_anew) > 3 else "")
+            reason = f"{len(written_anew):,} files changed after they were taken in ({names})"
+            options.say(f"watch: {reason}; they are not taken in again: a new dump needs a new name")
+        summary = json.loads((target / f"{JOB}.json").read_bytes())
+    return JobResult(JOB, summary)
+
+
+def _take_in(this: _Watch, checkpoint: Path) -> None:
     # What goes wrong in a batch is told in one sentence at the end, not as a story as well.
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
     with spark_faults(JOB):
-        query = _started(this, own / "checkpoint")
+        query = _started(this, checkpoint)
         try:
             query.awaitTermination()
         finally:
             with suppress(Exception):
                 query.stop()
-    state = _state(target)
-    if state is None:
-        raise InputError(f"no {' or '.join(ANSWER_SUFFIXES[:3])} file lies in {source}")
-    summary = json.loads((target / f"{JOB}.json").read_bytes())
-    return JobResult(JOB, summary)
 
 
 def _started(this: _Watch, checkpoint: Path) -> StreamingQuery:
@@ -140,6 +154,20 @@ class _Watch:
     def _query(self) -> str | None:
         path = self.target / OWN / "checkpoint" / "metadata"
         return str(json.loads(path.read_bytes())["id"]) if path.exists() else None
+
+    def written_anew(self) -> list[str]:
+        """Files that are in the tables and were written again since: Spark knows a file by its name."""
+        current = current_run(self.target, JOB)
+        if current is None:
+            return []
+        since = (current / _STATE).stat().st_mtime_ns
+        found: list[str] = []
+        for part in parts_of(current / FILES.name):
+            for name in pq.read_table(part, columns=["file"])["file"].to_pylist():
+                with suppress(OSError):
+                    if (self.source / name).stat().st_mtime_ns > since:
+                        found.append(name)
+        return sorted(found)
 
     def take(self, rows: DataFrame, batch: int) -> None:
         """One batch of files into the tables, unless it is in them already."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from pyspark.sql import SparkSession
 from engine.errors import InputError, RingsideError
 from pipeline.jobs import job_called, watching
 from pipeline.jobs.result import JobOptions
+from pipeline.writing import alone
 
 
 def stats(names: list[str], rate: float, consumers: int) -> str:
@@ -87,7 +89,18 @@ def test_dumps_become_tables_with_a_history_and_crashes_count_nothing_twice(
     history = query(out, "batch, partitions, consumers, policy", "imbalance_history", "order by all")
     assert history == [(0, 6, 2, "flag_off"), (1, 9, 3, "flag_off")]
     assert query(out, "batch, topics", "broker_history", "order by all") == [(0, 6), (1, 3), (1, 6)]
-    assert [path.name for path in (out / watching.OWN).iterdir()] == ["checkpoint"]
+    assert sorted(path.name for path in (out / watching.OWN).iterdir()) == [".lock", "checkpoint"]
+
+    # Nobody takes in a file twice, and nobody is left to believe it.
+    later = (out / "watch_state.json").stat().st_mtime_ns + 10**9
+    arrive(source, "two/half.json", stats(["d"], 1.0, 1))
+    os.utime(source / "two" / "half.json", ns=(later, later))
+    said: list[str] = []
+    job_called("watch")(spark, source, out, JobOptions({}, said.append))
+    assert query(out, "count(*)", "topics") == [(9,)]
+    assert [line for line in said if "two/half.json" in line and "needs a new name" in line] == said
+    with alone(out / watching.OWN / ".lock", out), pytest.raises(RingsideError, match="another run is writing"):
+        watch(spark, source, out)
 
     shutil.rmtree(out / watching.OWN)
     with pytest.raises(RingsideError, match="not the one its tables were made with"):
