@@ -27,6 +27,10 @@ MODULES: Final = {
 
 
 def job_called(name: str) -> Job:
-    """The ``run`` of a job."""
+    """The ``run`` of a job. Executors have working folders of their own, so IN and OUT reach it as whole paths."""
     run: Job = import_module(f"pipeline.jobs.{MODULES[name]}").run
-    return run
+
+    def anywhere(spark: SparkSession, source: Path, target: Path, options: JobOptions) -> JobResult:
+        return run(spark, source.absolute(), target.absolute(), options)
+
+    return anywhere

@@ -84,7 +84,7 @@ class Asked:
 def asked_of(given: Mapping[str, str], target: Path) -> Asked:
     """Read the options. Raises ``InputError`` for a word that is not known or means nothing."""
     own = {name: value for name, value in given.items() if name in KNOWN}
-    tables = Path(own["tables"]) if "tables" in own else target
+    tables = Path(own["tables"]).absolute() if "tables" in own else target
     settings = settings_of(tables, {name: value for name, value in given.items() if name not in KNOWN})
     behaviour = behaviour_of(own["pulsar"]) if "pulsar" in own else CURRENT
     if isinstance(behaviour, Rejection):

@@ -29,7 +29,7 @@ import json
 import sys
 from pathlib import Path
 
-from pipeline.jobs import assigning, bundling, dealing
+from pipeline.jobs import dealing, job_called
 from pipeline.jobs.result import JobOptions
 from pipeline.session import open_session
 
@@ -50,8 +50,8 @@ def where(number):
 
 with open_session(master, settings) as spark:
     places = [json.loads(each) for each in dealing.in_tasks(spark, 8, where)]
-    assigning.run(spark, source, target, JobOptions({"policies": "all"}))
-    bundling.run(spark, source, target, JobOptions())
+    job_called("assign")(spark, source, target, JobOptions({"policies": "all"}))
+    job_called("bundles")(spark, source, target, JobOptions())
 print(json.dumps(places))
 """
 
@@ -80,6 +80,11 @@ def daemon(folder: Path, *words: str) -> Iterator[subprocess.Popen[bytes]]:
                 os.killpg(process.pid, number)
             with suppress(subprocess.TimeoutExpired):
                 process.wait(20)
+
+
+def with_project() -> dict[str, str]:
+    """The environment in which the project is found from any folder."""
+    return os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
 
 
 @pytest.fixture
@@ -121,8 +126,11 @@ def test_executors_of_a_cluster_get_the_engine_and_give_the_results_of_one_machi
     """They run in other processes, import what was shipped to them, and write the same rows."""
     source, far, near = (tmp_path / name for name in ("in", "far", "near"))
     Fleet(5).write(source)
-    command = [sys.executable, "-c", DRIVER, cluster, str(source), str(far)]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SEC, check=False)
+    # Relative names: executors have working folders of their own.
+    command = [sys.executable, "-c", DRIVER, cluster, source.name, far.name]
+    ran = subprocess.run(
+        command, capture_output=True, text=True, timeout=PATIENCE_SEC, check=False, cwd=tmp_path, env=with_project()
+    )
     assert ran.returncode == 0, ran.stderr[-2000:]
     places = json.loads(ran.stdout)
     assert len({place[0] for place in places}) == 2

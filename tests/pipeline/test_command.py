@@ -11,7 +11,7 @@ import pytest
 
 from pipeline.__main__ import main
 from pipeline.jobs import MODULES, job_called
-from pipeline.jobs.result import JobResult
+from pipeline.jobs.result import JobOptions, JobResult
 
 
 @pytest.mark.parametrize(
@@ -61,6 +61,20 @@ def test_every_job_has_a_module_with_a_run() -> None:
     assert {"import", "assign", "bundles"} <= MODULES.keys()
     for name in MODULES:
         assert callable(job_called(name))
+
+
+def test_a_job_is_given_whole_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Executors work in folders of their own, where a relative name means something else."""
+    given: list[Path] = []
+
+    def run(spark: object, source: Path, target: Path, options: JobOptions) -> JobResult:
+        given.extend((source, target))
+        return JobResult("import", {})
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("pipeline.jobs.importing.run", run)
+    job_called("import")(None, Path("in"), Path("out"), JobOptions())  # type: ignore[arg-type]
+    assert given == [tmp_path / "in", tmp_path / "out"]
 
 
 @pytest.mark.xdist_group("spark")
