@@ -35,15 +35,18 @@ class ExtensibleCycles:
             for bundle, stats in world.stats().items()
         )
         on = world.start.settings.loadBalancerAutoBundleSplitEnabled
+        own: dict[str, dict[str, BundleStats]] = {}
+        for bundle, stats in world.stats().items():
+            own.setdefault(world.owners[bundle], {})[stats.bundle] = stats
+        # A broker splits only bundles of its own, and keeps the children.
         runs = tuple(
-            self._run(broker) if on else BalanceRun(broker, (), (), no_run="switched-off")
+            self._run(broker, own.get(broker, {})) if on else BalanceRun(broker, (), (), no_run="switched-off")
             for broker in world.start.brokers
         )
         return BalanceCycle(number, at_ms, world.interval, False, loads, runs, (), world.bundles, world.owned())
 
-    def _run(self, broker: str) -> BalanceRun:
+    def _run(self, broker: str, own: dict[str, BundleStats]) -> BalanceRun:
         world, start = self.world, self.world.start
-        own = {stats.bundle: stats for bundle, stats in world.stats().items() if world.owners[bundle] == broker}
         namespace = start.bundles.namespace
         observation = CycleObservation(
             tuple(own[name] for name in visiting_order(list(own))),

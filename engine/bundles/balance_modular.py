@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from engine.bundles.balance_model import (
     Attempt,
@@ -16,11 +17,24 @@ from engine.bundles.balance_model import (
 from engine.bundles.balance_settings import MS_PER_MINUTE
 from engine.bundles.balance_world import World
 from engine.bundles.boundaries import BundleRange, parse_range
-from engine.bundles.leader import LeaderMemory, attempted, report_written, sampled
+from engine.bundles.leader_runs import RunningLeader
 from engine.bundles.limits import BundleStats, LimitMeasure, SplitReason, limit_measures
-from engine.bundles.modular import BrokerReport, ModularVerdict, visiting_order, why_no_run
+from engine.bundles.modular import BrokerReport, ModularDecision, ModularVerdict, visiting_order, why_no_run
+from engine.bundles.plan import SplitPlan
 from engine.bundles.split import plan_split
 from engine.errors import Rejection
+
+
+@dataclass(slots=True, eq=False)
+class _Told:
+    """A decision, and what follows from it in every run that decides the same."""
+
+    decision: ModularDecision
+    chosen: dict[str, str]
+    full: tuple[str, ...]
+    by_averages: list[int]
+    """The places of the verdicts whose measure is a long-term average, which moves from report to report."""
+    verdicts: tuple[BalanceVerdict, ...] = ()
 
 
 @dataclass(slots=True)
@@ -28,13 +42,15 @@ class ModularCycles:
     """The leader and the brokers' reports from cycle to cycle. Every broker writes in the order they were given."""
 
     world: World
-    memory: LeaderMemory = field(default_factory=LeaderMemory)
+    leader: RunningLeader = field(init=False)
     at_ms: int = 0
     _moves: list[Move] = field(default_factory=list)
-    _loads: tuple[BundleLoad, ...] = ()
+    _idle: dict[str, BalanceRun] = field(default_factory=dict)
+    _told: _Told | None = None
+    _plans: dict[tuple[BundleRange, int], SplitPlan | Rejection] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.memory = LeaderMemory((), self.world.start.averages)
+        self.leader = RunningLeader.starting(self.world.start.settings, self.world.start.averages)
 
     def next(self, number: int) -> BalanceCycle:
         """Advance to the next time a report is written, and do what follows from it."""
@@ -51,8 +67,9 @@ class ModularCycles:
         runs: list[BalanceRun] = []
         loads: tuple[BundleLoad, ...] = ()
         for report in reports:
+            self.leader.written(report)
+            loads = loads or self._loads_now()
             runs.append(self._run(report))
-            loads = loads or self._loads
         return BalanceCycle(
             number,
             self.at_ms,
@@ -68,80 +85,94 @@ class ModularCycles:
     def _store(self, waited_ms: int) -> None:
         quota_ms = self.world.start.intervals.loadBalancerResourceQuotaUpdateIntervalMinutes * MS_PER_MINUTE
         for _ in range((self.at_ms + waited_ms) // quota_ms - self.at_ms // quota_ms):
-            self.memory = sampled(self.memory)
-
-    def _report(self, broker: str) -> BrokerReport:
-        stats = {self.world.full_name(bundle): each for bundle, each in self.world.stats().items()}
-        own = [each for bundle, each in self.world.stats().items() if self.world.owners[bundle] == broker]
-        return BrokerReport(broker, tuple(stats[name] for name in visiting_order([each.bundle for each in own])))
+            self.leader.sample()
 
     def _reports(self, brokers: tuple[str, ...]) -> list[BrokerReport]:
-        return [self._report(broker) for broker in brokers]
+        """What each of these brokers would write now. O(brokers + bundles)."""
+        own: dict[str, dict[str, BundleStats]] = {}
+        for bundle, stats in self.world.stats().items():
+            own.setdefault(self.world.owners[bundle], {})[stats.bundle] = stats
+        return [
+            BrokerReport(broker, tuple(own[broker][name] for name in visiting_order(list(own[broker]))))
+            if broker in own
+            else BrokerReport(broker, ())
+            for broker in brokers
+        ]
 
     def _changed(self) -> tuple[str, ...]:
         """The brokers whose next report is written early: a total moved by more than the threshold."""
         threshold = self.world.start.intervals.loadBalancerReportUpdateThresholdPercentage
-        last = {report.broker: report for report in self.memory.reports}
         found = []
-        for broker in self.world.start.brokers:
-            before, now = _totals(last[broker]), _totals(self._report(broker))
+        for report in self._reports(self.world.start.brokers):
+            before, now = _totals(self.leader.reports[report.broker]), _totals(report)
             if max(_percent(old, new) for old, new in zip(before, now, strict=True)) > threshold:
-                found.append(broker)
+                found.append(report.broker)
         return tuple(found)
 
     def _run(self, report: BrokerReport) -> BalanceRun:
-        start = self.world.start
-        self.memory, decision = report_written(
-            self.memory, report, {start.bundles.namespace: len(self.world.bundles)}, start.settings
-        )
-        self._loads = self._loads_now()
+        start, broker = self.world.start, report.broker
         no_run = why_no_run(start.settings, is_leader=True, known_brokers=len(start.brokers))
         if no_run is not None:
-            return BalanceRun(report.broker, (), (), no_run=no_run)
-        measures = {stats.bundle: self._measures(stats) for known in self.memory.reports for stats in known.bundles}
-        reasons = {verdict.bundle: verdict.reason for verdict in decision.verdicts}
-        verdicts = tuple(_verdict(verdict, measures[verdict.bundle]) for verdict in decision.verdicts)
+            return self._idle.setdefault(broker, BalanceRun(broker, (), (), no_run=no_run))
+        told = self._judged(self.leader.decision(start.bundles.namespace, len(self.world.bundles)))
+        if not told.chosen:
+            return BalanceRun(broker, told.verdicts, (), told.full)
+        # Of a bundle that two brokers report the later verdict counts; its measure is the same in both.
+        last = {verdict.bundle: verdict for verdict in told.verdicts}
         attempts = tuple(
-            self._attempt(bundle, broker, reasons[bundle], _measure(measures[bundle], reasons[bundle]))
-            for bundle, broker in decision.chosen.items()
+            self._attempt(bundle, owner, last[bundle].reason, last[bundle].measure)
+            for bundle, owner in told.chosen.items()
         )
-        return BalanceRun(report.broker, verdicts, attempts, decision.full_namespaces)
+        return BalanceRun(broker, told.verdicts, attempts, told.full)
 
-    def _measures(self, stats: BundleStats) -> tuple[LimitMeasure, ...]:
-        average = self.memory.averages[stats.bundle].long_term
-        return limit_measures(stats, average.msgs_per_sec, average.bytes_per_sec, self.world.start.settings)
+    def _judged(self, decision: ModularDecision) -> _Told:
+        """A decision with its measures; the same objects again while nothing they tell has changed."""
+        told = self._told
+        known = told is not None and told.decision is decision
+        if told is None or not known:
+            by_averages = [
+                at for at, verdict in enumerate(decision.verdicts) if verdict.reason in ("MsgRate", "Bandwidth")
+            ]
+            told = _Told(decision, decision.chosen, decision.full_namespaces, by_averages)
+            self._told = told
+        places = told.by_averages if known else range(len(decision.verdicts))
+        if not places:
+            return told
+        rates, octets = self.leader.rates()
+        found = list(told.verdicts) if known else []
+        for at in places:
+            verdict = decision.verdicts[at]
+            place = self.leader.averages.place[verdict.bundle]
+            averages = float(rates[place]), float(octets[place])
+            measures = limit_measures(self.leader.stats[verdict.bundle], *averages, self.world.start.settings)
+            judged = _verdict(verdict, measures)
+            if not known:
+                found.append(judged)
+            elif judged != found[at]:
+                found[at] = judged
+        told.verdicts = tuple(found)
+        return told
 
     def _loads_now(self) -> tuple[BundleLoad, ...]:
         loads = []
         for bundle, stats in self.world.stats().items():
-            data = self.memory.averages.get(stats.bundle)
-            if data is not None:
-                average = data.long_term
+            if stats.bundle in self.leader.averages.place:
+                average = self.leader.averages.at(stats.bundle)
                 rates = (average.msgs_per_sec, average.bytes_per_sec)
                 loads.append(self.world.load_of(bundle, stats, *rates, average.num_samples))
         return tuple(loads)
 
     def _attempt(self, bundle: str, broker: str, reason: SplitReason, measure: LimitMeasure | None) -> Attempt:
         world, start = self.world, self.world.start
-        parent = parse_range(bundle.rpartition("/")[2])
+        parent = _range_of(bundle)
         if not isinstance(parent, BundleRange) or world.bundles.validate_bundle(parent) is not None:
             return Attempt(bundle, broker, "gone", reason, measure)
         if not parent.can_split:
             return Attempt(bundle, broker, "too-narrow", reason, measure)
         echo = world.born.get(parent) == world.interval
-        self.memory = attempted(self.memory, bundle)
+        self.leader.forget(bundle)
         unload = start.settings.loadBalancerAutoUnloadSplitBundlesEnabled
-        plan = plan_split(
-            start.bundles.namespace,
-            world.bundles,
-            str(parent),
-            None,
-            None,
-            topics=world.topics_in(parent),
-            settings=start.settings,
-            behaviour=start.behaviour,
-            unload=unload,
-        )
+        plan = self._plan(parent)
         if isinstance(plan, Rejection):
             return Attempt(bundle, broker, "refused", reason, measure, echo=echo, detail=plan)
         if not plan.changes:
@@ -149,10 +180,34 @@ class ModularCycles:
             return Attempt(bundle, broker, outcome, reason, measure, plan.cuts or (), echo=echo)
         children = tuple(child.bundle for child in plan.children)
         world.replace_bundle(parent, plan.after, children)
+        self._plans.clear()
         if unload:
             # A child without topics is looked up by nobody, so it comes nowhere.
             self._moves += [world.unload(child.bundle) for child in plan.children if child.topics]
         return Attempt(bundle, broker, "split", reason, measure, plan.cuts or (), children, echo)
+
+    def _plan(self, parent: BundleRange) -> SplitPlan | Rejection:
+        """What a split of a bundle in force would do; while bundles and traffic stay, it stays, too."""
+        world, start = self.world, self.world.start
+        key = (parent, world.level)
+        if key not in self._plans:
+            self._plans[key] = plan_split(
+                start.bundles.namespace,
+                world.bundles,
+                str(parent),
+                None,
+                None,
+                topics=world.topics_in(parent),
+                settings=start.settings,
+                behaviour=start.behaviour,
+                unload=start.settings.loadBalancerAutoUnloadSplitBundlesEnabled,
+            )
+        return self._plans[key]
+
+
+@lru_cache(maxsize=1024)
+def _range_of(bundle: str) -> BundleRange | Rejection:
+    return parse_range(bundle.rpartition("/")[2])
 
 
 def _verdict(verdict: ModularVerdict, measures: tuple[LimitMeasure, ...]) -> BalanceVerdict:

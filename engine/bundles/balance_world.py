@@ -59,11 +59,15 @@ class World:
         """Those of one bundle in force."""
         return [topic.load_at(self.interval) for topic in self._inside[bundle]]
 
+    @property
+    def level(self) -> int:
+        """Which traffic it is: the interval, or 0 always while all of it is steady."""
+        return self.interval if self._grows else 0
+
     def _renew(self) -> None:
         """Forget sums when the traffic is another one; steady traffic is the same in every interval."""
-        level = self.interval if self._grows else 0
-        if level != self._level:
-            self._level = level
+        if self.level != self._level:
+            self._level = self.level
             self._sums.clear()
             self._loads = []
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from engine.bundles.averages import TimeAverageMessageData
@@ -127,25 +128,36 @@ def why_no_run(settings: BrokerSettings, *, is_leader: bool, known_brokers: int)
     return None if known_brokers > 1 else "one-broker"
 
 
-def visiting_order(brokers: Sequence[str]) -> tuple[str, ...]:
+def buckets_for(brokers: int) -> int:
+    """Buckets of a ``ConcurrentHashMap`` with so many keys: 16, doubled when three quarters of them are reached.
+
+    >>> buckets_for(11), buckets_for(12)
+    (16, 32)
+    """
+    buckets = 16
+    while brokers >= buckets * 3 // 4:
+        buckets *= 2
+    return buckets
+
+
+def visiting_order(brokers: Sequence[str], buckets: int | None = None) -> tuple[str, ...]:
     """Broker ids in the order of Java's ``ConcurrentHashMap``, which holds the reports; input in order of arrival.
 
     By bucket, ``(h ^ (h >>> 16)) mod buckets`` of the id's ``String.hashCode``; 16 buckets, doubled when three quarters
     of them are reached. Ids of one bucket stay in order of arrival; with 12 brokers and more Java may turn them round
-    while it doubles, which is not modelled. O(n log n).
+    while it doubles, which is not modelled. O(n log n). ``buckets`` is for some of the ids of a larger map.
 
     ``"b"`` is 98, so bucket 2; ``"a"`` 97, bucket 1; ``"p"`` 112, bucket 0:
 
     >>> visiting_order(["b", "a", "p"])
     ('p', 'a', 'b')
     """
-    buckets = 16
-    while len(brokers) >= buckets * 3 // 4:
-        buckets *= 2
+    size = buckets_for(len(brokers)) if buckets is None else buckets
+    return tuple(sorted(dict.fromkeys(brokers), key=lambda broker: _spread(broker) % size))
 
-    def bucket(broker: str) -> int:
-        # The top bit, which this hash lacks, would reach bit 15 only: no matter below 32768 buckets.
-        code = java_string_hash(broker)
-        return (code ^ (code >> 16)) % buckets
 
-    return tuple(sorted(dict.fromkeys(brokers), key=bucket))
+@lru_cache(maxsize=8192)
+def _spread(broker: str) -> int:
+    # The top bit, which this hash lacks, would reach bit 15 only: no matter below 32768 buckets.
+    code = java_string_hash(broker)
+    return code ^ (code >> 16)

@@ -23,6 +23,7 @@ WITHOUT_EXAMPLES = {
         "balance_world",
         "extensible_model",
         "findings",
+        "rates",
         "target",
     )
 }
