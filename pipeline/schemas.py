@@ -161,7 +161,11 @@ SUBSCRIPTION_LOADS: Final = Table(
      "max_msg_rate_out double", "mean_msg_rate_out double", "max_over_mean_rate double?", "moved bigint",
      "least_moved bigint"),
 )  # fmt: skip
-"""``idle``: connected consumers that are active nowhere. ``least_moved``: how few moves the same change needs."""
+"""``idle``: connected consumers that are active nowhere. ``least_moved``: how few moves the same change needs.
+
+``max_over_mean``: how many times its even share the busiest consumer has. Where all topics have the same consumers that
+is ``max_partitions / mean_partitions``; else the share is of the topics that it reads (``pipeline.jobs.load_sums``).
+"""
 
 BUNDLE_TOPICS: Final = Table(
     "bundle_topics",

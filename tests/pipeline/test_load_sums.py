@@ -1,0 +1,65 @@
+"""How uneven a subscription is told to be: against what each consumer can get at all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.jobs.assign_tasks import PARTIAL_LOADS
+from pipeline.jobs.load_sums import LoadSums
+from pipeline.lists import ConsumerList, slots_of
+from pipeline.policies import Policy
+from pipeline.schemas import SUBSCRIPTION_LOADS
+
+
+def told(lists: Sequence[tuple[str, ...]], held: Sequence[Sequence[int]]) -> Mapping[str, float]:
+    """The row of one subscription whose topics have these lists, and whose consumers have so many partitions each."""
+    consumers = [ConsumerList(names, (0,) * len(names)) for names in lists]
+    slots = slots_of(consumers)
+    policy = Policy.FLAG_OFF
+    counts = [count for each in held for count in (*each, 0)]
+    number = list(Policy).index(policy)
+    sums = LoadSums([("t/n", "s", unit) for unit in range(len(lists))], consumers, (policy,), slots)
+    columns = [[number] * len(counts), list(range(len(counts))), counts, counts, [0] * len(counts)]
+    rates = [[2.5 * count for count in counts]] * 2
+    sums.add(pa.Table.from_arrays([pa.array(each) for each in (*columns, *rates)], schema=PARTIAL_LOADS.arrow))
+    (row,) = sums.subscription_rows()
+    return dict(zip(SUBSCRIPTION_LOADS.names, row, strict=True))
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(st.integers(0, 50), min_size=1, max_size=9))
+def test_with_one_list_of_consumers_it_is_the_busiest_over_the_mean(held: list[int]) -> None:
+    row = told([tuple(f"c-{number}" for number in range(len(held)))], [held])
+    assert (row["partitions"], row["consumers"], row["idle"]) == (sum(held), len(held), held.count(0))
+    if not sum(held):
+        assert row["max_over_mean"] is None and row["max_over_mean_rate"] is None
+    else:
+        assert row["max_over_mean"] == pytest.approx(row["max_partitions"] / row["mean_partitions"])
+        assert row["max_over_mean_rate"] == pytest.approx(max(held) / (sum(held) / len(held)))
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(st.integers(1, 50), min_size=1, max_size=9))
+def test_topics_with_a_consumer_each_are_even_however_many_partitions_they_have(held: list[int]) -> None:
+    row = told([(f"c-{number}",) for number in range(len(held))], [[count] for count in held])
+    assert row["max_over_mean"] == row["max_over_mean_rate"] == 1
+    assert (row["partitions"], row["consumers"], row["idle"]) == (sum(held), len(held), 0)
+
+
+def test_the_busiest_is_told_against_the_topics_it_reads() -> None:
+    row = told([("a", "b"), ("c",)], [[3, 1], [8]])
+    assert row["max_over_mean"] == row["max_over_mean_rate"] == 1.5
+    assert (row["max_partitions"], row["mean_partitions"]) == (8, 4)
+
+
+def test_a_consumer_in_several_lists_is_one_consumer_with_all_its_shares() -> None:
+    """Ten consumers of 100 partitions, one of which a single partition lost for a moment: that is nearly even."""
+    everyone = tuple(f"c-{number}" for number in range(10))
+    row = told([everyone, everyone[1:]], [[9, *[10] * 9], [1, *[0] * 8]])
+    assert row["consumers"] == 10
+    assert row["max_over_mean"] == pytest.approx(11 / (9.9 + 1 / 9))
