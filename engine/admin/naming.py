@@ -47,6 +47,13 @@ def scenario_facts(data: bytes) -> ScenarioFacts:
     return ScenarioFacts(str(version) if version else None, settings, requests)
 
 
+def refused_settings(named: object) -> tuple[Rejection, ...]:
+    """Why known settings of ``named`` are left at their defaults by :func:`settings_of`; () when that is no object."""
+    known = {name: value for name, value in named.items() if name in DEFAULTS} if isinstance(named, dict) else {}
+    changed = (BrokerSettings().with_setting(name, _written(value)) for name, value in known.items())
+    return tuple(each for each in changed if isinstance(each, Rejection))
+
+
 def settings_of(named: object, defaults: BrokerSettings | None = None) -> BrokerSettings | None:
     """The defaults (those of the current release) with the known ones of ``named`` set; None when that is no object."""
     if not isinstance(named, dict):
@@ -54,9 +61,13 @@ def settings_of(named: object, defaults: BrokerSettings | None = None) -> Broker
     settings = defaults or BrokerSettings()
     for name, value in named.items():
         if name in DEFAULTS:
-            changed = settings.with_setting(name, str(value).lower() if isinstance(value, bool) else str(value))
+            changed = settings.with_setting(name, _written(value))
             settings = settings if isinstance(changed, Rejection) else changed
     return settings
+
+
+def _written(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _dicts(items: object) -> list[dict[str, Any]]:

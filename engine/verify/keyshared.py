@@ -26,6 +26,7 @@ from engine.verify.keyshared_statistics import (
 from engine.verify.keyshared_told import KeySharedScenario, KeySharedTold
 from engine.verify.recording import Recording, Step
 from engine.verify.report import FactKind, Ledger
+from engine.verify.settings import KEY_SHARED_SETTINGS
 from engine.verify.statistics import Statistics
 
 _NOTHING_TOLD = KeySharedTold()
@@ -41,8 +42,10 @@ class KeySharedWalk:
         self._parts: _Parts | None = None
         if recording.key_shared is not None:
             parts = _Parts(recording, recording.key_shared, judge, ledger)
-            if parts.book.refused is not None:
-                problem = parts.book.refused.message
+            told = (each for each in recording.refused_settings if each.field in KEY_SHARED_SETTINGS)
+            refused = next(told, parts.book.refused)
+            if refused is not None:
+                problem = refused.message
                 advice = "hash ranges and receivers are not compared"
                 problems.append(Problem(recording.path, "$.broker_settings", problem, advice))
             else:

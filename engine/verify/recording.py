@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from engine.admin.kinds import AnswerKind
 from engine.admin.requests import AdminRequest
 from engine.config import BrokerSettings
-from engine.errors import Problem
+from engine.errors import Problem, Rejection
 from engine.verify.balancing_told import BalancingTold
 from engine.verify.keyshared_told import KeySharedScenario, KeySharedTold
 from engine.verify.producers_told import ProducersScenario, ProducersTold
@@ -89,7 +89,10 @@ class ToldSplit:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """Everything a folder tells. ``named_settings`` are those the scenario sets; the others have their defaults."""
+    """Everything a folder tells. ``named_settings`` are those the scenario sets; the others have their defaults.
+
+    ``refused_settings`` are those it sets to what no broker can have; their defaults count.
+    """
 
     path: str
     has_scenario: bool
@@ -97,6 +100,7 @@ class Recording:
     version_from_load_report: bool
     settings: BrokerSettings
     named_settings: Mapping[str, str]
+    refused_settings: tuple[Rejection, ...]
     roster: Mapping[str, Person]
     topic: str
     subscription: str

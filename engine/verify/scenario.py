@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
-from engine.admin.naming import settings_of
+from engine.admin.naming import refused_settings, settings_of
 from engine.errors import Problem
 from engine.verify.balancing_told import balancing_told
 from engine.verify.keyshared_told import key_shared_scenario
@@ -17,7 +17,7 @@ from engine.verify.producers_told import producers_scenario
 from engine.verify.recording import Person, Recording, SplitRecord, ToldSplit
 from engine.verify.scenario_files import Files, version_of
 from engine.verify.scenario_steps import steps_of, untold_of
-from engine.verify.settings import defaults_of
+from engine.verify.settings import KEY_SHARED_SETTINGS, defaults_of
 
 MAX_PARTITIONS: Final = 100_000
 """A limit of this comparison, against typing errors that would fill the memory."""
@@ -39,12 +39,19 @@ def with_scenario(path: Path, passed_over: tuple[str, ...], files: Files, scenar
     roster = _roster(scenario)
     strangers = dict.fromkeys(who for step in steps for who in step.connected or () if who not in roster)
     defaults = defaults_of(version or from_report)
+    refused = refused_settings(named)
+    files.problems += [
+        Problem(str(path), f"$.broker_settings.{each.field}", each.message, "its default is in force here; correct it")
+        for each in refused
+        if each.field not in KEY_SHARED_SETTINGS
+    ]
     return Recording(
         path=str(path),
         has_scenario=True,
         version=version or from_report,
         version_from_load_report=version is None and from_report is not None,
         settings=settings_of(named, defaults) or defaults,
+        refused_settings=refused,
         named_settings={name: str(value) for name, value in named.items()} if isinstance(named, dict) else {},
         roster=roster,
         topic=text(scenario.get("topic")),

@@ -30,3 +30,12 @@ def test_the_defaults_are_those_of_the_recorded_release(tmp_path: Path, version:
 def test_a_setting_has_one_place() -> None:
     names = [{field.name for field in fields(kind)} for kind in (BrokerSettings, BalanceSettings)]
     assert not names[0] & names[1]
+
+
+def test_a_setting_that_no_broker_can_have_is_told_and_its_default_counts(tmp_path: Path) -> None:
+    named = {"loadBalancerNamespaceMaximumBundles": "many", "activeConsumerFailoverConsistentHashing": "true"}
+    (tmp_path / "scenario.json").write_text(json.dumps({"broker_settings": named, "steps": []}))
+    recording = load_recording(tmp_path)
+    assert [problem.path for problem in recording.problems] == ["$.broker_settings.loadBalancerNamespaceMaximumBundles"]
+    assert recording.settings.loadBalancerNamespaceMaximumBundles == 128
+    assert recording.settings.activeConsumerFailoverConsistentHashing is True
