@@ -5,17 +5,20 @@ Everything here is **inferred**: other levels, even all different ones, can look
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
+from typing import Final, Literal
 
 from engine.failover.choose import Rule
 from engine.failover.model import Consumer
 from engine.failover.ring import failover_ring
 from engine.hashing import murmur3_32, utf16_order
 
-Basis = Literal["order", "order and actives", "contradiction"]
+Basis = Literal["order", "order and actives", "no broker's order", "contradiction"]
+MOST_LEVELS: Final = 4
+"""An order that needs more levels than this, with nothing else to speak for them, is taken for no broker's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +26,9 @@ class InferredLevels:
     """Levels in dispatcher order, and what they rest on.
 
     ``basis``: "order" – the order alone explains every active consumer; "order and actives" – the first cohort had to
-    be cut shorter than the order demands; "contradiction" – no levels explain the actives by any rule tried, and the
-    levels are those of the order alone. ``rule`` explains the actives; None without actives or with a contradiction.
+    be cut shorter than the order demands; "no broker's order" – the list was not printed by a broker, which sorts it,
+    so it is one level; "contradiction" – no levels explain the actives by any rule tried, and the levels are those of
+    the order alone. ``rule`` explains the actives; None without actives or with a contradiction.
     """
 
     levels: tuple[int, ...]
@@ -45,6 +49,9 @@ def infer_priority_levels(
     index) -> name of its active consumer. Of several fitting answers the one with the largest first cohort counts, then
     the first rule. O(n × rules × topics).
 
+    A list made by a program or by hand is sorted otherwise: it counts up (``app-9`` before ``app-10``) or goes up and
+    down all the time. Where no active consumer speaks against it, such a list is one level.
+
     Two partitions, both with active ``a``, contradict modulo over two consumers; so ``b`` must be a level behind:
 
     >>> seen = {("persistent://t/n/x-partition-0", 0): "a", ("persistent://t/n/x-partition-1", 1): "a"}
@@ -54,6 +61,8 @@ def infer_priority_levels(
     levels = _levels_of_order(names)
     first = sum(level == 0 for level in levels)
     if not actives or not names:
+        if _no_brokers_order(names, levels):
+            return InferredLevels((0,) * len(names), len(names), None, "no broker's order")
         return InferredLevels(levels, first, None, "order")
     for size in range(first, 0, -1):
         for rule in rules:
@@ -63,7 +72,30 @@ def infer_priority_levels(
                 # Cutting the first cohort pushes all that follow one level back.
                 cut = (*levels[:size], *(level + 1 for level in levels[size:]))
                 return InferredLevels(cut, size, rule, "order and actives")
+    for rule in rules if first < len(names) else ():
+        if rule is not Rule.FIRST_CONNECTED and _explains(rule, sorted(names, key=utf16_order), actives):
+            return InferredLevels((0,) * len(names), len(names), rule, "no broker's order")
     return InferredLevels(levels, first, None, "contradiction")
+
+
+def _no_brokers_order(names: Sequence[str], levels: Sequence[int]) -> bool:
+    """Whether a list is not sorted by a few levels, then by name, as brokers do.
+
+    >>> _no_brokers_order(["a-9", "a-10"], (0, 1)), _no_brokers_order(["b-1", "a-1"], (0, 1))
+    (True, False)
+    """
+    if not any(levels):
+        return False
+    if levels[-1] >= MOST_LEVELS:
+        return True
+    counted = [_counted(name) for name in names]
+    return all(before <= after for before, after in pairwise(counted))
+
+
+def _counted(name: str) -> list[tuple[bytes, int]]:
+    """A name with its numbers as numbers: texts and numbers in turn, texts as brokers compare them."""
+    parts = re.split(r"([0-9]+)", name)
+    return [(utf16_order(text), int(number or 0)) for text, number in zip(parts[::2], [*parts[1::2], ""], strict=True)]
 
 
 def _levels_of_order(names: Sequence[str]) -> tuple[int, ...]:

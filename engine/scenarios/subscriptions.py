@@ -150,6 +150,13 @@ def _level_notes(key: str, group: Group, inferred: InferredLevels) -> list[Notic
         notes.append(
             Notice(PRIORITIES_INFERRED, f"{key}: priority levels are inferred from {why} of its consumers: {told}")
         )
+    if inferred.basis == "no broker's order":
+        notes.append(
+            Notice(
+                PRIORITIES_INFERRED,
+                f"{key}: its consumers are not sorted by level and name, as a broker has them; all count as level 0",
+            )
+        )
     if inferred.basis == "contradiction":
         notes.append(
             Notice(

@@ -63,3 +63,34 @@ def test_the_first_connected_needs_no_levels() -> None:
 
 def test_nobody_connected_has_no_levels() -> None:
     assert infer_priority_levels([], {}).levels == ()
+
+
+def test_a_list_that_counts_up_is_no_brokers_and_is_one_level() -> None:
+    """Brokers compare names as texts, so for them app-10 stands before app-9."""
+    names = [f"app-{number}" for number in range(12)]
+    inferred = infer_priority_levels(names, {})
+    assert (inferred.basis, inferred.levels) == ("no broker's order", (0,) * 12)
+    assert infer_priority_levels(sorted(names), {}).basis == "order"
+
+
+def test_two_runs_that_do_not_count_on_are_levels() -> None:
+    """Each level of a broker begins anew: app-0 and app-10 before app-5 are primaries before a standby."""
+    assert infer_priority_levels(["app-0", "app-10", "app-5", "app-1"], {}).levels == (0, 0, 0, 1)
+    assert infer_priority_levels(["b", "a"], {}).levels == (0, 1)
+
+
+def test_a_list_that_would_need_many_levels_is_one() -> None:
+    names = ["k", "c", "m", "b", "x", "a", "z", "d", "y"]
+    inferred = infer_priority_levels(names, {})
+    assert (inferred.basis, inferred.levels) == ("no broker's order", (0,) * 9)
+
+
+def test_actives_decide_between_levels_and_a_list_in_no_brokers_order() -> None:
+    """A list that counts up: with actives of its first ten only these are a level before the others, with actives of
+    all twelve sorted by name it is one level."""
+    names = [f"app-{number}" for number in range(12)]
+    for cohort, basis in ((names[:10], "order"), (sorted(names), "no broker's order")):
+        seen = {(f"{_TOPIC}-partition-{at}", at): cohort[at % len(cohort)] for at in range(24)}
+        inferred = infer_priority_levels(names, seen, [Rule.MODULO])
+        assert (inferred.basis, inferred.rule) == (basis, Rule.MODULO)
+        assert inferred.levels.count(0) == len(cohort)
