@@ -53,7 +53,9 @@ def consumer_columns(rows: Sequence[ConsumerRow], width: int) -> tuple[Column, .
     tag_width = max((len(row.tag) for row in rows), default=1) + 2
     longest = max((_name_cells(row.name) for row in rows), default=0) + 1
     name_width = min(max(longest, _MIN_NAME), _MAX_NAME)
-    kept = [Column("tag", "", tag_width), Column("active", "active", 8)]
+    # All that are active somewhere: who has how many of them changes with every step, so the widths would too.
+    active_width = max(8, len(f"{sum(row.active_partitions for row in rows):,}") + 1)
+    kept = [Column("tag", "", tag_width), Column("active", "active", active_width)]
     room = width - sum(column.width for column in kept) - min(name_width, 14)
     levels = len({row.priority_level for row in rows}) > 1
     wanted = [
@@ -109,11 +111,15 @@ class Cells:
         return bar_text(share, width, glyphs_of(self.ascii_only))
 
     def _change(self, row: ConsumerRow, width: int) -> Text:
+        gained, lost = (f"{count:,}" if count else "" for count in (row.gained, row.lost))
+        if len(gained) + len(lost) + 3 > width - 1:  # two signs and the blank between them
+            gained, lost = (quantity(count) if count else "" for count in (row.gained, row.lost))
         text = Text(no_wrap=True)
-        if row.gained:
-            text.append(f"+{row.gained:,}", hex_colour(self.colours.good))
-        if row.lost:
-            text.append(f"{' ' if row.gained else ''}-{row.lost:,}", hex_colour(self.colours.bad))
+        if gained:
+            text.append(f"+{gained}", hex_colour(self.colours.good))
+        if lost:
+            text.append(f"{' ' if gained else ''}-{lost}", hex_colour(self.colours.bad))
+        text.truncate(width - 1, overflow="ellipsis")
         text.pad_left(max(0, width - 1 - text.cell_len))
         text.pad_right(1)
         return text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from threading import Event
 from typing import Any
 
 import pytest
@@ -295,3 +296,25 @@ def test_many_topics_are_computed_beside_the_screen(monkeypatch: pytest.MonkeyPa
         assert bundles_screen(app).view is not None and "4 bundles now" in text_of(app)
 
     run(app, story)
+
+
+def test_leaving_waits_for_no_forecast(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A million topics take minutes: with q the terminal is free at once, not when the last forecast is through."""
+    release, through = Event(), list[bool]()
+
+    def slow(*_args: object) -> None:
+        release.wait(20)
+        through.append(True)
+
+    monkeypatch.setattr(module, "QUICK_TOPICS", 10)
+    monkeypatch.setattr(module, "balance_view", slow)
+    app = bundles_app(synthetic_state(40, 1, 3, 0, 4).state)
+
+    async def story(pilot: Pilot[int]) -> None:
+        await pilot.press("b")
+        assert "computing 20 cycles for 40 topics" in text_of(app)
+        await pilot.press("q")
+
+    run(app, story)
+    assert not through and app.return_code == 0
+    release.set()

@@ -47,8 +47,38 @@ def test_every_cell_is_as_wide_as_its_column(name: str, width: int) -> None:
         columns = consumer_columns((gained,), width)
         write = Cells(palette(), 1.0)
         for column in columns:
-            if column.key != "change":
-                assert write.text(gained, column).cell_len == column.width, column
+            assert write.text(gained, column).cell_len == column.width, column
+
+
+def test_a_million_partitions_push_no_rate_out_of_the_table() -> None:
+    """A cell wider than its column would push the last one out of sight: 19.4M would be read as 19.4."""
+    for width in (44, 58, 80):
+        for row in rows():
+            busy = replace(row, active_partitions=1_000_000, gained=999_999, lost=0, msgs_per_sec=19.4e6)
+            columns = consumer_columns((busy, replace(busy, active_partitions=0)), width)
+            assert sum(column.width for column in columns) <= width
+            line = "".join(Cells(palette(), 1.0).text(busy, column).plain for column in columns)
+            assert len(line) <= width and " 1,000,000 " in line
+            if "msgs" in [column.key for column in columns]:
+                assert line.endswith(" 19.4M ")
+
+
+def test_who_has_how_many_changes_no_width() -> None:
+    """A table with other widths is filled anew, so a step keeps them."""
+    one, two = rows(names=("a", "b"))
+    alone = (replace(one, active_partitions=1_000_000), replace(two, active_partitions=0))
+    even = (replace(one, active_partitions=500_000), replace(two, active_partitions=500_000))
+    assert consumer_columns(alone, 80) == consumer_columns(even, 80)
+
+
+@pytest.mark.parametrize(
+    ("gained", "lost", "told"),
+    [(12, 0, "+12"), (0, 999_999, "-1.0M"), (10, 20, "+10 -20"), (123, 120, "+123 -…"), (100_000, 20, "+100k …")],
+)
+def test_a_move_that_is_too_long_is_shortened_and_says_so(gained: int, lost: int, told: str) -> None:
+    row = replace(rows()[0], gained=gained, lost=lost)
+    change = {column.key: column for column in consumer_columns((row,), 80)}["change"]
+    assert Cells(palette(), 1.0).text(row, change).plain == f"{told:>7} "
 
 
 def test_the_longest_bar_fills_its_column() -> None:

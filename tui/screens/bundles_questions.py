@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from typing import Final
 
@@ -16,6 +15,7 @@ from engine.cluster.state import ClusterState
 from engine.errors import Rejection
 from engine.views.balance import balance_frame, balance_view
 from engine.views.balance_model import BalanceFrame, BalanceQuestion, BalanceView, TreeRow
+from tui.beside import beside
 
 GROWTHS: Final = (1.0, 1.05, 1.1, 1.25, 1.5)
 QUICK_TOPICS: Final = 2_000
@@ -70,7 +70,7 @@ class BundlesQuestions(Screen[None]):
             self.say("hint", "still computing the last question; one at a time")
 
     async def _compute(self, question: BalanceQuestion) -> None:
-        found = await asyncio.to_thread(balance_view, self._state, self._namespace, question)
+        found = await beside(balance_view, self._state, self._namespace, question)
         self._computing = None
         self._take(question, found)
 

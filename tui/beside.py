@@ -1,0 +1,44 @@
+"""Long calculations beside the screen, which nobody has to wait for when the screen is left."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from threading import Thread
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+async def beside(compute: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """What ``compute`` returns or raises, from a thread of its own.
+
+    Unlike ``asyncio.to_thread`` nothing waits for that thread at the end: a loop shuts its pool down by waiting for
+    all that runs there, so a quit during a long calculation would leave an empty terminal until it is through.
+    For pure calculations only: the end of the process cuts them off anywhere.
+    """
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[R] = loop.create_future()
+
+    def settle(result: R | None, error: BaseException | None) -> None:
+        if answer.done():  # cancelled: the screen that asked is gone
+            return
+        if error is not None:
+            answer.set_exception(error)
+        else:
+            answer.set_result(result)  # type: ignore[arg-type]
+
+    def run() -> None:
+        result: R | None = None
+        failure: BaseException | None = None
+        try:
+            result = compute(*args, **kwargs)
+        except BaseException as error:  # whoever waits gets it
+            failure = error
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(settle, result, failure)
+
+    Thread(target=run, name=f"beside {getattr(compute, '__name__', 'the screen')}", daemon=True).start()
+    return await answer
