@@ -1,4 +1,5 @@
-"""Make the README's pictures anew from the apps themselves: shipped demo scripts played, a made-up fleet opened.
+"""Make the README's pictures anew from the apps themselves: shipped demo scripts played, and what the jobs find in an
+invented installation (that takes Java).
 
 Run: python -m tests.pictures FOLDER (default docs/pictures)
 """
@@ -15,7 +16,10 @@ from typing import Final
 
 from engine.cluster.timeline import Timeline
 from engine.scenarios.script import shipped_script, start_of
-from tests.tui.fleet_scenes import installation
+from pipeline.jobs import job_called
+from pipeline.jobs.result import JobOptions
+from pipeline.session import open_session
+from tests.inventory import write_inventory
 from tui.app import RingsideApp
 from tui.fleet_app import FleetApp
 from tui.screens.common_screen import CommonScreen
@@ -65,9 +69,12 @@ async def draw(picture: Picture) -> str:
 
 
 async def draw_fleet() -> str:
-    """The lists of a made-up installation as SVG."""
+    """The lists of an invented installation as SVG, with figures that the jobs found."""
     with TemporaryDirectory() as folder:
-        app = FleetApp(read_results(installation(Path(folder) / "out")), depth="truecolor")
+        answers, out = write_inventory(Path(folder) / "answers"), Path(folder) / "out"
+        with open_session() as spark:
+            job_called("run")(spark, answers, out, JobOptions({}))
+        app = FleetApp(read_results(out), depth="truecolor")
         async with app.run_test(size=SIZE) as pilot:
             await pilot.pause()
             for key in ("down",) * 4:
