@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from engine.errors import RingsideError
+from engine.errors import InputError
 from pipeline.gateway import INSTALL_HINT, running, signals_as_exceptions
 from pipeline.temporary import temporary_folder
 
@@ -46,9 +46,9 @@ def open_session(
 
     ``master`` None means this machine with all its cores (``cores`` says how many), or what ``spark-submit`` was told.
     ``settings`` are Spark's own and win over ours. SIGTERM and SIGHUP end the ``with`` like ctrl+c does, with
-    ``SystemExit(128 + number)``. Raises ``RingsideError`` when Spark or Java is missing.
+    ``SystemExit(128 + number)``. Raises ``InputError`` when Spark is missing, ``RingsideError`` when Java is.
     """
-    _need_pyspark()
+    need_pyspark()
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     with signals_as_exceptions(), temporary_folder() as folder:
         wanted = master or (None if submitted else _local_master(cores))
@@ -63,10 +63,12 @@ def _local_master(cores: int | None) -> str:
     return DEFAULT_MASTER if cores is None else f"local[{cores}]"
 
 
-def _need_pyspark() -> None:
+def need_pyspark() -> None:
+    """Raises ``InputError`` when packages are missing: that is told before anything is begun."""
     missing = [name for name in ("pyspark", "pyarrow", "pandas") if find_spec(name) is None]
     if missing:
-        raise RingsideError(f"the fleet commands need Spark ({', '.join(missing)} is missing); {INSTALL_HINT}")
+        told = f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
+        raise InputError(f"the fleet commands need Spark ({told}); {INSTALL_HINT}")
 
 
 def _sql_settings() -> dict[str, str]:

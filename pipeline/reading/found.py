@@ -15,6 +15,7 @@ from engine.errors import InputError, Problem
 ANSWER_SUFFIXES: Final = (".json", ".json.gz", ".json.zst", ".json.zstd")
 BYTES_PER_TASK: Final = 32 * 1024**2
 FILES_PER_TASK: Final = 400
+_NOWHERE: Final = "is a link that leads nowhere"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,9 @@ def files_below(
         for name in files:
             path = Path(here) / name
             size = size_of(path) if wanted(name) else None
-            if isinstance(size, str):
+            if size == _NOWHERE:
+                tell(path, size, "copy the file it means there, or remove the link")
+            elif isinstance(size, str):
                 tell(path, size)
             elif size is None:  # another kind of file, a pipe, a device
                 passed_over += 1
@@ -109,7 +112,7 @@ def size_of(path: Path) -> int | str | None:
     try:
         told = path.stat()
     except FileNotFoundError:
-        return "is a link that leads nowhere" if path.is_symlink() else "does not exist"
+        return _NOWHERE if path.is_symlink() else "does not exist"
     except OSError as fault:
         return f"cannot be read: {fault.strerror or fault}"
     return told.st_size if stat.S_ISREG(told.st_mode) else None

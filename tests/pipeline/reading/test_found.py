@@ -66,6 +66,8 @@ def test_what_cannot_be_looked_at_is_told_and_the_rest_is_found(tmp_path: Path) 
     assert told.keys() == {"dead.json", "round.json", "here/up"}
     assert "leads nowhere" in told["dead.json"] and "not followed" in told["here/up"]
     assert "cannot be read" in told["round.json"]
+    advice = {problem.source: problem.advice for problem in found.problems}
+    assert "remove the link" in advice["dead.json"] and "permissions" in advice["round.json"]
     for file in found.files:
         assert Path(file.path).read_text() == "{}"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,14 @@ def test_a_folder_without_a_summary_is_told_how_to_get_one(run: Run, tmp_path: P
     assert (ran.code, "ringside fleet run" in ran.err) == (2, True)
 
 
+def test_one_of_a_kind_is_told_in_the_singular(run: Run, tmp_path: Path) -> None:
+    totals = FleetTotals(topics=1, namespaces=1, bundles=1, brokers=1, subscription_names=1, consumers=1, publishers=1)
+    out = saved(tmp_path / "out", summary_text(replace(SUMMARY, totals=totals)))
+    first, second, *_ = run("fleet", "open", str(out), "--once").out.splitlines()
+    assert first == "1 topic (0 partitioned) in 1 namespace, 1 bundle on 1 broker"
+    assert second == "1 subscription (0 with those of each partition), 1 consumer, 1 publisher"
+
+
 def test_without_a_terminal_one_sentence_says_what_prints_the_same(run: Run, tmp_path: Path) -> None:
     ran = run("fleet", "open", str(saved(tmp_path / "out", summary_text(SUMMARY))))
     assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
@@ -90,9 +99,12 @@ def test_without_spark_one_sentence_says_what_to_install(
 ) -> None:
     monkeypatch.setattr("pipeline.session.find_spec", lambda name: None)
     ran = run("fleet", job, "in", "out")
-    assert ran.code == 1
+    assert (ran.code, ran.err.count("\n")) == (2, 1)
+    assert "pyspark, pyarrow, pandas are missing" in ran.err
     assert "pip install 'pulsar-ringside[spark]'" in ran.err
     assert list(tmp_path.iterdir()) == []
+    monkeypatch.setattr("pipeline.session.find_spec", lambda name: None if name == "pandas" else True)
+    assert "(pandas is missing)" in run("fleet", job, "in", "out").err
 
 
 @pytest.mark.parametrize(

@@ -142,9 +142,10 @@ def _asked_changes(job: str, changes: Mapping[str, Any]) -> dict[str, str]:
 def _done(job: str, source: Path, target: Path, master: str | None, settings: Mapping[str, str]) -> JobResult:
     """Run one job in a session of its own. Spark and Arrow are imported only here."""
     from pipeline.jobs.options import check_options
-    from pipeline.session import open_session
+    from pipeline.session import need_pyspark, open_session
 
     check_options(job, settings)
+    need_pyspark()
     own = {key: value for key, value in settings.items() if not key.startswith("spark.")}
     with _progress(job) as tell:
         tell("starting Spark …")

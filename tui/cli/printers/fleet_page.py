@@ -7,7 +7,7 @@ from typing import Final
 
 from engine.fleet.summary import FleetSummary
 from tui.cli.plain import Align, table
-from tui.wording import safe_name
+from tui.wording import counted, safe_name
 
 SHOWN: Final = 10
 _Rows = Sequence[tuple[str, ...]]
@@ -21,10 +21,12 @@ def fleet_lines(summary: FleetSummary, *, shown: int = SHOWN) -> list[str]:
 def _parts(summary: FleetSummary, shown: int) -> Iterator[list[str]]:
     totals = summary.totals
     yield [
-        f"{totals.topics:,} topics ({totals.partitioned_topics:,} partitioned) in {totals.namespaces:,} namespaces,"
-        f" {totals.bundles:,} bundles on {totals.brokers:,} brokers",
-        f"{totals.subscription_names:,} subscriptions ({totals.subscriptions:,} with those of each partition),"
-        f" {totals.consumers:,} consumers, {totals.publishers:,} publishers",
+        f"{counted(totals.topics, 'topic')} ({totals.partitioned_topics:,} partitioned)"
+        f" in {counted(totals.namespaces, 'namespace')},"
+        f" {counted(totals.bundles, 'bundle')} on {counted(totals.brokers, 'broker')}",
+        f"{counted(totals.subscription_names, 'subscription')}"
+        f" ({totals.subscriptions:,} with those of each partition),"
+        f" {counted(totals.consumers, 'consumer')}, {counted(totals.publishers, 'publisher')}",
         f"{totals.msg_rate_in:,.0f} msg/s in, {totals.msg_rate_out:,.0f} out,"
         f" {totals.backlog_size_bytes:,} bytes of backlog",
         "",
