@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,6 +14,7 @@ import pyarrow.parquet as pq
 
 from engine.config import CURRENT, ReleaseBehaviour, behaviour_of
 from engine.errors import InputError, Problem, Rejection
+from engine.hashing import utf16_order
 from pipeline.choosing import change_of
 from pipeline.jobs import dealing
 from pipeline.jobs.assign_tasks import (
@@ -129,6 +131,11 @@ def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) ->
         ensure_part(ASSIGNMENTS, draft.table(ASSIGNMENTS))
         summary = _summary(this)
         write_json(draft.folder, f"{JOB}.json", summary)
+    if this.account["in_no_brokers_order"]:
+        options.say(
+            "assign: lists of consumers that are not sorted by level and name, as brokers have them: "
+            f"{this.account['in_no_brokers_order']:,}; each counts as one level"
+        )
     return JobResult(JOB, summary)
 
 
@@ -185,6 +192,7 @@ class _Assign:
         asked = self.asked
         sets = _consumer_sets(self.source, {number for _, _, number in keys})
         before = [self._list(key, sets[key[2]]) for key in keys]
+        self._count_orders(before)
         after = None
         if not asked.changes.nothing:
             after = [asked.changes.after(key, each) for key, each in zip(keys, before, strict=True)]
@@ -203,6 +211,14 @@ class _Assign:
             part.unlink()
         self.consumers += sums.consumer_rows()
         self.subscriptions += sums.subscription_rows()
+
+    def _count_orders(self, lists: Iterable[ConsumerList]) -> None:
+        """How many units have priority levels, which nobody told, and how many a list that no broker sorted."""
+        for each in lists:
+            if any(each.levels):
+                self.account["with_levels"] += 1
+            elif any(utf16_order(after) < utf16_order(before) for before, after in pairwise(each.names)):
+                self.account["in_no_brokers_order"] += 1
 
     def _answers(self, plan: AssignPlan, number: int, chunks: int) -> list[bytes]:
         """The accounts of all tasks of one pass."""
@@ -300,6 +316,10 @@ def _summary(this: _Assign) -> dict[str, object]:
         "in_force": asked.in_force.value,
         "policies": by_policy,
         "told": {"active_consumers": account["told"], "agreeing": account["agreed"]},
+        "inferred": {
+            "with_priority_levels": account["with_levels"],
+            "in_no_brokers_order": account["in_no_brokers_order"],
+        },
         "changes": {
             "add": list(asked.changes.add),
             "kill": list(asked.changes.kill),

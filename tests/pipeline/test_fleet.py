@@ -25,6 +25,7 @@ from engine.bundles import (
 from engine.config import SPLIT_ALGORITHMS, BrokerSettings
 from engine.errors import InputError, Rejection
 from engine.failover.choose import rule_in_force
+from engine.hashing import utf16_order
 from pipeline.jobs import assigning, dealing, job_called
 from pipeline.jobs.result import JobOptions, JobResult
 from pipeline.lists import Changes, ConsumerList, carried_over, list_of
@@ -349,3 +350,33 @@ def compare_split(
         split_again([topic for topic in topics if topic.name in child.topics], settings) for child in plan.children
     )
     return int(plan.changes)
+
+
+def test_inferred_levels_and_lists_in_no_brokers_order_are_counted(
+    spark: SparkSession, fleet: tuple[Fleet, Path]
+) -> None:
+    """Each list that is not sorted by name either has levels or is told to be no broker's."""
+    made, folder = fleet
+    summary = ran(spark, "assign", folder, policies="flag_off").summary["inferred"]
+    lists = [names for _, _, names in units_of(made)]
+    unsorted = [names for names in lists if list(names) != sorted(names, key=utf16_order)]
+    levelled = sum(any(list_of(names).levels) for names in lists)
+    assert levelled > 0
+    assert summary == {"with_priority_levels": levelled, "in_no_brokers_order": len(unsorted) - levelled}
+
+
+def test_a_list_that_counts_up_is_assigned_as_one_level(spark: SparkSession, tmp_path: Path) -> None:
+    names = [f"app-{number}" for number in range(12)]
+    topics = [f"persistent://t/n/x-partition-{index}" for index in range(12)]
+    with replacing(tmp_path, "import") as draft:
+        rows = [
+            ("s", topic, "t/n", "persistent://t/n/x", index, "Failover", 12, 1, None, 1.0, 9.0, 0, 0, "f")
+            for index, topic in enumerate(topics)
+        ]
+        write_rows(SUBSCRIPTIONS, draft.table(SUBSCRIPTIONS), rows)
+        write_rows(CONSUMER_SETS, draft.table(CONSUMER_SETS), [(1, names)])
+    told: list[str] = []
+    job_called("assign")(spark, tmp_path, tmp_path, JobOptions({"policies": "flag_off"}, told.append))
+    active = {row["topic"]: row["active_consumer"] for row in rows_of(tmp_path, "assignments")}
+    assert active == dict(zip(topics, sorted(names), strict=True))
+    assert any(line.endswith("1; each counts as one level") for line in told)
