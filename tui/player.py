@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
+from engine.cluster.timeline import Timeline
 from engine.scenarios.script_model import Action, Script
 
 
@@ -36,7 +37,8 @@ class Stage:
     """How far a demo script is: all screens that it plays on share one.
 
     ``due`` are actions whose time has come and that wait for the screen they belong to. ``interval_seconds`` is the
-    pace while something plays, 0 while nothing does.
+    pace while something plays, 0 while nothing does. ``told_at`` is the timeline as the script left it, which is what
+    the caption is about.
     """
 
     player: Player | None = None
@@ -45,6 +47,7 @@ class Stage:
     due: deque[Action] = field(default_factory=deque)
     interval_seconds: float = 0.0
     begun: bool = False
+    told_at: Timeline | None = None
 
     @property
     def over(self) -> bool:

@@ -15,6 +15,7 @@ from tui.screens.add_consumer import AddConsumerScreen
 from tui.screens.help import HelpScreen, KeyLines, key_text
 from tui.screens.main_bindings import BINDINGS
 from tui.screens.partitions import PartitionsScreen
+from tui.screens.split_preview import GROUPS as SPLIT_GROUPS
 from tui.screens.split_preview import SplitPreviewScreen
 from tui.widgets.bundle_tree import BundleTree
 from tui.widgets.prompt import Prompt
@@ -315,6 +316,25 @@ def test_s_previews_all_algorithms_and_enter_splits_the_model() -> None:
     run(app, story)
 
 
+def test_question_mark_in_the_preview_tells_its_own_keys() -> None:
+    app = app_of()
+
+    async def story(pilot: Pilot[int]) -> None:
+        await pilot.press("s")
+        assert "? Help" in text_of(app)
+        await pilot.press("question_mark")
+        await pilot.pause()
+        assert isinstance(app.screen, HelpScreen)
+        told = "\n".join(line.render().plain for line in app.screen.query(KeyLines))
+        for binding in (binding for _, bindings in SPLIT_GROUPS for binding in bindings):
+            assert f"  {binding.tooltip}" in told
+        assert "Add a consumer" not in told
+        await pilot.press("escape")
+        assert isinstance(app.screen, SplitPreviewScreen)
+
+    run(app, story)
+
+
 def test_an_undone_split_closes_its_bundle_and_a_redone_one_opens_it() -> None:
     """What is no parent any more has no open mark; the children come back with the step."""
     app = app_of()
@@ -538,6 +558,19 @@ def test_help_tells_every_key_and_what_the_ring_shows(size: tuple[int, int]) -> 
             assert line.size.height >= line.render().plain.count("\n") + 1
 
     run(app, story, size)
+
+
+def test_groups_of_keys_stand_apart_also_where_one_column_is_below_the_other() -> None:
+    """At 80 cells "panels" follows "time", with an empty line between them as between all others."""
+    app = app_of()
+
+    async def story(pilot: Pilot[int]) -> None:
+        await pilot.press("question_mark")
+        await pilot.pause()
+        first, second = app.screen.query(KeyLines)
+        assert second.region.y == first.region.bottom + 1
+
+    run(app, story, (80, 24))
 
 
 def test_commands_of_the_prompt_are_commands_of_the_grammar() -> None:

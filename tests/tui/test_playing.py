@@ -94,6 +94,28 @@ def test_a_caption_after_a_failed_expectation_still_tells_of_it() -> None:
     run(app, story)
 
 
+def test_a_caption_is_about_the_state_that_the_script_made() -> None:
+    """After a step of one's own the line above tells of that step; the script's next line speaks again."""
+    app = app_for(script_of(STORY.replace("expect consumers = 7\n", "")))
+
+    async def story(pilot: Pilot[int]) -> None:
+        screen = main_screen(app)
+        screen.play_on(2.0)
+        await pilot.pause()
+        assert screen.sentence == ("caption", "One leaves")
+        await pilot.press("c")
+        await pilot.pause()
+        assert screen.sentence[0] == "hint" and screen.sentence[1].startswith("The flag is on")
+        screen.play_on(60.0)
+        await pilot.pause()
+        assert screen.sentence == ("caption", "The end")
+        await pilot.press("u")
+        await pilot.pause()
+        assert screen.sentence[0] == "hint"
+
+    run(app, story)
+
+
 @pytest.mark.parametrize("name", SHIPPED_SCRIPTS)
 def test_shipped_scripts_play_to_their_end_without_a_failure(name: str) -> None:
     script = shipped_script(name)

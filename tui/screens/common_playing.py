@@ -101,10 +101,11 @@ class CommonPlaying(CommonList):
     def _act(self, action: Action) -> None:
         match action:
             case Say(text):
-                self.stage.caption = text
+                self.stage.caption, self.stage.told_at = text, self.store.timeline
                 self.complain(None)
             case Do(text):
                 refused = self.store.submit_line(text)
+                self.stage.told_at = self.store.timeline
                 self.complain(None if self._expects_refusal else refused)
             case Show(view):
                 self.look = _LOOKS[view]

@@ -23,12 +23,15 @@ class CommonSentence(CommonSlices):
         raise NotImplementedError
 
     def sentence_now(self) -> tuple[str, str]:
-        """A refusal first, then a script's caption, a notice that just came up, else what happened and what to try."""
+        """A refusal first, then a script's caption, a notice that just came up, else what happened and what to try.
+
+        A caption is about the state that the script made: after somebody's own step the hint is about that one.
+        """
         if self._complaint:
             return "refusal", self._complaint
         if not_saved(self.store.saved):
             return "refusal", self.store.saved
-        if self.stage.caption:
+        if self.stage.caption and self.stage.told_at is self.store.timeline:
             failed = self.failed_expectations
             told = f" ({counted(failed, 'expectation')} failed)" if failed else ""
             return "caption", self.stage.caption + told

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
+from typing import ClassVar, Final
 
 import numpy as np
 from rich.cells import cell_len
@@ -19,6 +19,7 @@ from engine.views.details import SplitOption, SplitPreviewView
 from themes import stylesheet
 from themes.palettes import Palette
 from tui.drawing.split_bar import SplitPicture
+from tui.screens.help import HelpScreen, key_groups
 from tui.split_words import AS_PROPOSED, CUTS_NOTHING, warnings_told
 from tui.widgets.key_footer import KeyFooter, KeyHint
 from tui.widgets.sentence_line import SentenceLine
@@ -28,6 +29,20 @@ from tui.wording import bytes_per_sec, counted, msgs_per_sec, percent, quantity
 LABEL = " split preview "
 WIDE_CELLS = 110
 ADVICE = "Each algorithm's cuts; bars are messages per second. enter splits the model, y copies the broker's request."
+
+CHOOSE: Final = (
+    Binding("down,right,j,l", "next", "Next", show=False, tooltip="The next algorithm"),
+    Binding("up,left,k,h", "previous", "Previous", show=False, tooltip="The previous algorithm"),
+)
+DO: Final = (
+    Binding("enter", "apply", "Split in the model", tooltip="Split in the model, and go back"),
+    Binding("y", "copy", "Copy", tooltip="Copy the request for a broker"),
+)
+PLACE: Final = (
+    Binding("question_mark", "help", "Help", key_display="?", tooltip="All keys of this screen"),
+    Binding("escape", "close", "Back", tooltip="Back to the main screen"),
+)
+GROUPS: Final = (("choose", CHOOSE), ("do", DO), ("place", PLACE))
 
 
 class Card(Vertical, can_focus=True):
@@ -43,13 +58,7 @@ class SplitPreviewScreen(Screen[None]):
 
     CSS_PATH = stylesheet("split")
     AUTO_FOCUS = "Card"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "apply", "Split in the model"),
-        Binding("y", "copy", "Copy request"),
-        Binding("down,right,j,l", "next", "Next", show=False),
-        Binding("up,left,k,h", "previous", "Previous", show=False),
-        Binding("escape", "close", "Back"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [*CHOOSE, *DO, *PLACE]
 
     def __init__(
         self,
@@ -85,7 +94,8 @@ class SplitPreviewScreen(Screen[None]):
         hints = [
             KeyHint("arrows", "Choose", "screen.next"),
             KeyHint("enter", "Split in the model", "screen.apply"),
-            KeyHint("y", "Copy request", "screen.copy"),
+            KeyHint("y", "Copy", "screen.copy"),
+            KeyHint("?", "Help", "screen.help", always=True),
             KeyHint("esc", "Back", "screen.close", always=True),
             KeyHint("q", "Quit", "app.quit", always=True),
         ]
@@ -135,6 +145,9 @@ class SplitPreviewScreen(Screen[None]):
             return
         self.app.copy_to_clipboard(option.admin_line)
         self._say("done", f"handed to the terminal's clipboard: {option.admin_line}")
+
+    def action_help(self) -> None:
+        self.app.push_screen(HelpScreen(key_groups(GROUPS), title="split preview"))
 
     def action_close(self) -> None:
         self.dismiss()
