@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -11,7 +12,8 @@ from engine.bundles.averages import BundleData
 from engine.bundles.balance_settings import BalanceSettings
 from engine.bundles.boundaries import NamespaceBundles
 from engine.bundles.limits import bandwidth_finding
-from engine.bundles.loads import TopicLoad, topic_load
+from engine.bundles.load_columns import LoadColumns
+from engine.bundles.loads import TopicLoad, equal_hashes, topic_load
 from engine.bundles.plan import LoadManager
 from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour
 from engine.errors import Rejection
@@ -53,10 +55,33 @@ class BalancedTopic:
         >>> [topic.load_at(interval).msg_rate_in for interval in range(5)]
         [10.0, 20.0, 40.0, 40.0, 80.0]
         """
-        if self.is_steady:
-            return self.load
+        return self.load if self.is_steady else scaled(self.load, self.factor_at(interval))
+
+    def factor_at(self, interval: int) -> float:
+        """By what the traffic is multiplied after that many full intervals."""
         stepped = [factor for start, factor in sorted(self.steps) if start <= interval]
-        return scaled(self.load, (stepped[-1] if stepped else 1.0) * _power(self.growth_per_cycle, interval))
+        return (stepped[-1] if stepped else 1.0) * _power(self.growth_per_cycle, interval)
+
+
+class ListedTopics(Sequence[BalancedTopic]):
+    """Very many topics in listing order, each with its own name, in columns (see ``load_columns``)."""
+
+    __slots__ = ()
+
+    loads: LoadColumns
+
+    @property
+    @abstractmethod
+    def usable(self) -> bool:
+        """Whether all numbers are finite and 0 or above."""
+
+    @abstractmethod
+    def has(self, topic: TopicLoad) -> bool:
+        """Whether a topic of this name is among them."""
+
+    @abstractmethod
+    def with_topic(self, topic: BalancedTopic) -> ListedTopics:
+        """These, and one more behind them."""
 
 
 def _power(base: float, exponent: int) -> float:
@@ -124,9 +149,6 @@ def equal_hash_findings(topics: Sequence[TopicLoad]) -> tuple[Rejection, ...]:
 
     ``flow_or_qps_equally_divide`` uses the later one's numbers for each of them.
     """
-    names_at: dict[int, list[str]] = {}
-    for topic in topics:
-        names_at.setdefault(topic.hash, []).append(topic.name)
     return tuple(
         Rejection(
             "EqualHashes",
@@ -134,8 +156,7 @@ def equal_hash_findings(topics: Sequence[TopicLoad]) -> tuple[Rejection, ...]:
             " flow_or_qps_equally_divide takes the last one's traffic for each",
             field="topics",
         )
-        for position, names in sorted(names_at.items())
-        if len(names) > 1
+        for position, names in equal_hashes(topics)
     )
 
 
@@ -150,7 +171,7 @@ class BalanceStart:
     """
 
     bundles: NamespaceBundles
-    topics: tuple[BalancedTopic, ...]
+    topics: Sequence[BalancedTopic]
     brokers: tuple[str, ...]
     settings: BrokerSettings
     intervals: BalanceSettings
@@ -196,20 +217,19 @@ def balance_start(
     refusal = given.check() or _refuse(brokers, load_manager, owners or {}, first_rate_factor)
     if refusal is not None:
         return refusal
-    checked = check_topics(topics)
-    kept = list(checked.good)
-    system = f"persistent://{bundles.namespace}/{CHANGE_EVENTS}"
-    if change_events and all(topic.load.name != system for topic in kept):
-        kept.append(BalancedTopic(topic_load(system)))
+    kept, bad = _kept(topics)
+    system = BalancedTopic(topic_load(f"persistent://{bundles.namespace}/{CHANGE_EVENTS}"))
+    if change_events:
+        kept = _with(kept, system)
     overflow = bandwidth_finding(settings)
     problems = (
-        *checked.bad,
-        *equal_hash_findings([topic.load for topic in kept]),
+        *bad,
+        *equal_hash_findings(kept.loads if isinstance(kept, ListedTopics) else [topic.load for topic in kept]),
         *((overflow,) if overflow is not None else ()),
     )
     return BalanceStart(
         bundles,
-        tuple(kept),
+        kept,
         tuple(brokers),
         settings,
         given,
@@ -219,8 +239,22 @@ def balance_start(
         averages or {},
         first_rate_factor,
         problems,
-        len(checked.bad),
+        len(bad),
     )
+
+
+def _kept(topics: Iterable[BalancedTopic | TopicLoad]) -> tuple[Sequence[BalancedTopic], tuple[Rejection, ...]]:
+    if isinstance(topics, ListedTopics) and topics.usable:
+        return topics, ()
+    checked = check_topics(topics)
+    return checked.good, checked.bad
+
+
+def _with(topics: Sequence[BalancedTopic], system: BalancedTopic) -> Sequence[BalancedTopic]:
+    if isinstance(topics, ListedTopics):
+        return topics if topics.has(system.load) else topics.with_topic(system)
+    listed = any(topic.load.name == system.load.name for topic in topics)
+    return topics if listed else (*topics, system)
 
 
 def _refuse(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -85,7 +86,7 @@ class Move:
     bundle: str
     from_broker: str
     to_broker: str
-    topics: tuple[str, ...] = ()
+    topics: Sequence[str] = ()
 
     @property
     def came_back(self) -> bool:

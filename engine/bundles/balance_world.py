@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from engine.bundles.balance_input import BalancedTopic, BalanceStart, scaled
+from engine.bundles.balance_input import BalanceStart
 from engine.bundles.balance_model import BundleLoad, Move
+from engine.bundles.balance_topics import Topics, dealt, is_steady, loads_at
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
 from engine.bundles.limits import BundleStats, limit_measures
 from engine.bundles.loads import TopicLoad
@@ -25,9 +26,9 @@ class World:
     interval: int = 0
     fresh: set[BundleRange] = field(default_factory=set)
     born: dict[BundleRange, int] = field(default_factory=dict)
-    _inside: dict[BundleRange, list[BalancedTopic]] = field(default_factory=dict)
+    _inside: dict[BundleRange, Topics] = field(default_factory=dict)
     _sums: dict[tuple[BundleRange, bool], BundleStats] = field(default_factory=dict)
-    _loads: list[TopicLoad] = field(default_factory=list)
+    _loads: Sequence[TopicLoad] = ()
     _level: int = -1
     _grows: bool = False
 
@@ -38,26 +39,22 @@ class World:
             bundle: self.start.owners.get(str(bundle), brokers[place % len(brokers)])
             for place, bundle in enumerate(self.bundles)
         }
-        self._grows = not all(topic.is_steady for topic in self.start.topics)
-        self._inside = {bundle: [] for bundle in self.bundles}
-        for topic in self.start.topics:
-            place = self.bundles.index_of(topic.load.hash)
-            if place >= 0:
-                self._inside[self.bundles[place]].append(topic)
+        self._grows = not is_steady(self.start.topics)
+        self._inside = dealt(self.start.topics, self.bundles)
 
     def full_name(self, bundle: BundleRange) -> str:
         return f"{self.bundles.namespace}/{bundle}"
 
-    def topics(self) -> list[TopicLoad]:
+    def topics(self) -> Sequence[TopicLoad]:
         """The true traffic of this interval, in listing order."""
         self._renew()
         if not self._loads:
-            self._loads = [topic.load_at(self.interval) for topic in self.start.topics]
+            self._loads = loads_at(self.start.topics, self.interval)
         return self._loads
 
-    def topics_in(self, bundle: BundleRange) -> list[TopicLoad]:
+    def topics_in(self, bundle: BundleRange) -> Sequence[TopicLoad]:
         """Those of one bundle in force."""
-        return [topic.load_at(self.interval) for topic in self._inside[bundle]]
+        return self._inside[bundle].loads_at(self.interval)
 
     @property
     def level(self) -> int:
@@ -69,7 +66,7 @@ class World:
         if self.level != self._level:
             self._level = self.level
             self._sums.clear()
-            self._loads = []
+            self._loads = ()
 
     def stats(self) -> dict[BundleRange, BundleStats]:
         """What is reported of each bundle with topics: sums in listing order, too high for those just unloaded."""
@@ -77,26 +74,16 @@ class World:
         found = {}
         for bundle in self.bundles:
             topics = self._inside[bundle]
-            if topics:
+            if len(topics):
                 key = (bundle, bundle in self.fresh)
                 if key not in self._sums:
                     self._sums[key] = self._sum(bundle, topics)
                 found[bundle] = self._sums[key]
         return found
 
-    def _sum(self, bundle: BundleRange, topics: Iterable[BalancedTopic]) -> BundleStats:
+    def _sum(self, bundle: BundleRange, topics: Topics) -> BundleStats:
         factor = self.start.first_rate_factor if bundle in self.fresh else 1.0
-        count = producers = consumers = 0
-        rates = [0.0, 0.0, 0.0, 0.0]
-        for topic in topics:
-            load = scaled(topic.load_at(self.interval), factor)
-            count, producers, consumers = count + 1, producers + topic.producers, consumers + topic.consumers
-            if load.has_stats:
-                rates[0] += load.msg_rate_in
-                rates[1] += load.msg_rate_out
-                rates[2] += load.throughput_in_bytes_per_sec
-                rates[3] += load.throughput_out_bytes_per_sec
-        return BundleStats(self.full_name(bundle), count, producers, consumers, *rates)
+        return BundleStats(self.full_name(bundle), *topics.sums(self.interval, factor))
 
     def load_of(
         self, bundle: BundleRange, stats: BundleStats, msgs_per_sec: float, bytes_per_sec: float, samples: int
@@ -113,7 +100,7 @@ class World:
         for child in children:
             self.owners[child] = broker
             self.born[child] = self.interval
-            self._inside[child] = [topic for topic in topics if child.includes(topic.load.hash)]
+            self._inside[child] = topics.inside(child)
 
     def unload(self, bundle: BundleRange) -> Move:
         """Let a bundle go and be looked up again: by the broker with the least message rate, then the fewest bundles.
@@ -131,8 +118,7 @@ class World:
         after = min(self.start.brokers, key=lambda broker: (rates[broker], counts[broker]))
         self.owners[bundle] = after
         self.fresh.add(bundle)
-        interrupted = tuple(topic.load.name for topic in self._inside[bundle])
-        return Move(self.full_name(bundle), before, after, interrupted)
+        return Move(self.full_name(bundle), before, after, self._inside[bundle].names)
 
     def owned(self) -> tuple[tuple[BundleRange, str], ...]:
         return tuple(sorted(self.owners.items()))

@@ -69,7 +69,7 @@ class FlowCurve:
 
     bundle: BundleRange
     rule: FlowRule
-    points: tuple[CurvePoint, ...]
+    points: Sequence[CurvePoint]
     cuts: tuple[CurveCut, ...]
     outcome: FlowOutcome
     total_msgs_per_sec: float
@@ -78,7 +78,7 @@ class FlowCurve:
     byte_limit: float
     gate_msgs_per_sec: float
     gate_bytes_per_sec: float
-    idle: tuple[str, ...]
+    idle: Sequence[str]
     problems: tuple[Rejection, ...]
     bad_topics: int
 
@@ -107,8 +107,7 @@ def flow_curve(
     checked = check_topics(topics)
     loads = topics_in(bundle, [topic.load for topic in checked.good])
     if not loads:
-        message = f"bundle {bundle} holds none of the usable topics, so there is no traffic to sum up"
-        return Rejection("EmptyBundle", message, field="topics")
+        return empty_bundle(bundle)
     used = [load for load in loads if load.has_stats and (rule == "proposed" or _busy(load))]
     load_at = {load.hash: (load.msgs_per_sec, load.bytes_per_sec) for load in used}
     total_msgs = total_bytes = 0.0
@@ -123,7 +122,7 @@ def flow_curve(
         points, cuts = _proposed(bundle, axis, levels)
     else:
         levels = (float(limits.max_msgs_per_sec), float(limits.max_bytes_per_sec))
-        outcome = _stopped(len(loads), len(load_at), (total_msgs, total_bytes), gates)
+        outcome = stopped(len(loads), len(load_at), (total_msgs, total_bytes), gates)
         points, cuts = _merged(bundle, axis, levels, cutting=outcome is None)
     busy = {load.name for load in used}
     return FlowCurve(
@@ -146,7 +145,14 @@ def _busy(load: TopicLoad) -> bool:
     return load.msgs_per_sec > 0 or load.bytes_per_sec > 0
 
 
-def _stopped(topics: int, hashes: int, totals: tuple[float, float], gates: tuple[float, float]) -> FlowOutcome | None:
+def empty_bundle(bundle: BundleRange) -> Rejection:
+    """Why a bundle without topics has no curve."""
+    message = f"bundle {bundle} holds none of the usable topics, so there is no traffic to sum up"
+    return Rejection("EmptyBundle", message, field="topics")
+
+
+def stopped(topics: int, hashes: int, totals: tuple[float, float], gates: tuple[float, float]) -> FlowOutcome | None:
+    """Why the merged rule does not cut at all; None when it may. ``hashes``: how many different ones."""
     if topics <= 1:
         return "too-few-topics"
     if hashes < 2:
@@ -167,7 +173,7 @@ def _merged(
     for place, (name, here, msgs, octets) in enumerate(axis):
         grown = (piece[0] + msgs, piece[1] + octets)
         if cutting and place and (grown[0] > levels[0] or grown[1] > levels[1]):
-            cuts.append(_cut(bundle, before + (here - before) // 2 + 1, (before, here), grown, levels))
+            cuts.append(curve_cut(bundle, before + (here - before) // 2 + 1, (before, here), grown, levels))
             grown = (msgs, octets)
         piece, total, before = grown, (total[0] + msgs, total[1] + octets), here
         points.append(CurvePoint(name, here, msgs, octets, *total, *piece))
@@ -185,20 +191,21 @@ def _proposed(
         total = (total[0] + msgs, total[1] + octets)
         points.append(CurvePoint(name, here, msgs, octets, *total, *total))
         if not cuts and (total[0] > levels[0] or total[1] > levels[1]):
-            found = _cut(bundle, before + (here - before) // 2, (before, here), total, levels)
+            found = curve_cut(bundle, before + (here - before) // 2, (before, here), total, levels)
             # Left of the first topic there is nothing to part from the rest.
             cuts.append(found if len(points) > 1 else replace(found, parts=False))
         before = here
     return tuple(points), tuple(cuts)
 
 
-def _cut(
+def curve_cut(
     bundle: BundleRange,
     position: int,
     neighbours: tuple[int, int],
     sums: tuple[float, float],
     levels: tuple[float, float],
 ) -> CurveCut:
+    """A cut between two hashes, where the sums with the next topic are above the levels."""
     over = (sums[0] > levels[0], sums[1] > levels[1])
     cause: CutCause = "both" if all(over) else "MsgRate" if over[0] else "Bandwidth"
     inside = bundle.lower < position < bundle.upper

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.bundles.boundaries import NamespaceBundles, pulsar_lookup_fails
+import numpy as np
+
+from engine.bundles.boundaries import FULL_UPPER_BOUND, NamespaceBundles, pulsar_lookup_fails
 from engine.bundles.flow import FlowLimits
-from engine.bundles.loads import TopicLoad
+from engine.bundles.load_columns import LoadColumns
+from engine.bundles.loads import TopicLoad, equal_hashes
 from engine.bundles.plan import ChildShare, SplitWarning
 
 
@@ -15,15 +18,11 @@ def topic_findings(topics: Sequence[TopicLoad], limits: FlowLimits) -> list[Spli
 
     Shared hashes come in ascending order of the hash, each with its topics in list order. O(n log n).
     """
-    found: list[SplitWarning] = []
-    names_at: dict[int, list[str]] = {}
-    for topic in topics:
-        names_at.setdefault(topic.hash, []).append(topic.name)
-    found += [
-        SplitWarning("equal-hashes", topics=tuple(names), positions=(position,))
-        for position, names in sorted(names_at.items())
-        if len(names) > 1
+    found = [
+        SplitWarning("equal-hashes", topics=names, positions=(position,)) for position, names in equal_hashes(topics)
     ]
+    if isinstance(topics, LoadColumns):
+        return [*found, *_of_columns(topics, limits)]
     too_hot = [
         topic for topic in topics if topic.has_stats and _exceeds(topic.msgs_per_sec, topic.bytes_per_sec, limits)
     ]
@@ -39,6 +38,26 @@ def topic_findings(topics: Sequence[TopicLoad], limits: FlowLimits) -> list[Spli
         )
     lost = tuple(topic.name for topic in topics if pulsar_lookup_fails(topic.hash))
     return [*found, SplitWarning("lookup-fails", topics=lost)] if lost else found
+
+
+def _of_columns(topics: LoadColumns, limits: FlowLimits) -> list[SplitWarning]:
+    """The hottest topic and the hash Pulsar loses, of very many topics."""
+    found: list[SplitWarning] = []
+    msgs, size = topics.flow
+    hot = np.flatnonzero(((msgs > limits.max_msgs_per_sec) | (size > limits.max_bytes_per_sec)) & topics.has_stats)
+    if len(hot):
+        times = np.maximum(msgs[hot] / max(limits.max_msgs_per_sec, 1), size[hot] / max(limits.max_bytes_per_sec, 1))
+        hottest = topics[int(hot[times.argmax()])]
+        found.append(
+            SplitWarning(
+                "hot-topic",
+                topics=(hottest.name,),
+                msgs_per_sec=hottest.msgs_per_sec,
+                bytes_per_sec=hottest.bytes_per_sec,
+            )
+        )
+    lost = np.flatnonzero(topics.hashes == FULL_UPPER_BOUND)
+    return [*found, *([SplitWarning("lookup-fails", topics=tuple(topics.names.take(lost)))] if len(lost) else [])]
 
 
 def child_findings(

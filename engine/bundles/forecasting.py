@@ -8,6 +8,7 @@ from engine.bundles.algorithms import resolve_algorithm
 from engine.bundles.balance import simulate
 from engine.bundles.balance_input import BalanceStart
 from engine.bundles.balance_model import Attempt, Balance, BalanceCycle, BundleLoad
+from engine.bundles.balance_topics import loads_at
 from engine.bundles.loops import Loop, find_loops
 from engine.bundles.plan import ChildShare, shares_of
 from engine.config import SPLIT_ALGORITHMS
@@ -48,7 +49,7 @@ class ForecastTree:
     @property
     def empty_bundles(self) -> int:
         """Bundles without a topic."""
-        return sum(not share.topics for share in self.shares)
+        return sum(not len(share.topics) for share in self.shares)
 
     @property
     def hottest(self) -> ChildShare:
@@ -121,8 +122,7 @@ def forecast(start: BalanceStart, cycles: int = 20) -> Forecast | Rejection:
 
 def _shares(balance: Balance) -> tuple[ChildShare, ...]:
     interval = balance.cycles[-1].interval if balance.cycles else 0
-    loads = [topic.load_at(interval) for topic in balance.start.topics]
-    return shares_of(balance.bundles.bundles, loads)
+    return shares_of(balance.bundles.bundles, loads_at(balance.start.topics, interval))
 
 
 def _first(cycles: tuple[BalanceCycle, ...], *, real: bool) -> ForecastAttempt | None:

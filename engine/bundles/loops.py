@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from engine.bundles.balance_model import Attempt, Balance
+from engine.bundles.balance_model import Attempt, Balance, BalanceVerdict
+from engine.bundles.balance_topics import hold_any
 from engine.bundles.boundaries import BundleRange
 from engine.bundles.extensible_model import FAILURES
 
@@ -45,16 +46,21 @@ def find_loops(balance: Balance) -> tuple[Loop, ...]:
 def _fruitless(balance: Balance) -> Iterable[Loop]:
     seen: dict[str, list[int]] = {}
     why: dict[str, str] = {}
+    before: tuple[BalanceVerdict, ...] = ()
+    fruitless: list[BalanceVerdict] = []
     for each in balance.cycles:
         for run in each.runs:
             for attempt in run.attempts:
                 if attempt.outcome in NO_EFFECT:
                     seen.setdefault(attempt.bundle, []).append(each.number)
                     why[attempt.bundle] = attempt.outcome
-            for verdict in run.verdicts:
-                if verdict.outcome in FRUITLESS:
-                    seen.setdefault(verdict.bundle, []).append(each.number)
-                    why[verdict.bundle] = verdict.outcome
+            if run.verdicts is not before:
+                # Very many runs share what they found; nothing is worth looking at twice.
+                before = run.verdicts
+                fruitless = [verdict for verdict in run.verdicts if verdict.outcome in FRUITLESS]
+            for verdict in fruitless:
+                seen.setdefault(verdict.bundle, []).append(each.number)
+                why[verdict.bundle] = verdict.outcome
     return _loops("repeats-without-effect", seen, balance, why)
 
 
@@ -78,12 +84,12 @@ def _loops(
 
 def _parting_nothing(balance: Balance) -> Iterable[Loop]:
     """Chains of two and more splits in which each left one side without topics, named by the first parent."""
-    hashes = [topic.load.hash for topic in balance.start.topics]
+    holds = hold_any(balance.start.topics)
     chain_of: dict[BundleRange, list[tuple[int, Attempt]]] = {}
     chains: list[list[tuple[int, Attempt]]] = []
     for number, attempt in balance.splits:
         parent = BundleRange(attempt.children[0].lower, attempt.children[-1].upper)
-        full = [child for child in attempt.children if any(child.includes(position) for position in hashes)]
+        full = [child for child in attempt.children if holds(child)]
         if len(full) != 1:
             continue
         chain = chain_of.pop(parent, None)

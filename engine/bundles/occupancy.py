@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+import numpy as np
+
 from engine.bundles.balls_in_bins import expected_empty, expected_fullest, occupied_below
 from engine.bundles.boundaries import NamespaceBundles
+from engine.bundles.load_columns import LoadColumns, includes
 from engine.bundles.loads import TopicLoad
 from engine.errors import Rejection
 
@@ -193,6 +196,23 @@ def count_occupancy(
     if strangers and brokers:
         message = f"{strangers[0]} owns a bundle but is not among the brokers"
         return Rejection("UnknownBroker", message, field="owners")
+    counts, unplaced = _counted(bundles, topics)
+    expected = expected_occupancy(len(topics) - len(unplaced), len(bundles), len(brokers))
+    if isinstance(expected, Rejection):
+        return expected
+    on_broker = dict.fromkeys(brokers, 0)
+    for place, bundle in enumerate(bundles):
+        broker = (owners or {}).get(str(bundle), brokers[place % len(brokers)])
+        on_broker[broker] += counts[place]
+    return CountedOccupancy(bundles, tuple(counts), tuple(on_broker.items()), unplaced, expected)
+
+
+def _counted(bundles: NamespaceBundles, topics: Sequence[TopicLoad]) -> tuple[list[int], tuple[str, ...]]:
+    """How many topics each bundle has, and the names of those in none."""
+    if isinstance(topics, LoadColumns):
+        inside = [np.count_nonzero(includes(bundle, topics.hashes)) for bundle in bundles]
+        below = np.flatnonzero(topics.hashes < bundles.boundaries[0])
+        return [int(count) for count in inside], tuple(topics.names.take(below))
     counts = [0] * len(bundles)
     unplaced = []
     for topic in topics:
@@ -201,11 +221,4 @@ def count_occupancy(
             unplaced.append(topic.name)
         else:
             counts[place] += 1
-    expected = expected_occupancy(len(topics) - len(unplaced), len(bundles), len(brokers))
-    if isinstance(expected, Rejection):
-        return expected
-    on_broker = dict.fromkeys(brokers, 0)
-    for place, bundle in enumerate(bundles):
-        broker = (owners or {}).get(str(bundle), brokers[place % len(brokers)])
-        on_broker[broker] += counts[place]
-    return CountedOccupancy(bundles, tuple(counts), tuple(on_broker.items()), tuple(unplaced), expected)
+    return counts, tuple(unplaced)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
+from engine.bundles.load_columns import LoadColumns, sum_in_order
 from engine.bundles.loads import TopicLoad
 from engine.config import SPECIFIED_POSITIONS_DIVIDE
 
@@ -95,6 +96,8 @@ def shares_of(children: Sequence[BundleRange], topics: Sequence[TopicLoad]) -> t
 
     ``children`` ascend. O(topics × log children).
     """
+    if isinstance(topics, LoadColumns):
+        return tuple(_share_of_columns(child, topics.inside(child)) for child in children)
     starts = [child.lower for child in children]
     dealt: list[list[TopicLoad]] = [[] for _ in children]
     for topic in topics:
@@ -111,6 +114,11 @@ def _share(bundle: BundleRange, inside: Sequence[TopicLoad]) -> ChildShare:
             rate += topic.msgs_per_sec
             throughput += topic.bytes_per_sec
     return ChildShare(bundle, tuple(topic.name for topic in inside), rate, throughput)
+
+
+def _share_of_columns(bundle: BundleRange, inside: LoadColumns) -> ChildShare:
+    msgs, size = (each[inside.has_stats] for each in inside.flow)
+    return ChildShare(bundle, inside.names, sum_in_order(msgs), sum_in_order(size))
 
 
 def split_command(

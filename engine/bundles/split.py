@@ -21,6 +21,8 @@ from engine.bundles.boundaries import BundleRange, NamespaceBundles
 from engine.bundles.children import SplitRefusal, SplitResult, split_bundles
 from engine.bundles.findings import child_findings, topic_findings
 from engine.bundles.flow import flow_limits, flow_or_qps_equally_divide
+from engine.bundles.load_columns import LoadColumns
+from engine.bundles.load_cuts import flow_cuts, middle_cut
 from engine.bundles.loads import BundleAverage, TopicLoad, topics_in
 from engine.bundles.plan import ChildShare, LoadManager, SplitPlan, SplitWarning, pulsar_admin_command, shares_of
 from engine.bundles.target import resolve_target
@@ -133,6 +135,8 @@ def choose_cuts(
     if algorithm == RANGE_EQUALLY_DIVIDE:
         return range_equally_divide(bundle.lower, bundle.upper)
     if algorithm == TOPIC_COUNT_EQUALLY_DIVIDE:
+        if isinstance(topics, LoadColumns):
+            return middle_cut(topics)
         return topic_count_equally_divide(topics)
     if algorithm == SPECIFIED_POSITIONS_DIVIDE:
         return specified_positions_divide(bundle, topics, positions)
@@ -146,6 +150,8 @@ def choose_cuts(
             field="algorithm",
             status=500,
         )
+    if isinstance(topics, LoadColumns):
+        return flow_cuts(topics, flow_limits(settings))
     return flow_or_qps_equally_divide(topics, flow_limits(settings))
 
 

@@ -11,6 +11,7 @@ from engine.bundles.balance_model import Attempt, Balance, BalanceCycle, Balance
 from engine.bundles.boundaries import BundleRange
 from engine.bundles.limits import BundleStats, SplitReason, limit_measures
 from engine.bundles.plan import LoadManager
+from engine.bundles.topic_columns import TopicColumns
 from engine.views.balance_model import AttemptRow, BalanceFrame, BundleRow, MeasureRow
 from engine.views.balance_words import NO_RUNS, attempt_text, span_text, verdict_text, why_text
 
@@ -123,9 +124,10 @@ class _Tree:
             tree.interval = this.interval
             tree.owners = dict(this.owners)
             tree.seen = {load.bundle: load for load in this.loads}
-            tree.verdicts = {verdict.bundle: verdict for run in this.runs for verdict in run.verdicts}
-        topics = sorted(start.topics, key=lambda topic: topic.load.hash)
-        tree.starts = ([topic.load.hash for topic in topics], topics)
+            tree.verdicts = _last_verdicts(this)
+        if not isinstance(start.topics, TopicColumns):
+            topics = sorted(start.topics, key=lambda topic: topic.load.hash)
+            tree.starts = ([topic.load.hash for topic in topics], topics)
         return tree
 
     def rows(self) -> Iterator[BundleRow]:
@@ -169,6 +171,9 @@ class _Tree:
         )
 
     def _stats(self, bundle: BundleRange, name: str) -> BundleStats:
+        columns = self.balance.start.topics
+        if isinstance(columns, TopicColumns):
+            return BundleStats(name, *columns.sums_by_hash(bundle, self.interval))
         hashes, topics = self.starts
         count = producers = consumers = 0
         rates = [0.0, 0.0, 0.0, 0.0]
@@ -181,6 +186,17 @@ class _Tree:
                 rates[2] += load.throughput_in_bytes_per_sec
                 rates[3] += load.throughput_out_bytes_per_sec
         return BundleStats(name, count, producers, consumers, *rates)
+
+
+def _last_verdicts(cycle: BalanceCycle) -> dict[str, BalanceVerdict]:
+    """The last verdict on each bundle. Very many runs share their verdicts, which are looked at once."""
+    found: dict[str, BalanceVerdict] = {}
+    before: tuple[BalanceVerdict, ...] = ()
+    for run in cycle.runs:
+        if run.verdicts is not before:
+            before = run.verdicts
+            found.update((verdict.bundle, verdict) for verdict in before)
+    return found
 
 
 def _between(hashes: Sequence[int], topics: Sequence[BalancedTopic], bundle: BundleRange) -> Iterator[BalancedTopic]:

@@ -10,6 +10,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.bundles.bundle_pieces import first_fit_cuts
 from engine.bundles.findings import topic_findings
 from engine.bundles.flow import FlowLimits, flow_or_qps_as_proposed, flow_or_qps_equally_divide
 from engine.bundles.loads import TopicLoad
@@ -39,7 +40,6 @@ from engine.config import SPLIT_ALGORITHMS
 from engine.errors import Rejection
 from engine.failover.choose import choose_many
 from engine.failover.model import Consumer
-from engine.fleet.bundle_pieces import first_fit_cuts
 from engine.names import partition_index
 from engine.views.dashboard import (
     busiest_partition_of,

@@ -35,8 +35,15 @@ def first_fit_cuts(
     >>> first_fit_cuts(np.array([10, 20, 80, 90, 100, 110]), rates, np.zeros(6), limits)
     (106,)
     """
+    at = np.array(piece_ends(msgs_per_sec, bytes_per_sec, limits), dtype=np.int64)
+    before, here = hashes[at - 1], hashes[at]
+    return tuple((before + (here - before) // 2 + 1).tolist())
+
+
+def piece_ends(msgs_per_sec: NDArray[np.float64], bytes_per_sec: NDArray[np.float64], limits: FlowLimits) -> list[int]:
+    """The first topic of each piece but the first one, as its place."""
     ends: list[int] = []
-    begin, count = 0, len(hashes)
+    begin, count = 0, len(msgs_per_sec)
     while begin < count:
         end = _end_of_piece(begin, msgs_per_sec, bytes_per_sec, limits)
         if end < count:
@@ -45,9 +52,7 @@ def first_fit_cuts(
         if len(ends) == SHORT and end < SHORT * SHORT:
             ends += _walked(end, msgs_per_sec, bytes_per_sec, limits)
             break
-    at = np.array(ends, dtype=np.int64)
-    before, here = hashes[at - 1], hashes[at]
-    return tuple((before + (here - before) // 2 + 1).tolist())
+    return ends
 
 
 def _end_of_piece(begin: int, msgs: NDArray[np.float64], size: NDArray[np.float64], limits: FlowLimits) -> int:

@@ -1,0 +1,130 @@
+"""The loads of very many topics in columns and in listing order: a sequence of :class:`TopicLoad` without the objects.
+
+Sums are the same doubles as topic by
+topic: ``numpy.cumsum`` adds one after the other, in listing order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.bundles.boundaries import FULL_UPPER_BOUND, BundleRange
+from engine.bundles.loads import ListedLoads, TopicLoad
+
+Rows = NDArray[np.int64]
+"""Places in the listing, ascending."""
+
+
+class PickedNames(Sequence[str]):
+    """Names of some rows of a list, made when they are asked for; rows behind its end are of ``more``."""
+
+    __slots__ = ("more", "rows", "source")
+
+    def __init__(self, source: Sequence[str], rows: Rows, more: tuple[str, ...] = ()) -> None:
+        self.source, self.rows, self.more = source, rows, more
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, at: int | slice) -> str | tuple[str, ...]:
+        if isinstance(at, slice):
+            return tuple(map(self._name, self.rows[at].tolist()))
+        return self._name(int(self.rows[at]))
+
+    def __iter__(self) -> Iterator[str]:
+        return map(self._name, self.rows.tolist())
+
+    def take(self, rows: Rows) -> PickedNames:
+        """Those at these places."""
+        return PickedNames(self.source, self.rows[rows], self.more)
+
+    def _name(self, row: int) -> str:
+        return self.source[row] if row < len(self.source) else self.more[row - len(self.source)]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class LoadColumns(ListedLoads):
+    """Loads in listing order: ``hashes`` (n,) int64, ``rates`` (4, n) in the order of ``TopicLoad``.
+
+    ``has_stats``: (n,) bool.
+    """
+
+    names: PickedNames
+    hashes: NDArray[np.int64]
+    rates: NDArray[np.float64]
+    has_stats: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.hashes)
+
+    @overload
+    def __getitem__(self, at: int) -> TopicLoad: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[TopicLoad, ...]: ...
+    def __getitem__(self, at: int | slice) -> TopicLoad | tuple[TopicLoad, ...]:
+        if isinstance(at, slice):
+            return tuple(map(self._load, range(*at.indices(len(self)))))
+        return self._load(at)
+
+    def _load(self, at: int) -> TopicLoad:
+        first, second, third, fourth = self.rates[:, at].tolist()
+        known = bool(self.has_stats[at])
+        return TopicLoad(self.names[at], int(self.hashes[at]), first, second, third, fourth, known)
+
+    def take(self, rows: Rows) -> LoadColumns:
+        """Those at these places."""
+        return LoadColumns(self.names.take(rows), self.hashes[rows], self.rates[:, rows], self.has_stats[rows])
+
+    def inside(self, bundle: BundleRange) -> LoadColumns:
+        """Those whose hash lies in a bundle. O(n)."""
+        return self.take(np.flatnonzero(includes(bundle, self.hashes)))
+
+    def equal_hashes(self) -> list[tuple[int, tuple[str, ...]]]:
+        """The hashes that several share, ascending, each with the names in listing order. O(n log n)."""
+        return [(int(self.hashes[rows[0]]), tuple(self.names.take(rows))) for rows in equal_rows(self.hashes)]
+
+    @property
+    def flow(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Messages and bytes a second of each, in plus out."""
+        return self.rates[0] + self.rates[1], self.rates[2] + self.rates[3]
+
+
+def includes(bundle: BundleRange, hashes: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """``BundleRange.includes`` for many hashes."""
+    found: NDArray[np.bool_] = (hashes >= bundle.lower) & (hashes < bundle.upper)
+    if bundle.upper_inclusive:
+        found |= hashes == FULL_UPPER_BOUND
+    return found
+
+
+def sum_in_order(values: NDArray[np.float64]) -> float:
+    """The sum, added one after the other as a loop does.
+
+    >>> sum_in_order(np.array([1e16, 1.0, 1.0])), sum_in_order(np.array([]))
+    (1e+16, 0.0)
+    """
+    return float(np.cumsum(values)[-1]) + 0.0 if len(values) else 0.0
+
+
+def equal_rows(hashes: NDArray[np.int64]) -> list[Rows]:
+    """The rows of each hash that several topics have, by ascending hash. O(n log n)."""
+    order = np.argsort(hashes, kind="stable")
+    ascending = hashes[order]
+    same = np.flatnonzero(ascending[1:] == ascending[:-1])
+    found: list[Rows] = []
+    past = 0
+    for low in same.tolist():
+        if low < past:
+            continue
+        past = int(np.searchsorted(ascending, ascending[low], side="right"))
+        found.append(order[low:past])
+    return found
