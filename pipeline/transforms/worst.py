@@ -87,8 +87,11 @@ def worst_namespaces(
         fn.sum("backlog_size_bytes").alias("backlog_size_bytes"),
     )  # fmt: skip
     names = subscriptions.groupBy("namespace").agg(fn.count_distinct("subscription").alias("subscriptions"))
-    # Of subscriptions equally uneven the first by name stands for the namespace.
-    ranked = fn.struct((-fn.coalesce("max_over_mean", fn.lit(0.0))).alias("even"), fn.col("subscription").alias("name"))
+    # Of subscriptions equally uneven that one stands for the namespace which comes first in the list of them.
+    ranked = fn.struct(
+        (-fn.coalesce("max_over_mean", fn.lit(0.0))).alias("even"), (-fn.col("idle")).alias("busy"),
+        (-fn.col("partitions")).alias("small"), fn.col("subscription").alias("name"),
+    )  # fmt: skip
     uneven = worst.groupBy("namespace").agg(
         fn.max("max_over_mean").alias("worst_max_over_mean"), fn.min(ranked).alias("ranked"),
         fn.sum("idle").alias("idle"),
