@@ -35,7 +35,7 @@ from pipeline.jobs.options import OWN
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
 from pipeline.key_policies import KeyPolicy, key_policies_of, slot_space
 from pipeline.reading.key_consumers import KeyLists, read_key_consumers
-from pipeline.reading.key_tables import consumers_of_tables
+from pipeline.reading.key_tables import consumers_of_tables, stood_for
 from pipeline.reading.rows import BAD, NOTE, Row, quarantine_row
 from pipeline.reading.trace_rows import SPACE_SEPARATOR
 from pipeline.reading.traces import TracePiece, deal_pieces, find_traces, has_traces
@@ -93,13 +93,22 @@ def asked_of(given: Mapping[str, str], target: Path) -> Asked:
     if not top.isdecimal() or not 1 <= int(top) <= 10_000:
         raise InputError(f"top is a number of keys from 1 to 10000, not {top!r}")
     lists = consumers_of_tables(tables)
+    several = stood_for(tables)
     told: list[Row] = []
     if own.get("consumers"):
         lists[("", "")] = _consumers(own["consumers"])
     if own.get("consumers-from"):
         given_lists, told = read_key_consumers(Path(own["consumers-from"]))
         lists |= given_lists
+        several = {key: count for key, count in several.items() if key not in given_lists}
+    told += [_one_list_of(key, count) for key, count in sorted(several.items())]
     return Asked(key_policies_of(own.get("modes", "all")), int(top), lists, settings, behaviour, tuple(told))
+
+
+def _one_list_of(key: tuple[str, str], count: int) -> Row:
+    reason = f"its topics have {count:,} different lists of consumers; that of the first topic by name stands for all"
+    problem = Problem("/".join(key), "$", reason, "name the consumers that are meant with consumers-from=")
+    return quarantine_row(problem, "consumer_lists", 0, NOTE)
 
 
 def _consumers(text: str) -> tuple[Consumer, ...]:
@@ -260,8 +269,11 @@ def _summary(this: _Keys, pieces: Sequence[TracePiece]) -> dict[str, object]:
                 (row["max_over_mean"] for row in spreads if row["policy"] == policy.value and row["max_over_mean"]),
                 default=None,
             ),
+            # Without a key there is nothing uneven, and no reason for it.
             "verdicts": dict(
-                sorted(Counter(row["verdict"] for row in spreads if row["policy"] == policy.value).items())
+                sorted(
+                    Counter(row["verdict"] for row in spreads if row["policy"] == policy.value and row["keys"]).items()
+                )
             ),
         }
         for policy in this.asked.policies

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +25,8 @@ def consumers_of_tables(folder: Path) -> KeyLists:
     statistics show are no declarations, so nobody has any here. O(rows).
     """
     first: dict[tuple[str, str], tuple[str, int]] = {}
-    for part in parts_of(folder / SUBSCRIPTIONS.name):
-        table = pq.read_table(
-            part,
-            columns=["namespace", "subscription", "topic", "consumer_set", "type"],
-            filters=pc.field("type") == KEY_SHARED,
-        )
-        smallest: Any = table.sort_by("topic").group_by(["namespace", "subscription"], use_threads=False)
+    for table in _dispatchers(folder):
+        smallest: Any = _by_subscription(table.sort_by("topic"))
         rows = smallest.aggregate([("topic", "first"), ("consumer_set", "first")]).to_pylist()
         for row in rows:
             key = (row["namespace"], row["subscription"])
@@ -43,3 +40,26 @@ def consumers_of_tables(folder: Path) -> KeyLists:
         for row in table.to_pylist():
             sets[row["consumer_set"]] = tuple(Consumer(place, name) for place, name in enumerate(row["names"]))
     return {key: sets[number] for key, (_, number) in first.items() if number in sets}
+
+
+def stood_for(folder: Path) -> dict[tuple[str, str], int]:
+    """How many lists of consumers the topics of a subscription have, for each with several: only one is looked at.
+
+    O(rows).
+    """
+    found: dict[tuple[str, str], set[int]] = defaultdict(set)
+    for table in _dispatchers(folder):
+        lists = _by_subscription(table).aggregate([("consumer_set", "distinct")]).to_pylist()
+        for row in lists:
+            found[row["namespace"], row["subscription"]].update(row["consumer_set_distinct"])
+    return {key: len(numbers) for key, numbers in found.items() if len(numbers) > 1}
+
+
+def _dispatchers(folder: Path) -> Iterator[Any]:
+    columns = ["namespace", "subscription", "topic", "consumer_set", "type"]
+    for part in parts_of(folder / SUBSCRIPTIONS.name):
+        yield pq.read_table(part, columns=columns, filters=pc.field("type") == KEY_SHARED)
+
+
+def _by_subscription(table: Any) -> Any:
+    return table.group_by(["namespace", "subscription"], use_threads=False)

@@ -37,6 +37,9 @@ class _Line(msgspec.Struct):
     count: int | float | str | None = None
 
 
+_NOTHING: Final = _Line()
+
+
 def read_piece(piece: TracePiece, account: TraceAccount, *, spread: bool) -> Iterator[Any]:
     """Tables of ``EVENTS``. A file that breaks off, or is none of its form, is told; what came before it stays."""
     readers = {PARQUET: _parquet, LINES: _lines}
@@ -96,9 +99,12 @@ def _plain(table: Any) -> Any:
 def _lines(piece: TracePiece, account: TraceAccount) -> Iterator[Any]:
     decoder = msgspec.json.Decoder(_Line)
     held: list[_Line] = []
+    foreign = 0
     for line in _text_lines(piece, account):
         try:
-            held.append(decoder.decode(line))
+            event = decoder.decode(line)
+            foreign += event == _NOTHING and _is_foreign(line)
+            held.append(event)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
             # A document of one event that is no such event: counted here, since no table ever has it.
             account.rows += 1
@@ -106,10 +112,25 @@ def _lines(piece: TracePiece, account: TraceAccount) -> Iterator[Any]:
             kind = "is no event" if isinstance(fault, msgspec.ValidationError) else "is no JSON"
             account.refuse(piece.name, f"the line {kind}", 1, shown)
         if len(held) >= _ROWS_AT_ONCE:
-            yield _table_of(held)
-            held = []
+            yield from _events(piece, account, held, foreign)
+            held, foreign = [], 0
     if held:
+        yield from _events(piece, account, held, foreign)
+
+
+def _is_foreign(line: bytes) -> bool:
+    """Whether a document tells something, and nothing of an event: ``{}`` is an event without a key."""
+    members = msgspec.json.decode(line)
+    return bool(members) and members.keys().isdisjoint(KNOWN)
+
+
+def _events(piece: TracePiece, account: TraceAccount, held: list[_Line], foreign: int) -> Iterator[Any]:
+    if foreign < len(held):
         yield _table_of(held)
+        return
+    # Lines of something else, a log or a time series: taken for events they would be ones without a key.
+    account.rows += foreign
+    account.refuse(piece.name, f"no line has any of {', '.join(TELL_A_KEY)}", foreign, "$")
 
 
 def _table_of(lines: list[_Line]) -> Any:

@@ -23,7 +23,16 @@ from engine.keyshared.ownership import slots_by_consumer
 from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions, JobResult
 from pipeline.key_policies import KeyPolicy, selector_of
-from pipeline.schemas import HOT_KEYS, INSEPARABLE, KEY_LOADS, KEY_QUARANTINE, KEY_SLOTS, KEY_SPREADS
+from pipeline.schemas import (
+    CONSUMER_SETS,
+    HOT_KEYS,
+    INSEPARABLE,
+    KEY_LOADS,
+    KEY_QUARANTINE,
+    KEY_SLOTS,
+    KEY_SPREADS,
+    SUBSCRIPTIONS,
+)
 
 LISTS = {
     "plain": [{"name": f"c-{number}"} for number in range(5)],
@@ -166,3 +175,44 @@ def test_words_that_mean_nothing_are_refused_before_anything_is_read(tmp_path: P
         with pytest.raises(InputError, match=word):
             job_called("keys")(None, tmp_path, tmp_path / "out", JobOptions(options))  # type: ignore[arg-type]
     assert not (tmp_path / "out").exists()
+
+
+def imported(folder: Path, lists: dict[str, tuple[str, ...]]) -> Path:
+    """What an import tells of one Key_Shared subscription with these consumers at each of its topics."""
+    columns: dict[str, list[object]] = {name: [] for name in SUBSCRIPTIONS.names}
+    for number, (topic, names) in enumerate(lists.items()):
+        row = {
+            "subscription": "s", "topic": f"persistent://a/b/{topic}", "namespace": "a/b", "type": "Key_Shared",
+            "partitioned_topic": f"persistent://a/b/{topic}", "partition_index": -1, "consumers": len(names),
+            "consumer_set": number, "told_active_consumer": None, "file": "f.json",
+        }  # fmt: skip
+        for name, values in columns.items():
+            values.append(row.get(name, 0))
+    sets = {"consumer_set": list(range(len(lists))), "names": [list(names) for names in lists.values()]}
+    for table, rows in ((SUBSCRIPTIONS, columns), (CONSUMER_SETS, sets)):
+        (folder / table.name).mkdir(parents=True)
+        pq.write_table(pa.table(rows, schema=table.arrow), folder / table.name / "part.parquet")
+    return folder
+
+
+def test_of_topics_with_different_consumers_it_is_told_whose_list_stands_for_all(tmp_path: Path) -> None:
+    lists = {"t-1": ("c",), "t-0": ("a", "b"), "t-2": ("a", "b", "c")}
+    result = run_without_trace(imported(tmp_path / "in", lists), tmp_path / "out")
+    (told,) = rows_of(tmp_path / "out", KEY_QUARANTINE)
+    assert (told["file"], told["kind"], told["rows"]) == ("a/b/s", "note", 0)
+    assert "3 different lists of consumers; that of the first topic" in told["reason"]
+    assert {row["consumers"] for row in rows_of(tmp_path / "out", KEY_SPREADS)} == {2}
+    assert all(mode["verdicts"] == {} for mode in result.values()), "without a key nothing is uneven"
+
+
+def test_one_list_of_all_topics_needs_no_note(tmp_path: Path) -> None:
+    run_without_trace(imported(tmp_path / "in", {"t-0": ("a", "b")}), tmp_path / "out")
+    assert rows_of(tmp_path / "out", KEY_QUARANTINE) == []
+
+
+def run_without_trace(tables: Path, out: Path) -> dict[str, Any]:
+    """What is told of each mode; nothing is folded, so no Spark is needed."""
+    (nothing := out.with_name("nothing")).mkdir()
+    done = job_called("keys")(None, nothing, out, JobOptions({"tables": str(tables)}))  # type: ignore[arg-type]
+    modes: dict[str, Any] = done.summary["modes"]  # type: ignore[assignment]
+    return modes

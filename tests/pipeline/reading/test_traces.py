@@ -186,3 +186,19 @@ def test_every_piece_is_dealt_once_and_hands_are_even(tmp_path: Path) -> None:
     assert sorted(piece.name for hand in hands for piece in hand) == sorted(piece.name for piece in pieces)
     sizes = [sum(piece.size for piece in hand) for hand in hands]
     assert max(sizes) - min(sizes) <= 90
+
+
+def test_lines_of_something_else_are_set_aside_and_are_no_events_without_a_key(tmp_path: Path) -> None:
+    (tmp_path / "series.jsonl").write_text('{"t": 0.5, "path": "/a"}\n' * 3)
+    rows, account = read(tmp_path)
+    assert (rows, account.rows, account.good) == ([], 3, 0)
+    (told,) = account.quarantine()
+    assert (told[0], told[5]) == ("series.jsonl", 3) and "no line has any of ordering_key" in told[7]
+
+
+@pytest.mark.parametrize("known", ["{}", '{"key": null}', '{"count": 1, "t": 0.5}', '{"key": "k"}'])
+def test_one_event_among_lines_keeps_all_of_them(known: str, tmp_path: Path) -> None:
+    """Who writes a message without its empty members writes nothing of one without a key."""
+    (tmp_path / "t.jsonl").write_text('{"publish_time": 5}\n' + known + "\n")
+    rows, account = read(tmp_path)
+    assert sum(count for _, _, count in rows) == account.rows == account.good == 2
