@@ -135,6 +135,19 @@ def test_lint_ends_with_1_from_the_severity_that_was_asked_for(
     assert run("fleet", "bundles", "in", "out", "--fail-on", "info").code == 2, "only findings can be bad"
 
 
+def test_assign_says_what_the_change_does_under_each_policy(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A what-if has assignments alone, of which no page can be made: what moves would stand in no output."""
+    numbers = {"partitions": 40, "idle": 3, "moved": 1_205, "least_moved": 900, "worst_max_over_mean": 1.5}
+    policies = {"bounded_load": {"what_if": True} | numbers, "flag_off": {"what_if": False} | numbers}
+    summary = {"job": "assign", "tables": {"assignments": 80}, "in_force": "flag_off", "policies": policies}
+    monkeypatch.setattr("tui.cli.commands.fleet._done", lambda *_: JobResult("assign", summary))
+    first, _, heads, off, what_if = run("fleet", "assign", "in", "out", "--kill", "c-1").out.splitlines()
+    assert first == "assign: assignments 80"
+    assert heads.split() == ["policy", "worst", "max/mean", "idle", "moved", "least"]
+    assert off.split() == ["flag_off", "*", "1.50", "3", "1,205", "900"]
+    assert what_if.split() == ["bounded_load", "(what-if)", "1.50", "3", "1,205", "900"]
+
+
 def test_run_judges_only_when_asked(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     result = JobResult("run", {"job": "run", "jobs": {"lint": {"severities": {"error": 1}}}})
     monkeypatch.setattr("tui.cli.commands.fleet._done", lambda *_: result)

@@ -75,6 +75,7 @@ def _fail_on_when_asked(command: Callable[..., int]) -> Callable[..., int]:
 
 def _command_of(job: str, about: str) -> click.Command:
     takes_changes, judges = job in ("run", "assign"), job == "lint"
+    told = {"lint": _findings, "assign": _policies}.get(job, _tables)
 
     def invoke(
         *,
@@ -94,7 +95,7 @@ def _command_of(job: str, about: str) -> click.Command:
         elif job in _WITH_PAGE:
             write_page(_page(target), ascii_only=ascii_only)
         else:
-            write_page(_findings(result) if judges else [result.sentence], ascii_only=ascii_only)
+            write_page(told(result), ascii_only=ascii_only)
         return FAILED if _fails(result, fail_on) else FINE
 
     decorated = _changes(invoke) if takes_changes else fail_on_option(invoke) if judges else invoke
@@ -107,6 +108,22 @@ def _fails(result: JobResult, fail_on: str | None) -> bool:
     from pipeline.jobs.result import fails
 
     return fails(result, fail_on)
+
+
+def _tables(result: JobResult) -> Iterator[str]:
+    yield result.sentence
+
+
+def _policies(result: JobResult) -> Iterator[str]:
+    """What the change asked for does under each policy: no page is made of a folder that has assignments alone."""
+    from engine.fleet.summary import PolicyTotals
+    from tui.cli.printers.fleet_page import policy_lines
+
+    yield result.sentence
+    in_force = result.summary["in_force"]
+    told: Any = result.summary["policies"]
+    totals = [PolicyTotals(name, in_force=name == in_force, **numbers) for name, numbers in told.items()]
+    yield from policy_lines(sorted(totals, key=lambda each: (each.what_if, each.policy)))[:-1]
 
 
 def _findings(result: JobResult) -> Iterator[str]:

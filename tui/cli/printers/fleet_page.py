@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from engine.fleet.summary import FleetSummary
+from engine.fleet.summary import FleetSummary, PolicyTotals
 from tui.cli.plain import Align, table
 from tui.wording import counted, safe_name
 
@@ -31,12 +31,7 @@ def _parts(summary: FleetSummary, shown: int) -> Iterator[list[str]]:
         f" {totals.backlog_size_bytes:,} bytes of backlog",
         "",
     ]
-    policies = [
-        (each.policy + (" *" if each.in_force else "") + (" (what-if)" if each.what_if else ""),
-         _ratio(each.worst_max_over_mean), f"{each.idle:,}", f"{each.moved:,}", f"{each.least_moved:,}")
-        for each in summary.policies
-    ]  # fmt: skip
-    yield _block("Failover, by policy (* in force)", ("policy", "worst max/mean", "idle", "moved", "least"), policies)
+    yield policy_lines(summary.policies)
     modes = [
         (each.mode + (" *" if each.in_force else ""), _ratio(each.worst_max_over_mean), _verdicts(each.verdicts))
         for each in summary.key_modes
@@ -68,6 +63,16 @@ def _parts(summary: FleetSummary, shown: int) -> Iterator[list[str]]:
         (each.source, each.table, each.kind, f"{each.rows:,}", f"{each.problems:,}") for each in summary.quarantine
     ]
     yield _block("Set aside", ("job", "table", "kind", "rows", "problems"), aside, "<<<>>")
+
+
+def policy_lines(policies: Sequence[PolicyTotals]) -> list[str]:
+    """Failover under each policy, with an empty line at the end; nothing without any."""
+    rows = [
+        (each.policy + (" *" if each.in_force else "") + (" (what-if)" if each.what_if else ""),
+         _ratio(each.worst_max_over_mean), f"{each.idle:,}", f"{each.moved:,}", f"{each.least_moved:,}")
+        for each in policies
+    ]  # fmt: skip
+    return _block("Failover, by policy (* in force)", ("policy", "worst max/mean", "idle", "moved", "least"), rows)
 
 
 def _block(title: str, heads: Sequence[str], rows: _Rows, aligns: str = "") -> list[str]:
