@@ -50,8 +50,9 @@ def read_answers(*sources: str | Path | bytes) -> Snapshot:
             collector.add(read_files(Path(source)))
     title = ", ".join(titles)
     if not collector.understood:
-        problems = tuple(collector.problems)
-        raise InputError(f"{title}: none of {collector.files_read} files is an answer of a broker", problems)
+        problems, read = tuple(collector.problems), collector.files_read
+        what = "this" if read == 1 else f"none of {read:,} files"
+        raise InputError(f"{title}: {what} is {'no' if read == 1 else 'an'} answer of a broker", problems)
     return collector.snapshot(title)
 
 

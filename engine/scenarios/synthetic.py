@@ -14,6 +14,7 @@ from engine.config import CURRENT, BrokerSettings, behaviour_of
 from engine.errors import InputError, Rejection
 from engine.failover.model import Consumer
 from engine.scenarios.opening import Opened
+from engine.views.counting import counted
 
 NAMESPACE: Final = "public/default"
 SUBSCRIPTION: Final = "billing"
@@ -68,8 +69,8 @@ def synthetic_state(
         namespaces={NAMESPACE: Namespace(NAMESPACE, boundaries)},
         next_consumer_id=consumers,
     )
-    parts = f" of {partitions} partitions" if partitions > 1 else ""
-    made_up = f"{topics} topic{'' if topics == 1 else 's'}{parts}, {consumers} consumer{'' if consumers == 1 else 's'}"
+    parts = f" of {partitions:,} partitions" if partitions > 1 else ""
+    made_up = f"{counted(topics, 'topic')}{parts}, {counted(consumers, 'consumer')}"
     return Opened(state, f"made up: {made_up}, seed {seed}", seed=seed)
 
 

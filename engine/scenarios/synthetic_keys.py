@@ -18,6 +18,7 @@ from engine.config import CURRENT
 from engine.errors import InputError, Rejection
 from engine.scenarios.opening import Opened
 from engine.scenarios.synthetic import synthetic_state
+from engine.views.counting import counted
 
 SUBSCRIPTION: Final = "orders"
 DEFAULT_MODE: Final = SharingMode.CONSISTENT_AUTO_SPLIT.value
@@ -63,7 +64,7 @@ def synthetic_keys(
         state = evolve(state, KeyConsumerJoined(SUBSCRIPTION, number, f"worker-{number}"))
     if SharingMode(mode).declares:
         state = _changed(state, mode, points)
-    told = f"made up: {keys:,} keys, {consumers} consumer{'' if consumers == 1 else 's'}, {mode}, seed {seed}"
+    told = f"made up: {keys:,} keys, {counted(consumers, 'consumer')}, {mode}, seed {seed}"
     return Opened(state, told, seed=seed)
 
 

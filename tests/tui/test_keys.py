@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from rich.cells import cell_len
 from textual.pilot import Pilot
-from textual.widgets import Input
+from textual.widgets import Input, Static
 
 from engine.cluster.grammar import parse_command
 from engine.views.model import RuleInForce
@@ -558,6 +558,22 @@ def test_help_tells_every_key_and_what_the_ring_shows(size: tuple[int, int]) -> 
             assert line.size.height >= line.render().plain.count("\n") + 1
 
     run(app, story, size)
+
+
+def test_an_explanation_with_wide_names_breaks_where_its_cells_end() -> None:
+    """Two cells a letter: counted as one, a row would be broken a second time, after one word."""
+    app = app_of(cluster(names=("a", "バイト-éü🙂", "c")))
+
+    async def story(pilot: Pilot[int]) -> None:
+        await pilot.press("f", "enter")
+        await pilot.pause()
+        panel = main_screen(app).query_one("#explain")
+        told = panel.query_one(Static)
+        rows = told.render().plain.split("\n")
+        assert any("バイト" in row for row in rows)
+        assert all(cell_len(row) <= panel.scrollable_content_region.width for row in rows)
+
+    run(app, story, (80, 24))
 
 
 def test_groups_of_keys_stand_apart_also_where_one_column_is_below_the_other() -> None:

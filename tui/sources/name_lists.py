@@ -9,6 +9,7 @@ from typing import Final
 from engine.errors import InputError
 
 HEAD_BYTES: Final = 1 << 16
+_ANSWERS: Final = (".json", ".json.gz")
 _PACKED: Final = b"\x00"
 _NOT_NAMES: Final = re.compile(r"[\s=]|://")
 """Blanks, settings and ranges, topics: somebody's other file. ``--names-from`` takes any line as a name."""
@@ -40,9 +41,12 @@ def names_of_text(data: bytes) -> tuple[str, ...] | None:
 
 
 def is_name_list(path: str) -> bool:
-    """Whether a path is a file that looks like a list of names. What cannot be read is none: reading it tells why."""
+    """Whether a path is a file that looks like a list of names. What cannot be read is none: reading it tells why.
+
+    A file that is named as an answer is none either: ``null`` in it is what a broker said, not a consumer.
+    """
     try:
-        if not Path(path).is_file():
+        if path.lower().endswith(_ANSWERS) or not Path(path).is_file():
             return False
         with Path(path).open("rb") as file:
             return looks_like_names(file.read(HEAD_BYTES))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from textwrap import wrap
 from typing import ClassVar
 
+from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
@@ -62,7 +63,14 @@ def _content(remarks: tuple[Remark, ...], width: int) -> Content:
     for remark in remarks:
         style = "$active bold" if remark.main else ""
         label = remark.label.rjust(label_width - 1)
-        for text in wrap(remark.text, max(12, width - label_width - 1)) or [""]:
+        for text in _rows(remark.text, max(12, width - label_width - 1)):
             lines.append(Content.assemble((f"{label} ", "$dim"), (text, style)))
             label = " " * (label_width - 1)
     return Content("\n").join(lines)
+
+
+def _rows(text: str, cells: int) -> list[str]:
+    """A sentence in rows of so many cells; only the stock wrap breaks behind hyphens, and it counts characters."""
+    if cell_len(text) == len(text):
+        return wrap(text, cells) or [""]
+    return [row.plain for row in Content(text).wrap(cells)]

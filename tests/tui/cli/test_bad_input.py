@@ -22,8 +22,8 @@ def partitions(count: int) -> list[str]:
         (b"", "empty"),
         (b'{"partitions": {', ":1:17"),
         (b'{"metadata": {},\n "partitions": [1,}', ":2:"),
-        (b'{"an": "inventory", "of": ["something", "else"]}', "none of 1 files"),
-        (b"\x89PNG\r\n\x1a\n\x00\x00", "none of 1 files"),
+        (b'{"an": "inventory", "of": ["something", "else"]}', "this is no answer of a broker"),
+        (b"\x89PNG\r\n\x1a\n\x00\x00", "this is no answer of a broker"),
     ],
     ids=["empty", "truncated", "wrong JSON", "another kind", "a picture"],
 )

@@ -265,3 +265,13 @@ def test_boundaries_that_make_no_bundles_are_told_and_all_else_is_judged(
 def test_names_with_control_characters_stay_on_one_line(run: Run) -> None:
     ran = run("lint", "--names", "a\x1b[31m,a\x1b[31m")
     assert "\x1b" not in ran.out and ran.code == 1
+
+
+@pytest.mark.parametrize("text", ["null", "garbage", "3"])
+def test_a_file_named_as_an_answer_is_no_list_of_names(run: Run, tmp_path: Path, text: str) -> None:
+    """A broker's answer that went wrong passes no check: "1 name: no findings" would look like a clean bill."""
+    (tmp_path / "orders.json").write_text(text)
+    (tmp_path / "names.txt").write_text(text)
+    ran = run("lint", str(tmp_path / "orders.json"))
+    assert (ran.code, ran.out) == (2, "") and "orders.json: this is no answer of a broker" in ran.err
+    assert run("lint", str(tmp_path / "names.txt")).code == 0

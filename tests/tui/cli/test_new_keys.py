@@ -7,6 +7,8 @@ import json
 import pytest
 from jsonschema import Draft202012Validator
 
+from engine.scenarios.synthetic import synthetic_state
+from engine.scenarios.synthetic_keys import synthetic_keys
 from engine.views.keys_document import keys_schema
 from tests.tui.cli.conftest import Run
 
@@ -120,3 +122,13 @@ def test_a_wait_and_a_gap_are_told_in_full(run: Run) -> None:
 def test_an_empty_name_can_be_seen(run: Run) -> None:
     page = run(*NEW[:-1], "0", "--once", *apply('add ""')).out
     assert "A  (no name)" in page
+
+
+def test_counts_of_what_is_made_up_are_told_alike() -> None:
+    assert synthetic_state(1_000, 1, 1_200).source == "made up: 1,000 topics, 1,200 consumers, seed 0"
+    assert synthetic_state(1, 2_000, 1).source == "made up: 1 topic of 2,000 partitions, 1 consumer, seed 0"
+    assert synthetic_keys(1_000, 1_200).source.startswith("made up: 1,000 keys, 1,200 consumers, ")
+
+
+def test_the_hint_groups_digits_as_the_screen_does(run: Run) -> None:
+    assert "billing-0 is active for all 1,000 partitions" in run("new", "--topics", "1000", "--once").out

@@ -66,7 +66,7 @@ def _hint(view: DashboardView) -> str:
     alone = next((row for row in view.consumers if row.active_partitions == view.foot.partitions > 1), None)
     if alone is None or view.foot.consumers < 2:
         return ""
-    told = f"{shorten_middle(safe_name(alone.name), NAME_CELLS)} is active for all {view.foot.partitions} partitions"
+    told = f"{shorten_middle(safe_name(alone.name), NAME_CELLS)} is active for all {view.foot.partitions:,} partitions"
     if view.status.rule is RuleInForce.MODULO and view.status.flag_known and not view.status.consistent_hashing:
         return f"{told}; --flag on shows what the hash ring would do"
     return f"{told}; ringside explain TOPIC says why"
