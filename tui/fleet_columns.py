@@ -92,7 +92,7 @@ SUBSCRIPTIONS: Final = FleetList(
         FleetColumn("msg_backlog_entries", "backlog", "count", 10, 9, "entries not yet acknowledged"),
         FleetColumn("policy", "rule", "word", 12, 10, "the rule that the numbers are of"),
         FleetColumn("moved", "moved", "count", 8, 11, "partitions that the change asked for moves"),
-        FleetColumn("least_moved", "least", "count", 8, 12, "the fewest moves that the change needs"),
+        FleetColumn("least_moved", "least", "count", 8, 12, "the fewest moves to these loads"),
     ),
     "max_over_mean",
     "Worst first. max/mean: the busiest consumer over the average one; 1 is even.",

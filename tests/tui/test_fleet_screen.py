@@ -233,6 +233,13 @@ def test_an_export_is_written_where_it_says_and_a_refusal_stays_in_the_prompt(
     assert [row["severity"] for row in json.loads((tmp_path / "findings.json").read_text())] == ["warning", "info"]
 
 
+def test_a_word_that_wants_a_number_says_so_when_the_filter_is_answered(folder: Path) -> None:
+    asked = ("slash", "i", "d", "l", "e", "greater_than_sign")
+    assert "idle>x wants a number" in play(app_on(folder), *asked, "x", "enter")
+    assert "wants a number" not in play(app_on(folder), *asked, "x", "enter", "backspace", "1", "enter")
+    assert "wants a number" not in play(app_on(folder), "slash", *"shop", "enter")
+
+
 def test_help_lists_the_keys_the_filter_and_the_columns(folder: Path) -> None:
     told = play(app_on(folder), "question_mark", size=(200, 60))
     for words in ("Only the rows that fit", "Open the row in the simulator", "consumers that get nothing", "1 2 3 4",

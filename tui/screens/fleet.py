@@ -25,7 +25,7 @@ from tui.screens.fleet_bindings import BINDINGS, help_groups
 from tui.screens.framed import key_hints
 from tui.screens.help import HelpScreen
 from tui.sources.fleet_export import export
-from tui.sources.fleet_listing import Listing, filtered, ordered
+from tui.sources.fleet_listing import Listing, filtered, half_typed, ordered
 from tui.sources.fleet_results import FleetResults
 from tui.widgets.fleet_spread import FleetSpread
 from tui.widgets.key_footer import KeyFooter
@@ -291,6 +291,11 @@ class FleetScreen(Screen[None]):
                 self.say("done", f"{rows} written to {path}, with this filter and in this order.")
             except (InputError, RuntimeError) as error:
                 prompt.complain(str(error))
+                return
+        if message.kind == "filter":
+            word = half_typed(self._every, message.text, self._shown.labels)
+            if word is not None:
+                prompt.complain(f"{word} wants a number, as in idle>2; without it nothing is left out")
                 return
         prompt.remember(message.text)
         prompt.close()

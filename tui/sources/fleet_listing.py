@@ -176,6 +176,20 @@ def filtered(every: Listing, text: str, labels: Mapping[str, str] | None = None)
     return every.let_through(reduce(and_, masks) if masks else None, text if masks else "")
 
 
+def half_typed(every: Listing, text: str, labels: Mapping[str, str]) -> str | None:
+    """The first word that asks for a number and has none: ``filtered`` lets everything through it."""
+    for word in text.split():
+        for sign in "><=":
+            label, found, value = word.partition(sign)
+            name = labels.get(label.lower())
+            known = bool(found) and name is not None and name in every.columns.names
+            if known and name is not None and not every.columns.is_text(name):
+                if _number(value) is None:
+                    return word
+                break
+    return None
+
+
 def _mask(columns: Columns, word: str, labels: Mapping[str, str]) -> NDArray[np.bool_]:
     for sign in "><=":
         label, found, value = word.partition(sign)
