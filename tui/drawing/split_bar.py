@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,9 @@ from themes.palettes import Palette, Rgb
 from tui.drawing.canvas import BOLD, Canvas
 from tui.drawing.colour import NO_COLOUR, mix, pack
 from tui.drawing.glyphs import Glyphs, fitted, glyphs_of
+
+AXIS_LINES: Final = 4
+"""How many lines a drawing has."""
 
 
 def _none() -> npt.NDArray[np.uint32]:
@@ -51,7 +55,7 @@ def draw_split(picture: SplitPicture, width: int, palette: Palette, *, ascii_onl
     glyphs = glyphs_of(ascii_only)
     mono = palette.mono
     canvas = Canvas(
-        width, 4, NO_COLOUR if mono else pack(palette.text), NO_COLOUR if mono else pack(palette.background)
+        width, AXIS_LINES, NO_COLOUR if mono else pack(palette.text), NO_COLOUR if mono else pack(palette.background)
     )
     if width <= 0:
         return canvas.strips()

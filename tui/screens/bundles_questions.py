@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Final
 
 from textual.reactive import var
-from textual.screen import Screen
 
 from engine.bundles.curve import FlowRule
 from engine.bundles.occupancy import MAX_BROKERS
@@ -16,13 +15,14 @@ from engine.errors import Rejection
 from engine.views.balance import balance_frame, balance_view
 from engine.views.balance_model import BalanceFrame, BalanceQuestion, BalanceView, TreeRow
 from tui.beside import beside
+from tui.screens.steady import Steady
 
 GROWTHS: Final = (1.0, 1.05, 1.1, 1.25, 1.5)
 QUICK_TOPICS: Final = 2_000
 """With more topics than this a forecast takes longer than a key may, so it is computed beside the screen."""
 
 
-class BundlesQuestions(Screen[None]):
+class BundlesQuestions(Steady[None]):
     """Asks the engine once for each question; cycles and algorithms are pages of one answer."""
 
     cycle: var[int] = var(0, init=False)
@@ -164,6 +164,11 @@ class BundlesQuestions(Screen[None]):
 
     def action_namespace(self, by: int) -> None:
         names = self.namespaces
-        if self._computing is None and len(names) > 1:
+        if len(names) < 2:
+            self._refused = "there is no other namespace to show"
+            self.show_all()
+        elif self._computing is not None:
+            self.say("hint", "still computing the last question; one at a time")
+        else:
             self._namespace = names[(names.index(self._namespace) + by) % len(names)]
             self.ask(self.question)

@@ -13,6 +13,7 @@ from themes.palettes import Palette, palette
 from tui.explaining import Remark
 from tui.player import Player, Stage
 from tui.screens.framed import FramedScreen
+from tui.screens.steady import Steady
 from tui.store import Store
 from tui.widgets.ring_panel import RingLook
 
@@ -20,7 +21,7 @@ Shown = DashboardView | KeysView | ProducersView
 """A view of one kind of screen."""
 
 
-class CommonSlices(FramedScreen):
+class CommonSlices(FramedScreen, Steady[None]):
     """State only: panels are bound to these, and the parts of a screen set them."""
 
     # Not ``reactive``: that would paint the whole screen anew for each of them. The panels paint themselves.

@@ -6,14 +6,14 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input, Label
 
 from engine.errors import Rejection
 from themes import stylesheet
+from tui.screens.steady import SteadyModal
 
 
-class Dialog(ModalScreen[None]):
+class Dialog(SteadyModal[None]):
     """Stays open until what it asks for is done or escape is pressed; a refusal shows below the fields."""
 
     CSS_PATH = stylesheet("dialogs")

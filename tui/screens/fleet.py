@@ -12,7 +12,6 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.message import Message
-from textual.screen import Screen
 from textual.widgets import Static
 
 from engine.errors import InputError
@@ -24,6 +23,7 @@ from tui.fleet_words import fleet_told, tabs_told
 from tui.screens.fleet_bindings import BINDINGS, help_groups
 from tui.screens.framed import key_hints
 from tui.screens.help import HelpScreen
+from tui.screens.steady import Steady
 from tui.sources.fleet_export import export
 from tui.sources.fleet_listing import Listing, filtered, half_typed, ordered
 from tui.sources.fleet_results import FleetResults
@@ -70,7 +70,7 @@ class Place:
     spots: Mapping[str, Spot] = field(default_factory=dict)
 
 
-class FleetScreen(Screen[None]):
+class FleetScreen(Steady[None]):
     """Four lists over one folder of results. Rows are made for what is in sight, however many there are."""
 
     CSS_PATH = stylesheet("fleet")

@@ -11,10 +11,10 @@ from textual.binding import Binding, BindingType
 from textual.containers import ItemGrid, Vertical, VerticalScroll
 from textual.content import Content
 from textual.geometry import Size
-from textual.screen import ModalScreen
 from textual.widget import Widget
 
 from themes import stylesheet
+from tui.screens.steady import SteadyModal
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ RING_LEGEND: Final[Group] = (
 )
 
 
-class HelpScreen(ModalScreen[None]):
+class HelpScreen(SteadyModal[None]):
     """Groups of keys in columns; any of escape, q and ? closes it."""
 
     CSS_PATH = stylesheet("dialogs")

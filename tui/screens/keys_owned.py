@@ -7,17 +7,17 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
-from textual.screen import ModalScreen
 
 from engine.views.keys_model import ConsumerKeysView, KeyConsumerRow
 from themes import stylesheet
 from themes.palettes import Palette
 from tui.keys_lines import owned_heading, owned_line, piece_heading, piece_line
+from tui.screens.steady import SteadyModal
 from tui.widgets.line_table import Lines, LineTable
 from tui.wording import counted, percent, safe_name, shorten_middle
 
 
-class OwnedKeysScreen(ModalScreen[str | None]):
+class OwnedKeysScreen(SteadyModal[str | None]):
     """Dismissed with the key that was chosen with enter, or with None when it was only read."""
 
     CSS_PATH = stylesheet("dialogs")

@@ -8,17 +8,17 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 
 from engine.views.model import PartitionRow
 from themes import stylesheet
 from themes.palettes import Palette
 from tui.lines import partition_heading, partition_line
+from tui.screens.steady import SteadyModal
 from tui.widgets.line_table import Lines, LineTable
 from tui.wording import counted, msgs_per_sec, safe_name, shorten_middle
 
 
-class PartitionsScreen(ModalScreen[str]):
+class PartitionsScreen(SteadyModal[str]):
     """Dismissed with the topic that was chosen with enter, or with "" when it was only read."""
 
     CSS_PATH = stylesheet("dialogs")

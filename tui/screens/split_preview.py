@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import ClassVar, Final
 
 import numpy as np
+import numpy.typing as npt
 from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Grid, Vertical, VerticalScroll
+from textual.containers import Grid, VerticalScroll
 from textual.content import Content
-from textual.screen import Screen
 from textual.widgets import Static
 
 from engine.errors import Rejection
@@ -20,10 +20,11 @@ from themes import stylesheet
 from themes.palettes import Palette
 from tui.drawing.split_bar import SplitPicture
 from tui.screens.help import HelpScreen, key_groups
+from tui.screens.steady import Steady
 from tui.split_words import AS_PROPOSED, CUTS_NOTHING, warnings_told
 from tui.widgets.key_footer import KeyFooter, KeyHint
 from tui.widgets.sentence_line import SentenceLine
-from tui.widgets.split_axis import SplitAxis
+from tui.widgets.split_card import SplitCard
 from tui.wording import bytes_per_sec, counted, msgs_per_sec, percent, quantity
 
 LABEL = " split preview "
@@ -43,21 +44,25 @@ PLACE: Final = (
     Binding("escape", "close", "Back", tooltip="Back to the main screen"),
 )
 GROUPS: Final = (("choose", CHOOSE), ("do", DO), ("place", PLACE))
-
-
-class Card(Vertical, can_focus=True):
-    """One algorithm's answer; the focused one is what enter and y mean."""
+HINTS: Final = (
+    KeyHint("arrows", "Choose", "screen.next"),
+    KeyHint("enter", "Split in the model", "screen.apply"),
+    KeyHint("y", "Copy", "screen.copy"),
+    KeyHint("?", "Help", "screen.help", always=True),
+    KeyHint("esc", "Back", "screen.close", always=True),
+    KeyHint("q", "Quit", "app.quit", always=True),
+)
 
 
 class Cards(VerticalScroll, inherit_bindings=False):
     """Scrolls to the card in use; the arrows are for choosing one."""
 
 
-class SplitPreviewScreen(Screen[None]):
+class SplitPreviewScreen(Steady[None]):
     """Enter applies the marked algorithm in the model, y copies the request for a real broker."""
 
     CSS_PATH = stylesheet("split")
-    AUTO_FOCUS = "Card"
+    AUTO_FOCUS = "SplitCard"
     BINDINGS: ClassVar[list[BindingType]] = [*CHOOSE, *DO, *PLACE]
 
     def __init__(
@@ -75,33 +80,27 @@ class SplitPreviewScreen(Screen[None]):
         self._ascii_only = ascii_only
 
     def compose(self) -> ComposeResult:
-        view = self._view
+        view, problem = self._view, self._view.problem
+        # What is right from the beginning need not be arranged anew.
+        self.set_class(self._colours.mono, "-mono", update=False)
+        self.set_class(self.app.size.width >= WIDE_CELLS, "-wide", update=False)
         yield Static(id="title")
-        yield SentenceLine(id="sentence")
+        yield SentenceLine.saying(("refusal", str(problem)) if problem else ("hint", ADVICE), id="sentence")
+        topics = _topics(view)
         with Cards(can_focus=False), Grid(id="cards"):
             for number, option in enumerate(view.options):
-                with Card(id=f"card-{number}", classes="-refused" if option.refusal else ""):
-                    yield Static(_heading(option), classes="heading")
-                    axis = SplitAxis(ascii_only=self._ascii_only)
-                    axis.colours = self._colours
-                    axis.picture = split_picture(view, option)
-                    yield axis
-                    yield Static(_details(option))
-        yield KeyFooter(id="keys")
-
-    def on_mount(self) -> None:
-        self.set_class(self._colours.mono, "-mono")
-        hints = [
-            KeyHint("arrows", "Choose", "screen.next"),
-            KeyHint("enter", "Split in the model", "screen.apply"),
-            KeyHint("y", "Copy", "screen.copy"),
-            KeyHint("?", "Help", "screen.help", always=True),
-            KeyHint("esc", "Back", "screen.close", always=True),
-            KeyHint("q", "Quit", "app.quit", always=True),
-        ]
-        self.query_one(KeyFooter).keys = tuple(hints)
-        problem = self._view.problem
-        self._say("refusal", str(problem)) if problem else self._say("hint", ADVICE)
+                yield SplitCard(
+                    _heading(option),
+                    split_picture(view, option, *topics),
+                    _details(option),
+                    self._colours,
+                    ascii_only=self._ascii_only,
+                    id=f"card-{number}",
+                    classes="-refused" if option.refusal else "",
+                )
+        footer = KeyFooter(id="keys")
+        footer.set_reactive(KeyFooter.keys, HINTS)
+        yield footer
 
     def on_resize(self) -> None:
         """Two columns where they fit, and as many numbers of the bundle."""
@@ -113,15 +112,15 @@ class SplitPreviewScreen(Screen[None]):
 
     def _marked(self) -> SplitOption | None:
         focused = self.focused
-        if isinstance(focused, Card) and focused.id is not None:
+        if isinstance(focused, SplitCard) and focused.id is not None:
             return self._view.options[int(focused.id.removeprefix("card-"))]
         return None
 
     def action_next(self) -> None:
-        self.focus_next(Card)
+        self.focus_next(SplitCard)
 
     def action_previous(self) -> None:
-        self.focus_previous(Card)
+        self.focus_previous(SplitCard)
 
     def action_apply(self) -> None:
         """Split in the model and go back; a refusal stays here and says why."""
@@ -153,7 +152,22 @@ class SplitPreviewScreen(Screen[None]):
         self.dismiss()
 
 
-def split_picture(view: SplitPreviewView, option: SplitOption) -> SplitPicture:
+Topics = tuple[npt.NDArray[np.uint32], npt.NDArray[np.float64] | None]
+"""Hashes of a bundle's topics, and how much each counts."""
+
+
+def _topics(view: SplitPreviewView) -> Topics:
+    """Made once for all cards."""
+    weights = np.array(view.topic_msgs_per_sec, dtype=np.float64) if view.msgs_per_sec else None
+    return np.array(view.topic_hashes, dtype=np.uint32), weights
+
+
+def split_picture(
+    view: SplitPreviewView,
+    option: SplitOption,
+    hashes: npt.NDArray[np.uint32],
+    weights: npt.NDArray[np.float64] | None,
+) -> SplitPicture:
     """The axis of a bundle with an option's cuts; cuts on its ends divide nothing and are left out."""
     cuts = tuple(sorted({cut for cut in option.cuts if view.lower < cut < view.upper}))
     labels = tuple(
@@ -164,8 +178,8 @@ def split_picture(view: SplitPreviewView, option: SplitOption) -> SplitPicture:
         lower=view.lower,
         upper=view.upper,
         cuts=cuts,
-        hashes=np.array(view.topic_hashes, dtype=np.uint32),
-        weights=np.array(view.topic_msgs_per_sec, dtype=np.float64) if view.msgs_per_sec else None,
+        hashes=hashes,
+        weights=weights,
         labels=labels if len(labels) == len(cuts) + 1 else (),
     )
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import Final
+from typing import Final, Self
 
 from textual.content import Content
+from textual.geometry import Size
 from textual.reactive import reactive
 from textual.widget import Widget
 
@@ -29,6 +30,17 @@ class SentenceLine(Widget):
     sentence: reactive[tuple[str, str]] = reactive(("hint", ""))
     """The kind (a key of ``SIGNS``) and the text."""
 
+    @classmethod
+    def saying(cls, sentence: tuple[str, str], *, id: str) -> Self:  # noqa: A002 - Textual's own name
+        """One that says something from the beginning."""
+        line = cls(id=id, classes=f"-{sentence[0]}" if sentence[1] else f"-{sentence[0]} -empty")
+        line.set_reactive(SentenceLine.sentence, sentence)
+        return line
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """Known without a drawing, which would ask how wide the widget is, and all be arranged for the answer."""
+        return min(LINES, _lines(self.sentence[1], width)) if width else 0
+
     def watch_sentence(self, old: tuple[str, str], new: tuple[str, str]) -> None:
         """Let the stylesheet know the kind."""
         if old[0] != new[0]:
@@ -45,8 +57,7 @@ class SentenceLine(Widget):
 
     def _lines(self, text: str) -> int:
         """How many lines a text takes. Only one that needs more room moves the panels; a shorter one leaves a blank."""
-        width = max(1, self.content_size.width)
-        return len(Content(f"* {text}").wrap(width))
+        return _lines(text, max(1, self.content_size.width))
 
     def render(self) -> Content:
         kind, text = self.sentence
@@ -60,3 +71,8 @@ class SentenceLine(Widget):
         # Wrapping is dear, so the number of words is found by halving.
         kept = bisect_right(range(2, len(words)), LINES, key=lambda count: self._lines(" ".join(words[:count]) + MORE))
         return " ".join(words[: kept + 1]) + MORE
+
+
+def _lines(text: str, width: int) -> int:
+    """How many lines a sentence takes behind its sign."""
+    return len(Content(f"* {text}").wrap(width))
