@@ -9,7 +9,7 @@ from typing import Protocol
 
 from engine.bundles.balance_input import BalancedTopic, scaled
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
-from engine.bundles.load_columns import Rows, includes
+from engine.bundles.load_columns import Rows, dealt_rows
 from engine.bundles.loads import TopicLoad
 from engine.bundles.topic_columns import Sums, TopicColumns
 
@@ -26,8 +26,8 @@ class Topics(Protocol):
     def loads_at(self, interval: int) -> Sequence[TopicLoad]:
         """Their loads after so many full intervals."""
 
-    def inside(self, bundle: BundleRange) -> Topics:
-        """Those that lie in a smaller bundle."""
+    def among(self, bundles: Sequence[BundleRange]) -> Sequence[Topics]:
+        """Those that lie in each of some smaller bundles, which ascend."""
 
     def sums(self, interval: int, factor: float) -> Sums:
         """What is reported of them, all rates times ``factor``."""
@@ -50,9 +50,9 @@ class OneByOne:
         """O(n)."""
         return [topic.load_at(interval) for topic in self.topics]
 
-    def inside(self, bundle: BundleRange) -> OneByOne:
-        """O(n)."""
-        return OneByOne([topic for topic in self.topics if bundle.includes(topic.load.hash)])
+    def among(self, bundles: Sequence[BundleRange]) -> list[OneByOne]:
+        """O(n × bundles)."""
+        return [OneByOne([topic for topic in self.topics if bundle.includes(topic.load.hash)]) for bundle in bundles]
 
     def sums(self, interval: int, factor: float) -> Sums:
         """O(n)."""
@@ -87,9 +87,10 @@ class InColumns:
         """O(n) copies."""
         return self.topics.loads_at(interval).take(self.rows)
 
-    def inside(self, bundle: BundleRange) -> InColumns:
+    def among(self, bundles: Sequence[BundleRange]) -> list[InColumns]:
         """O(n)."""
-        return InColumns(self.topics, self.rows[includes(bundle, self.topics.loads.hashes[self.rows])])
+        dealt_out = dealt_rows(self.topics.loads.hashes[self.rows], bundles)
+        return [InColumns(self.topics, self.rows[rows]) for rows in dealt_out]
 
     def sums(self, interval: int, factor: float) -> Sums:
         """O(n)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from engine.bundles.balance_input import BalanceStart
@@ -91,16 +91,16 @@ class World:
         measures = limit_measures(stats, msgs_per_sec, bytes_per_sec, self.start.settings)
         return BundleLoad(bundle, self.owners[bundle], stats, msgs_per_sec, bytes_per_sec, samples, measures)
 
-    def replace_bundle(self, parent: BundleRange, after: NamespaceBundles, children: Iterable[BundleRange]) -> None:
+    def replace_bundle(self, parent: BundleRange, after: NamespaceBundles, children: Sequence[BundleRange]) -> None:
         """Carry out a split; the children stay with the parent's broker until they are unloaded."""
         broker = self.owners.pop(parent)
         topics = self._inside.pop(parent)
         self.fresh.discard(parent)
         self.bundles = after
-        for child in children:
+        for child, inside in zip(children, topics.among(children), strict=True):
             self.owners[child] = broker
             self.born[child] = self.interval
-            self._inside[child] = topics.inside(child)
+            self._inside[child] = inside
 
     def unload(self, bundle: BundleRange) -> Move:
         """Let a bundle go and be looked up again: by the broker with the least message rate, then the fewest bundles.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
-from engine.bundles.load_columns import LoadColumns, sum_in_order
+from engine.bundles.load_columns import LoadColumns, dealt_rows, sum_in_order
 from engine.bundles.loads import TopicLoad
 from engine.config import SPECIFIED_POSITIONS_DIVIDE
 
@@ -97,7 +97,10 @@ def shares_of(children: Sequence[BundleRange], topics: Sequence[TopicLoad]) -> t
     ``children`` ascend. O(topics × log children).
     """
     if isinstance(topics, LoadColumns):
-        return tuple(_share_of_columns(child, topics.inside(child)) for child in children)
+        dealt_out = dealt_rows(topics.hashes, children)
+        return tuple(
+            _share_of_columns(child, topics.take(rows)) for child, rows in zip(children, dealt_out, strict=True)
+        )
     starts = [child.lower for child in children]
     dealt: list[list[TopicLoad]] = [[] for _ in children]
     for topic in topics:

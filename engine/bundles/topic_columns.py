@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from engine.bundles.balance_input import HIGHEST_RATE, RATE_FIELDS, BalancedTopic, ListedTopics
 from engine.bundles.boundaries import FULL_UPPER_BOUND, BundleRange, NamespaceBundles
-from engine.bundles.load_columns import LoadColumns, PickedNames, Rows, includes, sum_in_order
+from engine.bundles.load_columns import LoadColumns, PickedNames, Rows, dealt_rows, sum_in_order
 from engine.bundles.loads import TopicLoad
 
 Sums = tuple[int, int, int, float, float, float, float]
@@ -113,7 +113,7 @@ class TopicColumns(ListedTopics):
 
     def dealt(self, bundles: NamespaceBundles) -> dict[BundleRange, Rows]:
         """The rows of each bundle; topics below the first boundary are in none."""
-        return {bundle: np.flatnonzero(includes(bundle, self.loads.hashes)) for bundle in bundles}
+        return dict(zip(bundles, dealt_rows(self.loads.hashes, bundles.bundles), strict=True))
 
     @property
     def by_hash(self) -> tuple[NDArray[np.int64], Rows]:

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 from engine.bundles.balance_input import BalancedTopic, BalanceStart, balance_start
 from engine.bundles.balance_model import Attempt, Balance
+from engine.bundles.balance_topics import loads_at
 from engine.bundles.boundaries import parse_range
 from engine.bundles.curve import FlowCurve, FlowRule, flow_curve
+from engine.bundles.curve_columns import flow_curve_of_columns
 from engine.bundles.flow import flow_limits
 from engine.bundles.forecasting import ForecastTree, forecast
+from engine.bundles.load_columns import LoadColumns, sum_in_order
 from engine.bundles.loads import TopicLoad
 from engine.bundles.loops import Loop
 from engine.bundles.modular import why_no_run
 from engine.bundles.occupancy import count_occupancy
 from engine.bundles.sizing import bundles_needed
+from engine.bundles.topic_columns import TopicColumns
 from engine.cluster.facts import behaviour_in, bundles_of, topic_loads
 from engine.cluster.remember import Remembered
 from engine.cluster.state import ClusterState
@@ -33,6 +37,7 @@ from engine.views.balance_model import (
     TreeRow,
 )
 from engine.views.balance_words import NO_RUNS, loop_text
+from engine.views.large_balance import large_balance_topics
 
 BROKER_PORT: Final = 8080
 MOST_TOPICS_ASKED: Final = 100_000
@@ -81,29 +86,35 @@ def curve_after(
     start = tree.balance.start
 
     def compute() -> FlowCurve | Rejection:
-        loads = [topic.load_at(interval) for topic in start.topics]
-        return _curve(loads, range_text, start, rule)
+        return _curve(loads_at(start.topics, interval), range_text, start, rule)
 
     return _curves.get((start.topics, start.settings), (interval, range_text, rule), compute)
 
 
 def curve_of(state: ClusterState, namespace: str, range_text: str, rule: FlowRule = "merged") -> FlowCurve | Rejection:
     """The same for a bundle, or any range, of a state as it is. Refused: a namespace or range that is none."""
+    topics = large_balance_topics(state, namespace, 1.0)
     view = balance_start(
-        bundles_of(state, namespace), topic_loads(state, namespace), broker_ids(1), state.settings, change_events=False
+        bundles_of(state, namespace),
+        topics if topics is not None else topic_loads(state, namespace),
+        broker_ids(1),
+        state.settings,
+        change_events=False,
     )
     if isinstance(view, Rejection):
         return view
-    found = _curve([topic.load for topic in view.topics], range_text, view, rule)
+    found = _curve(loads_at(view.topics, 0), range_text, view, rule)
     if isinstance(found, Rejection):
         return found
     return replace(found, problems=(*view.problems, *found.problems), bad_topics=view.bad_topics)
 
 
-def _curve(loads: list[TopicLoad], range_text: str, start: BalanceStart, rule: FlowRule) -> FlowCurve | Rejection:
+def _curve(loads: Sequence[TopicLoad], range_text: str, start: BalanceStart, rule: FlowRule) -> FlowCurve | Rejection:
     piece = parse_range(range_text)
     if isinstance(piece, Rejection):
         return piece
+    if isinstance(loads, LoadColumns):
+        return flow_curve_of_columns(piece, loads, flow_limits(start.settings), rule)
     return flow_curve(piece, loads, flow_limits(start.settings), rule)
 
 
@@ -125,11 +136,13 @@ def sessions_of(state: ClusterState) -> Mapping[str, tuple[int, int]]:
 
 def start_of_state(state: ClusterState, namespace: str, question: BalanceQuestion) -> BalanceStart | Rejection:
     """Where a simulation of this namespace begins: its topics with traffic and sessions, made-up brokers."""
-    sessions = sessions_of(state)
-    topics = [
-        BalancedTopic(load, *sessions.get(load.name, (0, 0)), question.growth_per_cycle)
-        for load in topic_loads(state, namespace)
-    ]
+    topics: Sequence[BalancedTopic] | None = large_balance_topics(state, namespace, question.growth_per_cycle)
+    if topics is None:
+        sessions = sessions_of(state)
+        topics = [
+            BalancedTopic(load, *sessions.get(load.name, (0, 0)), question.growth_per_cycle)
+            for load in topic_loads(state, namespace)
+        ]
     return balance_start(
         bundles_of(state, namespace),
         topics,
@@ -152,8 +165,8 @@ def _compute(state: ClusterState, namespace: str, question: BalanceQuestion) -> 
     found = forecast(start, question.cycles)
     if isinstance(found, Rejection):
         return found
-    loads = [topic.load for topic in start.topics]
-    listed = {load.name for load in topic_loads(state, namespace)}
+    loads = start.topics.loads if isinstance(start.topics, TopicColumns) else [topic.load for topic in start.topics]
+    msgs_per_sec, bytes_per_sec = _flow(loads)
     reason = why_no_run(start.settings, is_leader=True, known_brokers=len(start.brokers))
     if question.load_manager == "extensible" and reason == "one-broker":
         reason = None
@@ -164,9 +177,9 @@ def _compute(state: ClusterState, namespace: str, question: BalanceQuestion) -> 
         brokers=start.brokers,
         bundles=len(start.bundles),
         topics=len(loads),
-        assumed_topics=tuple(load.name for load in loads if load.name not in listed),
-        msgs_per_sec=sum(load.msgs_per_sec for load in loads),
-        bytes_per_sec=sum(load.bytes_per_sec for load in loads),
+        assumed_topics=_assumed(state, namespace, loads),
+        msgs_per_sec=msgs_per_sec,
+        bytes_per_sec=bytes_per_sec,
         idle=NO_RUNS[reason] if reason is not None else "",
         trees=tuple(_tree(tree) for tree in found.trees),
         occupancy=count_occupancy(start.bundles, loads, start.brokers),
@@ -175,6 +188,22 @@ def _compute(state: ClusterState, namespace: str, question: BalanceQuestion) -> 
         bad_topics=start.bad_topics,
         forecast=found,
     )
+
+
+def _flow(loads: Sequence[TopicLoad]) -> tuple[float, float]:
+    """Messages and bytes a second of all."""
+    if isinstance(loads, LoadColumns):
+        msgs, size = loads.flow
+        return sum_in_order(msgs), sum_in_order(size)
+    return sum(load.msgs_per_sec for load in loads), sum(load.bytes_per_sec for load in loads)
+
+
+def _assumed(state: ClusterState, namespace: str, loads: Sequence[TopicLoad]) -> tuple[str, ...]:
+    """The topics that the state does not list."""
+    if isinstance(loads, LoadColumns):
+        return loads.names.more
+    listed = {load.name for load in topic_loads(state, namespace)}
+    return tuple(load.name for load in loads if load.name not in listed)
 
 
 def _needed(topics: int, brokers: int, maximum: int) -> BundlesNeededRow:

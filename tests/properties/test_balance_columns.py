@@ -28,6 +28,7 @@ from engine.bundles.balance_input import RATE_FIELDS
 from engine.bundles.curve_columns import flow_curve_of_columns
 from engine.bundles.flow import FlowLimits
 from engine.bundles.load_columns import LoadColumns, PickedNames
+from engine.bundles.plan import shares_of
 from engine.bundles.topic_columns import TopicColumns
 from engine.config import SPLIT_ALGORITHMS, BrokerSettings
 from engine.errors import Rejection
@@ -123,6 +124,16 @@ def test_a_curve_is_the_same_from_columns(
                 assert large == plain
             else:
                 assert replace(large, points=tuple(large.points), idle=tuple(large.idle)) == plain
+
+
+@given(topics(), st.sets(st.integers(1, TOP - 1), min_size=3, max_size=8))
+@settings(max_examples=60, deadline=None)
+def test_shares_of_many_bundles_are_the_same_from_columns(given_topics: list[BalancedTopic], cuts: set[int]) -> None:
+    bundles = NamespaceBundles("t/n", (0, *sorted(cuts), TOP)).bundles
+    for pieces in (bundles, bundles[1:], bundles[:-1]):
+        shares = shares_of(pieces, columns(given_topics).loads)
+        plain = shares_of(pieces, [topic.load for topic in given_topics])
+        assert tuple(replace(share, topics=tuple(share.topics)) for share in shares) == plain
 
 
 @given(topics(), st.sampled_from(SPLIT_ALGORITHMS), st.sampled_from([0, 60]), st.lists(st.integers(0, TOP), max_size=3))

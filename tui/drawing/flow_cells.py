@@ -6,6 +6,7 @@ No screen library is needed here.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from enum import Enum
 from itertools import pairwise
@@ -148,7 +149,7 @@ def flow_cells(picture: FlowPicture, width: int, height: int, *, ascii_only: boo
     plot.level(1.0, marks.limit, Role.LIMIT)
     if picture.gate > 1.0:
         plot.level(picture.gate, marks.gate, Role.GATE)
-    if max(picture.octets, default=0.0) / picture.top * rows >= 0.5:  # else it would lie on the axis
+    if max(picture.octets, default=0.0) / plot.top * rows >= 0.5:  # else it would lie on the axis
         plot.line()
     plot.cuts()
     plot.axis()
@@ -170,19 +171,24 @@ def column_values(picture: FlowPicture, sums: tuple[float, ...], width: int) -> 
     >>> column_values(FlowPicture(0, 8, (1, 3, 6), (1.0, 2.0, 3.0), (0.0,) * 3, cuts=(5,)), (1.0, 2.0, 3.0), 8)
     [0.0, 1.0, 1.0, 2.0, 2.0, 2.0, 3.0, 3.0]
     """
-    events = [(at, value) for at, value in zip(picture.hashes, sums, strict=True)]
-    if picture.restarts:
-        # Before a topic of the same hash, which begins the new piece.
-        events = sorted([*((cut, 0.0) for cut in picture.cuts), *events], key=lambda event: event[0])
+    cuts = picture.cuts if picture.restarts else ()
+    extent = picture.upper - picture.lower
     values: list[float] = []
-    carried, place = 0.0, 0
+    carried, topics, passed = 0.0, 0, 0
     for column in range(width):
-        highest = carried
-        while place < len(events) and column_of(picture, events[place][0], width) <= column:
-            carried = events[place][1]
-            highest = max(highest, carried)
-            place += 1
-        values.append(highest)
+        # The first hash of the next cell: ``column_of`` rounds down.
+        past = picture.lower - (-(column + 1) * extent // width)
+        last = column == width - 1
+        topics_past = len(sums) if last else bisect_left(picture.hashes, past, topics)
+        cuts_past = len(cuts) if last else bisect_left(cuts, past, passed)
+        here = sums[topics:topics_past]
+        values.append(max(carried, max(here, default=carried)))
+        # A cut comes before a topic of the same hash, which begins the new piece.
+        if cuts_past > passed and not (here and picture.hashes[topics_past - 1] >= cuts[cuts_past - 1]):
+            carried = 0.0
+        elif here:
+            carried = here[-1]
+        topics, passed = topics_past, cuts_past
     return values
 
 
@@ -196,6 +202,10 @@ class _Plot:
     left: int
     right: int
     rows: int
+    top: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.top = self.picture.top  # looks at all points
 
     @property
     def width(self) -> int:
@@ -203,7 +213,7 @@ class _Plot:
 
     def row_of(self, share: float) -> int:
         """The row whose cell holds that height."""
-        return self.rows - 1 - min(self.rows - 1, max(0, int(share / self.picture.top * self.rows)))
+        return self.rows - 1 - min(self.rows - 1, max(0, int(share / self.top * self.rows)))
 
     def area(self) -> None:
         picture, steps = self.picture, len(self.marks.levels) - 1
@@ -211,7 +221,7 @@ class _Plot:
         for column, share in enumerate(column_values(picture, picture.msgs, self.width)):
             piece = sum(column > column_of(picture, cut, self.width) for cut in picture.cuts)
             role = Role.OTHER_PIECE if piece % 2 else Role.PIECE
-            units = round(share / picture.top * self.rows * steps)
+            units = round(share / self.top * self.rows * steps)
             if share > 0 and not units:
                 self.cells.put(self.rows - 1, self.left + column, self.marks.low, role)
             for row in range(self.rows):
