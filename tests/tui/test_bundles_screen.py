@@ -298,6 +298,12 @@ def test_many_topics_are_computed_beside_the_screen(monkeypatch: pytest.MonkeyPa
     run(app, story)
 
 
+def test_where_there_is_one_namespace_n_and_p_say_so() -> None:
+    for key in ("n", "p"):
+        assert "! there is no other namespace to show" in after_b(bundles_app(), key)
+    assert "no other namespace" not in after_b(bundles_app(), "n", "right_square_bracket")
+
+
 def test_leaving_waits_for_no_forecast(monkeypatch: pytest.MonkeyPatch) -> None:
     """A million topics take minutes: with q the terminal is free at once, not when the last forecast is through."""
     release, through = Event(), list[bool]()

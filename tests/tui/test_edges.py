@@ -250,6 +250,11 @@ def test_subscriptions_are_switched_with_n_and_p() -> None:
     run(app, story)
 
 
+@pytest.mark.parametrize("key", ["n", "p"])
+def test_where_one_subscription_is_all_n_and_p_say_so(key: str) -> None:
+    assert "! there is no other subscription" in after_keys(app_of(), key)
+
+
 def test_ascii_only_leaves_no_other_character_on_any_screen() -> None:
     app = app_of(cluster(["日本", "é", "plain"]), ascii_only=True)
 

@@ -108,7 +108,10 @@ class CommonScreen(CommonPlaying):
             self.complain(told)
 
     def action_subscription(self, by: int) -> None:
-        self.store.show_subscription(by)
+        if len(self.store.subscriptions) > 1:
+            self.store.show_subscription(by)
+        else:
+            self.complain("there is no other subscription, and no other topic with producers, to show")
 
     # views
 

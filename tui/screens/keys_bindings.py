@@ -38,6 +38,8 @@ BINDINGS: Final = (*CHANGE, *ASK, *TIME, *PLACE)
 GROUPS: Final = grouped(CHANGE, ASK, PLACE)
 ELSEWHERE: Final = {
     "c": "the consistent-hashing flag is for Failover subscriptions; m changes how this one shares keys",
+    "T": "T sends by all producers of a topic; t sends messages with a key",
+    "W": "W lets 10 ms pass where a topic's producers are shown; w does here",
     **told_alike("sb", "bundles are split and forecast on the screen of a Failover subscription"),
 }
 """Keys of the sister screens, and why they do nothing here."""
