@@ -71,7 +71,13 @@ def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) ->
         answers = _answers(spark, plan, pieces)
         accounts = [msgspec.msgpack.decode(each, type=BundleAccount) for each in answers]
         accounts.append(_without_topics(plan, {name for each in accounts for name in each.namespaces}))
-        options.say(f"bundles: {sum(each.rows for each in accounts):,} topics placed")
+        nowhere = sum(each.nowhere for each in accounts)
+        options.say(f"bundles: {sum(each.rows for each in accounts) - nowhere:,} topics placed")
+        if nowhere:
+            options.say(
+                f"bundles: {nowhere:,} topics belong to namespaces whose bundles no answer lists; save what"
+                " 'pulsar-admin namespaces bundles' prints for each, and import again"
+            )
         _collect(draft, folder, accounts)
         write_rows(BROKER_LOADS, draft.table(BROKER_LOADS), _broker_rows(accounts))
         summary = _summary(draft, accounts, settings)

@@ -155,6 +155,7 @@ class _Report:
         parents = fn.count_distinct(fn.when(fn.col("partition_index") >= 0, fn.col("partitioned_topic")))
         sums = topics.agg(
             parents.alias("partitioned_topics"), fn.count_distinct("namespace").alias("namespaces"),
+            fn.collect_set("broker").alias("brokers"),
             *(exact_sum(name).alias(name) for name in rates),
             *(fn.coalesce(fn.sum(name), fn.lit(0)).alias(name) for name in sizes),
         )  # fmt: skip
@@ -162,7 +163,8 @@ class _Report:
         listed = self._frame(LISTED).where("not is_parent").select("topic").distinct()
         alone = listed.join(topics.select("topic"), "topic", "left_anti").agg(fn.count("*").alias("listed_only"))
         row = sums.crossJoin(names).crossJoin(alone).collect()[0].asDict()
-        brokers: set[str] = set()
+        # Brokers that saved no load report are told by their statistics all the same.
+        brokers: set[str] = set(row.pop("brokers"))
         for part in parts_of(self._source / BROKERS.name):
             brokers.update(pq.read_table(part, columns=["broker"])["broker"].to_pylist())
         subscription_names = row.pop("names")

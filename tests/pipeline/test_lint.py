@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -102,6 +103,22 @@ def test_a_report_counts_findings_and_says_the_same_bytes_again(spark: SparkSess
     assert [text.partition(" ")[0] for text in told if text.endswith("…")] == [
         "import", "assign", "keys", "bundles", "lint", "report",
     ]  # fmt: skip
+
+
+def test_brokers_with_statistics_alone_are_counted_and_what_bundles_lack_is_told(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    source, out, told = tmp_path / "in", tmp_path / "out", []
+    for broker in range(3):
+        (source / f"b-{broker}").mkdir(parents=True)
+        stats = {"t/n": {"0x00000000_0xffffffff": {"persistent": {f"persistent://t/n/o-{broker}": {"msgRateIn": 1.0}}}}}
+        (source / f"b-{broker}" / "broker-stats-topics.json").write_text(json.dumps(stats))
+    for job in ("import", "bundles", "report"):
+        job_called(job)(spark, source if job == "import" else out, out, JobOptions({}, told.append))
+    totals = read_summary((out / "summary.json").read_bytes()).totals
+    assert (totals.topics, totals.brokers, totals.bundles) == (3, 3, 0)
+    assert "bundles: 0 topics placed" in told
+    assert any("3 topics belong to namespaces whose bundles no answer lists" in text for text in told)
 
 
 def test_without_an_import_every_job_over_tables_says_what_to_do(tmp_path: Path) -> None:
