@@ -75,7 +75,7 @@ class World:
         for bundle in self.bundles:
             topics = self._inside[bundle]
             if len(topics):
-                key = (bundle, bundle in self.fresh)
+                key = (bundle, bundle in self.fresh and self.start.first_rate_factor != 1.0)
                 if key not in self._sums:
                     self._sums[key] = self._sum(bundle, topics)
                 found[bundle] = self._sums[key]
