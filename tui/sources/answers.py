@@ -12,7 +12,7 @@ from typing import Final
 from engine.admin.reading import MAX_STREAM_BYTES, read_path
 from engine.admin.snapshot import read_answers
 from engine.admin.text import plain_json
-from engine.errors import InputError, Rejection
+from engine.errors import InputError, Problem, Rejection
 from engine.names import parse_topic_name
 from engine.scenarios.embedded import embedded_default
 from engine.scenarios.opening import Opened, open_snapshot
@@ -47,7 +47,16 @@ def opened(path: str | None, *, release: str | None = None, topic: str | None = 
 
 
 def _opened_about(topic: str, path: str | None, release: str | None) -> Opened:
-    """One answer without a name, as the form {topic: answer} that has one."""
+    answer, source, problems = answer_about(topic, path)
+    found = open_snapshot(read_answers(answer), release=release)
+    return replace(found, problems=(*problems, *found.problems), source=source)
+
+
+def answer_about(topic: str, path: str | None, piped: bytes | None = None) -> tuple[bytes, str, tuple[Problem, ...]]:
+    """One answer without a name, as the form {topic: answer} that has one; what to call it; what was wrong with it.
+
+    ``piped`` is standard input where it was read already. Raises ``InputError``.
+    """
     if path is None or (path != STANDARD_INPUT and Path(path).is_dir()):
         raise InputError("--topic: it names the topic of one FILE; in a folder name each file after its topic")
     name = parse_topic_name(topic)
@@ -58,12 +67,13 @@ def _opened_about(topic: str, path: str | None, release: str | None) -> Opened:
     if reason is not None:
         raise InputError(reason)
     try:
-        data = standard_input() if path == STANDARD_INPUT else read_path(Path(path))
+        data = piped
+        if data is None:
+            data = standard_input() if path == STANDARD_INPUT else read_path(Path(path))
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
     text, problems = plain_json(data, path)
-    found = open_snapshot(read_answers(b"{%s:%s}" % (json.dumps(topic).encode(), text)), release=release)
-    return replace(found, problems=(*problems, *found.problems), source=f"{path} about {topic}")
+    return b"{%s:%s}" % (json.dumps(topic).encode(), text), f"{path} about {topic}", tuple(problems)
 
 
 def standard_input() -> bytes:

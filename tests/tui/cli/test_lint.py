@@ -275,3 +275,21 @@ def test_a_file_named_as_an_answer_is_no_list_of_names(run: Run, tmp_path: Path,
     ran = run("lint", str(tmp_path / "orders.json"))
     assert (ran.code, ran.out) == (2, "") and "orders.json: this is no answer of a broker" in ran.err
     assert run("lint", str(tmp_path / "names.txt")).code == 0
+
+
+def test_statistics_without_a_name_are_judged_as_those_of_the_topic_that_is_given(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the reader advises (``give --topic``) is there in the doctor too; a folder or names have no one topic."""
+    subscription = {"type": "Failover", "consumers": [{"consumerName": "c-1"}, {"consumerName": "c-11"}]}
+    file = tmp_path / "stats.json"
+    file.write_text(json.dumps({"msgRateIn": 0.0, "publishers": [], "subscriptions": {"billing": subscription}}))
+    assert run("lint", str(file)).code == 2
+    for words in ([str(file)], ["-"]):
+        monkeypatch.setattr("tui.sources.answers.standard_input", file.read_bytes)
+        ran = run("lint", *words, "--topic", "orders", "--fail-on", "warning")
+        assert ran.code == 1 and "failover-names-collide (1)" in ran.out
+        assert ran.out.startswith(f"{words[0]} about persistent://public/default/orders: ")
+    for wrong in ([str(tmp_path)], [str(file), str(file)], ["--names", "a,b"]):
+        ran = run("lint", *wrong, "--topic", "orders")
+        assert ran.code == 2 and "--topic" in ran.err

@@ -41,6 +41,7 @@ class _Checked:
 @fail_on_option
 @click.option("--rule", "rule_ids", metavar="ID", multiple=True, help="Only this rule. Repeatable.")
 @click.option("--list", "lists", is_flag=True, help="List the rules.")
+@click.option("--topic", metavar="NAME", help="The topic that FILE is about, where nothing tells it.")
 @click.option("--namespace", metavar="TENANT/NAME", help="Only this namespace, and the brokers' settings.")
 @click.option(
     "--load-manager",
@@ -108,7 +109,7 @@ def _checked(words: tuple[str, ...], rules: RuleSet, given: dict[str, Any]) -> _
         if not words:
             raise click.UsageError("name a FOLDER or FILE with answers of a broker, or consumers with --names")
         piped = _piped(words)
-        listed = _listed(words, piped)
+        listed = _listed(words, piped) if given["topic"] is None else None
         if listed is None:
             return _of_answers(words, rules, given, piped)
         named: Sequence[NamedRanges] = [(name, None) for name in listed]
@@ -122,6 +123,8 @@ def _checked(words: tuple[str, ...], rules: RuleSet, given: dict[str, Any]) -> _
         from tui.sources.consumer_files import names_of_text
 
         named = [(name, None) for name in names_of_text(given["names"], "--names")]
+    if given["topic"] is not None:
+        raise click.UsageError("--topic names the topic of a FILE; a list of names has none")
     if given["namespace"] is not None:
         raise click.UsageError("--namespace narrows answers of a broker; a list of names has none")
     return _of_names(named, rules, given)
@@ -182,7 +185,7 @@ def _of_answers(paths: tuple[str, ...], rules: RuleSet, given: dict[str, Any], p
     from tui.cli.recorded import is_journal
 
     what_if = _what_if(given)
-    if len(paths) == 1 and is_journal(paths[0]):
+    if len(paths) == 1 and given["topic"] is None and is_journal(paths[0]):
         from tui.cli.reopening import reopened
         from tui.cli.session import resumed
 
@@ -192,7 +195,7 @@ def _of_answers(paths: tuple[str, ...], rules: RuleSet, given: dict[str, Any], p
         from engine.scenarios.linting import told_by
         from tui.cli.session import overruled
 
-        snapshot, opened, clients = _read(paths, what_if, piped)
+        snapshot, opened, clients = _read(paths, what_if, piped, given["topic"])
         state, source, problems = overruled(opened.state, what_if), opened.source, opened.problems
         told = told_by(snapshot, state, clients)
     manager: LoadManager | None = given["load_manager"]
@@ -204,19 +207,27 @@ def _of_answers(paths: tuple[str, ...], rules: RuleSet, given: dict[str, Any], p
     return _Checked(source, lint(state, told, rules=rules, namespace=given["namespace"]), problems)
 
 
-def _read(paths: tuple[str, ...], what_if: WhatIf, piped: bytes | None) -> tuple[Any, Any, Any]:
+def _read(paths: tuple[str, ...], what_if: WhatIf, piped: bytes | None, topic: str | None) -> tuple[Any, Any, Any]:
     """The snapshot, what is opened from it, and what it tells of clients; ``piped`` is standard input, if a path is it.
 
     Raises ``InputError``.
     """
+    from dataclasses import replace
+
     from engine.admin.clients import client_facts
     from engine.admin.snapshot import read_answers
     from engine.errors import InputError
     from engine.scenarios.opening import BUNDLES_ASSUMED, RELEASE_ASSUMED, open_snapshot
+    from tui.sources.answers import answer_about
     from tui.sources.nearby import STANDARD_INPUT, missing
 
     sources: list[str | bytes] = []
-    for path in paths:
+    source = ""
+    problems: tuple[Problem, ...] = ()
+    if topic is not None:
+        answer, source, problems = answer_about(topic, paths[0] if len(paths) == 1 else None, piped)
+        sources.append(answer)
+    for path in paths if topic is None else ():
         reason = missing(path)
         if reason is not None:
             raise InputError(f"{reason} (names of consumers stand behind --names)")
@@ -229,6 +240,7 @@ def _read(paths: tuple[str, ...], what_if: WhatIf, piped: bytes | None) -> tuple
                 say(f"{note.text}; they are not judged")
             elif note.code == RELEASE_ASSUMED:
                 say(note.text)
+        opened = replace(opened, source=source or opened.source, problems=(*problems, *opened.problems))
         return snapshot, opened, client_facts(*sources)
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL in it
         raise InputError(f"{', '.join(paths)}: {getattr(error, 'strerror', None) or error}") from error
