@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from threading import Lock
 from typing import Final, Generic, TypeVar
 
 V = TypeVar("V")
@@ -16,23 +17,29 @@ class Remembered(Generic[V]):
     """The last answers, by the identity of their large parts and the value of their small ones.
 
     The parts are kept alive with the answer, so an identity cannot be given to another object while it is in use. The
-    parts must be immutable; then remembering changes no result. One thread at a time may ask.
+    parts must be immutable; then remembering changes no result. Several threads may ask: a forecast beside the screen
+    asks what the screen asks. Two that miss the same answer at once both compute it, and get the one kept first.
     """
 
-    __slots__ = ("_answers",)
+    __slots__ = ("_answers", "_lock")
 
     def __init__(self) -> None:
         self._answers: OrderedDict[Hashable, tuple[tuple[object, ...], V]] = OrderedDict()
+        self._lock = Lock()
 
     def get(self, parts: tuple[object, ...], small: tuple[Hashable, ...], compute: Callable[[], V]) -> V:
         """The remembered answer, or a new one. O(1) when remembered."""
         key = (tuple(map(id, parts)), small)
-        found = self._answers.get(key)
-        if found is not None:
-            self._answers.move_to_end(key)
-            return found[1]
+        with self._lock:
+            # Another thread may throw out the oldest answer between the look and the move.
+            found = self._answers.get(key)
+            if found is not None:
+                self._answers.move_to_end(key)
+                return found[1]
+        # Unlocked: it takes long, and may ask this memory itself.
         answer = compute()
-        self._answers[key] = (parts, answer)
-        if len(self._answers) > REMEMBERED_ANSWERS:
-            self._answers.popitem(last=False)
-        return answer
+        with self._lock:
+            _, kept = self._answers.setdefault(key, (parts, answer))
+            if len(self._answers) > REMEMBERED_ANSWERS:
+                self._answers.popitem(last=False)
+        return kept

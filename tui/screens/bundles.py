@@ -34,6 +34,7 @@ from tui.widgets.key_footer import KeyFooter
 from tui.widgets.line_table import Lines, LineTable
 from tui.widgets.scrolled_text import ScrolledText
 from tui.widgets.sentence_line import SentenceLine
+from tui.wording import counted
 
 ZOOMS: Final = ("", "tree", "curve", "forecast")
 
@@ -133,9 +134,8 @@ class BundlesScreen(BundlesQuestions):
             self._ascii_only,
         )
         over = f", {frame.over} above a limit" if frame.over else ""
-        table.border_title = f"{len(frame.leaves)} bundles after cycle {frame.cycle}{over}"
-        if not frame.cycle:
-            table.border_title = f"{len(frame.leaves)} bundles now{over}"
+        when = f"after cycle {frame.cycle}" if frame.cycle else "now"
+        table.border_title = f"{counted(len(frame.leaves), 'bundle')} {when}{over}"
         table.lines = Lines(
             len(rows),
             lambda at, width: tree_line(rows[at], rows, width, frame.cycle, colours, ascii_only=ascii_only),

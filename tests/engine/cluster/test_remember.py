@@ -1,0 +1,36 @@
+"""The small memory for answers: by identity, the last ones, and several threads at once."""
+
+from __future__ import annotations
+
+from engine.cluster.remember import REMEMBERED_ANSWERS, Remembered
+
+
+def test_an_answer_is_computed_once_for_the_same_parts() -> None:
+    memory: Remembered[list[int]] = Remembered()
+    part = (1, 2)
+    first = memory.get((part,), (3,), lambda: [1])
+    assert memory.get((part,), (3,), lambda: [2]) is first
+    assert memory.get((part,), (4,), lambda: [2]) == [2]
+
+
+def test_the_oldest_answer_goes_first() -> None:
+    memory: Remembered[int] = Remembered()
+    parts = [(number, "part") for number in range(REMEMBERED_ANSWERS + 1)]
+    for number, part in enumerate(parts):
+        memory.get((part,), (), lambda number=number: number)  # type: ignore[misc]
+    assert memory.get((parts[-1],), (), lambda: -1) == REMEMBERED_ANSWERS
+    assert memory.get((parts[0],), (), lambda: -1) == -1
+
+
+def test_an_answer_kept_while_another_thread_computed_it_is_the_answer_of_both() -> None:
+    """The other thread stands here as a call between the look and the end of the computing."""
+    memory: Remembered[list[str]] = Remembered()
+    part = ("part",)
+    kept: list[list[str]] = []
+
+    def compute() -> list[str]:
+        kept.append(memory.get((part,), (), lambda: ["first"]))
+        return ["second"]
+
+    assert memory.get((part,), (), compute) is kept[0]
+    assert memory.get((part,), (), compute) == ["first"] and len(kept) == 1
