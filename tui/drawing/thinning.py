@@ -18,7 +18,7 @@ Integers = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
 
-def ascends(hashes: Integers) -> bool:
+def ascends(hashes: Integers | npt.NDArray[np.uint32]) -> bool:
     """Whether hashes stand in order. O(n)."""
     return bool(np.all(hashes[1:] >= hashes[:-1]))
 

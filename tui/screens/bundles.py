@@ -92,8 +92,8 @@ class BundlesScreen(BundlesQuestions):
         """Choose the arrangement for this size; too small is told in words."""
         width, height = event.size
         chosen = layout_for(width, height)
-        for layout in Layout:
-            self.set_class(layout is chosen, layout.value)
+        # All at once: each change of classes styles every widget of the screen anew.
+        self.update_classes({layout.value: layout is chosen for layout in Layout})
         self.query_one("#too-small", Static).update(too_small(width, height))
         self.call_after_refresh(self._show_title)
 
@@ -184,8 +184,7 @@ class BundlesScreen(BundlesQuestions):
 
     def watch_zoomed(self) -> None:
         """Give the body to one panel."""
-        for panel in ZOOMS[1:]:
-            self.set_class(self.zoomed == panel, f"-zoom-{panel}")
+        self.update_classes({f"-zoom-{panel}": self.zoomed == panel for panel in ZOOMS[1:]})
 
     def action_scroll_forecast(self, by: int) -> None:
         self.query_one("#forecast", ScrolledText).scroll_relative(y=by, animate=False)

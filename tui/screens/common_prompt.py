@@ -123,6 +123,6 @@ class CommonPrompt(CommonSentence):
 
     def watch_zoomed(self, panel: str) -> None:
         """Give the body to one panel."""
-        self.set_class(bool(panel), "-zoomed")
-        for each in self.zoomable:
-            self.set_class(each == panel, f"-zoom-{each}")
+        # All at once: each change of classes styles every widget of the screen anew.
+        zoomed = {f"-zoom-{each}": each == panel for each in self.zoomable}
+        self.update_classes({"-zoomed": bool(panel), **zoomed})

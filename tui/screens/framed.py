@@ -27,8 +27,8 @@ class FramedScreen(Screen[None]):
         """Choose the arrangement for this size; too small is told in words."""
         width, height = event.size
         chosen = layout_for(width, height)
-        for layout in Layout:
-            self.set_class(layout is chosen, layout.value)
+        # All at once: each change of classes styles every widget of the screen anew.
+        self.update_classes({layout.value: layout is chosen for layout in Layout})
         self.query_one("#too-small", Static).update(too_small(width, height))
 
     def name_panels(self) -> None:

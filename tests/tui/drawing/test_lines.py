@@ -114,6 +114,34 @@ def test_density_is_zero_only_where_nothing_lies_and_full_at_the_fullest(
     }
 
 
+@settings(max_examples=100)
+@given(
+    st.integers(0, 300),
+    st.integers(1, 300),
+    st.lists(st.tuples(st.integers(0, 700), st.integers(0, 9)), max_size=40),
+    st.integers(1, 70),
+    st.booleans(),
+)
+def test_density_is_the_same_for_hashes_in_any_order(
+    lower: int, extent: int, topics: list[tuple[int, int]], width: int, weighted: bool
+) -> None:
+    """In order they are cut at the ends of columns, else each is put into its column; one out of order sees to that."""
+
+    def drawn(listed: list[tuple[int, int]]) -> list[int]:
+        hashes, weights = np.array(listed, dtype=np.int64).reshape(-1, 2).T
+        picture = SplitPicture(
+            lower,
+            lower + extent,
+            hashes=hashes.astype(np.uint32),
+            weights=weights.astype(np.float64) if weighted else None,
+        )
+        return density(picture, width, 8).tolist()
+
+    outside = lower + extent + 1
+    ordered = sorted([*topics, (outside, 0), (outside + 1, 0)])
+    assert drawn(ordered) == drawn(ordered[::-1])
+
+
 def test_density_counts_weights_and_leaves_out_what_lies_outside() -> None:
     hashes = np.array([5, 15, 200], dtype=np.uint32)
     picture = SplitPicture(0, 20, hashes=hashes, weights=np.array([1.0, 4.0, 99.0]))
