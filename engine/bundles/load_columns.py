@@ -85,7 +85,9 @@ class LoadColumns(ListedLoads):
 
     def take(self, rows: Rows) -> LoadColumns:
         """Those at these places."""
-        return LoadColumns(self.names.take(rows), self.hashes[rows], self.rates[:, rows], self.has_stats[rows])
+        return LoadColumns(
+            self.names.take(rows), self.hashes[rows], self.rates.take(rows, axis=1), self.has_stats[rows]
+        )
 
     def inside(self, bundle: BundleRange) -> LoadColumns:
         """Those whose hash lies in a bundle. O(n)."""

@@ -97,10 +97,7 @@ def shares_of(children: Sequence[BundleRange], topics: Sequence[TopicLoad]) -> t
     ``children`` ascend. O(topics × log children).
     """
     if isinstance(topics, LoadColumns):
-        dealt_out = dealt_rows(topics.hashes, children)
-        return tuple(
-            _share_of_columns(child, topics.take(rows)) for child, rows in zip(children, dealt_out, strict=True)
-        )
+        return _shares_of_columns(children, topics)
     starts = [child.lower for child in children]
     dealt: list[list[TopicLoad]] = [[] for _ in children]
     for topic in topics:
@@ -119,9 +116,14 @@ def _share(bundle: BundleRange, inside: Sequence[TopicLoad]) -> ChildShare:
     return ChildShare(bundle, tuple(topic.name for topic in inside), rate, throughput)
 
 
-def _share_of_columns(bundle: BundleRange, inside: LoadColumns) -> ChildShare:
-    msgs, size = (each[inside.has_stats] for each in inside.flow)
-    return ChildShare(bundle, inside.names, sum_in_order(msgs), sum_in_order(size))
+def _shares_of_columns(children: Sequence[BundleRange], topics: LoadColumns) -> tuple[ChildShare, ...]:
+    found = []
+    msgs, size = topics.flow
+    for child, rows in zip(children, dealt_rows(topics.hashes, children), strict=True):
+        known = rows[topics.has_stats[rows]]
+        sums = sum_in_order(msgs[known]), sum_in_order(size[known])
+        found.append(ChildShare(child, topics.names.take(rows), *sums))
+    return tuple(found)
 
 
 def split_command(
