@@ -159,12 +159,12 @@ SUBSCRIPTION_LOADS: Final = Table(
     ("namespace string", "subscription string", "policy string", "what_if boolean", "partitions bigint",
      "consumers bigint", "idle bigint", "max_partitions bigint", "mean_partitions double", "max_over_mean double?",
      "max_msg_rate_out double", "mean_msg_rate_out double", "max_over_mean_rate double?", "moved bigint",
-     "least_moved bigint"),
+     "least_moved bigint", "max_over_even double?"),
 )  # fmt: skip
 """``idle``: connected consumers that are active nowhere. ``least_moved``: how few moves the same change needs.
 
-``max_over_mean``: how many times its even share the busiest consumer has. Where all topics have the same consumers that
-is ``max_partitions / mean_partitions``; else the share is of the topics that it reads (``pipeline.jobs.load_sums``).
+``max_over_even``: the most times its even share that a consumer has. Where all topics have the same consumers that is
+``max_over_mean``; else the share is of the topics that it reads (``pipeline.jobs.load_sums``).
 """
 
 BUNDLE_TOPICS: Final = Table(

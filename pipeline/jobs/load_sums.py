@@ -14,17 +14,19 @@ from pipeline.reading.rows import Row
 
 _KINDS: Final = 5
 """Partitions now and before, those that moved, and two rates: what is added up of every slot."""
+_EVEN: Final = _KINDS
+"""Behind them, of each consumer: its even share of the partitions."""
 
 
 class LoadSums:
     """Adds up by policy and slot; a consumer of several units of one subscription is one consumer.
 
     Equal names in one list are different consumers, the first, the second …, as everywhere. Topics of one subscription
-    name may have different consumers, and nobody can get partitions of a topic that it does not read: so a consumer is
-    measured by its even share, which is the mean of every list it stands in, added up.
+    name may have different consumers, and nobody can get partitions of a topic that it does not read: so beside
+    max/mean a consumer is measured by its even share, which is the mean of every list it stands in, added up.
 
-    Of four partitions that ``a`` and ``b`` read ``a`` has three, and ``c`` alone reads eight more: ``a`` has 3 where 2
-    are even, ``c`` has 8 of 8, so max/mean is 1.5 and not 2, the eight over the mean of twelve partitions.
+    Of four partitions that ``a`` and ``b`` read ``a`` has three, and ``c`` alone reads eight more. Max/mean is 2, eight
+    over the mean of twelve partitions; but ``c`` has 8 of 8, and ``a`` 3 where 2 are even: max/even is 1.5.
     """
 
     def __init__(
@@ -74,22 +76,21 @@ class LoadSums:
     def _of(self, units: Sequence[int], policy: Policy) -> tuple[dict[tuple[str, int], Any], Any]:
         """The sums of each consumer of some units, its even share of them behind, and the sums of nobody."""
         sums = self._sums[policy]
-        members: dict[tuple[str, int], Any] = defaultdict(lambda: np.zeros(2 * _KINDS))
+        members: dict[tuple[str, int], Any] = defaultdict(lambda: np.zeros(_KINDS + 1))
         nobody = np.zeros(_KINDS)
         for unit in units:
             start, names = int(self._slots.start[unit]), numbered(self._lists[unit].names)
             held = sums[:, start : start + len(names)]
-            even = held.sum(axis=1) / max(len(names), 1)
+            even = held[0].sum() / max(len(names), 1)
             for place, name in enumerate(names):
-                members[name] += np.concatenate((held[:, place], even))
+                members[name] += np.append(held[:, place], even)
             nobody += sums[:, int(self._slots.nobody[unit])]
         return members, nobody
 
     def _subscription_row(self, key: tuple[str, str], units: Sequence[int], policy: Policy) -> Row:
         members, nobody = self._of(units, policy)
-        table = np.array(list(members.values())).reshape(-1, 2 * _KINDS)
+        table = np.array(list(members.values())).reshape(-1, _KINDS + 1)
         held, rates = table[:, 0], table[:, 3]
-        even, even_rates = table[:, _KINDS], table[:, _KINDS + 3]
         partitions = int(held.sum() + nobody[0])
         count = len(members)
         mean, mean_rate = (held.sum() / count, rates.sum() / count) if count else (0.0, 0.0)
@@ -97,9 +98,9 @@ class LoadSums:
         moved = int(table[:, 2].sum() + nobody[2])
         return (
             *key, policy.value, policy.what_if, partitions, count, int((held == 0).sum()),
-            int(held.max(initial=0)), float(mean), _times_even(held, even),
-            float(rates.max(initial=0)), float(mean_rate), _times_even(rates, even_rates),
-            moved, int(gaps.sum()),
+            int(held.max(initial=0)), float(mean), float(held.max() / mean) if mean else None,
+            float(rates.max(initial=0)), float(mean_rate), float(rates.max() / mean_rate) if mean_rate else None,
+            moved, int(gaps.sum()), _times_even(held, table[:, _EVEN]),
         )  # fmt: skip
 
 
