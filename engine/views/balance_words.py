@@ -53,7 +53,7 @@ _LOOPS: Final[Mapping[LoopKind, str]] = {
     "repeats-without-effect": "tried again and again without effect",
     "namespace-full": "above a limit, and refused because the namespace is full",
     "parts-nothing": "split after split leaves all topics on one side",
-    "unloaded-for-nothing": "unloaded and back at the same broker: its topics are interrupted for nothing",
+    "unloaded-for-nothing": "unloaded and back at the same broker: the topics are interrupted for nothing",
     "returns-to-former-owner": "back at a broker it had left",
 }
 _CURVES: Final[Mapping[FlowOutcome, str]] = {
@@ -183,7 +183,7 @@ def curve_texts(curve: FlowCurve) -> tuple[str, ...]:
         limits = f"a piece may have {msgs} and {octets}; the total has to reach {gate} first"
     if curve.cuts:
         pieces = len(curve.cuts) + 1
-        outcome = f"{len(curve.cuts)} cut{'s make' if pieces > 2 else ' makes'} {pieces} pieces of {total}"
+        outcome = f"{len(curve.cuts)} cut{'s make' if pieces > 2 else ' makes'} {pieces} pieces out of {total}"
     elif curve.rule == "proposed":
         outcome = f"{total}: no point passes half of it, so nothing is cut"
     else:

@@ -269,7 +269,7 @@ def test_the_curve_says_outcome_limits_cuts_and_what_is_idle() -> None:
     curve = curve_of(scene(), FLOW, LAST)
     assert not isinstance(curve, Rejection)
     texts = curve_texts(curve)
-    assert texts[0].startswith("1 cut makes 2 pieces of 63.6 msg/s")
+    assert texts[0].startswith("1 cut makes 2 pieces out of 63.6 msg/s")
     assert "the total has to reach 44 msg/s or 110 MB/s first" in texts[1]
     assert "cut at 3877316650 (0xe71b282a)" in texts[2]
     below = curve_of(scene(), FLOW, "0x80000000_0xc0000000")
