@@ -32,13 +32,19 @@ TOPICS, CONSUMERS = 1_000_000, 1_000
 FEW_TOPICS, FEW_CONSUMERS = 1_000, 20
 BAR: Final = "< 50 ms"
 STEPS: Final = ("down", "up", "v", "v", "v", "x", "[", "]", "u", "c", "x", "c", "x", "[", "]", "u")
-ASKED: Final = ("f", "escape", "a", "escape", "s", "escape", "b", "escape")
+ASKED: Final = (
+    *("f", "escape", "a", "escape", "a", "enter", "s", "escape"),
+    *("b", "escape", "question_mark", "escape", "z", "z"),
+)
 ROUNDS: Final = 4
 WORDS: Final = {
     "f": "f, explain: the prompt with the busiest topic",
     "a": "a, add a consumer: the dialog",
     "s": "s, splits of a bundle by all algorithms",
     "b": "b, bundles: the frame, the forecast comes later",
+    "enter": "enter, the consumer is added",
+    "question_mark": "?, all keys: the dialog",
+    "z": "z, one panel for all, and back",
     "escape": "escape, back",
 }
 
