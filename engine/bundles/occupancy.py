@@ -16,7 +16,7 @@ from engine.bundles.load_columns import LoadColumns, includes
 from engine.bundles.loads import TopicLoad
 from engine.errors import Rejection
 
-MAX_TOPICS: Final = 1_000_000
+MAX_TOPICS: Final = 2_000_000
 MAX_BROKERS: Final = 1_024
 MAX_BUNDLES_ASKED: Final = 65_536
 """Limits of this model: what can be computed while one waits. Of more topics the fullest of a few bundles takes a sum

@@ -129,7 +129,7 @@ def test_a_bound_that_chance_does_not_allow_is_refused_with_the_best_there_is() 
     [
         (0, 3, {}, "topics"),
         (-1, 3, {}, "topics"),
-        (1_000_001, 3, {}, "topics"),
+        (2_000_001, 3, {}, "topics"),
         (5, 0, {}, "brokers"),
         (5, 1_025, {}, "brokers"),
         (5, 3, {"max_over_mean": 0.5}, "max_over_mean"),
