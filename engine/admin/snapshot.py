@@ -51,8 +51,10 @@ def read_answers(*sources: str | Path | bytes) -> Snapshot:
     title = ", ".join(titles)
     if not collector.understood:
         problems, read = tuple(collector.problems), collector.files_read
-        what = "this" if read == 1 else f"none of {read:,} files"
-        raise InputError(f"{title}: {what} is {'no' if read == 1 else 'an'} answer of a broker", problems)
+        in_folder = any(not isinstance(source, bytes) and Path(source).is_dir() for source in sources)
+        if read == 1 and not in_folder:
+            raise InputError(f"{title}: this is no answer of a broker", problems)
+        raise InputError(f"{title}: none of {read:,} file{'' if read == 1 else 's'} is an answer of a broker", problems)
     return collector.snapshot(title)
 
 
