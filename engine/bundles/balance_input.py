@@ -15,6 +15,7 @@ from engine.bundles.limits import bandwidth_finding
 from engine.bundles.load_columns import LoadColumns
 from engine.bundles.loads import TopicLoad, equal_hashes, topic_load
 from engine.bundles.plan import LoadManager
+from engine.computed import Computed
 from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour
 from engine.errors import Rejection
 
@@ -63,7 +64,7 @@ class BalancedTopic:
         return (stepped[-1] if stepped else 1.0) * _power(self.growth_per_cycle, interval)
 
 
-class ListedTopics(Sequence[BalancedTopic]):
+class ListedTopics(Computed[BalancedTopic]):
     """Very many topics in listing order, each with its own name, in columns (see ``load_columns``)."""
 
     __slots__ = ()

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,13 +24,14 @@ from engine.bundles.curve import (
 from engine.bundles.flow import FlowLimits
 from engine.bundles.load_columns import LoadColumns, PickedNames, sum_in_order
 from engine.bundles.load_cuts import along_the_axis
+from engine.computed import Computed
 from engine.errors import Rejection
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class CurvePoints(Sequence[CurvePoint]):
+class CurvePoints(Computed[CurvePoint]):
     """The points in columns of (n,), ascending by hash; each is made when it is asked for."""
 
     names: PickedNames
@@ -47,16 +46,8 @@ class CurvePoints(Sequence[CurvePoint]):
     def __len__(self) -> int:
         return len(self.hashes)
 
-    @overload
-    def __getitem__(self, at: int) -> CurvePoint: ...
-    @overload
-    def __getitem__(self, at: slice) -> tuple[CurvePoint, ...]: ...
-    def __getitem__(self, at: int | slice) -> CurvePoint | tuple[CurvePoint, ...]:
-        if isinstance(at, slice):
-            return tuple(map(self._point, range(*at.indices(len(self)))))
-        return self._point(at)
-
-    def _point(self, at: int) -> CurvePoint:
+    def item(self, at: int) -> CurvePoint:
+        """The point at a place."""
         return CurvePoint(
             self.names[at],
             int(self.hashes[at]),

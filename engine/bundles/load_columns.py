@@ -1,7 +1,6 @@
 """The loads of very many topics in columns and in listing order: a sequence of :class:`TopicLoad` without the objects.
 
-Sums are the same doubles as topic by
-topic: ``numpy.cumsum`` adds one after the other, in listing order.
+Sums are the same doubles as topic by topic: ``numpy.cumsum`` adds one after the other, in listing order.
 """
 
 from __future__ import annotations
@@ -9,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final, overload
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.bundles.boundaries import FULL_UPPER_BOUND, BundleRange
 from engine.bundles.loads import ListedLoads, TopicLoad
+from engine.computed import Computed
 
 Rows = NDArray[np.int64]
 """Places in the listing, ascending."""
@@ -23,7 +23,7 @@ FEW: Final = 4
 """From so many bundles on topics are dealt out at once, and not bundle by bundle."""
 
 
-class PickedNames(Sequence[str]):
+class PickedNames(Computed[str]):
     """Names of some rows of a list, made when they are asked for; rows behind its end are of ``more``."""
 
     __slots__ = ("more", "rows", "source")
@@ -34,13 +34,8 @@ class PickedNames(Sequence[str]):
     def __len__(self) -> int:
         return len(self.rows)
 
-    @overload
-    def __getitem__(self, at: int) -> str: ...
-    @overload
-    def __getitem__(self, at: slice) -> tuple[str, ...]: ...
-    def __getitem__(self, at: int | slice) -> str | tuple[str, ...]:
-        if isinstance(at, slice):
-            return tuple(map(self._name, self.rows[at].tolist()))
+    def item(self, at: int) -> str:
+        """The name at a place."""
         return self._name(int(self.rows[at]))
 
     def __iter__(self) -> Iterator[str]:
@@ -69,16 +64,8 @@ class LoadColumns(ListedLoads):
     def __len__(self) -> int:
         return len(self.hashes)
 
-    @overload
-    def __getitem__(self, at: int) -> TopicLoad: ...
-    @overload
-    def __getitem__(self, at: slice) -> tuple[TopicLoad, ...]: ...
-    def __getitem__(self, at: int | slice) -> TopicLoad | tuple[TopicLoad, ...]:
-        if isinstance(at, slice):
-            return tuple(map(self._load, range(*at.indices(len(self)))))
-        return self._load(at)
-
-    def _load(self, at: int) -> TopicLoad:
+    def item(self, at: int) -> TopicLoad:
+        """The load at a place."""
         first, second, third, fourth = self.rates[:, at].tolist()
         known = bool(self.has_stats[at])
         return TopicLoad(self.names[at], int(self.hashes[at]), first, second, third, fourth, known)

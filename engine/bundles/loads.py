@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
 from engine.bundles.rates import BothWays
+from engine.computed import Computed
 from engine.errors import Rejection
 from engine.hashing import crc32_hash
 from engine.names import PERSISTENT, TopicName, parse_topic_name
@@ -60,7 +61,7 @@ class BundleAverage:
     throughput_out_bytes_per_sec: float
 
 
-class ListedLoads(Sequence[TopicLoad]):
+class ListedLoads(Computed[TopicLoad]):
     """Very many loads in listing order that know a quicker way to some answers (see ``load_columns``)."""
 
     __slots__ = ()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import overload
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -40,16 +38,8 @@ class TopicColumns(ListedTopics):
     def __len__(self) -> int:
         return len(self.loads)
 
-    @overload
-    def __getitem__(self, at: int) -> BalancedTopic: ...
-    @overload
-    def __getitem__(self, at: slice) -> tuple[BalancedTopic, ...]: ...
-    def __getitem__(self, at: int | slice) -> BalancedTopic | tuple[BalancedTopic, ...]:
-        if isinstance(at, slice):
-            return tuple(map(self._topic, range(*at.indices(len(self)))))
-        return self._topic(at)
-
-    def _topic(self, at: int) -> BalancedTopic:
+    def item(self, at: int) -> BalancedTopic:
+        """The topic at a place."""
         producers, consumers = self.sessions[:, at].tolist()
         return BalancedTopic(self.loads[at], producers, consumers, float(self.growth[at]))
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
-from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.cluster.state import Load, Topic
 from engine.cluster.texts import CHUNK, Texts
+from engine.computed import Computed
 from engine.fleet.failover_assign import SortedTopics, sort_topics
 from engine.fleet.hashing import crc32_bulk, murmur3_bulk
 from engine.hashing import murmur3_32
@@ -192,7 +192,7 @@ def _partition_chunks(names: list[str], counts: list[int]) -> Iterator[list[str]
     yield chunk
 
 
-class NumberedNames(Sequence[str]):
+class NumberedNames(Computed[str]):
     """Names of some partitions in any order, made when they are asked for."""
 
     __slots__ = ("numbers", "topics")
@@ -203,13 +203,8 @@ class NumberedNames(Sequence[str]):
     def __len__(self) -> int:
         return len(self.numbers)
 
-    @overload
-    def __getitem__(self, at: int) -> str: ...
-    @overload
-    def __getitem__(self, at: slice) -> tuple[str, ...]: ...
-    def __getitem__(self, at: int | slice) -> str | tuple[str, ...]:
-        if isinstance(at, slice):
-            return tuple(self.topics.partition_name(number) for number in self.numbers[at].tolist())
+    def item(self, at: int) -> str:
+        """The name at a place."""
         return self.topics.partition_name(int(self.numbers[at]))
 
     def __iter__(self) -> Iterator[str]:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise
-from typing import Final, overload
+from typing import Final
 
 import numpy as np
 
+from engine.computed import Computed
 from engine.fleet.hashing import ByteColumn
 
 CHUNK: Final = 1 << 16
 """Names made at a time where all of them are looked at."""
 
 
-class Texts(Sequence[str]):
+class Texts(Computed[str]):
     """Texts in one buffer of bytes, made when they are asked for."""
 
     __slots__ = ("_data", "column")
@@ -33,17 +34,8 @@ class Texts(Sequence[str]):
     def __len__(self) -> int:
         return len(self.column)
 
-    @overload
-    def __getitem__(self, at: int) -> str: ...
-    @overload
-    def __getitem__(self, at: slice) -> tuple[str, ...]: ...
-    def __getitem__(self, at: int | slice) -> str | tuple[str, ...]:
-        if isinstance(at, slice):
-            return tuple(self[each] for each in range(*at.indices(len(self))))
-        if at < 0:
-            at += len(self)
-        if not 0 <= at < len(self):
-            raise IndexError(at)
+    def item(self, at: int) -> str:
+        """The text at a place."""
         start, end = int(self.column.offsets[at]), int(self.column.offsets[at + 1])
         return str(self._data[start:end], "utf-8", "surrogatepass")
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar, overload
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+from engine.computed import Computed
 
 T_co = TypeVar("T_co", covariant=True)
 
 
-class LazyRows(Sequence[T_co]):
+class LazyRows(Computed[T_co]):
     """``count`` rows, each made by ``make(index)`` whenever it is asked for.
 
     >>> rows = LazyRows(10**6, lambda at: at * at)
@@ -24,17 +26,9 @@ class LazyRows(Sequence[T_co]):
     def __len__(self) -> int:
         return self._count
 
-    @overload
-    def __getitem__(self, at: int) -> T_co: ...
-    @overload
-    def __getitem__(self, at: slice) -> tuple[T_co, ...]: ...
-    def __getitem__(self, at: int | slice) -> T_co | tuple[T_co, ...]:
-        if isinstance(at, slice):
-            return tuple(map(self._make, range(*at.indices(self._count))))
-        place = at + self._count if at < 0 else at
-        if not 0 <= place < self._count:
-            raise IndexError(at)
-        return self._make(place)
+    def item(self, at: int) -> T_co:
+        """The row at a place."""
+        return self._make(at)
 
     def __iter__(self) -> Iterator[T_co]:
         return map(self._make, range(self._count))
