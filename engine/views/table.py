@@ -157,8 +157,9 @@ class Busiest:
 
     def __init__(self, places: NDArray[np.int64], rates: NDArray[np.float64]) -> None:
         self._places, self._rates = places, rates
-        first = np.arange(len(rates))
-        if len(rates) > SORTED_AT_ONCE:
+        if len(rates) <= SORTED_AT_ONCE:
+            first = np.arange(len(rates))
+        else:
             # All that equal the last of the first ones are among them, so what follows is lower.
             first = np.flatnonzero(rates >= np.partition(rates, len(rates) - SORTED_AT_ONCE)[-SORTED_AT_ONCE])
         self._ranked = first[np.argsort(-rates[first], kind="stable")]
