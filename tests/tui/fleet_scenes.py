@@ -124,8 +124,10 @@ def installation(folder: Path) -> Path:
     count, spaces = 600, 40
     at = np.arange(count)
     share = (at * 7919 % 601 + 1) / 603
-    uneven = np.round(1.0 - 0.75 * np.log(share) + (at % 3 == 0) * 0.25, 3)
     consumers, partitions = 3 + at * 31 % 14, 8 * (1 + at * 17 % 9)
+    # As in any fleet: nobody has more than all, and if few have all of it the others are idle.
+    uneven = np.minimum(np.round(1.0 - 0.75 * np.log(share) + (at % 3 == 0) * 0.25, 3), consumers)
+    idle_at_most = consumers - np.ceil(consumers / uneven).astype(int)
     rate = np.round(40.0 / (((at * 5557 % 601) + 1) / 603) ** 0.8, 1)
     teams = np.array(["retail/orders", "retail/stock", "bank/ledger", "bank/cards", "fleet/tracks"])
     names = np.array(["billing", "shipping", "search-index", "fraud-check", "audit", "export", "mailer", "invoices"])
@@ -139,7 +141,7 @@ def installation(folder: Path) -> Path:
         "type": pa.array(np.where(keyed, "Key_Shared", "Failover")),
         "policy": pa.array(np.where(keyed, "auto_split", "flag_on")),
         "partitions": pa.array(partitions), "consumers": pa.array(consumers),
-        "idle": pa.array(np.maximum(0, (uneven - 1.6) * consumers / 4).astype(int)),
+        "idle": pa.array(np.clip((uneven - 1.6) * consumers / 4, 0, idle_at_most).astype(int)),
         "max_over_mean": pa.array(uneven, mask=at % 29 == 7),
         "max_over_mean_rate": pa.array(np.round(uneven * (1.0 + at % 7 / 10), 3), mask=at % 29 == 7),
         "moved": pa.array(at * 0), "least_moved": pa.array(at * 0), "verdict": pa.nulls(count, pa.string()),

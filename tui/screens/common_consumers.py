@@ -25,6 +25,7 @@ class ConsumerScreen(CommonScreen):
 
     @property
     def now(self) -> DashboardView | KeysView:
+        """The view that is shown; each of the two screens has its own kind."""
         raise NotImplementedError
 
     # change
