@@ -2,20 +2,28 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-STAMP  := $(VENV)/.ready
+# Two stages: what the dashboard needs, and what tests, checks, pictures and Spark need on top.
+READY  := $(VENV)/.ready
+STAMP  := $(VENV)/.ready-for-tests
+INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 
 .PHONY: run setup test check pictures bench bench-spark fleet clean
 
-run: $(STAMP)
+run: $(READY)
 	@$(BIN)/ringside
 
 setup: $(STAMP)
 
-$(STAMP): pyproject.toml constraints.txt
+$(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "ringside needs Python 3.11 or newer; this is %d.%d. Try: make PYTHON=python3.12" % sys.version_info[:2])'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "setting up $(VENV) (once) …" >&2
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test,check,pictures,spark]'
+	@$(INSTALL) .
+	@touch $@
+
+$(STAMP): $(READY)
+	@echo "adding what tests and Spark need to $(VENV) (once) …" >&2
+	@$(INSTALL) '.[test,check,pictures,spark]'
 	@touch $@
 
 # Tests of screens wait for half of their time, so three workers keep two cores busy; all that needs Spark is in one of
