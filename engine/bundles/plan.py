@@ -11,6 +11,7 @@ from engine.bundles.boundaries import BundleRange, NamespaceBundles
 from engine.bundles.load_columns import LoadColumns, dealt_rows, sum_in_order
 from engine.bundles.loads import TopicLoad
 from engine.config import SPECIFIED_POSITIONS_DIVIDE
+from engine.shell_lines import shell_line
 
 LoadManager = Literal["modular", "simple", "extensible"]
 
@@ -134,13 +135,10 @@ def split_command(
     >>> split_command("t/n", BundleRange(0, 512), SPECIFIED_POSITIONS_DIVIDE, [106, 106])
     'pulsar-admin namespaces split-bundle t/n -b 0x00000000_0x00000200 -san specified_positions_divide -sb 106'
     """
-    words = ["pulsar-admin", "namespaces", "split-bundle", namespace, "-b", str(parent)]
-    if unload:
-        words.append("-u")
-    words += ["-san", algorithm]
+    options = ["-b", str(parent), *(["-u"] if unload else []), "-san", algorithm]
     if algorithm == SPECIFIED_POSITIONS_DIVIDE and positions:
-        words += ["-sb", ",".join(str(position) for position in sorted(set(positions)))]
-    return " ".join(words)
+        options += ["-sb", ",".join(str(position) for position in sorted(set(positions)))]
+    return shell_line("pulsar-admin", "namespaces", "split-bundle", namespace, *options)
 
 
 def pulsar_admin_command(plan: SplitPlan) -> str:

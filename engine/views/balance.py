@@ -26,6 +26,7 @@ from engine.cluster.facts import behaviour_in, bundles_of, topic_loads
 from engine.cluster.remember import Remembered
 from engine.cluster.state import ClusterState
 from engine.errors import Rejection
+from engine.shell_lines import shell_line
 from engine.views.balance_frames import attempt_row, frame_of, range_of
 from engine.views.balance_model import (
     AttemptRow,
@@ -208,7 +209,8 @@ def _assumed(state: ClusterState, namespace: str, loads: Sequence[TopicLoad]) ->
 
 def _needed(topics: int, brokers: int, maximum: int) -> BundlesNeededRow:
     if topics > MOST_TOPICS_ASKED:
-        message = f"ringside bundles-needed --topics {topics} --brokers {brokers} says how many bundles keep them even"
+        line = shell_line("ringside", "bundles-needed", "--topics", str(topics), "--brokers", str(brokers))
+        message = f"{line} says how many bundles keep them even"
         return BundlesNeededRow(0, (), Rejection("TooManyTopics", message, "topics"))
     found = bundles_needed(topics, brokers, maximum_bundles=maximum)
     if isinstance(found, Rejection):

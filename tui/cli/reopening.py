@@ -6,6 +6,7 @@ from pathlib import Path
 
 from engine.cluster.journal import Journal, JournalFailure, recover
 from engine.errors import InputError
+from engine.shell_lines import path_word, shell_line
 from tui.cli.output import say
 from tui.cli.recorded import HEAD_BYTES, HEADER
 from tui.cli.session import Session
@@ -42,5 +43,6 @@ def _check(path: Path) -> None:
     if HEADER not in head:
         raise InputError(
             f"{path}: this is no journal; one begins with the header that ringside writes (--journal FILE, or a session"
-            f" of its own in {session_folder()}). Answers of a broker open with ringside {path}"
+            f" of its own in {session_folder()}). Answers of a broker open with"
+            f" {shell_line('ringside', path_word(str(path)))}"
         )

@@ -25,7 +25,7 @@ from tui.split_words import AS_PROPOSED, CUTS_NOTHING, warnings_told
 from tui.widgets.key_footer import KeyFooter, KeyHint
 from tui.widgets.sentence_line import SentenceLine
 from tui.widgets.split_card import SplitCard
-from tui.wording import bytes_per_sec, counted, msgs_per_sec, percent, quantity
+from tui.wording import bytes_per_sec, counted, msgs_per_sec, percent, quantity, safe_name
 
 LABEL = " split preview "
 WIDE_CELLS = 110
@@ -143,7 +143,7 @@ class SplitPreviewScreen(Steady[None]):
             self._say("refusal", "this algorithm cuts nothing here, so there is no request to copy")
             return
         self.app.copy_to_clipboard(option.admin_line)
-        self._say("done", f"handed to the terminal's clipboard: {option.admin_line}")
+        self._say("done", f"handed to the terminal's clipboard: {safe_name(option.admin_line)}")
 
     def action_help(self) -> None:
         self.app.push_screen(HelpScreen(key_groups(GROUPS), title="split preview"))
@@ -207,7 +207,7 @@ def _details(option: SplitOption) -> Content:
         lines.append(Content.styled(AS_PROPOSED, "$dim"))
     lines += [Content.styled(f"i {warning}", "$warn") for warning in warnings_told(option)]
     if option.admin_line:
-        lines.append(Content.styled(f"$ {option.admin_line}", "$accent"))
+        lines.append(Content.styled(f"$ {safe_name(option.admin_line)}", "$accent"))
     elif not option.refusal and not option.pieces:
         lines.append(Content.styled(CUTS_NOTHING, "$dim"))
     return Content("\n").join(lines)

@@ -16,6 +16,7 @@ from engine.errors import InputError, Problem, Rejection
 from engine.names import parse_topic_name
 from engine.scenarios.embedded import embedded_default
 from engine.scenarios.opening import Opened, open_snapshot
+from engine.shell_lines import path_word, shell_line
 from tui.sources.nearby import STANDARD_INPUT, missing
 
 HEAD_BYTES: Final = 4096
@@ -100,7 +101,9 @@ def _with_advice(path: str, error: InputError) -> InputError:
     except OSError:
         return error
     if b'"kind":"header"' in head:
-        return InputError(f"{path}: this is a journal; ringside replay {path} opens it where it left off")
+        line = shell_line("ringside", "replay", path_word(path))
+        return InputError(f"{path}: this is a journal; {line} opens it where it left off")
     if path.endswith(SCRIPT_SUFFIX):
-        return InputError(f"{path}: this looks like a demo script; ringside demo {path} plays it")
+        line = shell_line("ringside", "demo", path_word(path))
+        return InputError(f"{path}: this looks like a demo script; {line} plays it")
     return error

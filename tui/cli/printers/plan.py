@@ -10,6 +10,7 @@ from engine.keyshared.model import RANGE_SIZE
 from engine.keyshared.scaling import NodePlan, PlanAction, ScalingPlan
 from engine.keyshared.scaling_modes import ModeMoves
 from engine.ranges import HashRange
+from engine.shell_lines import shell_line
 from tui.cli.plain import Align, table, wrapped
 from tui.wording import counted, percent, safe_name
 
@@ -147,10 +148,8 @@ def _declared(plan: ScalingPlan) -> Iterator[str]:
 
 
 def _where_declared(plan: ScalingPlan) -> list[str]:
-    return wrapped(
-        f"what each node declares: --all, or ringside ranges --points {plan.points} --nodes {plan.after}"
-        " (--code java, python, go)"
-    )
+    line = shell_line("ringside", "ranges", "--points", str(plan.points), "--nodes", str(plan.after))
+    return wrapped(f"what each node declares: --all, or {line} (--code java, python, go)")
 
 
 def _by_pair(plan: ScalingPlan) -> dict[tuple[int, int], list[HashRange]]:

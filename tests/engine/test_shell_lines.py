@@ -1,0 +1,88 @@
+"""Printed commands, pasted: only the command itself runs, with the words it was made of."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from engine.bundles import BundleRange, NamespaceBundles, TopicLoad, preview_all, split_command
+from engine.config import SPECIFIED_POSITIONS_DIVIDE, BrokerSettings
+from engine.shell_lines import path_word, shell_line
+
+HOSTILE = (
+    "evil/ns;$(touch pwned)",
+    "t/n`touch pwned`",
+    "t/n' ; touch pwned ; '",
+    't/n" ; touch pwned ; "',
+    "t/n && touch pwned",
+    "t/n | touch pwned",
+    "t/n > pwned",
+    "t/n\ntouch pwned",
+    "t/n\\\ntouch pwned",
+    "t/n #",
+    "~/n",
+    "*",
+    "t/${HOME}",
+    "t/ünïcode",
+    "",
+)
+RECORDER = '#!/bin/sh\nfor word in "$0" "$@"; do printf "%s\\0" "$word"; done > "$RECORD"\n'
+
+
+@given(st.lists(st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",))), min_size=1))
+@example(list(HOSTILE))
+def test_a_pasted_line_splits_into_the_words_it_was_made_of(words: list[str]) -> None:
+    assert shlex.split(shell_line(*words)) == words
+
+
+@given(st.text(min_size=1))
+def test_a_path_is_never_taken_for_an_option(path: str) -> None:
+    assert not path_word(path).startswith("-")
+    assert Path(path_word(path)) == Path(path) or "\0" in path
+
+
+@pytest.mark.parametrize("namespace", HOSTILE)
+@pytest.mark.parametrize("algorithm", [SPECIFIED_POSITIONS_DIVIDE, "$(touch pwned)"])
+def test_a_namespace_with_a_shell_command_runs_nothing_when_the_line_is_pasted(
+    namespace: str, algorithm: str, tmp_path: Path
+) -> None:
+    line = split_command(namespace, BundleRange(0, 0x80000000), algorithm, [106])
+    record, home = _pasted(line, tmp_path)
+    words = ["namespaces", "split-bundle", namespace, "-b", "0x00000000_0x80000000", "-san", algorithm]
+    positions = ["-sb", "106"] if algorithm == SPECIFIED_POSITIONS_DIVIDE else []
+    assert record[1:] == words + positions
+    assert home == []
+
+
+def test_every_line_of_a_split_preview_runs_pulsar_admin_alone(tmp_path: Path) -> None:
+    bundles = NamespaceBundles(HOSTILE[0], (0, 0x80000000, 0xFFFFFFFF))
+    topics = [TopicLoad(f"persistent://evil/ns/{at}", at) for at in (10, 30)]
+    lines = preview_all(bundles, "0x00000000_0x80000000", topics, BrokerSettings())
+    assert isinstance(lines, tuple)
+    commands = [line.command for line in lines if line.command]
+    assert commands
+    for number, command in enumerate(commands):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        record, home = _pasted(command, folder)
+        assert record[1:4] == ["namespaces", "split-bundle", HOSTILE[0]]
+        assert home == []
+
+
+def _pasted(line: str, folder: Path) -> tuple[list[str], list[str]]:
+    """The words that a stand-in for pulsar-admin received, and what else is in the folder where the line ran."""
+    programs, home, record = folder / "programs", folder / "home", folder / "record"
+    programs.mkdir()
+    home.mkdir()
+    recorder = programs / "pulsar-admin"
+    recorder.write_text(RECORDER)
+    recorder.chmod(0o755)
+    environment = {"PATH": f"{programs}{os.pathsep}{os.defpath}", "RECORD": str(record), "HOME": str(home)}
+    subprocess.run(["sh"], input=line + "\n", text=True, cwd=home, env=environment, check=True, timeout=60)
+    return record.read_text().split("\0")[:-1], [found.name for found in home.iterdir()]
