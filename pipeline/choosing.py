@@ -104,8 +104,8 @@ def choosers(lists: Sequence[ConsumerList], policies: Sequence[Policy], behaviou
 
 @dataclass(frozen=True)
 class Choice:
-    """Of one policy, slots: ``before`` and ``after`` are both counted in the lists after the change, so that a
-    partition has moved where they differ; ``before_place`` is the place in the list before."""
+    """Of one policy, slots: ``before``, by the rule in force, and ``after`` are both counted in the lists after the
+    change, so that a partition has moved where they differ; ``before_place`` is the place in the list before."""
 
     before_place: Places
     before: Places
@@ -126,23 +126,23 @@ class Change:
     def all_choices(
         self, partitions: Partitions, now: Places, policies: Sequence[Policy], in_force: Policy
     ) -> dict[Policy, Choice]:
-        """Every policy before and after; ``in_force`` is Pulsar's own from which ``fewest_moves`` starts.
+        """Every policy with these lists, beside what is now; ``in_force`` is Pulsar's own rule in force.
 
         ``now``: the places under ``in_force`` before the change.
         """
+        before = self.old_slots.of(partitions.unit, now)
+        same = self.old is self.new
+        if not same:
+            before = self.carried[before]
+        start = before - self.new_slots.start[partitions.unit]
+        kept = np.where(before == self.new_slots.nobody[partitions.unit], -1, start)
         found: dict[Policy, Choice] = {}
         for policy in policies:
-            starts_now = policy in (in_force, Policy.FEWEST_MOVES)
-            before = now if starts_now else self.old.places(policy, partitions)
-            before_slot = self.old_slots.of(partitions.unit, before)
-            if self.old is self.new and policy is not Policy.FEWEST_MOVES:
-                found[policy] = Choice(before, before_slot, before, before_slot)
+            if same and policy is in_force:
+                found[policy] = Choice(now, before, now, before)
                 continue
-            before_slot = self.carried[before_slot]
-            start = before_slot - self.new_slots.start[partitions.unit]
-            kept = np.where(before_slot == self.new_slots.nobody[partitions.unit], -1, start)
             after = self.new.places(policy, partitions, kept)
-            found[policy] = Choice(before, before_slot, after, self.new_slots.of(partitions.unit, after))
+            found[policy] = Choice(now, before, after, self.new_slots.of(partitions.unit, after))
         return found
 
 

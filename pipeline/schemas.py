@@ -145,8 +145,8 @@ ASSIGNMENTS: Final = Table(
     ("subscription string", "topic string", "namespace string", "partition_index int", "policy string", "rule string",
      "what_if boolean", "active_consumer string?", "active_before string?", "moved boolean", *_RATES_OUT),
 )  # fmt: skip
-"""``what_if``: no Pulsar has this policy. ``active_before`` and ``moved`` compare with the same policy before the
-changes asked for (``fewest_moves``: with the flag as it is); without consumers nobody is active."""
+"""``what_if``: no Pulsar has this policy. ``active_before`` and ``moved`` compare with what is now: the rule in
+force before the changes asked for; without consumers nobody is active."""
 
 CONSUMER_LOADS: Final = Table(
     "consumer_loads",

@@ -91,7 +91,7 @@ SUBSCRIPTIONS: Final = FleetList(
         FleetColumn("type", "type", "word", 11, 8, "Failover or Key_Shared"),
         FleetColumn("msg_backlog_entries", "backlog", "count", 10, 9, "entries not yet acknowledged"),
         FleetColumn("policy", "rule", "word", 12, 10, "the rule that the numbers are of"),
-        FleetColumn("moved", "moved", "count", 8, 11, "partitions that the change asked for moves"),
+        FleetColumn("moved", "moved", "count", 8, 11, "partitions that go to another consumer"),
         FleetColumn("least_moved", "least", "count", 8, 12, "the fewest moves to these loads"),
     ),
     "max_over_mean",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -71,11 +72,21 @@ def test_every_policy_picks_what_the_plain_one_picks_before_and_after_a_change(
         kept = [-1 if place == nobody else place for place in carried]
         for policy, choice in choices.items():
             assert choice.after_place[rows].tolist() == places(policy, after[number], here, release, kept), policy
-            old = start if policy is Policy.FEWEST_MOVES else places(policy, before[number], here, release)
-            assert choice.before_place[rows].tolist() == old, policy
-            moved = [(int(same[place]) if place >= 0 else nobody) for place in old]
-            ours = (choice.before[rows] - made.new_slots.start[number]).tolist()
-            assert ours == moved, policy
+            assert choice.before_place[rows].tolist() == start, policy
+            assert (choice.before[rows] - made.new_slots.start[number]).tolist() == carried, policy
+
+
+@pytest.mark.parametrize("in_force", [Policy.FLAG_OFF, Policy.FLAG_ON])
+def test_the_flag_alone_moves_partitions_and_the_rule_in_force_none(in_force: Policy) -> None:
+    made = change([list_of([f"c{number}" for number in range(10)])], None)
+    partitions = partitions_of([topics_of(0, 100, partitioned=True)])
+    now = made.old.places(in_force, partitions)
+    choices = made.all_choices(partitions, now, tuple(Policy), in_force)
+    moved = {policy: int((choice.after != choice.before).sum()) for policy, choice in choices.items()}
+    assert moved[in_force] == 0
+    other = Policy.FLAG_ON if in_force is Policy.FLAG_OFF else Policy.FLAG_OFF
+    assert 80 < moved[other] == moved[Policy.FLAG_ON] + moved[Policy.FLAG_OFF]
+    assert moved[Policy.RENDEZVOUS] > 0
 
 
 @settings(max_examples=60, deadline=None)

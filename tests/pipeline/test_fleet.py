@@ -162,8 +162,7 @@ def test_every_assignment_is_the_plain_engines(spark: SparkSession, fleet: tuple
         kept = [-1 if place < 0 or same[place] == len(after.names) else same[place] for place in now]
         for policy in Policy:
             ours = places(policy, after, topics, before=kept)
-            old = now if policy is Policy.FEWEST_MOVES else places(policy, before, topics)
-            for (topic, index), place, was in zip(topics, ours, old, strict=True):
+            for (topic, index), place, was in zip(topics, ours, now, strict=True):
                 row = found[group, topic, policy.value]
                 assert row["active_consumer"] == (after.names[place] if place >= 0 else None)
                 assert row["active_before"] == (before.names[was] if was >= 0 else None)
@@ -178,7 +177,25 @@ def test_every_assignment_is_the_plain_engines(spark: SparkSession, fleet: tuple
                 expected += 1
     assert len(found) == expected
     assert result.summary["tables"]["assignments"] == expected  # type: ignore[index]
+    moved = {name: told["moved"] for name, told in result.summary["policies"].items()}  # type: ignore[attr-defined]
+    assert (moved["flag_off"] > 0) is changed
     check_loads(folder, list(found.values()))
+
+
+def test_partitions_that_change_owner_with_the_flag_are_counted_as_moved(
+    spark: SparkSession, fleet: tuple[Fleet, Path]
+) -> None:
+    """Also where nobody comes or goes: the flag alone moves them."""
+    made, folder = fleet
+    result = ran(spark, "assign", folder)
+    expected = 0
+    for (_, _, names), topics in units_of(made).items():
+        before = list_of(names)
+        off, on = places(Policy.FLAG_OFF, before, topics), places(Policy.FLAG_ON, before, topics)
+        expected += sum(one != other for one, other in zip(off, on, strict=True))
+    policies: Any = result.summary["policies"]
+    assert policies["flag_on"]["moved"] == expected > 0
+    assert policies["flag_off"]["moved"] == 0
 
 
 def check_loads(folder: Path, assignments: list[dict[str, Any]]) -> None:
