@@ -115,7 +115,10 @@ def _why(luck: Luck) -> str:
                 f"the points fell so by chance that one of {len(luck.consumers)} consumers has {widest:.1%} of the "
                 "slots, and the keys follow; more points a consumer make shares more even"
             )
-        case Verdict.CHANCE if not luck.busiest_low <= luck.busiest_keys <= luck.busiest_high:
+        # Only the uneven is unusual: keys that fall more evenly than that need no explanation.
+        case Verdict.CHANCE if luck.busiest_keys > luck.busiest_high:
             return f"unusual, but chance is as uneven in up to {luck.probability:.2g} of all cases"
+        case Verdict.CHANCE if luck.busiest_keys < luck.busiest_low:
+            return "keys fall more evenly than chance mostly gives"
     value: str = luck.verdict.value
     return value.partition(": ")[2]

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import count
+
+import pytest
+
 from engine.keyshared.delivery_state import OrderRule
 from engine.keyshared.luck import Luck, Verdict, luck_of
+from engine.keyshared.model import Consumer
 from engine.keyshared.waits import WaitReason
 from engine.views.keys_words import ORDER_RULES, REASONS, VERDICTS, luck_sentence, verdict_text
 from tests.engine.keyshared.selectors import auto_split, ring
@@ -32,14 +38,34 @@ def test_uneven_points_are_said_to_be_that_and_not_the_chance_of_keys() -> None:
 
 
 def test_what_chance_seldom_gives_is_not_said_to_be_what_it_gives() -> None:
-    for count in range(20, 400, 10):
-        luck = of(range(count))
+    for number in range(20, 400, 10):
+        luck = of(range(number))
         told = luck_sentence(luck)
         if luck.verdict is Verdict.CHANCE:
-            outside = not luck.busiest_low <= luck.busiest_keys <= luck.busiest_high
-            assert ("unusual" in told) is outside
+            above, below = luck.busiest_keys > luck.busiest_high, luck.busiest_keys < luck.busiest_low
+            assert ("unusual" in told) is above
             assert verdict_text("chance") == "it can be chance"  # true of both
-            assert ("spread as unevenly as this" in told) is not outside
+            assert ("spread as unevenly as this" in told) is not (above or below)
+
+
+@pytest.mark.parametrize("each", [6, 25, 400])
+def test_perfectly_even_keys_are_not_called_unusual(each: int) -> None:
+    selector = auto_split().join_all([Consumer(number, name) for number, name in enumerate("abcd")])
+    room, keys = Counter[int](), {}
+    for number in count():
+        key = f"k-{number}".encode()
+        owner = selector.owner(selector.slots.slot_of_key(key))
+        assert owner is not None
+        if room[owner] < each:
+            room[owner] += 1
+            keys[key] = 1.0
+        if room.total() == 4 * each:
+            break
+    luck = luck_of(selector, keys)
+    assert [one.keys for one in luck.consumers] == [each] * 4
+    assert luck.verdict is Verdict.CHANCE
+    assert luck.probability == 1.0
+    assert "unusual" not in luck_sentence(luck)
 
 
 def test_each_other_verdict_says_what_it_rests_on() -> None:
