@@ -17,7 +17,7 @@ from engine.cluster.key_events import (
 )
 from engine.cluster.key_evolve import dispatcher_of, folded
 from engine.cluster.key_restarts import KEY_SETTINGS
-from engine.cluster.key_state import KeySubscription
+from engine.cluster.key_state import KeySubscription, SharingMode
 from engine.cluster.state import Topic
 from engine.config import BrokerSettings, ReleaseBehaviour
 from engine.errors import Rejection
@@ -81,6 +81,16 @@ def key_subscriptions_of(
             found.append(subscription)
             next_id = max((next_id, *(each + 1 for each in joined_ids(subscription))))
     return tuple(found), tuple(notes)
+
+
+def ring_of(subscriptions: Sequence[KeySubscription], settings: BrokerSettings) -> bool:
+    """``subscriptionKeySharedUseConsistentHashing`` by the modes that were recognised; as it is where none tells it.
+
+    Where subscriptions disagree (the broker's setting changed since), the one of most topics counts.
+    """
+    modes = {SharingMode.AUTO_SPLIT: False, SharingMode.CONSISTENT_AUTO_SPLIT: True}
+    told = (modes[each.mode] for each in subscriptions if each.mode in modes)
+    return next(told, settings.subscriptionKeySharedUseConsistentHashing)
 
 
 def joined_ids(subscription: KeySubscription) -> tuple[int, ...]:

@@ -19,8 +19,8 @@ from engine.cluster.state import ClusterState, Load, Namespace, Topic
 from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour, behaviour_of
 from engine.errors import InputError, Problem, Rejection
 from engine.names import TopicName, parse_topic_name
-from engine.scenarios.key_subscriptions import gather_keys, joined_ids, key_subscriptions_of
-from engine.scenarios.subscriptions import Group, flag_of, gather, subscriptions_of
+from engine.scenarios.key_subscriptions import gather_keys, joined_ids, key_subscriptions_of, ring_of
+from engine.scenarios.subscriptions import Group, flag_of, gather, subscriptions_of, unacked_of
 from engine.views.model import Notice
 
 RELEASE_ASSUMED: Final = "release-assumed"

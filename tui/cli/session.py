@@ -10,7 +10,7 @@ from pathlib import Path
 from engine.cluster.evolve import evolve
 from engine.cluster.grammar import parse_command
 from engine.cluster.journal import Journal
-from engine.cluster.key_restarts import restarts
+from engine.cluster.key_restarts import KEY_SETTINGS, restarts
 from engine.cluster.navigation import navigate
 from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Timeline
@@ -119,6 +119,8 @@ def overruled(state: ClusterState, what_if: WhatIf) -> ClusterState:
         if isinstance(settings, Rejection):
             raise InputError(f"--set {name}={text}: {settings.message}")
         state = replace(state, settings=settings)
+    if what_if.pulsar is None and not any(name in KEY_SETTINGS for name, _ in what_if.settings):
+        return state
     # What was connected by other settings connects again, as after a restart of the broker.
     events = restarts(state, state.settings, state.release)
     if isinstance(events, Rejection):

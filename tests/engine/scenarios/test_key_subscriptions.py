@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from engine.admin import read_answers
+from engine.cluster.commands import SetSetting
 from engine.cluster.invariants import faults
-from engine.cluster.key_state import KeySubscription
+from engine.cluster.key_state import KeySubscription, SharingMode
 from engine.cluster.timeline import Timeline
 from engine.scenarios.key_subscriptions import joined_ids
 from engine.scenarios.opening import Opened, open_path, open_snapshot
@@ -191,3 +192,21 @@ def test_a_subscription_without_consumers_is_left_out_and_counted() -> None:
     found = of([])
     assert found.state.key_subscriptions == ()
     assert "other-types" in [note.code for note in found.notes]
+
+
+ALONE = RECORDINGS.parent / "samples" / "autosplit-alone"
+
+
+def test_an_auto_split_dump_alone_opens_as_auto_split() -> None:
+    found = open_path(ALONE)
+    (shared,) = found.state.key_subscriptions
+    assert shared.mode is SharingMode.AUTO_SPLIT
+    assert found.state.settings.subscriptionKeySharedUseConsistentHashing is False
+    assert shown(shared) == [("a", [(32769, 65536)]), ("b", [(0, 32768)])]
+
+
+def test_another_setting_does_not_turn_an_auto_split_dump_into_a_ring() -> None:
+    timeline, refusal = Timeline.start(open_path(ALONE).state).submit(SetSetting("maxUnackedMessagesPerConsumer", "9"))
+    assert refusal is None
+    (shared,) = timeline.state.key_subscriptions
+    assert shared.mode is SharingMode.AUTO_SPLIT
