@@ -93,7 +93,7 @@ class PartitionColumns:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Traffic:
-    """In plus out, and what waits unacknowledged, of each partition: (n,) each."""
+    """What goes out to the consumers of a subscription, and waits unacknowledged, by partition: (n,) each."""
 
     msgs_per_sec: NDArray[np.float64]
     bytes_per_sec: NDArray[np.float64]
@@ -138,19 +138,23 @@ def partition_columns(topics: LargeTopics, subscription: Subscription) -> Partit
     return _columns.get((topics, subscription.topics), (), lambda: _make_columns(topics, subscription.topics))
 
 
-def traffic(topics: LargeTopics, columns: PartitionColumns, loads: Mapping[str, Load]) -> Traffic:
-    """The traffic beside ``columns``. O(n) once."""
+def traffic(columns: PartitionColumns, loads: Mapping[str, Load], own: Mapping[str, Load]) -> Traffic:
+    """What a subscription dispatches beside ``columns``: its ``own`` numbers, else the topic's. O(n) once."""
 
     def compute() -> Traffic:
-        found, at = large_loads(topics, loads), columns.numbers
-        made = Traffic(
-            (found.rates[0] + found.rates[1])[at], (found.rates[2] + found.rates[3])[at], found.counts[0][at]
-        )
+        found, at = large_loads(columns.topics, loads), columns.numbers
+        made = Traffic(found.rates[1][at], found.rates[3][at], found.counts[0][at])
+        if own:
+            theirs = large_loads(columns.topics, own)
+            known = np.ones(len(at), dtype=np.bool_) if theirs.known is None else theirs.known[at]
+            made.msgs_per_sec[known] = theirs.rates[1][at][known]
+            made.bytes_per_sec[known] = theirs.rates[3][at][known]
+            made.unacked[known] = theirs.counts[0][at][known]
         for array in (made.msgs_per_sec, made.bytes_per_sec, made.unacked):
             array.setflags(write=False)
         return made
 
-    return _traffic.get((columns, loads), (), compute)
+    return _traffic.get((columns, loads, own), (), compute)
 
 
 class ActiveConsumers(Mapping[str, Consumer | None]):

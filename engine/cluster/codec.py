@@ -7,13 +7,13 @@ Keys are sorted, mappings are lists sorted by name, numbers are written the shor
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from types import UnionType
 from typing import Any, Final, TypeVar, get_args
 
 import msgspec
 
-from engine.cluster.columns_text import columns_from_plain, columns_to_plain
+from engine.cluster.columns_text import columns_from_plain, columns_to_plain, loads_from_plain, loads_to_plain
 from engine.cluster.commands import Command
 from engine.cluster.events import Event
 from engine.cluster.invariants import faults
@@ -85,9 +85,7 @@ def state_to_plain(state: ClusterState) -> dict[str, Any]:
         "release": to_plain(state.release),
         "settings": to_plain(state.settings),
         "topics": [] if in_columns else [to_plain(state.topics[name]) for name in sorted(state.topics)],
-        "loads": []
-        if in_columns
-        else [{"partition": to_plain(name), "load": to_plain(state.loads[name])} for name in sorted(state.loads)],
+        "loads": [] if in_columns else _loads_to_plain(state.loads),
         "subscriptions": [_subscription_to_plain(each, state) for each in state.subscriptions],
         "key_subscriptions": [
             [to_plain(event, tagged=True) for event in each.happened] for each in state.key_subscriptions
@@ -104,9 +102,24 @@ def state_to_plain(state: ClusterState) -> dict[str, Any]:
 
 
 def _subscription_to_plain(subscription: Subscription, state: ClusterState) -> Any:
-    if isinstance(state.topics, LargeTopics) and subscription.topics is state.topics.names:
-        return {**to_plain(replace(subscription, topics=())), "every_topic": True}
-    return to_plain(replace(subscription, topics=tuple(subscription.topics)))
+    every = isinstance(state.topics, LargeTopics) and subscription.topics is state.topics.names
+    listed = () if every else tuple(subscription.topics)
+    plain = {
+        each.name: to_plain(listed if each.name == "topics" else getattr(subscription, each.name))
+        for each in fields(subscription)
+        if each.name != "loads"
+    }
+    if every:
+        plain["every_topic"] = True
+    if subscription.loads and isinstance(state.topics, LargeTopics):
+        plain["load_columns"] = loads_to_plain(state.topics, subscription.loads)
+    elif subscription.loads:
+        plain["loads"] = _loads_to_plain(subscription.loads)
+    return plain
+
+
+def _loads_to_plain(loads: Mapping[str, Load]) -> list[dict[str, Any]]:
+    return [{"partition": to_plain(name), "load": to_plain(loads[name])} for name in sorted(loads)]
 
 
 def state_from_plain(plain: Any, source: str = "state") -> ClusterState:
@@ -137,15 +150,17 @@ def _topics_and_loads(plain: Any, source: str) -> tuple[Mapping[str, Topic], Map
             return columns_from_plain(from_plain(plain["columns"]))
         except (ValueError, TypeError, msgspec.ValidationError) as error:
             fail(source, "$.columns", str(error))
-    rows = member(plain, "loads", list, source)
-    loads = {
-        convert(member(each, "partition", object, source), str, source, f"$.loads[{at}].partition"): convert(
-            member(each, "load", dict, source), Load, source, f"$.loads[{at}].load"
-        )
-        for at, each in enumerate(rows)
-    }
     topics = {each.name: each for each in list_of(plain, "topics", Topic, source)}
-    return topics, {name: _with_floats(load) for name, load in loads.items()}
+    return topics, _loads_from_plain(plain, source, "$")
+
+
+def _loads_from_plain(plain: Any, source: str, place: str) -> dict[str, Load]:
+    return {
+        convert(member(each, "partition", object, source), str, source, f"{place}.loads[{at}].partition"): _with_floats(
+            convert(member(each, "load", dict, source), Load, source, f"{place}.loads[{at}].load")
+        )
+        for at, each in enumerate(member(plain, "loads", list, source))
+    }
 
 
 def _folds(
@@ -168,12 +183,25 @@ def _subscriptions(plain: Any, topics: Mapping[str, Topic], source: str) -> tupl
     found: list[Subscription] = []
     for at, row in enumerate(member(plain, "subscriptions", list, source)):
         every = isinstance(row, dict) and row.get("every_topic") is True and isinstance(topics, LargeTopics)
-        rest = {name: value for name, value in row.items() if name != "every_topic"} if every else row
-        read = convert(rest, Subscription, source, f"$.subscriptions[{at}]")
-        found.append(
-            replace(read, topics=topics.names if isinstance(topics, LargeTopics) and every else tuple(read.topics))
-        )
+        place = f"$.subscriptions[{at}]"
+        own = ("every_topic", "loads", "load_columns")
+        rest = {name: value for name, value in row.items() if name not in own} if isinstance(row, dict) else row
+        read = convert(rest, Subscription, source, place)
+        listed = topics.names if isinstance(topics, LargeTopics) and every else tuple(read.topics)
+        found.append(replace(read, topics=listed, **_own_loads(row, topics, source, place)))
     return tuple(found)
+
+
+def _own_loads(row: dict[str, Any], topics: Mapping[str, Topic], source: str, place: str) -> dict[str, Any]:
+    """The numbers of one subscription, where it has any; older forms have none."""
+    if "loads" in row:
+        return {"loads": _loads_from_plain(row, source, place)}
+    if "load_columns" not in row or not isinstance(topics, LargeTopics):
+        return {}
+    try:
+        return {"loads": loads_from_plain(topics, row["load_columns"])}
+    except (ValueError, TypeError) as error:
+        fail(source, f"{place}.load_columns", str(error))
 
 
 def event_from_plain(plain: Any, source: str, place: str = "$") -> Event:

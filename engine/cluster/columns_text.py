@@ -19,6 +19,7 @@ from engine.cluster.limits import MAX_PARTITIONS
 from engine.cluster.made_up import made_up_loads, made_up_topics
 from engine.cluster.state import Load, Topic
 
+_TRAFFIC: Final = ("rates", "counts", "known")
 LIMIT: Final = 2**24
 """Partitions that are read; more were never written."""
 
@@ -27,11 +28,18 @@ def columns_to_plain(topics: LargeTopics, loads: Mapping[str, Load]) -> dict[str
     """``{"recipe": ...}`` where that says it all, else names, numbers of partitions and six columns of traffic."""
     if topics.recipe is not None and isinstance(loads, LargeLoads) and loads.topics is topics:
         return {"recipe": asdict(topics.recipe)}
-    found = large_loads(topics, loads)
-    known = np.ones(topics.partition_count, dtype=np.bool_) if found.known is None else found.known
     return {
         "names": [_as_units(name) for name in topics.names],
         "partitions": _packed(topics.partitions.astype("<i4")),
+        **loads_to_plain(topics, loads),
+    }
+
+
+def loads_to_plain(topics: LargeTopics, loads: Mapping[str, Load]) -> dict[str, Any]:
+    """Six columns of traffic, and which partitions have any."""
+    found = large_loads(topics, loads)
+    known = np.ones(topics.partition_count, dtype=np.bool_) if found.known is None else found.known
+    return {
         "rates": _packed(found.rates.astype("<f8")),
         "counts": _packed(found.counts.astype("<i8")),
         "known": _packed(known.astype("u1")),
@@ -54,16 +62,23 @@ def columns_from_plain(plain: Any) -> tuple[LargeTopics, LargeLoads]:
     partitions = _unpacked(plain["partitions"], "<i4", len(names))
     if len(set(names)) != len(names) or (len(names) and (partitions.min() < 0 or partitions.max() > MAX_PARTITIONS)):
         raise ValueError("a topic stands there twice, or has a number of partitions that cannot be")
-    count = int(np.maximum(partitions, 1).sum())
-    if count > LIMIT:
+    if int(np.maximum(partitions, 1).sum()) > LIMIT:
         raise ValueError(f"more than {LIMIT} partitions are not read")
     topics = LargeTopics.of(
         {name: Topic(name, number) for name, number in zip(names, partitions.tolist(), strict=True)}
     )
+    return topics, loads_from_plain(topics, {name: plain[name] for name in _TRAFFIC})
+
+
+def loads_from_plain(topics: LargeTopics, plain: Any) -> LargeLoads:
+    """The traffic of ``loads_to_plain``. Raises ValueError with the reason for anything else."""
+    if not isinstance(plain, dict) or plain.keys() != set(_TRAFFIC):
+        raise ValueError(f"columns of traffic are {', '.join(_TRAFFIC)}")
+    count = topics.partition_count
     rates = _unpacked(plain["rates"], "<f8", 4 * count).reshape(4, count)
     counts = _unpacked(plain["counts"], "<i8", 2 * count).reshape(2, count)
     known = _unpacked(plain["known"], "u1", count).astype(np.bool_)
-    return topics, LargeLoads(topics, rates, counts, known)
+    return LargeLoads(topics, rates, counts, known)
 
 
 def _as_units(name: str) -> Any:

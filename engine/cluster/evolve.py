@@ -199,7 +199,11 @@ def _remove_topic(state: ClusterState, event: TopicRemoved) -> ClusterState:
         topics=topics,
         loads=without_loads(topics, state.loads, gone),
         subscriptions=tuple(
-            replace(each, topics=listed_without(state.topics, topics, each.topics, event.topic))
+            replace(
+                each,
+                topics=listed_without(state.topics, topics, each.topics, event.topic),
+                loads=without_loads(topics, each.loads, gone),
+            )
             if event.topic in each.topics
             else each
             for each in state.subscriptions

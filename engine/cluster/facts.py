@@ -114,6 +114,15 @@ def active_consumers(state: ClusterState, subscription: Subscription) -> Mapping
     return _active.get((names, chosen), (), compute)
 
 
+def dispatched_load(state: ClusterState, subscription: Subscription, name: str) -> Load:
+    """What goes out to the consumers of one subscription from a partition, zeros where nothing was reported.
+
+    A topic without numbers of its own subscriptions is taken to have this one alone.
+    """
+    own = subscription.loads.get(name)
+    return own if own is not None else state.loads.get(name, NO_STATISTICS)
+
+
 def partition_loads(state: ClusterState) -> Mapping[str, Load]:
     """The traffic of every partition of every topic, by name; zeros where there are no statistics."""
     return _loads.get(

@@ -11,7 +11,7 @@ from engine.cluster.key_state import KeySubscription
 from engine.cluster.large_topics import LargeLoads, LargeTopics
 from engine.cluster.limits import INT_32, INT_64
 from engine.cluster.producer_invariants import producer_faults
-from engine.cluster.state import ClusterState, Namespace, Subscription, Topic
+from engine.cluster.state import ClusterState, Load, Namespace, Subscription, Topic
 from engine.errors import Rejection
 from engine.names import TopicName, parse_topic_name
 
@@ -62,15 +62,19 @@ def _judged_topics(topics: Mapping[str, Topic]) -> Iterable[tuple[str, Topic]]:
 
 
 def _load_faults(state: ClusterState) -> list[str]:
-    loads = state.loads
+    every = (state.loads, *(each.loads for each in state.subscriptions if each.loads))
+    return [fault for loads in every for fault in _faults_of_loads(state, loads)]
+
+
+def _faults_of_loads(state: ClusterState, loads: Mapping[str, Load]) -> list[str]:
     if isinstance(loads, LargeLoads) and loads.topics is state.topics:
         fine = all(bool(((each >= 0) & (each < _LARGEST)).all()) for each in (loads.rates, loads.counts))
         return [] if fine else ["statistics hold a number that is negative or no number"]
     dispatchers = {name for topic in state.topics.values() for name in topic.partition_names()}
-    found = [f"statistics of {name!r}, which does not exist" for name in state.loads if name not in dispatchers]
+    found = [f"statistics of {name!r}, which does not exist" for name in loads if name not in dispatchers]
     found += [
         f"statistics of {name!r} hold a number that is negative or no number"
-        for name, load in state.loads.items()
+        for name, load in loads.items()
         if not all(0 <= value < _LARGEST for value in astuple(load))
     ]
     return found

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.cluster.bulk import PartitionColumns, traffic
-from engine.cluster.facts import NEW_PARTITION, NO_STATISTICS, active_consumers, active_ids, columns_of
+from engine.cluster.facts import NEW_PARTITION, active_consumers, active_ids, columns_of, dispatched_load
 from engine.cluster.large_changes import MarkedNames, aligned, counts_by_id, difference, sum_where
 from engine.cluster.state import ClusterState, Subscription
 from engine.failover.model import Consumer
@@ -84,12 +84,19 @@ def moves(before: ClusterState, after: ClusterState, subscription_key: str) -> M
         moved=tuple(moved),
         least=sum(count for count in balance.values() if count > 0),
         partitions=len(now),
-        unacked_at_risk=sum(before.loads.get(name, NO_STATISTICS).unacked_messages for name in moved),
+        unacked_at_risk=_unacked(before, subscription_key, moved),
         taken_up=tuple(taken_up),
         orphaned=tuple(orphaned),
         gained=dict(gained),
         lost=dict(lost),
     )
+
+
+def _unacked(state: ClusterState, key: str, names: Sequence[str]) -> int:
+    subscription = _by_key(state, key)
+    if subscription is None:
+        return 0
+    return sum(dispatched_load(state, subscription, name).unacked_messages for name in names)
 
 
 def _moves_in_bulk(before: ClusterState, after: ClusterState, key: str) -> Moves | None:
@@ -116,7 +123,7 @@ def _moves_in_bulk(before: ClusterState, after: ClusterState, key: str) -> Moves
         orphaned = _marked(new, found.different & (now == NOBODY) & (was >= 0))
     size = max(len(gained), len(lost))
     balance = np.pad(gained, (0, size - len(gained))) - np.pad(lost, (0, size - len(lost)))
-    at_risk = traffic(old.topics, old, before.loads).unacked
+    at_risk = traffic(old, before.loads, subscriptions[0].loads).unacked
     if place is not None:
         at_risk = np.append(at_risk, 0)[place]
     return Moves(

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final
 
 from engine.cluster.key_state import KeySubscription
 from engine.cluster.producer_state import ProducerTopic
@@ -41,6 +43,9 @@ class Load:
     backlog_entries: int = 0
 
 
+NOTHING_REPORTED: Final[Mapping[str, Load]] = MappingProxyType({})
+
+
 @dataclass(frozen=True, slots=True)
 class Subscription:
     """One Failover subscription over a set of topics whose dispatchers all have the same consumers.
@@ -48,7 +53,9 @@ class Subscription:
     ``key`` names it uniquely ("billing", "billing#2" where the same name has other consumers elsewhere). ``consumers``
     stand in connect order; ``topics`` are names of ``Topic`` values (a tuple, or texts in one buffer where they are
     many). ``accepts_new_topics`` is true for a regex
-    subscription: a topic that is added to its namespace joins it.
+    subscription: a topic that is added to its namespace joins it. ``loads`` is, by partition name, what was reported of
+    this subscription where it differs from the whole topic's (other subscriptions read the topic too): what goes out to
+    its own consumers. What is published is the topic's, and not in them.
     """
 
     key: str
@@ -57,6 +64,7 @@ class Subscription:
     topics: Sequence[str]
     consumers: tuple[Consumer, ...]
     accepts_new_topics: bool = True
+    loads: Mapping[str, Load] = field(default_factory=lambda: NOTHING_REPORTED, hash=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,6 +109,11 @@ def _in_columns(state: ClusterState) -> ClusterState:
     topics = LargeTopics.of(state.topics)
     every = tuple(state.topics)
     subscriptions = tuple(
-        replace(each, topics=topics.names) if each.topics == every else each for each in state.subscriptions
+        replace(
+            each,
+            topics=topics.names if each.topics == every else each.topics,
+            loads=LargeLoads.of(topics, each.loads) if each.loads else each.loads,
+        )
+        for each in state.subscriptions
     )
     return replace(state, topics=topics, loads=LargeLoads.of(topics, state.loads), subscriptions=subscriptions)

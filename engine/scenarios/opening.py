@@ -79,6 +79,8 @@ def open_snapshot(snapshot: Snapshot, *, release: str | None = None, consistent_
     taken = {each.key for each in subscriptions}
     shared, more = key_subscriptions_of(gather_keys(snapshot, topics), settings, behaviour, taken, connected)
     notes += more
+    if snapshot.settings is None:
+        settings = replace(settings, subscriptionKeySharedUseConsistentHashing=ring_of(shared, settings))
     state = ClusterState(
         release=behaviour.label,
         settings=settings,
@@ -146,11 +148,7 @@ def _loads(snapshot: Snapshot) -> dict[str, Load]:
             msg_rate_out=facts.msg_rate_out_msgs_per_sec,
             throughput_in_bytes_per_sec=facts.msg_throughput_in_bytes_per_sec,
             throughput_out_bytes_per_sec=facts.msg_throughput_out_bytes_per_sec,
-            # A Failover subscription has its unacknowledged messages at its consumers only, others at both places.
-            unacked_messages=sum(
-                max(each.unacked_messages, sum(consumer.unacked_messages for consumer in each.consumers))
-                for each in facts.subscriptions
-            ),
+            unacked_messages=sum(unacked_of(each) for each in facts.subscriptions),
             backlog_entries=facts.msg_backlog_entries,
         )
         for name, facts in snapshot.topics.items()

@@ -9,7 +9,7 @@ from typing import Final
 
 from engine.admin.facts import ConsumerFacts, Snapshot, SubscriptionFacts, TopicFacts
 from engine.admin.priorities import InferredLevels, infer_priority_levels
-from engine.cluster.state import Subscription, Topic
+from engine.cluster.state import NOTHING_REPORTED, Load, Subscription, Topic
 from engine.config import ReleaseBehaviour
 from engine.failover.choose import Rule, rule_in_force
 from engine.failover.model import Consumer
@@ -28,7 +28,8 @@ _NOBODY_SINCE_LOAD: Final = "None"
 class Group:
     """Topics of one namespace whose dispatchers have one list of consumers.
 
-    ``actives`` is what brokers recorded: (partition name, partition index) -> name of the active consumer.
+    ``actives`` is what brokers recorded: (partition name, partition index) -> name of the active consumer. ``loads`` is
+    what goes out to these consumers, by partition, where that is not all that the topic sends out.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Group:
     topics: list[str] = field(default_factory=list)
     actives: dict[tuple[str, int], str] = field(default_factory=dict)
     has_partitions: bool = False
+    loads: dict[str, Load] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -63,6 +65,9 @@ def gather(snapshot: Snapshot, topics: Sequence[Topic]) -> tuple[tuple[Group, ..
             group = groups.setdefault(key, Group(name, partition.namespace, facts.consumers))
             group.topics.append(topic.name)
             group.has_partitions |= partition.partition_index >= 0
+            group.loads.update(
+                (topic_facts.name, _own_load(each)) for topic_facts, each in dispatchers if not _is_alone(topic_facts)
+            )
             group.actives.update(
                 ((partition.name, partition.partition_index), facts.active_consumer_name)
                 for partition, facts in agreeing
@@ -118,10 +123,32 @@ def subscriptions_of(
                 consumers=consumers,
                 # Only a pattern subscription covers topics that come later; one topic alone is taken for no pattern.
                 accepts_new_topics=len(group.topics) > 1,
+                loads=group.loads or NOTHING_REPORTED,
             )
         )
         notes += _level_notes(key, group, inferred)
     return tuple(found), tuple(notes)
+
+
+def unacked_of(facts: SubscriptionFacts) -> int:
+    """What waits for an acknowledgement; a Failover subscription has it at its consumers only, others twice."""
+    return max(facts.unacked_messages, sum(each.unacked_messages for each in facts.consumers))
+
+
+def _is_alone(topic: TopicFacts) -> bool:
+    """Whether all that goes out goes to one subscription, which then has no other numbers than the topic."""
+    return len(topic.subscriptions) == 1 and topic.subscriptions[0].msg_rate_out_msgs_per_sec == (
+        topic.msg_rate_out_msgs_per_sec
+    )
+
+
+def _own_load(facts: SubscriptionFacts) -> Load:
+    return Load(
+        msg_rate_out=facts.msg_rate_out_msgs_per_sec,
+        throughput_out_bytes_per_sec=facts.msg_throughput_out_bytes_per_sec,
+        unacked_messages=unacked_of(facts),
+        backlog_entries=facts.msg_backlog_entries,
+    )
 
 
 def _levels(group: Group, flag: bool, behaviour: ReleaseBehaviour) -> InferredLevels:

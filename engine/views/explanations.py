@@ -7,7 +7,7 @@ from difflib import get_close_matches
 
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
 from engine.cluster.bulk import PartitionNames
-from engine.cluster.facts import NO_STATISTICS
+from engine.cluster.facts import NO_STATISTICS, dispatched_load
 from engine.cluster.state import ClusterState
 from engine.errors import Rejection
 from engine.failover.explain import FailoverExplanation, explain_choice
@@ -34,6 +34,7 @@ def explain_topic(now: Slice, text: str) -> TopicExplanation | Rejection:
     name, matched = found
     namespace = namespace_of(name)
     load = now.state.loads.get(name, NO_STATISTICS)
+    own = dispatched_load(now.state, now.subscription, name)
     bundle_hash = crc32_hash(name)
     flag = now.state.settings.activeConsumerFailoverConsistentHashing
     return TopicExplanation(
@@ -49,8 +50,8 @@ def explain_topic(now: Slice, text: str) -> TopicExplanation | Rejection:
         bundle_hash=bundle_hash,
         msgs_per_sec=load.msg_rate_in + load.msg_rate_out,
         bytes_per_sec=load.throughput_in_bytes_per_sec + load.throughput_out_bytes_per_sec,
-        unacked_messages=load.unacked_messages,
-        backlog_entries=load.backlog_entries,
+        unacked_messages=own.unacked_messages,
+        backlog_entries=own.backlog_entries,
     )
 
 

@@ -29,7 +29,7 @@ class ConsumerRow:
     """One consumer in the dispatcher's sorted order.
 
     ``active_partitions`` counts the partitions it is active for. Shares are fractions 0..1 (ring: of the hash space;
-    rate: of the messages per second, in plus out, of all shown partitions). ``standby`` is true outside the cohort (a
+    rate: of the messages per second that go out, of all shown partitions). ``standby`` is true outside the cohort (a
     lower priority). ``ring_points`` of 100 are its own; fewer means a name that collides, or a standby (0).
     ``tag`` (A .. Z, AA ..) and ``colour`` (from 0) follow the order of connecting over the whole history of the
     subscription, so that neither jumps to another consumer when one comes or goes.

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.cluster.bulk import Ids, PartitionColumns, Places, traffic
-from engine.cluster.facts import NO_STATISTICS, active_ids, behaviour_in, choices, columns_of, partition_names
+from engine.cluster.facts import active_ids, behaviour_in, choices, columns_of, dispatched_load, partition_names
 from engine.cluster.large_owners import dispatch_order, places_by_modulo, runs_of
 from engine.cluster.remember import Remembered
 from engine.cluster.state import ClusterState, Subscription
@@ -65,7 +65,7 @@ class Owners:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Slice:
-    """What the panels read. Rates are in plus out, parallel to ``topics.names``."""
+    """What the panels read. Rates are what goes out to its consumers, parallel to ``topics.names``."""
 
     state: ClusterState
     subscription: Subscription
@@ -162,8 +162,7 @@ def slice_of(state: ClusterState, subscription: Subscription) -> Slice:
     chosen = choices(state, subscription)
     flag = state.settings.activeConsumerFailoverConsistentHashing
     behaviour = behaviour_in(state)
-    loads = state.loads
-    found = [loads.get(name, NO_STATISTICS) for name in topics.names]
+    found = [dispatched_load(state, subscription, name) for name in topics.names]
     count = len(found)
     return Slice(
         state=state,
@@ -175,10 +174,8 @@ def slice_of(state: ClusterState, subscription: Subscription) -> Slice:
             (flag, behaviour),
             lambda: _owners_of(subscription.consumers, topics, chosen, flag, behaviour),
         ),
-        msgs_per_sec=np.fromiter((load.msg_rate_in + load.msg_rate_out for load in found), np.float64, count),
-        bytes_per_sec=np.fromiter(
-            (load.throughput_in_bytes_per_sec + load.throughput_out_bytes_per_sec for load in found), np.float64, count
-        ),
+        msgs_per_sec=np.fromiter((load.msg_rate_out for load in found), np.float64, count),
+        bytes_per_sec=np.fromiter((load.throughput_out_bytes_per_sec for load in found), np.float64, count),
         unacked=np.fromiter((load.unacked_messages for load in found), np.int64, count),
     )
 
@@ -198,7 +195,7 @@ def _large_slice(state: ClusterState, subscription: Subscription, columns: Parti
         ),
     )
     ids = active_ids(state, subscription, columns)
-    flow = traffic(columns.topics, columns, state.loads)
+    flow = traffic(columns, state.loads, subscription.loads)
     flag = state.settings.activeConsumerFailoverConsistentHashing
     behaviour = behaviour_in(state)
 

@@ -100,7 +100,7 @@ def max_over_mean(values: list[float] | list[int]) -> float:
 
 
 def per_consumer(now: Slice) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Active partitions and messages per second (in plus out) of each position in the dispatcher's order."""
+    """Active partitions and messages per second that go out to each position in the dispatcher's order."""
     return _sums.get((now.owners, now.msgs_per_sec), (), lambda: _per_consumer(now))
 
 

@@ -44,7 +44,7 @@ def cluster(
     return ClusterState(
         release=release,
         topics={topic.name: topic for topic in listed},
-        loads={name: Load(at + 1, 0.0, 100.0 * (at + 1), 0.0, unacked) for at, name in enumerate(every)},
+        loads={name: Load(0.0, at + 1, 0.0, 100.0 * (at + 1), unacked) for at, name in enumerate(every)},
         subscriptions=(subscription,),
         namespaces={NAMESPACE: Namespace(NAMESPACE, (0, 0x80000000, 0xFFFFFFFF))},
         next_consumer_id=len(names),

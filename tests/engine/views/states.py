@@ -35,7 +35,7 @@ def cluster(
         release=release,
         settings=BrokerSettings(activeConsumerFailoverConsistentHashing=flag),
         topics=found,
-        loads={name: Load(msg_rate_in=rate * at, unacked_messages=at) for at, name in enumerate(partitions, 1)},
+        loads={name: Load(msg_rate_out=rate * at, unacked_messages=at) for at, name in enumerate(partitions, 1)},
         subscriptions=(
             Subscription(
                 "sub",
