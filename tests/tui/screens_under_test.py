@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from rich.console import Console
+from textual import events
 from textual.app import App
 from textual.pilot import Pilot
 
@@ -16,6 +17,7 @@ from engine.cluster.timeline import Timeline
 from engine.failover.model import Consumer
 from tui.app import RingsideApp
 from tui.screens.main import MainScreen
+from tui.themed_app import ThemedApp
 
 NAMESPACE = "shop/orders"
 Story = Callable[[Pilot[int]], Awaitable[None]]
@@ -57,7 +59,7 @@ def app_of(state: ClusterState | None = None, **how: Any) -> RingsideApp:
     return RingsideApp(timeline, **({"animate": False, "depth": "truecolor"} | how))
 
 
-def run(app: RingsideApp, story: Story, size: tuple[int, int] = (120, 40)) -> None:
+def run(app: ThemedApp, story: Story, size: tuple[int, int] = (120, 40)) -> None:
     """Let a story happen on an app."""
 
     async def play() -> None:
@@ -98,3 +100,11 @@ def main_screen(app: RingsideApp) -> MainScreen:
     screen = app.screen_stack[0]
     assert isinstance(screen, MainScreen)
     return screen
+
+
+async def at_once(pilot: Pilot[int], *keys: str) -> None:
+    """Send keys without letting the app handle one before the next is there, then wait until all are handled."""
+    for key in keys:
+        pilot.app.post_message(events.Key(key, key if len(key) == 1 else None))
+    for _ in range(3):
+        await pilot.pause()

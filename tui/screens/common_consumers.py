@@ -44,10 +44,10 @@ class ConsumerScreen(CommonScreen):
             return
         ids = [row.consumer_id for row in self.now.consumers]
         at = ids.index(self.selected) if self.selected in ids else 0
-        neighbour = ids[at + 1] if at + 1 < len(ids) else ids[at - 1]
+        others = [*ids[at + 1 :], *ids[:at][::-1]]  # those below first, then the nearest above
         refused = self.store.submit(KillConsumer(self.store.subscription_key, self.selected))
         if refused is None:
-            self.selected = neighbour
+            self.selected = others[0] if others else -1
         self.complain(refused)
 
     # selecting

@@ -96,9 +96,7 @@ class KeysActions(KeysQuestions):
 
     @on(LineTable.Moved, "#table")
     def _moved_among_consumers(self, message: LineTable.Moved) -> None:
-        # Other rows may have come since it was posted; only where the cursor stands now counts.
-        if message.index == message.table.cursor < len(self.consumers_listed):
-            self.selected = self.consumers_listed[message.index].consumer_id
+        self.selected = self.consumers_listed[message.index].consumer_id
 
     @on(LineTable.Opened, "#table")
     def _opened_consumer(self, message: LineTable.Opened) -> None:

@@ -62,7 +62,8 @@ class MainActions(MainQuestions):
 
     @on(ConsumerTable.Selected)
     def _selected(self, message: ConsumerTable.Selected) -> None:
-        self.selected = message.consumer_id
+        if message.consumer_id in (row.consumer_id for row in self.now.consumers):
+            self.selected = message.consumer_id
 
     @on(LineTable.Moved, "#many")
     def _moved_among_many(self, message: LineTable.Moved) -> None:

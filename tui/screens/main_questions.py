@@ -52,7 +52,9 @@ class MainQuestions(MainPanels):
         )
 
     def _open_partitions(self, consumer_id: int) -> None:
-        row = next(row for row in self.consumers if row.consumer_id == consumer_id)
+        row = next((row for row in self.now.consumers if row.consumer_id == consumer_id), None)
+        if row is None:  # gone since the table was drawn
+            return
         rows = self.store.partitions_of(consumer_id)
         screen = PartitionsScreen(row.name, row.msgs_per_sec, rows, self.colours)
         self.app.push_screen(screen, self._partition_chosen)

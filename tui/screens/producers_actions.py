@@ -124,9 +124,7 @@ class ProducersActions(ProducersQuestions):
 
     @on(LineTable.Moved, "#table")
     def _moved_among_producers(self, message: LineTable.Moved) -> None:
-        # Other rows may have come since it was posted; only where the cursor stands now counts.
-        if message.index == message.table.cursor < len(self.producers_listed):
-            self.selected = self.producers_listed[message.index].number
+        self.selected = self.producers_listed[message.index].number
 
     @on(LineTable.Opened, "#table")
     def _opened_producer(self, message: LineTable.Opened) -> None:

@@ -18,10 +18,12 @@ from textual.color import Color
 from textual.css.styles import RulesMap
 from textual.geometry import Size
 from textual.renderables.background_screen import BackgroundScreen
-from textual.screen import ModalScreen, Screen, ScreenResultType
+from textual.screen import ModalScreen, ScreenResultType
 from textual.strip import Strip
 from textual.style import Style
 from textual.visual import RenderOptions, Visual
+
+from tui.screens.leaving import LeavesOnce
 
 POSTPONED_AT_MOST: Final = 3
 """So often in a row a paint is put off for something to arrange: whatever arranges for ever must be seen."""
@@ -29,7 +31,7 @@ STYLES_KEPT: Final = 8192
 """More than a picture with a coloured ring has."""
 
 
-class Steady(Screen[ScreenResultType], Generic[ScreenResultType]):
+class Steady(LeavesOnce[ScreenResultType], Generic[ScreenResultType]):
     """Painted when nothing is left to arrange, some sixtieths of a second later at most."""
 
     _arranging = False

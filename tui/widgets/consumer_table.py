@@ -7,6 +7,7 @@ from typing import ClassVar, Self
 
 from rich.text import Text
 from textual.binding import Binding, BindingType
+from textual.coordinate import Coordinate
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.reactive import Reactive, reactive, var
@@ -96,6 +97,11 @@ class ConsumerTable(DataTable[LiveCell], inherit_bindings=False):
     def on_resize(self) -> None:
         """Other columns may fit."""
         self._refill_or_update()
+
+    def validate_cursor_coordinate(self, value: Coordinate) -> Coordinate:
+        """Row 0 while there is no row: the stock table clamps to row -1 then, which it cannot find."""
+        row, column = super().validate_cursor_coordinate(value)
+        return Coordinate(max(0, row), max(0, column))
 
     def watch_show_vertical_scrollbar(self) -> None:
         """A scrollbar takes a cell of the width."""

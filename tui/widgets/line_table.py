@@ -53,26 +53,39 @@ class LineTable(ScrollView, can_focus=True, inherit_bindings=False):
     """Index of the row that is marked."""
 
     @dataclass
-    class Moved(Message):
-        """The cursor stands on another row."""
+    class OfRow(Message):
+        """About a row. Rows may come and go before it is read, so ``index`` is always one of the present rows."""
 
         table: LineTable
-        index: int
 
         @property
         def control(self) -> LineTable:
             return self.table
+
+        @property
+        def index(self) -> int:
+            """The row that the cursor is on now."""
+            return self.table.cursor
+
+        @property
+        def is_stale(self) -> bool:
+            """Whether all rows are gone, so that there is nothing to do."""
+            return not self.table.lines.count
+
+    class Moved(OfRow):
+        """The cursor is on another row."""
 
     @dataclass
-    class Opened(Message):
+    class Opened(OfRow):
         """A row was chosen with enter or a click."""
 
-        table: LineTable
-        index: int
+        chosen: int
+        lines: Lines
 
         @property
-        def control(self) -> LineTable:
-            return self.table
+        def index(self) -> int:
+            """The row that was chosen; among other rows than those it was chosen from, the row of the cursor."""
+            return self.chosen if self.lines is self.table.lines else self.table.cursor
 
     @property
     def _heading_height(self) -> int:
@@ -103,7 +116,7 @@ class LineTable(ScrollView, can_focus=True, inherit_bindings=False):
         self.refresh()
         self._show_cursor()
         if old != new and self.lines.count:
-            self.post_message(self.Moved(self, new))
+            self.post_message(self.Moved(self))
 
     def on_resize(self) -> None:
         """Keep the marked row in sight when the room changes."""
@@ -132,7 +145,7 @@ class LineTable(ScrollView, can_focus=True, inherit_bindings=False):
 
     def action_open(self) -> None:
         if self.lines.count:
-            self.post_message(self.Opened(self, self.cursor))
+            self.post_message(self.Opened(self, self.cursor, self.lines))
 
     def on_click(self, event: events.Click) -> None:
         """A click marks a row, on the marked row it opens it."""
