@@ -1,0 +1,46 @@
+"""The active consumer of a topic or partition, by looking at everything every time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from tests.oracles.hashes import java_units, utf8
+from tests.oracles.releases import Release
+
+
+class Connected(NamedTuple):
+    """A connected consumer; lists of them are in connect order."""
+
+    number: int
+    name: str
+    level: int
+
+
+def partition_index(topic: str) -> int:
+    """The number behind the last ``-partition-``, -1 where that is no number in its shortest form."""
+    before, found, digits = topic.rpartition("-partition-")
+    plain = found and digits.isascii() and digits.isdigit() and str(int(digits)) == digits and int(digits) < 2**31
+    return int(digits) if plain else -1
+
+
+def active_consumer(
+    consumers: Sequence[Connected], topic: str, *, flag: bool, release: Release, murmur: Callable[[bytes], int]
+) -> int | None:
+    """The number of the active consumer; None while nobody is connected."""
+    if not consumers:
+        return None
+    index = partition_index(topic)
+    if index < 0 and not release.nonpartitioned_ring:
+        return consumers[0].number
+    ordered = sorted(consumers, key=lambda each: (each.level, java_units(each.name)))
+    cohort = [each for each in ordered if each.level == ordered[0].level]
+    if index >= 0 and not (flag and release.knows_failover_flag):
+        return cohort[index % len(cohort)].number
+    points: dict[int, int] = {}
+    for each in cohort:
+        for replica in range(100):
+            points[murmur(utf8(each.name) + str(replica).encode())] = each.number
+    place = murmur(utf8(topic))
+    at_or_after = [point for point in points if point >= place]
+    return points[min(at_or_after) if at_or_after else min(points)]

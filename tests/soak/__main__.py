@@ -1,0 +1,71 @@
+"""``python -m tests.soak``: soak for some seconds, or play one episode or one journal again."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+from tests.soak.episode import Episode
+from tests.soak.keeping import keep, play_journal
+from tests.soak.shrink import shrunk
+from tests.soak.tally import Tally
+
+FIRST_REPORT_S = 10.0
+
+
+def main() -> int:
+    """0 where nothing was found, 1 where something was."""
+    parser = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__)
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--seed", type=int, default=1, help="episodes are SEED * 1000000 and on")
+    parser.add_argument("--episode", type=int, help="only this one")
+    parser.add_argument("--most", type=int, default=5, help="stop after so many findings")
+    parser.add_argument("--into", type=Path, default=Path("build/soak"), help="folder for journals of failures")
+    parser.add_argument("--journal", type=Path, help="play a journal of a failure again")
+    parser.add_argument("--then", action="append", default=[], metavar="COMMAND", help="after the journal")
+    asked = parser.parse_args()
+    if asked.journal is not None:
+        found = play_journal(asked.journal, asked.then)
+        print(found or "no disagreement")
+        return 1 if found else 0
+    return _soak(asked)
+
+
+def _soak(asked: argparse.Namespace) -> int:
+    tally, findings = Tally(), 0
+    start, report_at = time.monotonic(), FIRST_REPORT_S
+    number = asked.seed * 1_000_000 if asked.episode is None else asked.episode
+    episodes = 0
+    while True:
+        episode = Episode.drawn(number)
+        done, found = episode.play(episode.deeds, tally)
+        episodes += 1
+        if found is not None:
+            findings += 1
+            print(f"\nFOUND in episode {number} ({episode.terms}) after {len(done)} commands\n{found}", flush=True)
+            small = shrunk(episode, found, len(done))
+            print("\n".join(keep(small, asked.into)), flush=True)
+        spent = time.monotonic() - start
+        if spent >= report_at:
+            print(_line(tally, episodes, findings, spent), flush=True)
+            report_at = max(spent, report_at * 2)
+        if asked.episode is not None or spent >= asked.seconds or findings >= asked.most:
+            break
+        number += 1
+    print(_line(tally, episodes, findings, time.monotonic() - start))
+    return 1 if findings else 0
+
+
+def _line(tally: Tally, episodes: int, findings: int, spent: float) -> str:
+    checks = sum(tally.checks.values())
+    return (
+        f"{spent:.0f} s: {episodes} episodes, {tally.commands} commands ({tally.refused} refused), {tally.events} events, "
+        f"{checks} checks of {len(tally.checks)} kinds; {tally.events / spent:.0f} events/s, {checks / spent:.0f} checks/s; "
+        f"{findings} found"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,131 @@
+"""One episode: a cluster drawn from a seed, a way of hashing, and a walk of deeds through it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from random import Random
+from unittest.mock import patch
+
+import engine.cluster.bulk
+from engine.cluster.commands import Command
+from engine.cluster.large_topics import LargeLoads, LargeTopics
+from engine.cluster.state import ClusterState, Load, Namespace, Subscription, Topic
+from engine.cluster.timeline import Timeline
+from engine.cluster.timeline_commands import TimelineCommand
+from engine.failover.model import Consumer
+from tests.oracles.hashes import SHAPES, Hashes, Hashing
+from tests.soak.deeds import NAMES, RELEASES, Deed, command_of, walk
+from tests.soak.narrow import narrow
+from tests.soak.session import Session
+from tests.soak.tally import Disagreement, Tally
+
+LENGTH = 60
+"""Deeds of one episode."""
+
+BITS = (4, 8, 11, 16)
+FORMS = ("plain", "searched", "columns")
+"""How the engine keeps topics: as values; as values that are answered in columns; in columns from the beginning."""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """How an episode runs besides its walk; its text is kept in a journal as the source."""
+
+    hashing: Hashing
+    form: str = "plain"
+
+    def __str__(self) -> str:
+        return f"soak {self.hashing} {self.form}"
+
+    @classmethod
+    def parse(cls, text: str) -> Terms:
+        """What ``str`` of one gave; anything else is a whole hash."""
+        words = text.split()
+        return cls(Hashing.parse(words[1]), words[2]) if len(words) == 3 and words[0] == "soak" else cls(Hashing())
+
+    @contextmanager
+    def in_force(self) -> Iterator[Hashes]:
+        """The engine under these terms, and the oracle's hashes for them."""
+        threshold = engine.cluster.bulk.LARGE_PARTITIONS if self.form == "plain" else 1
+        with narrow(self.hashing), patch.object(engine.cluster.bulk, "LARGE_PARTITIONS", threshold):
+            yield self.hashing.hashes()
+
+
+@dataclass(frozen=True)
+class Episode:
+    """A seed decides everything."""
+
+    seed: int
+    terms: Terms
+    state: ClusterState
+    deeds: tuple[Deed, ...]
+
+    @classmethod
+    def drawn(cls, seed: int) -> Episode:
+        """The episode of a number: three quarters of them with narrowed hashes, a third of them in columns."""
+        random = Random(seed)
+        shape = random.choice(SHAPES)
+        hashing = Hashing(random.choice(BITS), shape) if random.random() < 0.8 else Hashing()
+        terms = Terms(hashing, random.choice(FORMS if random.random() < 0.5 else FORMS[:1]))
+        return cls(seed, terms, _opening(random), tuple(walk(random, LENGTH)))
+
+    def timeline(self, state: ClusterState | None = None) -> Timeline:
+        """The beginning; call it under the terms, since columns keep hashes."""
+        opening = self.state if state is None else state
+        if self.terms.form == "columns" and not isinstance(opening.topics, LargeTopics):
+            opening = in_columns(opening)
+        return Timeline.start(opening, self.seed, str(self.terms))
+
+    def play(self, deeds: Sequence[Deed], tally: Tally) -> tuple[list[Command | TimelineCommand], Disagreement | None]:
+        """The commands that the deeds came to, up to the first disagreement."""
+        done: list[Command | TimelineCommand] = []
+        with self.terms.in_force() as hashes:
+            session = Session.open(self.timeline(), hashes, tally)
+            try:
+                for deed in deeds:
+                    done.append(command_of(deed, session.timeline))
+                    session.carry_out(done[-1])
+                session.close()
+            except Disagreement as found:
+                return done, found
+        return done, None
+
+
+def in_columns(state: ClusterState) -> ClusterState:
+    """The same state with its topics and its traffic in columns."""
+    topics = LargeTopics.of(state.topics)
+    return replace(state, topics=topics, loads=LargeLoads.of(topics, state.loads))
+
+
+def _opening(random: Random) -> ClusterState:
+    topics = {
+        name: Topic(name, random.choice((0, 2, 5, 9)))
+        for name in ("persistent://t/n/x", "persistent://t/n/y", "persistent://t/m/w")
+        if random.random() < 0.7
+    }
+    loads = {
+        name: Load(*(float(random.choice((0, 1, 40, 300))) for _ in range(2)), *(random.choice((0.0, 5e4, 9e5)) for _ in range(2)))
+        for topic in topics.values()
+        for name in topic.partition_names()
+        if random.random() < 0.8
+    }
+    own = tuple(topic for topic in topics if "/t/n/" in topic)
+    count = random.randrange(5)
+    consumers = tuple(Consumer(at, random.choice(NAMES), random.choice((0, 0, 0, 1))) for at in range(count))
+    inner = tuple(sorted({random.choice((1, 2**31, 2**30, random.getrandbits(32) or 1)) for _ in range(random.randrange(3))}))
+    return ClusterState(
+        release=random.choice(RELEASES),
+        topics=topics,
+        loads=loads,
+        subscriptions=(
+            Subscription("left", "left", "t/n", own, consumers),
+            Subscription("right", "right", "t/n", own[:1], ()),
+        ),
+        namespaces={
+            "t/n": Namespace("t/n", (0, 0x40000000, 0x80000000, 0xC0000000, 0xFFFFFFFF)),
+            "t/m": Namespace("t/m", (0, *inner, 0xFFFFFFFF)),
+        },
+        next_consumer_id=count,
+    )

@@ -1,0 +1,142 @@
+"""What the engine computes from a state, beside the oracle: owners, ranges, bundles, statistics, and laws of delivery."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import pairwise
+from random import Random
+
+from engine.cluster.facts import active_consumers, bundles_of
+from engine.cluster.key_state import KeySubscription
+from engine.cluster.state import ClusterState
+from engine.config import behaviour_of
+from engine.errors import Rejection
+from engine.fleet.slot_owners import slot_owners
+from engine.routing.producer_stats import partitioned_publishers
+from tests.oracles import bundles
+from tests.oracles.cluster import Cluster
+from tests.oracles.hashes import utf8
+from tests.oracles.keys import KeyShared
+from tests.oracles.releases import Release, version_of
+from tests.oracles.selectors import AutoSplit, OldRing, ReplacingRing, Ring, Sticky
+from tests.soak.tally import Tally
+
+import numpy as np
+
+PROBES = 24
+"""Random slots looked at after each change of a selector, next to the ends of its ranges."""
+
+
+def compare_actives(state: ClusterState, cluster: Cluster, tally: Tally) -> None:
+    """The active consumer of every partition, and that nobody of another priority level is active."""
+    for mine, theirs in zip(state.subscriptions, cluster.failover, strict=True):
+        found = active_consumers(state, mine)
+        ids = {name: None if consumer is None else consumer.consumer_id for name, consumer in found.items()}
+        tally.agree("active consumers", ids, cluster.actives(theirs), mine.key)
+
+
+def compare_owners(mine: KeySubscription, theirs: KeyShared, number: int, tally: Tally) -> None:
+    """The owner of slots: all ends of ranges, those in use, some at random; scalar and bulk; and ranges as shown."""
+    engine, oracle = mine.delivery.selector, theirs.dispatcher.selector
+    tally.agree("slot space", (engine.slots.low, engine.slots.high), (oracle.low, oracle.high), mine.key)
+    random = Random(number)
+    probes = {engine.slots.lowest, oracle.high, *theirs.dispatcher.slots.values()}
+    probes.update(random.randint(engine.slots.lowest, oracle.high) for _ in range(PROBES))
+    ends = {end + more for end in _ends(theirs) for more in (-1, 0, 1)}
+    ends = {each for each in ends if engine.slots.lowest <= each <= oracle.high}
+    probes.update(ends if len(ends) < 120 else random.sample(sorted(ends), 120))
+    expected = {slot: oracle.owner(slot) for slot in sorted(probes)}
+    tally.agree("owners of slots", {slot: engine.owner(slot) for slot in expected}, expected, mine.key)
+    bulk = slot_owners(engine).look_up(np.array(list(expected), dtype=np.int64)).tolist()
+    tally.agree("owners in bulk", bulk, [-1 if owner is None else owner for owner in expected.values()], mine.key)
+    if isinstance(oracle, (Ring, AutoSplit)):
+        shown = {number: [(each.start, each.end) for each in ranges] for number, ranges in engine.ranges().items()}
+        tally.agree("ranges", shown, _shown(oracle.tiles(), joins=isinstance(oracle, Ring)), mine.key)
+    if isinstance(oracle, Sticky):
+        shown = {number: [(each.start, each.end) for each in ranges] for number, ranges in engine.ranges().items()}
+        tiles = [(start, end, number) for number, ranges in oracle.ranges.items() for start, end in sorted(ranges)]
+        tally.agree("ranges", shown, _shown(tiles, joins=True), mine.key)
+
+
+def _ends(theirs: KeyShared) -> Iterable[int]:
+    selector = theirs.dispatcher.selector
+    match selector:
+        case Ring():
+            return selector.lists
+        case AutoSplit():
+            return selector.uppers
+        case OldRing():
+            return selector.claims()
+        case ReplacingRing():
+            return selector.owners
+        case _:
+            return [end for member in theirs.members for piece in member.declared or () for end in piece]
+
+
+def _shown(tiles: list[tuple[int, int, int]], *, joins: bool) -> dict[int, list[tuple[int, int]]]:
+    found: dict[int, list[tuple[int, int]]] = {}
+    for start, end, owner in tiles:
+        mine = found.setdefault(owner, [])
+        if joins and mine and mine[-1][1] + 1 == start:
+            mine[-1] = (mine[-1][0], end)
+        else:
+            mine.append((start, end))
+    return found
+
+
+def judge_delivery(mine: KeySubscription, theirs: KeyShared, tally: Tally) -> None:
+    """Laws that need no second dispatcher: nothing lost or held twice, and a key in order at one consumer."""
+    state = mine.delivery
+    held = [position for positions in state.pending.values() for position in positions]
+    tally.holds("nobody holds what another holds", len(held) == len(set(held)), mine.key)
+    unread = set(range(state.read_position, state.next_position))
+    places = [*held, *state.replay, *unread]
+    tally.holds("every message is in one place", sorted(places) == sorted(state.backlog), mine.key)
+    if theirs.dispatcher.terms.order != "draining":
+        return
+    holders: dict[int, set[int]] = {}
+    newest: dict[int, int] = {}
+    for number, positions in state.pending.items():
+        for position in positions:
+            slot = state.backlog[position].slot
+            holders.setdefault(slot, set()).add(number)
+            newest[slot] = max(newest.get(slot, -1), position)
+    tally.holds("one consumer holds a slot", all(len(each) == 1 for each in holders.values()), holders)
+    for position in (*state.replay, *unread):
+        slot = state.backlog[position].slot
+        tally.holds("order of a key", newest.get(slot, -1) < position, f"{mine.key}: {position} waits behind a newer one")
+
+
+def compare_bundles(state: ClusterState, cluster: Cluster, tally: Tally) -> None:
+    """Bundles cover every hash once, each topic lies in one of them, and the numbers of topics agree."""
+    for namespace, boundaries in cluster.boundaries.items():
+        found = bundles_of(state, namespace)
+        tally.agree("ranges of bundles", [(each.lower, each.upper) for each in found], list(pairwise(boundaries)))
+        tally.holds("bundles cover all", boundaries[0] == 0 and boundaries[-1] == bundles.TOP, namespace)
+        for topic in cluster.listed(namespace):
+            homes = [at for at, bundle in enumerate(pairwise(boundaries)) if bundles.holds(*bundle, topic.place)]
+            tally.agree("bundle of a topic", [found.index_of(cluster.hashes.crc(utf8(topic.name)))], homes, topic.name)
+
+
+def compare_statistics(state: ClusterState, cluster: Cluster, tally: Tally) -> None:
+    """The merged publishers of every topic with producers, with the setting on and off."""
+    behaviour = behaviour_of(state.release)
+    once = Release(version_of(cluster.release)).publishers_added_once
+    for mine, theirs in zip(state.producer_topics, cluster.producers, strict=True):
+        told = partitioned_publishers(mine.producers, state.settings, behaviour=behaviour, period_ms=1000)
+        assert not isinstance(told, Rejection), told
+        for by_name, merged in ((True, told.by_name), (False, told.by_position)):
+            rows = [
+                (
+                    row.stats.producer_name,
+                    round(row.stats.msg_rate_in_msgs_per_sec, 6),
+                    round(row.stats.average_msg_size_bytes, 4),
+                    set(row.producers),
+                )
+                for row in merged.entries
+            ]
+            expected = [
+                (name, round(sent, 6), round(mean, 4), numbers)
+                for name, sent, mean, numbers in theirs.publishers(by_name=by_name, once=once)
+            ]
+            tally.agree("merged publishers", rows, expected, f"{mine.topic} by name {by_name}")

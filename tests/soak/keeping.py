@@ -1,0 +1,75 @@
+"""A failure on disk: a journal that ``ringside replay`` opens, and the line that plays it against the oracles again."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from engine.cluster.grammar import parse_command
+from engine.cluster.grammar_text import command_text
+from engine.cluster.journal import Journal, recover
+from engine.cluster.navigation import navigate
+from engine.cluster.timeline import Timeline
+from engine.cluster.timeline_commands import TimelineCommand
+from engine.errors import Rejection
+from tests.soak.episode import Episode, Terms
+from tests.soak.session import Session
+from tests.soak.shrink import Small
+from tests.soak.tally import Disagreement, Tally
+
+
+def keep(small: Small, folder: Path) -> list[str]:
+    """Save the failure and give the lines that say it, its commands, and how to see it again."""
+    if not small.commands:
+        return [f"it is not there when played again: python -m tests.soak --episode {small.episode.seed}"]
+    *first, last = small.commands
+    with small.episode.terms.in_force():
+        timeline, texts = _submitted(small.episode.timeline(), first)
+        then = command_text(last, timeline.state)
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"{small.found.check.replace(' ', '-')}-{small.episode.seed}.journal"
+        path.unlink(missing_ok=True)
+        made = Journal.create(path, timeline)
+        assert isinstance(made, Journal), made
+        made.close()
+    return [
+        f"shrunk to {len(small.commands)} steps: {small.found}",
+        *(f"  {text}" for text in (*texts, then)),
+        f"to see the state before the last step: ringside replay {shlex.quote(str(path))}",
+        f"to check it again: python -m tests.soak --journal {shlex.quote(str(path))} --then {shlex.quote(then)}",
+    ]
+
+
+def _submitted(timeline: Timeline, commands: Sequence[object]) -> tuple[Timeline, list[str]]:
+    texts = []
+    for command in commands:
+        texts.append(command_text(command, timeline.state))
+        timeline = navigate(timeline, command).timeline if isinstance(command, TimelineCommand) else timeline.submit(command)[0]
+    return timeline, texts
+
+
+def play_journal(path: Path, then: Sequence[str] = ()) -> Disagreement | None:
+    """Every step of a journal, in the order of submission, then more commands, against the oracles."""
+    kept, _ = recover(path)
+    terms = Terms.parse(kept.source)
+    with terms.in_force() as hashes:
+        kept, _ = recover(path)
+        session = Session.open(Timeline.start(kept.initial, kept.seed, kept.source), hashes, Tally())
+        try:
+            for step in kept.log:
+                if session.here != step.parent:
+                    session.timeline = session.timeline.at_step(step.parent)
+                session.carry_out(step.command)
+            if kept.log:
+                session.timeline = session.timeline.select(kept.steps[-1].number, kept.cursor)
+            for text in then:
+                command = parse_command(text, session.timeline.state)
+                assert not isinstance(command, Rejection), command
+                session.carry_out(command)
+        except Disagreement as found:
+            return found
+    return None
+
+
+__all__ = ["Episode", "keep", "play_journal"]
