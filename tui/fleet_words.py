@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from rich.text import Text
-from textual.content import Content
 
 from engine.fleet.summary import FleetSummary
 from engine.keyshared.luck import Verdict
 from themes.palettes import Palette, hex_colour
 from tui.fleet_columns import FINDINGS, LISTS, NAMESPACES, SET_ASIDE, SUBSCRIPTIONS, FleetList
 from tui.fleet_lines import severity_style
+from tui.plain_text import plain
 from tui.wording import counted, msgs_per_sec, quantity, safe_name
 
 SEVERITIES: Final = ("error", "warning", "info")
@@ -175,11 +175,11 @@ def wrapped(sentences: Sequence[str], width: int, height: int) -> list[str]:
     >>> wrapped(["one two three"], 8, 1), wrapped(["one", "two"], 8, 3)
     (['one …'], ['one', 'two'])
     """
-    lines = [line.plain.rstrip() for each in sentences for line in Content(each).wrap(max(8, width))]
+    lines = [line.plain.rstrip() for each in sentences for line in plain(each).wrap(max(8, width))]
     if len(lines) <= height:
         return lines
     kept = lines[:height]
     words = kept[-1]
-    while words and Content(words + _MORE).cell_length > max(8, width):
+    while words and plain(words + _MORE).cell_length > max(8, width):
         words = words[:-1].rstrip() if " " not in words else words.rpartition(" ")[0]
     return [*kept[:-1], words + _MORE]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from textual.content import Content
+from tui.plain_text import plain
 
 Part = tuple[str, str]
 """Text and style."""
@@ -36,4 +36,4 @@ def fitted_parts(parts_with: Callable[[int], list[Ranked]], width: int) -> list[
 
 
 def _cells(parts: list[Ranked]) -> int:
-    return Content("".join(text for _, text, _ in parts)).cell_length
+    return plain("".join(text for _, text, _ in parts)).cell_length

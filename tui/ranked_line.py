@@ -8,6 +8,7 @@ from textual.content import Content
 from textual.reactive import reactive
 from textual.widget import Widget
 
+from tui.plain_text import NO_TEXT, assembled
 from tui.ranked import KEPT, Part, Ranked
 from tui.wording import NOT_SAVED, not_saved, safe_name, saved_text
 
@@ -47,7 +48,7 @@ class RankedLine(Widget, Generic[S]):
     """Where the steps are kept, in words; "" when nothing keeps them."""
 
     def render(self) -> Content:
-        return Content("") if self.status is None else Content.assemble(*self.parts(self.status, self.size.width))
+        return NO_TEXT if self.status is None else assembled(*self.parts(self.status, self.size.width))
 
     def parts(self, status: S, width: int) -> list[Part]:
         """Text and style of each part that fits ``width`` cells, in the order they stand."""

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Callable, Sequence
+from typing import ClassVar, Final
 
 from textual.app import App
 from textual.binding import Binding, BindingType
+from textual.command import Provider
 from textual.filter import LineFilter
+from textual.notifications import SeverityLevel
 
 from themes.palettes import Depth, Palette, ThemeName, palette
+from tui.hidden_characters import VisibleFilter
 from tui.look import depth_of, textual_theme, theme_name, variables_of
 from tui.plain_ascii import AsciiFilter
+from tui.screens.command_list import PALETTE_ID, PlainCommandPalette, PlainCommands
+from tui.wording import visible
+
+VISIBLE: Final = VisibleFilter()
 
 
 class ThemedApp(App[int]):
     """``depth`` overrules what the terminal says about its colours; ``mono`` is ``depth="mono"``."""
 
+    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {PlainCommands}
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("question_mark", "help", "Help", key_display="?", tooltip="All keys"),
         Binding("q", "quit", "Quit", tooltip="Quit"),
@@ -50,5 +58,22 @@ class ThemedApp(App[int]):
         return variables_of(palette("dark" if self.current_theme.dark else "light", self.depth))
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """The stock filters, and with ``ascii_only`` the one that leaves nothing but ASCII."""
-        return [*super().get_line_filters(), *([AsciiFilter()] if self._ascii_only else [])]
+        """The stock filters, the one for characters that command a terminal, and with ``ascii_only`` that for ASCII."""
+        return [*super().get_line_filters(), VISIBLE, *([AsciiFilter()] if self._ascii_only else [])]
+
+    def action_command_palette(self) -> None:
+        """The palette, unless one is open."""
+        if self.screen.id != PALETTE_ID:
+            self.push_screen(PlainCommandPalette(id=PALETTE_ID))
+
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = "",
+        severity: SeverityLevel = "information",
+        timeout: float | None = None,
+        markup: bool = False,
+    ) -> None:
+        """As the stock one, but the message is shown as it is."""
+        super().notify(visible(message), title=visible(title), severity=severity, timeout=timeout, markup=False)

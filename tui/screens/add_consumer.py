@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.widgets import Input, Label
+from textual.widgets import Input
 
 from engine.cluster.commands import AddConsumer
 from engine.errors import Rejection
+from tui.plain_text import PlainLabel
 from tui.screens.dialog import Dialog
 
 
@@ -26,12 +27,12 @@ class AddConsumerScreen(Dialog):
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog"):
-            yield Label("name", classes="dialog--label")
+            yield PlainLabel("name", classes="dialog--label")
             yield Input(self._suggested, id="name", compact=True)
-            yield Label("priority level (lower is first)", classes="dialog--label")
+            yield PlainLabel("priority level (lower is first)", classes="dialog--label")
             yield Input("0", id="priority", compact=True, restrict=r"[-+]?[0-9]*", max_length=11)
-            yield Label("", classes="dialog--error", markup=False)
-            yield Label("enter connects, tab next field, escape cancels", classes="dialog--help")
+            yield PlainLabel("", classes="dialog--error")
+            yield PlainLabel("enter connects, tab next field, escape cancels", classes="dialog--help")
 
     def submit(self) -> None:
         """Connect it, or say what is wrong and where."""

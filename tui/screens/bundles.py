@@ -9,9 +9,7 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
-from textual.content import Content
 from textual.reactive import var
-from textual.widgets import Static
 
 from engine.cluster.state import ClusterState
 from engine.errors import Rejection
@@ -23,6 +21,7 @@ from tui.bundles_lines import tree_heading, tree_line
 from tui.bundles_words import curve_title, hint_text
 from tui.flow_words import flow_picture
 from tui.layouts import Layout, layout_for, too_small
+from tui.plain_text import PlainStatic, plain, set_subtitle, set_title
 from tui.screens.bundles_bindings import BINDINGS, GROUPS
 from tui.screens.bundles_parts import forecast_content, key_hints, slider_of, status_content, tabs_of
 from tui.screens.bundles_questions import BundlesQuestions
@@ -59,7 +58,7 @@ class BundlesScreen(BundlesQuestions):
         self._ready = False
 
     def compose(self) -> ComposeResult:
-        yield Static(id="title", markup=False)
+        yield PlainStatic(id="title")
         yield SentenceLine(id="sentence")
         yield AlgorithmTabs(id="algorithms")
         with Container(id="panels"):
@@ -70,14 +69,14 @@ class BundlesScreen(BundlesQuestions):
         slider.ascii_only = self._ascii_only
         yield slider
         yield KeyFooter(id="keys")
-        yield Static(id="too-small", markup=False)
+        yield PlainStatic(id="too-small")
 
     def on_mount(self) -> None:
         """Ask the first question."""
         self._ready = True
         self.query_one(KeyFooter).keys = key_hints(BINDINGS)
-        self.query_one("#forecast").border_title = "forecast"
-        self.query_one("#tree").border_title = "bundles"
+        set_title(self.query_one("#forecast"), "forecast")
+        set_title(self.query_one("#tree"), "bundles")
         self.app.theme_changed_signal.subscribe(self, lambda _theme: self.call_after_refresh(self._take_colours))
         self._take_colours()
         self.ask(self.question)
@@ -94,7 +93,7 @@ class BundlesScreen(BundlesQuestions):
         chosen = layout_for(width, height)
         # All at once: each change of classes styles every widget of the screen anew.
         self.update_classes({layout.value: layout is chosen for layout in Layout})
-        self.query_one("#too-small", Static).update(too_small(width, height))
+        self.query_one("#too-small", PlainStatic).update(too_small(width, height))
         self.call_after_refresh(self._show_title)
 
     # what is shown
@@ -117,14 +116,14 @@ class BundlesScreen(BundlesQuestions):
         self._show_curve()
 
     def _show_title(self) -> None:
-        title = self.query_one("#title", Static)
+        title = self.query_one("#title", PlainStatic)
         if self.view is not None:
             several = ""
             if len(self.namespaces) > 1:
                 several = f" [{self.namespaces.index(self._namespace) + 1}/{len(self.namespaces)} n p]"
             title.update(status_content(self.view, several, self.size.width))
         else:
-            title.update(Content(f" bundles {self._namespace}"))
+            title.update(plain(f" bundles {self._namespace}"))
 
     def _show_tree(self, frame: BalanceFrame) -> None:
         table, rows, colours, ascii_only = (
@@ -135,7 +134,7 @@ class BundlesScreen(BundlesQuestions):
         )
         over = f", {frame.over} above a limit" if frame.over else ""
         when = f"after cycle {frame.cycle}" if frame.cycle else "now"
-        table.border_title = f"{counted(len(frame.leaves), 'bundle')} {when}{over}"
+        set_title(table, f"{counted(len(frame.leaves), 'bundle')} {when}{over}")
         table.lines = Lines(
             len(rows),
             lambda at, width: tree_line(rows[at], rows, width, frame.cycle, colours, ascii_only=ascii_only),
@@ -151,13 +150,13 @@ class BundlesScreen(BundlesQuestions):
         assert self.view is not None
         curve = curve_after(self.view, self.projected.algorithm, self.cycle, self._marked, self.rule)
         panel = self.query_one(FlowPanel)
-        panel.border_title = curve_title(curve, self._marked)
+        set_title(panel, curve_title(curve, self._marked))
         if isinstance(curve, Rejection):
             panel.picture, panel.words = None, curve.message
         else:
             panel.picture, panel.words = flow_picture(curve), ""
         label = "no traffic" if panel.picture is None else "area: messages, line: bytes, both in terms of their limits"
-        panel.border_subtitle = f"{label} ╌"
+        set_subtitle(panel, f"{label} ╌")
 
     def say(self, kind: str, text: str) -> None:
         self.query_one(SentenceLine).sentence = (kind, text)

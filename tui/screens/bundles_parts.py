@@ -11,6 +11,7 @@ from textual.content import Content
 from engine.views.balance_model import BalanceFrame, BalanceView, TreeRow
 from engine.views.balance_words import span_text
 from tui.bundles_words import SHORT_NAMES, forecast_lines, status_texts
+from tui.plain_text import NO_TEXT, assembled, below_each_other, plain
 from tui.widgets.algorithm_tabs import Tab
 from tui.widgets.cycle_slider import FRUITLESS, QUIET, SPLITS, Cycles
 from tui.widgets.key_footer import KeyHint
@@ -32,7 +33,7 @@ def status_content(view: BalanceView, several: str, width: int) -> Content:
     room = width - len(" bundles ") - len(name) - 1
     texts = status_texts(view)
     told = next((text for text in texts if len(text) <= room), texts[-1])
-    return Content.assemble((" bundles ", "$accent bold"), (name, "bold"), (told, "$dim"))
+    return assembled((" bundles ", "$accent bold"), (name, "bold"), (told, "$dim"))
 
 
 def tabs_of(view: BalanceView) -> tuple[Tab, ...]:
@@ -66,9 +67,9 @@ def forecast_content(view: BalanceView, tree: TreeRow, frame: BalanceFrame) -> C
     parts: list[Content] = []
     for text, role in forecast_lines(view, tree, frame):
         if role == "head" and parts:
-            parts.append(Content(""))
-        parts.append(Content.styled(text, STYLES[role]))
-    return Content("\n").join(parts)
+            parts.append(NO_TEXT)
+        parts.append(plain(text, STYLES[role]))
+    return below_each_other(parts)
 
 
 def key_hints(bindings: Sequence[Binding]) -> tuple[KeyHint, ...]:

@@ -8,10 +8,10 @@ from typing import ClassVar, Protocol, TypeVar
 from rich.text import Text
 from textual import on
 from textual.reactive import var
-from textual.widgets import Static
 
 from engine.errors import Rejection
 from themes.palettes import Palette
+from tui.plain_text import PlainStatic, set_subtitle, set_title
 from tui.screens.common_prompt import CommonPrompt
 from tui.widgets.line_table import Lines, LineTable
 from tui.widgets.prompt import Prompt
@@ -63,8 +63,8 @@ class CommonList(CommonPrompt):
     def title_list(self, shown: int, total: int) -> None:
         """Write into the frame how many are listed, and by what filter."""
         panel = self.query_one("#consumers")
-        panel.border_title = f"2 {self.listed}s ({f'{shown:,} of {total:,}' if self.filter_text else f'{total:,}'})"
-        panel.border_subtitle = f"filter: {self.filter_text}" if self.filter_text else ""
+        set_title(panel, f"2 {self.listed}s ({f'{shown:,} of {total:,}' if self.filter_text else f'{total:,}'})")
+        set_subtitle(panel, f"filter: {self.filter_text}" if self.filter_text else "")
 
     def mark_selected(self, ids: Iterable[int]) -> None:
         """The cursor of the table stands on the selected row, where that is listed."""
@@ -88,7 +88,7 @@ class CommonList(CommonPrompt):
     def write_foot(self) -> None:
         """The line below the table, in as many words as fit."""
         if self._shown is not None:
-            foot, texts = self.query_one("#foot", Static), self.foot_texts()
+            foot, texts = self.query_one("#foot", PlainStatic), self.foot_texts()
             foot.update(next((text for text in texts if len(text) <= foot.content_size.width), texts[-1]), layout=False)
 
     # what was opened

@@ -9,12 +9,12 @@ from typing import ClassVar
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding
-from textual.widgets import Static
 
 from engine.cluster.timeline_commands import End, Home, Redo, Undo
 from engine.views.model import EventLine
 from themes.palettes import Palette
 from tui.lines import event_line
+from tui.plain_text import PlainStatic, set_subtitle, set_title
 from tui.player import Stage
 from tui.screens.common_bindings import Groups
 from tui.screens.common_playing import CommonPlaying
@@ -61,14 +61,14 @@ class CommonScreen(CommonPlaying):
         yield TimelineLine(id="timeline", ascii_only=self.ascii_only).data_bind(cls.timeline, cls.playing, cls.colours)
         yield Prompt(id="prompt")
         yield KeyFooter(id="keys")
-        yield Static(id="too-small", markup=False)
+        yield PlainStatic(id="too-small")
 
     def on_mount(self) -> None:
         """Name the panels and show the first view."""
         self.name_panels()
         explanation = self.query_one("#explain")
-        explanation.border_title = self.explanation_title
-        explanation.border_subtitle = "escape closes"
+        set_title(explanation, self.explanation_title)
+        set_subtitle(explanation, "escape closes")
         self.query_one(KeyFooter).keys = key_hints([key for key in self.BINDINGS if isinstance(key, Binding)])
         self.make_ready()
 
@@ -135,7 +135,7 @@ class CommonScreen(CommonPlaying):
     def watch_event_lines(self, lines: tuple[EventLine, ...]) -> None:
         """Newest first."""
         table = self.list_newest_first("events", lines, partial(event_line, noun=self.events_noun))
-        table.border_title = f"{self.events_number} events ({len(lines):,})"
+        set_title(table, f"{self.events_number} events ({len(lines):,})")
 
     def on_resize(self, event: events.Resize) -> None:
         """Choose the arrangement for this size, and the words that fit."""

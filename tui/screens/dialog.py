@@ -6,10 +6,11 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.widgets import Input, Label
+from textual.widgets import Input
 
 from engine.errors import Rejection
 from themes import stylesheet
+from tui.plain_text import PlainLabel, set_title
 from tui.screens.steady import SteadyModal
 
 
@@ -29,7 +30,7 @@ class Dialog(SteadyModal[None]):
 
     def on_mount(self) -> None:
         """Say what it is for; the cursor must not blink, so that a picture is a picture."""
-        self.query_one(Vertical).border_title = self._title
+        set_title(self.query_one(Vertical), self._title)
         for field in self.query(Input):
             field.cursor_blink = False
 
@@ -64,7 +65,7 @@ class Dialog(SteadyModal[None]):
 
     def complain(self, text: str, field: str = "") -> None:
         """Show what is wrong below the fields; "" takes it back."""
-        label = self.query_one(".dialog--error", Label)
+        label = self.query_one(".dialog--error", PlainLabel)
         label.update(text)
         label.set_class(bool(text), "-shown")
         if field:

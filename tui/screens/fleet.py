@@ -12,7 +12,6 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.message import Message
-from textual.widgets import Static
 
 from engine.errors import InputError
 from themes import stylesheet
@@ -20,6 +19,7 @@ from themes.palettes import Palette
 from tui.fleet_columns import LISTS, NAMESPACES, SUBSCRIPTIONS, FleetList, placed
 from tui.fleet_lines import fleet_line, heading
 from tui.fleet_words import fleet_told, tabs_told
+from tui.plain_text import PlainStatic, set_subtitle, set_title
 from tui.screens.fleet_bindings import BINDINGS, help_groups
 from tui.screens.framed import key_hints
 from tui.screens.help import HelpScreen
@@ -95,8 +95,8 @@ class FleetScreen(Steady[None]):
         self._listing: Listing = self._every
 
     def compose(self) -> ComposeResult:
-        yield Static(id="head", markup=False)
-        yield Static(id="lists", markup=False)
+        yield PlainStatic(id="head")
+        yield PlainStatic(id="lists")
         yield SentenceLine(id="sentence")
         yield LineTable(id="rows", classes="panel")
         yield FleetSpread(self._colours, ascii_only=self._ascii_only, id="spread", classes="panel")
@@ -174,16 +174,16 @@ class FleetScreen(Steady[None]):
         told = counted(every, shown.noun)
         if len(listing) != every:
             told = f"{len(listing):,} of {told}" if len(listing) else f"none of {told}"
-        table.border_title = f"{told}, {self._order_told()}"
+        set_title(table, f"{told}, {self._order_told()}")
         hidden = len(shown.columns) - len(placed(shown.columns, max(1, width - 3), listing.sorted_by))
         notes = [f"filter: {listing.filter_text}"] if listing.filter_text else []
         notes += [f"+{counted(hidden, 'column')} in a wider window"] if hidden else []
-        table.border_subtitle = " · ".join(notes)
+        set_subtitle(table, " · ".join(notes))
         listed = {each.table: len(self._results.listing(each.table)) for each in LISTS if self._is_cheap(each)}
         head = fleet_told(self._results.name, self._results.summary, listed, width - 2)
-        self.query_one("#head", Static).update(head, layout=False)
+        self.query_one("#head", PlainStatic).update(head, layout=False)
         tabs = tabs_told(shown, self._results.summary, listed, self._colours, width - 2)
-        self.query_one("#lists", Static).update(tabs, layout=False)
+        self.query_one("#lists", PlainStatic).update(tabs, layout=False)
 
     def _order_told(self) -> str:
         listing, shown = self._listing, self._shown

@@ -8,9 +8,9 @@ from typing import ClassVar, Final
 from textual import events
 from textual.binding import Binding
 from textual.screen import Screen
-from textual.widgets import Static
 
 from tui.layouts import Layout, layout_for, too_small
+from tui.plain_text import PlainStatic, set_title
 from tui.screens.main_bindings import BINDINGS
 from tui.widgets.key_footer import KeyHint
 
@@ -29,12 +29,12 @@ class FramedScreen(Screen[None]):
         chosen = layout_for(width, height)
         # All at once: each change of classes styles every widget of the screen anew.
         self.update_classes({layout.value: layout is chosen for layout in Layout})
-        self.query_one("#too-small", Static).update(too_small(width, height))
+        self.query_one("#too-small", PlainStatic).update(too_small(width, height))
 
     def name_panels(self) -> None:
         """Write the titles into the frames."""
         for panel, title in self.panel_titles.items():
-            self.query_one(f"#{panel}").border_title = title
+            set_title(self.query_one(f"#{panel}"), title)
 
 
 def key_hints(bindings: Sequence[Binding] = BINDINGS) -> tuple[KeyHint, ...]:

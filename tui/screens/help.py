@@ -14,6 +14,7 @@ from textual.geometry import Size
 from textual.widget import Widget
 
 from themes import stylesheet
+from tui.plain_text import EMPTY_LINE, NO_TEXT, assembled, below_each_other, plain, set_subtitle, set_title
 from tui.screens.steady import SteadyModal
 
 
@@ -60,8 +61,8 @@ class HelpScreen(SteadyModal[None]):
 
     def on_mount(self) -> None:
         box = self.query_one(Vertical)
-        box.border_title = self._title
-        box.border_subtitle = "arrows scroll, escape closes"
+        set_title(box, self._title)
+        set_subtitle(box, "arrows scroll, escape closes")
         self.query_one(VerticalScroll).focus()
 
     def action_close(self) -> None:
@@ -90,16 +91,16 @@ class KeyLines(Widget):
 
 
 def _content(groups: Sequence[Group], cells: int) -> Content:
-    width = max((Content(line.keys).cell_length for _, lines in groups for line in lines), default=0)
+    width = max((plain(line.keys).cell_length for _, lines in groups for line in lines), default=0)
     blocks = []
     for title, lines in groups:
-        rows: list[Content] = [Content.styled(title, "$accent bold")]
+        rows: list[Content] = [plain(title, "$accent bold")]
         for line in lines:
-            first, *others = Content(line.text).wrap(max(1, cells - width - 3)) or [Content("")]
-            rows.append(Content.assemble((f" {line.keys:>{width}}  ", "bold"), first))
-            rows += [Content.assemble(" " * (width + 3), other) for other in others]
-        blocks.append(Content("\n").join(rows))
-    return Content("\n\n").join(blocks)
+            first, *others = plain(line.text).wrap(max(1, cells - width - 3)) or [NO_TEXT]
+            rows.append(assembled((f" {line.keys:>{width}}  ", "bold"), first))
+            rows += [assembled(" " * (width + 3), other) for other in others]
+        blocks.append(below_each_other(rows))
+    return below_each_other(blocks, EMPTY_LINE)
 
 
 def key_groups(bindings: Sequence[tuple[str, Sequence[Binding]]]) -> list[tuple[str, list[KeyHelp]]]:

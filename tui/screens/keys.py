@@ -10,12 +10,12 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container, Vertical
-from textual.widgets import Static
 
 from engine.views.keys_model import GapRow, KeyConsumerRow, KeysView, WaitRow
 from tui.keys_columns import KeyCells, key_columns, key_heading
 from tui.keys_lines import gap_heading, gap_line, sent_line, wait_heading, wait_line
 from tui.keys_words import keys_foot_texts, mode_in_few_words, wait_told
+from tui.plain_text import PlainStatic, set_title
 from tui.screens.help import Group, KeyHelp
 from tui.screens.keys_actions import KeysActions
 from tui.screens.keys_bindings import BINDINGS, ELSEWHERE, GROUPS
@@ -79,10 +79,10 @@ class KeysScreen(KeysActions):
             with Vertical(id="side"):
                 with Vertical(id="consumers", classes="panel"):
                     yield LineTable(id="table")
-                    yield Static(id="foot", markup=False)
+                    yield PlainStatic(id="foot")
                 with Vertical(id="waits", classes="panel"):
                     yield LineTable(id="waiting")
-                    yield Static(id="wait-told", markup=False)
+                    yield PlainStatic(id="wait-told")
                 yield LineTable(id="gaps", classes="panel")
                 yield LuckPanel(id="luck", classes="panel", ascii_only=ascii_only).data_bind(cls.luck, cls.colours)
                 yield ExplainPanel(id="explain", classes="panel").data_bind(cls.remarks)
@@ -109,7 +109,7 @@ class KeysScreen(KeysActions):
         self.saved = self.store.saved
         self.consumers = view.consumers
         self.few_words = mode_in_few_words(view)
-        self.query_one("#ring").border_title = f"1 slots 0 to {view.ring.space_size - 1}"
+        set_title(self.query_one("#ring"), f"1 slots 0 to {view.ring.space_size - 1}")
         self.waiting = frozenset(wait.slot for wait in view.waits)
         self.ring = view.ring
         self.consumers_listed = self.matching(view.consumers)
@@ -165,7 +165,7 @@ class KeysScreen(KeysActions):
         messages = self.now.foot.waiting
         table = self.query_one("#waiting", LineTable)
         told = f"{counted(messages, 'message')} at {counted(len(waits), 'slot')}" if waits else "nothing"
-        self.query_one("#waits").border_title = f"3 what waits ({told})"
+        set_title(self.query_one("#waits"), f"3 what waits ({told})")
         rows, colours = self.consumers, self.colours
         table.lines = Lines(
             len(waits),
@@ -179,13 +179,13 @@ class KeysScreen(KeysActions):
     def _tell_wait(self) -> None:
         view, at = self.now, self.query_one("#waiting", LineTable).cursor
         told = wait_told(view, self.waits[at]) if self.waits else view.status.order_rule
-        self.query_one("#wait-told", Static).update(told)
+        self.query_one("#wait-told", PlainStatic).update(told)
 
     def watch_gaps(self, gaps: tuple[GapRow, ...]) -> None:
         """The widest first."""
         table, colours = self.query_one("#gaps", LineTable), self.colours
         table.lines = Lines(len(gaps), lambda index, width: gap_line(gaps[index], width, colours), gap_heading)
-        table.border_title = f"4 gaps ({counted(self.now.foot.unowned_slots, 'slot')})"
+        set_title(table, f"4 gaps ({counted(self.now.foot.unowned_slots, 'slot')})")
 
     def watch_deliveries(self, sent: tuple[str, ...]) -> None:
         """Newest first."""

@@ -6,12 +6,13 @@ from collections.abc import Callable
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.widgets import Input, Label
+from textual.widgets import Input
 
 from engine.cluster.commands import AddConsumer
 from engine.cluster.grammar import parse_command
 from engine.cluster.state import ClusterState
 from engine.errors import Rejection
+from tui.plain_text import PlainLabel
 from tui.screens.dialog import Dialog
 
 Ranges = tuple[tuple[int, int], ...]
@@ -42,16 +43,16 @@ class AddKeyConsumerScreen(Dialog):
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog"):
-            yield Label("name", classes="dialog--label")
+            yield PlainLabel("name", classes="dialog--label")
             yield Input(self._suggested, id="name", compact=True)
             if self._ranges is not None:
-                yield Label("ranges of slots it declares", classes="dialog--label")
+                yield PlainLabel("ranges of slots it declares", classes="dialog--label")
                 yield Input(self._ranges, id="ranges", placeholder="0-16383,32768-49151", compact=True)
-            yield Label("", classes="dialog--error", markup=False)
+            yield PlainLabel("", classes="dialog--error")
             if self._note:
-                yield Label(self._note, classes="dialog--label", markup=False)
+                yield PlainLabel(self._note, classes="dialog--label")
             fields = ", tab next field" if self._ranges is not None else ""
-            yield Label(f"enter connects{fields}, escape cancels", classes="dialog--help")
+            yield PlainLabel(f"enter connects{fields}, escape cancels", classes="dialog--help")
 
     def submit(self) -> None:
         """Connect it, or say what is wrong and where."""

@@ -9,12 +9,13 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.widgets import Input, Label, OptionList
+from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
 from engine.cluster.commands import ShareKeys
 from engine.errors import Rejection
 from tui.keys_words import MODES
+from tui.plain_text import NEW_LINE, PlainLabel, assembled
 from tui.screens.dialog import Dialog
 
 WITH_POINTS = "consistent-sticky"
@@ -41,17 +42,17 @@ class ShareKeysScreen(Dialog):
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog -middle"):
             yield OptionList(*(Option(self._prompt(mode), id=mode) for mode in MODES), markup=False, compact=True)
-            yield Label("points of each node", classes="dialog--label points")
+            yield PlainLabel("points of each node", classes="dialog--label points")
             yield Input(self._points, id="points", classes="points", compact=True, restrict=r"[0-9]*", max_length=9)
-            yield Label("", classes="dialog--error", markup=False)
-            yield Label("all consumers stop and come back · enter changes, escape cancels", classes="dialog--help")
+            yield PlainLabel("", classes="dialog--error")
+            yield PlainLabel("all consumers stop and come back · enter changes, escape cancels", classes="dialog--help")
 
     def _prompt(self, mode: str, marked: bool = False) -> Content:
         """A mode and its sentence; colour is not the only mark of the chosen one."""
         name, sentence = MODES[mode]
         now = "  (now)" if mode == self._mode else ""
         mark = "▸ " if marked else ""
-        return Content.assemble((mark, "$accent bold"), (name, "bold"), (now, "$good"), "\n", (sentence, "$dim"), "\n")
+        return assembled((mark, "$accent bold"), (name, "bold"), (now, "$good"), NEW_LINE, (sentence, "$dim"), NEW_LINE)
 
     def on_mount(self) -> None:
         """The mode in force is marked."""

@@ -12,6 +12,7 @@ from engine.views.keys_model import ConsumerKeysView, KeyConsumerRow
 from themes import stylesheet
 from themes.palettes import Palette
 from tui.keys_lines import owned_heading, owned_line, piece_heading, piece_line
+from tui.plain_text import set_subtitle, set_title
 from tui.screens.steady import SteadyModal
 from tui.widgets.line_table import Lines, LineTable
 from tui.wording import counted, percent, safe_name, shorten_middle
@@ -40,8 +41,8 @@ class OwnedKeysScreen(SteadyModal[str | None]):
         name = shorten_middle(safe_name(view.name), 24)
         slots = f"{counted(view.slots, 'slot')} ({percent(self._row.share)})"
         pieces = counted(len(view.pieces), "piece")
-        box.border_title = f"{name}: {slots} in {pieces}, {counted(len(view.keys), 'known key')}"
-        box.border_subtitle = "enter explains a key, tab goes to the slots, escape closes"
+        set_title(box, f"{name}: {slots} in {pieces}, {counted(len(view.keys), 'known key')}")
+        set_subtitle(box, "enter explains a key, tab goes to the slots, escape closes")
         owned = self.query_one("#owned", LineTable)
         keys = view.keys
         owned.lines = Lines(len(keys), lambda at, width: owned_line(keys[at], width, colours), owned_heading)

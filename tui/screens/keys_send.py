@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.suggester import SuggestFromList
-from textual.widgets import Input, Label
+from textual.widgets import Input
 
 from engine.cluster.commands import SendKeys
 from engine.errors import Rejection
+from tui.plain_text import PlainLabel
 from tui.screens.dialog import Dialog
 
 
@@ -34,12 +35,12 @@ class SendKeysScreen(Dialog):
     def compose(self) -> ComposeResult:
         known = SuggestFromList(self._known, case_sensitive=True) if self._known else None
         with Vertical(classes="dialog"):
-            yield Label("key (text, hex:00ff or base64:AP8=)", classes="dialog--label")
+            yield PlainLabel("key (text, hex:00ff or base64:AP8=)", classes="dialog--label")
             yield Input(self._proposed, id="key", suggester=known, compact=True)
-            yield Label("how many messages", classes="dialog--label")
+            yield PlainLabel("how many messages", classes="dialog--label")
             yield Input("1", id="times", compact=True, restrict=r"[0-9]*", max_length=9)
-            yield Label("", classes="dialog--error", markup=False)
-            yield Label("enter sends, right completes, tab next field, escape cancels", classes="dialog--help")
+            yield PlainLabel("", classes="dialog--error")
+            yield PlainLabel("enter sends, right completes, tab next field, escape cancels", classes="dialog--help")
 
     def submit(self) -> None:
         """Send them, or say what is wrong and where."""

@@ -10,11 +10,11 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container, Vertical
 from textual.reactive import var
-from textual.widgets import Static
 
 from engine.views.model import ConsumerRow, DashboardView
 from tui.columns import Cells, consumer_columns
 from tui.lines import consumer_heading, consumer_line
+from tui.plain_text import PlainStatic
 from tui.screens.help import RING_LEGEND, Group
 from tui.screens.main_actions import MainActions
 from tui.screens.main_bindings import BINDINGS, ELSEWHERE, GROUPS
@@ -67,7 +67,7 @@ class MainScreen(MainActions):
                         cls.selected, cls.colours, rows_shown=cls.consumers_few
                     )
                     yield LineTable(id="many")
-                    yield Static(id="foot", markup=False)
+                    yield PlainStatic(id="foot")
                 yield BundleTree(id="bundles", classes="panel").data_bind(cls.namespaces)
                 yield ExplainPanel(id="explain", classes="panel").data_bind(cls.remarks)
             yield LineTable(id="events", classes="panel")

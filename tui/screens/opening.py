@@ -5,8 +5,8 @@ from __future__ import annotations
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical
-from textual.widgets import Static
 
+from tui.plain_text import PlainStatic
 from tui.screens.framed import FramedScreen, key_hints
 from tui.widgets.key_footer import KeyFooter
 from tui.widgets.sentence_line import SentenceLine
@@ -21,17 +21,17 @@ class OpeningScreen(FramedScreen):
         self.set_class(mono, "-mono")
 
     def compose(self) -> ComposeResult:
-        yield Static(" ringside", id="status", markup=False)
+        yield PlainStatic(" ringside", id="status")
         yield SentenceLine(id="sentence")
         with Container(id="body"):
-            yield Static(id="ring", classes="panel")
+            yield PlainStatic(id="ring", classes="panel")
             with Vertical(id="side"):
-                yield Static(id="consumers", classes="panel")
-                yield Static(id="bundles", classes="panel")
-            yield Static(id="events", classes="panel")
-        yield Static(id="timeline")
+                yield PlainStatic(id="consumers", classes="panel")
+                yield PlainStatic(id="bundles", classes="panel")
+            yield PlainStatic(id="events", classes="panel")
+        yield PlainStatic(id="timeline")
         yield KeyFooter(id="keys")
-        yield Static(id="too-small", markup=False)
+        yield PlainStatic(id="too-small")
 
     def on_mount(self) -> None:
         """Say what is opened."""

@@ -13,6 +13,7 @@ from engine.views.model import PartitionRow
 from themes import stylesheet
 from themes.palettes import Palette
 from tui.lines import partition_heading, partition_line
+from tui.plain_text import set_subtitle, set_title
 from tui.screens.steady import SteadyModal
 from tui.widgets.line_table import Lines, LineTable
 from tui.wording import counted, msgs_per_sec, safe_name, shorten_middle
@@ -39,8 +40,8 @@ class PartitionsScreen(SteadyModal[str]):
         rows, colours = self._rows, self._colours
         box = self.query_one(Vertical)
         name = shorten_middle(safe_name(self._consumer), 40)
-        box.border_title = f"{name} is active for {counted(len(rows), 'partition')}, {msgs_per_sec(self._rate)}"
-        box.border_subtitle = "enter explains one, escape closes"
+        set_title(box, f"{name} is active for {counted(len(rows), 'partition')}, {msgs_per_sec(self._rate)}")
+        set_subtitle(box, "enter explains one, escape closes")
         table = self.query_one(LineTable)
         table.lines = Lines(len(rows), lambda i, width: partition_line(rows[i], width, colours), partition_heading)
         table.focus()

@@ -9,9 +9,9 @@ from typing import ClassVar, Final
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container, Vertical
-from textual.widgets import Static
 
 from engine.views.producers_model import ProducerRow, ProducerStep, ProducersView, StatisticsView
+from tui.plain_text import PlainStatic, set_title
 from tui.producers_columns import ProducerCells, producer_columns, producer_heading
 from tui.producers_lines import happened_line, statistics_heading, statistics_line, step_line
 from tui.producers_words import foot_texts, statistics_title
@@ -68,7 +68,7 @@ class ProducersScreen(ProducersActions):
             with Vertical(id="side"):
                 with Vertical(id="consumers", classes="panel"):
                     yield LineTable(id="table")
-                    yield Static(id="foot", markup=False)
+                    yield PlainStatic(id="foot")
                 yield CostsPanel(id="costs", classes="panel", ascii_only=ascii_only).data_bind(cls.counts, cls.colours)
                 with Vertical(id="stats", classes="panel"):
                     yield LineTable(id="merged")
@@ -98,9 +98,8 @@ class ProducersScreen(ProducersActions):
         self.saved = self.store.saved
         self.producers = view.producers
         self.view = view
-        self.query_one(
-            "#ring"
-        ).border_title = f"1 who has opened what: {view.status.producers:,} x {view.status.partitions:,}"
+        status = view.status
+        set_title(self.query_one("#ring"), f"1 who has opened what: {status.producers:,} x {status.partitions:,}")
         self.producers_listed = self.matching(view.producers)
         self.counts = view.counts
         self.steps = view.events
@@ -150,7 +149,7 @@ class ProducersScreen(ProducersActions):
     def watch_steps(self, steps: tuple[ProducerStep, ...]) -> None:
         """Newest first."""
         table = self.list_newest_first("events", steps, step_line)
-        table.border_title = f"{self.events_number} events ({len(steps):,})"
+        set_title(table, f"{self.events_number} events ({len(steps):,})")
 
     def watch_deliveries(self, told: tuple[str, ...]) -> None:
         """Newest first."""
@@ -160,10 +159,10 @@ class ProducersScreen(ProducersActions):
         """Both lists side by side, as long as the longer one."""
         panel, table, colours = self.query_one("#stats"), self.query_one("#merged", LineTable), self.colours
         if told is None:
-            panel.border_title = "4 statistics (s adds them up)"
+            set_title(panel, "4 statistics (s adds them up)")
             table.lines = NOTHING
             return
-        panel.border_title = statistics_title(told)
+        set_title(panel, statistics_title(told))
         table.lines = Lines(
             max(len(told.by_name), len(told.by_position)),
             lambda index, width: statistics_line(told, index, width, colours),

@@ -9,12 +9,13 @@ from typing import Final
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.suggester import SuggestFromList
-from textual.widgets import Input, Label
+from textual.widgets import Input
 
 from engine.cluster.producer_commands import AddProducers
 from engine.cluster.producer_events import ProducerPlan
 from engine.errors import Rejection
 from engine.routing.producer_settings import ACCESS_MODES
+from tui.plain_text import PlainLabel
 from tui.screens.dialog import Dialog
 from tui.wording import short_topic
 
@@ -52,11 +53,11 @@ class AddProducersScreen(Dialog):
         )
         with Vertical(classes="dialog -dense"):
             for name, label, text, known in fields:
-                yield Label(label, classes="dialog--label")
+                yield PlainLabel(label, classes="dialog--label")
                 suggester = SuggestFromList(known, case_sensitive=False) if known else None
                 yield Input(text, id=name, suggester=suggester, compact=True)
-            yield Label("", classes="dialog--error", markup=False)
-            yield Label("enter creates, up and down change the field, escape cancels", classes="dialog--help")
+            yield PlainLabel("", classes="dialog--error")
+            yield PlainLabel("enter creates, up and down change the field, escape cancels", classes="dialog--help")
 
     def submit(self) -> None:
         """Create them, or say what is wrong and where."""

@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.widgets import Input, Label
+from textual.widgets import Input
 
 from engine.cluster.producer_commands import SendByProducers
 from engine.errors import Rejection
+from tui.plain_text import PlainLabel
 from tui.screens.dialog import Dialog
 from tui.wording import shorten_middle
 
@@ -28,12 +29,12 @@ class SendByProducersScreen(Dialog):
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog"):
-            yield Label("how many messages", classes="dialog--label")
+            yield PlainLabel("how many messages", classes="dialog--label")
             yield Input("1", id="times", compact=True, restrict=r"[0-9]*", max_length=9)
-            yield Label("key (nothing: no key, so the router decides)", classes="dialog--label")
+            yield PlainLabel("key (nothing: no key, so the router decides)", classes="dialog--label")
             yield Input(self._key, id="key", compact=True)
-            yield Label("", classes="dialog--error", markup=False)
-            yield Label("enter sends, down next field, escape cancels", classes="dialog--help")
+            yield PlainLabel("", classes="dialog--error")
+            yield PlainLabel("enter sends, down next field, escape cancels", classes="dialog--help")
 
     def submit(self) -> None:
         """Send them, or say what is wrong and where."""

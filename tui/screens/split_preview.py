@@ -12,13 +12,13 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Grid, VerticalScroll
 from textual.content import Content
-from textual.widgets import Static
 
 from engine.errors import Rejection
 from engine.views.details import SplitOption, SplitPreviewView
 from themes import stylesheet
 from themes.palettes import Palette
 from tui.drawing.split_bar import SplitPicture
+from tui.plain_text import PlainStatic, assembled, below_each_other, plain
 from tui.screens.help import HelpScreen, key_groups
 from tui.screens.steady import Steady
 from tui.split_words import AS_PROPOSED, CUTS_NOTHING, warnings_told
@@ -84,7 +84,7 @@ class SplitPreviewScreen(Steady[None]):
         # What is right from the beginning need not be arranged anew.
         self.set_class(self._colours.mono, "-mono", update=False)
         self.set_class(self.app.size.width >= WIDE_CELLS, "-wide", update=False)
-        yield Static(id="title")
+        yield PlainStatic(id="title")
         yield SentenceLine.saying(("refusal", str(problem)) if problem else ("hint", ADVICE), id="sentence")
         topics = _topics(view)
         with Cards(can_focus=False), Grid(id="cards"):
@@ -105,7 +105,7 @@ class SplitPreviewScreen(Steady[None]):
     def on_resize(self) -> None:
         """Two columns where they fit, and as many numbers of the bundle."""
         self.set_class(self.size.width >= WIDE_CELLS, "-wide")
-        self.query_one("#title", Static).update(_title(self._view, self.size.width))
+        self.query_one("#title", PlainStatic).update(_title(self._view, self.size.width))
 
     def _say(self, kind: str, text: str) -> None:
         self.query_one(SentenceLine).sentence = (kind, text)
@@ -190,7 +190,7 @@ def _title(view: SplitPreviewView, width: int) -> Content:
     numbers = [counted(view.topics, "topic"), msgs_per_sec(view.msgs_per_sec), bytes_per_sec(view.bytes_per_sec)]
     while numbers and cell_len(f"{LABEL}{which}  {', '.join(numbers)}") > width:
         numbers.pop()
-    return Content.assemble((LABEL, "$accent bold"), (which, "bold"), (f"  {', '.join(numbers)}", "$dim"))
+    return assembled((LABEL, "$accent bold"), (which, "bold"), (f"  {', '.join(numbers)}", "$dim"))
 
 
 def _heading(option: SplitOption) -> Content:
@@ -198,16 +198,16 @@ def _heading(option: SplitOption) -> Content:
     marks += "  (proposed)" if option.as_proposed else ""
     if option.positions_from and not option.as_proposed:
         marks += f"  positions: {option.positions_from}"
-    return Content.assemble((option.algorithm, "bold"), (marks, "$dim"))
+    return assembled((option.algorithm, "bold"), (marks, "$dim"))
 
 
 def _details(option: SplitOption) -> Content:
-    lines = [Content.styled(f"! {option.refusal.error}: {option.refusal.message}", "$bad")] if option.refusal else []
+    lines = [plain(f"! {option.refusal.error}: {option.refusal.message}", "$bad")] if option.refusal else []
     if option.as_proposed:
-        lines.append(Content.styled(AS_PROPOSED, "$dim"))
-    lines += [Content.styled(f"i {warning}", "$warn") for warning in warnings_told(option)]
+        lines.append(plain(AS_PROPOSED, "$dim"))
+    lines += [plain(f"i {warning}", "$warn") for warning in warnings_told(option)]
     if option.admin_line:
-        lines.append(Content.styled(f"$ {safe_name(option.admin_line)}", "$accent"))
+        lines.append(plain(f"$ {option.admin_line}", "$accent"))
     elif not option.refusal and not option.pieces:
-        lines.append(Content.styled(CUTS_NOTHING, "$dim"))
-    return Content("\n").join(lines)
+        lines.append(plain(CUTS_NOTHING, "$dim"))
+    return below_each_other(lines)

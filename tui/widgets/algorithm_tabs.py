@@ -8,6 +8,8 @@ from textual.content import Content
 from textual.reactive import reactive
 from textual.widget import Widget
 
+from tui.plain_text import assembled
+
 FORMS = ("full", "short", "least")
 
 
@@ -36,7 +38,7 @@ class AlgorithmTabs(Widget):
     def render(self) -> Content:
         forms = [self._parts(form) for form in FORMS]
         fitting = (parts for parts in forms if sum(len(text) for text, _ in parts) <= self.size.width)
-        return Content.assemble(*next(fitting, forms[-1]))
+        return assembled(*next(fitting, forms[-1]))
 
     def _parts(self, form: str) -> list[tuple[str, str]]:
         """All tabs: with full names, with short ones, or with short ones and the outcome alone."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.style import Style
-from rich.text import Text
+from rich.text import Text, TextType
 from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.reactive import reactive
@@ -15,7 +15,8 @@ from textual.widgets import Tree
 from textual.widgets.tree import TreeNode
 
 from engine.views.model import BundleNode, BundleTopic, NamespaceNode
-from tui.wording import counted, msgs_per_sec, quantity, short_topic, shorten_middle
+from tui.plain_text import plain_label
+from tui.wording import counted, msgs_per_sec, quantity, safe_name, short_topic, shorten_middle
 
 TOPICS_AT_ONCE = 100
 """How many topics a bundle shows before its last line offers the next ones."""
@@ -92,6 +93,10 @@ class BundleTree(Tree[Entry], inherit_bindings=False):
         self._is_narrow = False
         self._closed_bundles: set[BundleKey] = set()
         self._opened_bundles: set[BundleKey] = set()
+
+    def process_label(self, label: TextType) -> Text:
+        """A label as it is; the stock one reads it as markup."""
+        return plain_label(label)
 
     def watch_namespaces(self, namespaces: tuple[NamespaceNode, ...]) -> None:
         """Other facts: write labels where the shape is the same, build anew where it is not."""
@@ -243,7 +248,7 @@ class BundleTree(Tree[Entry], inherit_bindings=False):
 
     def _namespace_label(self, namespace: NamespaceNode) -> Text:
         numbers = f"  {counted(namespace.bundles, 'bundle')}  {counted(namespace.topics, 'topic')}"
-        return Text.assemble((namespace.name, "bold"), (numbers, self._part("number")))
+        return Text.assemble((safe_name(namespace.name), "bold"), (numbers, self._part("number")))
 
     def _bundle_label(self, bundle: BundleNode) -> Text:
         style = self._part("split") if bundle.children else self._part("fresh") if bundle.fresh else Style.null()

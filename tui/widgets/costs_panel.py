@@ -5,15 +5,14 @@ from __future__ import annotations
 import numpy as np
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.content import Content
 from textual.reactive import reactive
 from textual.strip import Strip
-from textual.widgets import Static
 
 from engine.views.producers_model import CountsView
 from themes.palettes import hex_colour
 from tui.drawing.cost_curve import CostPicture, draw_costs, line_inks
 from tui.drawn import LinePanel, Told
+from tui.plain_text import PlainStatic, assembled, below_each_other, set_subtitle
 from tui.producers_words import cost_rows, costs_told
 
 MARKS = "elp"
@@ -52,7 +51,7 @@ class CostsPanel(Told, Vertical, can_focus=True):
     """What is told."""
 
     def compose(self) -> ComposeResult:
-        yield Static(classes="numbers", markup=False)
+        yield PlainStatic(classes="numbers")
         yield CostCurve(ascii_only=self.ascii_only)
 
     def watch_counts(self) -> None:
@@ -63,15 +62,15 @@ class CostsPanel(Told, Vertical, can_focus=True):
         counts, width = self.counts, self.content_size.width
         if counts is None:
             return
-        self.border_subtitle = costs_told(counts)
+        set_subtitle(self, costs_told(counts))
         inks = [*map(hex_colour, line_inks(self.colours)), hex_colour(self.colours.text)]
         marks = [*MARKS, "X" if self.ascii_only else "◆"]
         lines = []
         for (label, text), ink, mark in zip(cost_rows(counts, width - 4), inks, marks, strict=True):
             sign = mark if self.colours.mono or self.ascii_only or mark == "◆" else "━"
             style = "bold" if self.colours.mono else f"{ink} bold"
-            lines.append(Content.assemble((f"{sign} ", style), (label, "$dim"), text))
-        self.query_one(".numbers", Static).update(Content("\n").join(lines))
+            lines.append(assembled((f"{sign} ", style), (label, "$dim"), text))
+        self.query_one(".numbers", PlainStatic).update(below_each_other(lines))
         curve = self.query_one(CostCurve)
         curve.colours = self.colours
         curve.counts = counts

@@ -12,9 +12,9 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.message import Message
 from textual.reactive import reactive
-from textual.widgets import Static
 
 from tui.explaining import Remark
+from tui.plain_text import PlainStatic, assembled, below_each_other, plain
 
 
 class ExplainPanel(VerticalScroll):
@@ -37,7 +37,7 @@ class ExplainPanel(VerticalScroll):
         """The panel is not wanted any more."""
 
     def compose(self) -> ComposeResult:
-        yield Static(markup=False)
+        yield PlainStatic()
 
     def watch_remarks(self, remarks: tuple[Remark, ...]) -> None:
         """Say the new sentences from the top."""
@@ -50,7 +50,7 @@ class ExplainPanel(VerticalScroll):
         self._write()
 
     def _write(self) -> None:
-        self.query_one(Static).update(_content(self.remarks, self.scrollable_content_region.width))
+        self.query_one(PlainStatic).update(_content(self.remarks, self.scrollable_content_region.width))
 
     def action_close(self) -> None:
         self.post_message(self.Closed())
@@ -64,13 +64,13 @@ def _content(remarks: tuple[Remark, ...], width: int) -> Content:
         style = "$active bold" if remark.main else ""
         label = remark.label.rjust(label_width - 1)
         for text in _rows(remark.text, max(12, width - label_width - 1)):
-            lines.append(Content.assemble((f"{label} ", "$dim"), (text, style)))
+            lines.append(assembled((f"{label} ", "$dim"), (text, style)))
             label = " " * (label_width - 1)
-    return Content("\n").join(lines)
+    return below_each_other(lines)
 
 
 def _rows(text: str, cells: int) -> list[str]:
     """A sentence in rows of so many cells; only the stock wrap breaks behind hyphens, and it counts characters."""
     if cell_len(text) == len(text):
         return wrap(text, cells) or [""]
-    return [row.plain for row in Content(text).wrap(cells)]
+    return [row.plain for row in plain(text).wrap(cells)]

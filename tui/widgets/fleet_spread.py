@@ -6,13 +6,13 @@ from typing import Final
 
 from rich.console import Group
 from rich.text import Text
-from textual.widgets import Static
 
 from themes.palettes import Palette
 from tui.fleet_columns import FleetList
 from tui.fleet_histogram import Histogram, Spread
 from tui.fleet_lines import BAR_CELLS, axis_line, histogram_lines
 from tui.fleet_words import about_row, wrapped
+from tui.plain_text import PlainStatic, set_subtitle, set_title
 from tui.wording import counted
 
 ABOUT_LINES: Final = 2
@@ -22,11 +22,11 @@ _BARS_HIGH: Final = ((50, 8), (36, 5), (0, 2))
 """From so many lines of the window on, so many lines of bars."""
 
 
-class FleetSpread(Static):
+class FleetSpread(PlainStatic):
     """Two lines about a row, then a histogram of the column sorted by; without numbers there are more lines instead."""
 
     def __init__(self, colours: Palette, *, ascii_only: bool, id: str, classes: str) -> None:  # noqa: A002 - Textual's
-        super().__init__(id=id, classes=classes, markup=False)
+        super().__init__(id=id, classes=classes)
         self._colours = colours
         self._ascii_only = ascii_only
         self._shown: FleetList | None = None
@@ -78,7 +78,7 @@ class FleetSpread(Static):
             return
         if not shown.heat:
             self._spread, self._bars = None, []
-            self.border_title = f"the {shown.noun} under the cursor"
+            set_title(self, f"the {shown.noun} under the cursor")
         else:
             bars = max(8, min(MOST_BARS, self.content_size.width // BAR_CELLS))
             self._spread = found = listing.histogram(self._column, bars)
@@ -87,8 +87,8 @@ class FleetSpread(Static):
             untold = f", {found.untold:,} without a number" if found.untold else ""
             label = shown.column(self._column).label
             tallest = int(found.counts.max(initial=0))
-            self.border_title = f"{label} of {counted(len(listing), shown.noun)}{untold}"
-            self.border_subtitle = f"tallest bar: {tallest:,} (heights by square root)" if tallest else ""
+            set_title(self, f"{label} of {counted(len(listing), shown.noun)}{untold}")
+            set_subtitle(self, f"tallest bar: {tallest:,} (heights by square root)" if tallest else "")
         self._draw()
 
     def _draw(self) -> None:
@@ -104,5 +104,5 @@ class FleetSpread(Static):
             axis = axis_line(self._spread, at, self._kind, self._colours, ascii_only=self._ascii_only)
             lines += [*self._bars, axis]
         else:
-            self.border_subtitle = ""
+            set_subtitle(self, "")
         self.update(Group(*lines), layout=False)

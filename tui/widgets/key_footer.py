@@ -10,6 +10,8 @@ from textual.content import Content
 from textual.reactive import reactive
 from textual.widget import Widget
 
+from tui.plain_text import assembled
+
 TWINS: Final = {"[": "]", "{": "}", "+": "-"}
 """Keys that say half without the other one."""
 
@@ -41,7 +43,7 @@ class KeyFooter(Widget):
             click = f"@click={hint.action}" if hint.enabled else ""
             parts.append((f" {hint.key}", f"$accent bold {click}" if hint.enabled else "$dim"))
             parts.append((f" {hint.label} ", click if hint.enabled else "$dim"))
-        return Content.assemble(*parts)
+        return assembled(*parts)
 
 
 def fitting(hints: Sequence[KeyHint], width: int) -> tuple[KeyHint, ...]:

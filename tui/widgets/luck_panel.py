@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
-from textual.content import Content
 from textual.reactive import reactive
 from textual.strip import Strip
-from textual.widgets import Static
 
 from engine.views.keys_model import LuckView
 from tui.drawing.luck_axis import LuckPicture, draw_luck
 from tui.drawn import LinePanel, Told
 from tui.keys_words import luck_numbers, luck_reason, luck_title
+from tui.plain_text import PlainStatic, plain, set_title
 
 
 class LuckAxis(LinePanel):
@@ -47,9 +46,9 @@ class LuckPanel(Told, VerticalScroll):
     """What is told."""
 
     def compose(self) -> ComposeResult:
-        yield Static(classes="numbers", markup=False)
+        yield PlainStatic(classes="numbers")
         yield LuckAxis(ascii_only=self.ascii_only)
-        yield Static(classes="reason", markup=False)
+        yield PlainStatic(classes="reason")
 
     def watch_luck(self) -> None:
         """Another answer."""
@@ -59,12 +58,12 @@ class LuckPanel(Told, VerticalScroll):
         luck, width = self.luck, self.scrollable_content_region.width
         if luck is None:
             return
-        self.border_title = luck_title(luck)
+        set_title(self, luck_title(luck))
         texts = luck_numbers(luck)
         numbers = next((text for text in texts if len(text) <= width), texts[-1])
         judged = luck.expected_max > 0
-        self.query_one(".numbers", Static).update(Content.styled(numbers, "$foreground bold" if judged else "$dim"))
-        self.query_one(".reason", Static).update(Content.styled(luck_reason(luck) if judged else "", "$dim"))
+        self.query_one(".numbers", PlainStatic).update(plain(numbers, "$foreground bold" if judged else "$dim"))
+        self.query_one(".reason", PlainStatic).update(plain(luck_reason(luck) if judged else "", "$dim"))
         axis = self.query_one(LuckAxis)
         axis.colours = self.colours
         axis.picture = (

@@ -14,6 +14,7 @@ from textual.strip import Strip
 from engine.views.producers_model import PartitionsView, ProducerRow, ProducersView
 from tui.drawing.producer_matrix import MatrixPicture, draw_matrix
 from tui.drawn import LinePanel
+from tui.plain_text import set_subtitle
 from tui.wording import counted
 
 
@@ -76,7 +77,7 @@ class MatrixPanel(LinePanel, can_focus=True):
     def forget(self) -> None:
         """The mark may stand on another partition."""
         if self.view is not None:
-            self.border_subtitle = partition_told(self.view.partitions, self.column, self.view.status.brokers)
+            set_subtitle(self, partition_told(self.view.partitions, self.column, self.view.status.brokers))
         super().forget()
 
     def action_select(self, by: int) -> None:

@@ -11,7 +11,9 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.suggester import SuggestFromList
-from textual.widgets import Input, Label
+from textual.widgets import Input
+
+from tui.plain_text import PlainLabel
 
 MANY_OPTIONS = 20_000
 """Above so many the stock suggester, which looks through all of them at every key, is left out."""
@@ -72,9 +74,9 @@ class Prompt(Vertical):
 
     def compose(self) -> ComposeResult:
         with Horizontal():
-            yield Label("", classes="prompt--mark")
+            yield PlainLabel("", classes="prompt--mark")
             yield Input(compact=True)
-        yield Label("", classes="prompt--error", markup=False)
+        yield PlainLabel("", classes="prompt--error")
 
     @property
     def is_open(self) -> bool:
@@ -84,7 +86,7 @@ class Prompt(Vertical):
         """Open for one question; ``options`` complete what is typed, unless they are very many."""
         self.kind = kind
         self._at = len(self._history.get(kind, []))
-        self.query_one(".prompt--mark", Label).update(mark)
+        self.query_one(".prompt--mark", PlainLabel).update(mark)
         field = self.query_one(Input)
         field.cursor_blink = False
         few = 0 < len(options) <= MANY_OPTIONS
@@ -98,7 +100,7 @@ class Prompt(Vertical):
 
     def complain(self, error: str) -> None:
         """Say what is wrong with the answer; "" takes it back."""
-        label = self.query_one(".prompt--error", Label)
+        label = self.query_one(".prompt--error", PlainLabel)
         label.update(error)
         label.set_class(bool(error), "-shown")
 

@@ -20,6 +20,7 @@ from tui.drawing.ring import draw_ring
 from tui.drawing.ring_picture import Dots, Flash, RingMode, RingPicture
 from tui.drawing.thinning import MANY_DOTS, ascends, thinned
 from tui.drawn import LinePanel
+from tui.plain_text import set_subtitle
 
 READABLE_CONSUMERS = 24
 """Above this many consumers arcs of one pixel say nothing, so the density picks the hash map."""
@@ -160,7 +161,7 @@ class RingPanel(LinePanel, can_focus=True):
         # Without colours dots are letters like everything else.
         legend = "" if self.colours.mono else f"{dot} {self.dots}, "
         legend += f"{glyphs.waiting} waiting, " if self.waiting else ""
-        self.border_subtitle = f"{legend}v: {self.look_in_use.value}{auto}"
+        set_subtitle(self, f"{legend}v: {self.look_in_use.value}{auto}")
 
     def action_select(self, by: int) -> None:
         self.post_message(self.Step(by))

@@ -6,7 +6,8 @@ from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.reactive import reactive
-from textual.widgets import Static
+
+from tui.plain_text import NO_TEXT, PlainStatic
 
 
 class ScrolledText(VerticalScroll, can_focus=False):
@@ -17,14 +18,14 @@ class ScrolledText(VerticalScroll, can_focus=False):
     ScrolledText Static { height: auto; width: 1fr; }
     """
 
-    content: reactive[Content] = reactive(Content(""))
+    content: reactive[Content] = reactive(NO_TEXT)
     """What is told."""
 
     def compose(self) -> ComposeResult:
-        yield Static(self.content)
+        yield PlainStatic(self.content)
 
     def watch_content(self, content: Content) -> None:
         """Write it, and scroll back to the top."""
-        for text in self.query(Static):
+        for text in self.query(PlainStatic):
             text.update(content)
         self.scroll_home(animate=False)

@@ -10,6 +10,8 @@ from textual.geometry import Size
 from textual.reactive import reactive
 from textual.widget import Widget
 
+from tui.plain_text import assembled, plain
+
 SIGNS: Final = {"hint": "?", "caption": "»", "refusal": "!", "notice": "i", "done": "+"}
 """A sign for each kind, so that colour is not its only carrier."""
 
@@ -61,7 +63,7 @@ class SentenceLine(Widget):
 
     def render(self) -> Content:
         kind, text = self.sentence
-        return Content.assemble((f"{SIGNS.get(kind, '*')} ", "bold"), self._cut(text))
+        return assembled((f"{SIGNS.get(kind, '*')} ", "bold"), self._cut(text))
 
     def _cut(self, text: str) -> str:
         """What fits two lines; an ellipsis says that there is more."""
@@ -75,4 +77,4 @@ class SentenceLine(Widget):
 
 def _lines(text: str, width: int) -> int:
     """How many lines a sentence takes behind its sign."""
-    return len(Content(f"* {text}").wrap(width))
+    return len(plain(f"* {text}").wrap(width))

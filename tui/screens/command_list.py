@@ -1,0 +1,38 @@
+"""The command palette: the stock one, whose commands may name subscriptions, so it takes their text as it is."""
+
+from __future__ import annotations
+
+from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
+
+from tui.plain_text import plain
+from tui.screens.leaving import LeavesOnce
+
+PALETTE_ID = "--command-palette"
+"""By this Textual knows whether one is open."""
+
+
+class PlainCommands(Provider):
+    """The system commands of the app, as the stock provider finds them."""
+
+    async def discover(self) -> Hits:
+        """All of them, by name."""
+        for title, told, callback, shown in sorted(
+            self.app.get_system_commands(self.screen), key=lambda command: command.title
+        ):
+            if shown:
+                yield DiscoveryHit(plain(title), callback, text=title, help=told)
+
+    async def search(self, query: str) -> Hits:
+        """Those that what is typed matches; the characters that do stand out."""
+        matcher = self.matcher(query)
+        for title, told, callback, _ in self.app.get_system_commands(self.screen):
+            name = plain(title)
+            score, places = matcher.fuzzy_search.match(query, name.plain)
+            if score > 0:
+                for at in places:
+                    name = name.stylize(matcher.match_style, at, at + 1)
+                yield Hit(score, name, callback, text=title, help=told)
+
+
+class PlainCommandPalette(CommandPalette, LeavesOnce[None]):
+    """The stock palette, closed once however often it is clicked."""
