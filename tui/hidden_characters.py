@@ -25,7 +25,7 @@ class VisibleFilter(LineFilter):
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         """The same segments without commands; O(characters), without a copy where there are none."""
-        if not any(COMMANDS.search(text) for text, _, control in segments if not control):
+        if not COMMANDS.search("".join([text for text, _, _ in segments])):
             return segments
         return [
             Segment(text if control else COMMANDS.sub(_replaced, text), style, control)

@@ -44,8 +44,8 @@ def safe_name(name: str) -> str:
 def visible(text: str) -> str:
     """A text on one line with everything visible, as ``safe_name`` shows it, but a text of nothing stays nothing.
 
-    >>> visible("a\x1b[2J"), visible("[/x]"), visible("\u202eb\u200b")
-    ('a\\x1b[2J', '[/x]', '\\u202eb\\u200b')
+    >>> visible("a\\x1b[2J"), visible("[/x]"), visible("\\u202eb\\u200b")
+    ('a\\\\x1b[2J', '[/x]', '\\\\u202eb\\\\u200b')
     """
     if text.isascii() and text.isprintable():
         return text

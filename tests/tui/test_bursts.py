@@ -8,12 +8,13 @@ from textual.widgets import Input, OptionList
 
 from engine.cluster.timeline import Timeline
 from engine.scenarios.script import shipped_script, start_of
-from tests.tui.key_scenes import keys_app, keys_screen
+from tests.tui.key_scenes import before_a_move, keys_app, keys_screen, sent, two_kinds
 from tests.tui.producer_scenes import producers_app, producers_screen
 from tests.tui.screens_under_test import app_of, at_once, cluster, main_screen, run
 from tui.app import RingsideApp
 from tui.scene import Scene
 from tui.screens.bundles import BundlesScreen
+from tui.screens.keys import KeysScreen
 from tui.screens.main import MainScreen
 from tui.screens.partitions import PartitionsScreen
 from tui.widgets.consumer_table import ConsumerTable
@@ -170,5 +171,39 @@ def test_a_producer_that_a_burst_took_back_is_not_asked_about() -> None:
         assert app.is_running
         await at_once(pilot, "ctrl+r", "C", "u", "u", "u", "C", "f", "enter")
         assert app.is_running and producers_screen(app).selected < max(1, len(producers_screen(app).producers))
+
+    run(app, story)
+
+
+def test_a_consumer_opened_while_another_subscription_comes_to_the_front_opens_nothing() -> None:
+    app = keys_app(two_kinds())
+
+    async def story(pilot: Pilot[int]) -> None:
+        if not app.store.shows_keys:
+            await pilot.press("n")
+            await pilot.pause()
+        screen = app.screen
+        assert isinstance(screen, KeysScreen)
+        consumer = screen.consumers[0].consumer_id
+        app.store.show_subscription(1)
+        screen.open_owned(consumer)
+        await pilot.pause()
+        assert app.is_running and isinstance(app.screen, MainScreen)
+
+    run(app, story)
+
+
+def test_what_waits_is_said_of_the_consumers_it_was_seen_with() -> None:
+    """The row is told between a step and its view: its consumers are not those of the store any more."""
+    app = keys_app(before_a_move(), "add worker-3", *sent())
+
+    async def story(pilot: Pilot[int]) -> None:
+        screen = keys_screen(app)
+        assert any(wait.owner >= 0 for wait in screen.waits)
+        for row in screen.consumers:
+            assert app.store.submit_line(f"kill {row.name}") is None
+        screen._tell_wait()
+        await pilot.pause()
+        assert not screen.consumers
 
     run(app, story)

@@ -177,7 +177,8 @@ class KeysScreen(KeysActions):
 
     @on(LineTable.Moved, "#waiting")
     def _tell_wait(self) -> None:
-        view, at = self.now, self.query_one("#waiting", LineTable).cursor
+        # The view that the waits are of; the store may have another one by now.
+        view, at = self._shown or self.now, self.query_one("#waiting", LineTable).cursor
         told = wait_told(view, self.waits[at]) if self.waits else view.status.order_rule
         self.query_one("#wait-told", PlainStatic).update(told)
 

@@ -66,7 +66,7 @@ class KeysQuestions(KeysSlices):
     def open_owned(self, consumer_id: int) -> None:
         """List the slots and keys of a consumer."""
         row = next((row for row in self.now.consumers if row.consumer_id == consumer_id), None)
-        if row is None:  # gone since the table was drawn
+        if row is None or not self.in_front:  # gone since the table was drawn
             return
         screen = OwnedKeysScreen(self.store.keys_of_consumer(consumer_id), row, self.colours)
         self.app.push_screen(screen, self._key_chosen)

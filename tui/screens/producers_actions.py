@@ -47,7 +47,8 @@ class ProducersActions(ProducersQuestions):
         if self.selected < 0:
             self.complain("there is no producer to close; a creates some")
             return
-        if self.producers[self.selected].state == "Closed":
+        producers = self.now.producers
+        if self.selected < len(producers) and producers[self.selected].state == "Closed":
             self.complain(f"{name_at(self.now, self.selected)} is closed already; a creates another one")
             return
         self.complain(self.store.submit(CloseProducer(self.now.status.topic, self.selected)))
@@ -115,7 +116,7 @@ class ProducersActions(ProducersQuestions):
 
     @on(MatrixPanel.Column)
     def _moved_in_matrix(self, message: MatrixPanel.Column) -> None:
-        self.column = message.partition
+        self.column = min(message.partition, self.now.status.partitions - 1)
 
     @on(MatrixPanel.Opened)
     def _opened_in_matrix(self) -> None:
