@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 STAMP  := $(VENV)/.ready-for-tests
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 
-.PHONY: run setup test check pictures bench bench-spark fleet clean
+.PHONY: run setup test check soak pictures bench bench-spark fleet clean
 
 run: $(READY)
 	@$(BIN)/ringside
@@ -36,6 +36,12 @@ check: $(STAMP)
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+
+# Random commands against oracles; what is found is shrunk and kept in build/soak.
+SECONDS ?= 60
+SEED    ?= 1
+soak: $(STAMP)
+	@$(BIN)/python -m tests.soak --seconds $(SECONDS) --seed $(SEED)
 
 pictures: $(STAMP)
 	@$(BIN)/python -m tests.pictures docs/pictures

@@ -297,9 +297,10 @@ def _carried(topics: LargeTopics, loads: LargeLoads) -> LargeLoads:
     numbers = numbers_in(topics, loads.topics)
     known = numbers >= 0
     if loads.known is not None:
-        known &= loads.known[numbers]
-    rates, counts = loads.rates[:, numbers], loads.counts[:, numbers]
-    rates[:, ~known], counts[:, ~known] = 0.0, 0
+        # Where no topic was left, there is no number to look at.
+        known[known] = loads.known[numbers[known]]
+    rates, counts = np.zeros((4, len(numbers))), np.zeros((2, len(numbers)), dtype=np.int64)
+    rates[:, known], counts[:, known] = loads.rates[:, numbers[known]], loads.counts[:, numbers[known]]
     return LargeLoads(topics, rates, counts, known)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.oracles import bundles
-from tests.oracles.failover import Connected, active_consumer, partition_index
+from tests.oracles.failover import Connected, active_consumers, partition_index
 from tests.oracles.hashes import Hashes, utf8
 from tests.oracles.keys import CLASSIC, POINTS, READ_AT_START, RING, KeyShared
 from tests.oracles.releases import Release, version_of
@@ -59,17 +59,13 @@ class Cluster:
 
     def actives(self, subscription: Failover) -> dict[str, int | None]:
         """The number of the active consumer of each partition."""
-        return {
-            name: active_consumer(
-                subscription.consumers,
-                name,
-                flag=self.settings[FLAG],
-                release=Release(version_of(self.release)),
-                murmur=self.hashes.murmur,
-            )
-            for topic in subscription.topics
-            for name in dispatchers(topic, self.topics[topic])
-        }
+        return active_consumers(
+            subscription.consumers,
+            [name for topic in subscription.topics for name in dispatchers(topic, self.topics[topic])],
+            flag=self.settings[FLAG],
+            release=Release(version_of(self.release)),
+            murmur=self.hashes.murmur,
+        )
 
     def listed(self, namespace: str) -> list[bundles.Placed]:
         """Topics and partitions of a namespace as a broker lists them before a split."""
@@ -79,9 +75,7 @@ class Cluster:
                 for name in dispatchers(topic, partitions):
                     unknown = partitions > 0 and name not in self.rates
                     rows.append((unknown, not name.startswith("persistent://"), name))
-        return [
-            bundles.Placed(name, self.hashes.crc(utf8(name)), self.rates.get(name)) for _, _, name in sorted(rows)
-        ]
+        return [bundles.Placed(name, self.hashes.crc(utf8(name)), self.rates.get(name)) for _, _, name in sorted(rows)]
 
     def _busy(self, subscription: Failover | KeyShared, others: int) -> bool:
         """Whether limits keep one more consumer out next to ``others`` of its subscription."""

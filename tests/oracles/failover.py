@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from tests.oracles.hashes import java_units, utf8
@@ -24,23 +24,32 @@ def partition_index(topic: str) -> int:
     return int(digits) if plain else -1
 
 
-def active_consumer(
-    consumers: Sequence[Connected], topic: str, *, flag: bool, release: Release, murmur: Callable[[bytes], int]
-) -> int | None:
-    """The number of the active consumer; None while nobody is connected."""
+def active_consumers(
+    consumers: Sequence[Connected],
+    topics: Iterable[str],
+    *,
+    flag: bool,
+    release: Release,
+    murmur: Callable[[bytes], int],
+) -> dict[str, int | None]:
+    """The number of the active consumer of each topic or partition; None for all while nobody is connected."""
     if not consumers:
-        return None
-    index = partition_index(topic)
-    if index < 0 and not release.nonpartitioned_ring:
-        return consumers[0].number
+        return dict.fromkeys(topics)
     ordered = sorted(consumers, key=lambda each: (each.level, java_units(each.name)))
     cohort = [each for each in ordered if each.level == ordered[0].level]
-    if index >= 0 and not (flag and release.knows_failover_flag):
-        return cohort[index % len(cohort)].number
     points: dict[int, int] = {}
     for each in cohort:
         for replica in range(100):
             points[murmur(utf8(each.name) + str(replica).encode())] = each.number
-    place = murmur(utf8(topic))
-    at_or_after = [point for point in points if point >= place]
-    return points[min(at_or_after) if at_or_after else min(points)]
+
+    def chosen(topic: str) -> int:
+        index = partition_index(topic)
+        if index < 0 and not release.nonpartitioned_ring:
+            return consumers[0].number
+        if index >= 0 and not (flag and release.knows_failover_flag):
+            return cohort[index % len(cohort)].number
+        place = murmur(utf8(topic))
+        at_or_after = [point for point in points if point >= place]
+        return points[min(at_or_after) if at_or_after else min(points)]
+
+    return {topic: chosen(topic) for topic in topics}

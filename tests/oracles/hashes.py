@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 SHAPES = ("low", "edges", "slots")
@@ -13,7 +14,9 @@ the 65536 slots."""
 
 def utf8(text: str) -> bytes:
     """What Java hashes for a text: two halves of a pair side by side are one character, one half alone is "?"."""
-    units, found = java_units(text), bytearray()
+    if text.isascii():
+        return text.encode()
+    units, found = list(java_units(text)), bytearray()
     while units:
         unit = units.pop(0)
         if 0xD800 <= unit < 0xDC00 and units and 0xDC00 <= units[0] < 0xE000:
@@ -23,10 +26,11 @@ def utf8(text: str) -> bytes:
     return bytes(found)
 
 
-def java_units(text: str) -> list[int]:
+@cache
+def java_units(text: str) -> tuple[int, ...]:
     """The UTF-16 code units of a text: Java compares and hashes texts by them."""
     data = text.encode("utf-16-be", "surrogatepass")
-    return [data[at] << 8 | data[at + 1] for at in range(0, len(data), 2)]
+    return tuple(data[at] << 8 | data[at + 1] for at in range(0, len(data), 2))
 
 
 def murmur3_x86_32(data: bytes) -> int:
@@ -122,32 +126,54 @@ def narrowed(value: Any, bits: int, space_bits: int, shape: str) -> Any:
     return few >> 1 << spread | (few & 1) * ((1 << spread) - 1)
 
 
+def lowered(value: Any) -> Any:
+    """A hash of a point, in the lower three quarters of its space: so every fourth search goes past the last point."""
+    return value - (value >> 2)
+
+
+def is_looked_up(data: bytes) -> bool:
+    """Topics and the keys of a soak have a colon, the texts of points have none."""
+    return b":" in data
+
+
 @dataclass(frozen=True)
 class Hashing:
-    """The two hashes of a broker, whole (``bits`` 0) or narrowed."""
+    """The two hashes of a broker, whole (``bits`` 0) or narrowed; ``gap``: points leave the top of the space free."""
 
     bits: int = 0
     shape: str = "low"
+    gap: bool = False
 
     def __str__(self) -> str:
-        return f"{self.bits}:{self.shape}" if self.bits else "whole"
+        return f"{self.bits}:{self.shape}{':gap' if self.gap else ''}" if self.bits else "whole"
 
     @classmethod
     def parse(cls, text: str) -> Hashing:
         """What ``str`` of one gave."""
-        bits, _, shape = text.partition(":")
-        return cls() if text == "whole" else cls(int(bits), shape)
+        if text == "whole":
+            return cls()
+        bits, shape, *gap = text.split(":")
+        return cls(int(bits), shape, bool(gap))
+
+    def of_murmur(self, value: Any, *, looked_up: bool) -> Any:
+        """The hash that stands for a whole one, a number or an array of them."""
+        if not self.bits:
+            return value
+        few = narrowed(value, self.bits, 31, self.shape)
+        return few if looked_up or not self.gap else lowered(few)
+
+    def of_crc(self, value: int) -> int:
+        """The same for the other hash."""
+        return narrowed(value, self.bits, 32, self.shape) if self.bits else value
 
     def hashes(self) -> Hashes:
         """The functions, each with a memory of what it was asked."""
 
         def murmur(data: bytes) -> int:
-            value = murmur3_x86_32(data) % 2**31
-            return narrowed(value, self.bits, 31, self.shape) if self.bits else value
+            return self.of_murmur(murmur3_x86_32(data) % 2**31, looked_up=is_looked_up(data))
 
         def crc(data: bytes) -> int:
-            value = crc32(data)
-            return narrowed(value, self.bits, 32, self.shape) if self.bits else value
+            return self.of_crc(crc32(data))
 
         return Hashes(_remembering(murmur), _remembering(crc))
 

@@ -66,7 +66,16 @@ class KeyShared:
 
     @classmethod
     def new(
-        cls, key: str, name: str, topic: str, *, strict: bool, hashes: Hashes, settings: Settings, release: str, now_ms: int
+        cls,
+        key: str,
+        name: str,
+        topic: str,
+        *,
+        strict: bool,
+        hashes: Hashes,
+        settings: Settings,
+        release: str,
+        now_ms: int,
     ) -> KeyShared:
         made_of = _made_of(settings, release, declares=False)
         dispatcher = _dispatcher(made_of, strict=strict, hashes=hashes)
@@ -240,6 +249,11 @@ def _dispatcher(made_of: tuple[object, ...], *, strict: bool, hashes: Hashes) ->
         order = "draining"
     a, b, c, d = (int(str(values[name])) for name in LIMITS)
     terms = Terms(
-        order, release.takes_slots_back, strict, release.ownerless_stops_all, int(str(values[INTERVAL])), ((a, b), (c, d))
+        order,
+        release.takes_slots_back,
+        strict,
+        release.ownerless_stops_all,
+        int(str(values[INTERVAL])),
+        ((a, b), (c, d)),
     )
     return Dispatcher(selector, terms)

@@ -205,7 +205,9 @@ class Sticky:
         if not declared or any(start > end for start, end in declared) or _overlaps(declared):
             return False
         others = [each for ranges in self.ranges.values() for each in ranges]
-        if any(start <= other_end and other_start <= end for start, end in declared for other_start, other_end in others):
+        if any(
+            start <= other_end and other_start <= end for start, end in declared for other_start, other_end in others
+        ):
             return False
         self.ranges[number] = declared
         return True
@@ -272,9 +274,7 @@ def _overlaps(declared: Declared) -> bool:
 def client_refuses(declared: Declared) -> bool:
     """What a client's own check says of sticky ranges."""
     return (
-        not declared
-        or any(end < start or start < 0 or end >= 65_536 for start, end in declared)
-        or _overlaps(declared)
+        not declared or any(end < start or start < 0 or end >= 65_536 for start, end in declared) or _overlaps(declared)
     )
 
 

@@ -40,13 +40,13 @@ def _soak(asked: argparse.Namespace) -> int:
     episodes = 0
     while True:
         episode = Episode.drawn(number)
-        done, found = episode.play(episode.deeds, tally)
+        played = episode.play(episode.deeds, tally)
         episodes += 1
-        if found is not None:
+        if played.found is not None:
             findings += 1
-            print(f"\nFOUND in episode {number} ({episode.terms}) after {len(done)} commands\n{found}", flush=True)
-            small = shrunk(episode, found, len(done))
-            print("\n".join(keep(small, asked.into)), flush=True)
+            count = len(played.commands)
+            print(f"\nFOUND in episode {number} ({episode.terms}) after {count} commands\n{played.found}", flush=True)
+            print("\n".join(keep(shrunk(episode, played), asked.into).lines), flush=True)
         spent = time.monotonic() - start
         if spent >= report_at:
             print(_line(tally, episodes, findings, spent), flush=True)
@@ -60,9 +60,12 @@ def _soak(asked: argparse.Namespace) -> int:
 
 def _line(tally: Tally, episodes: int, findings: int, spent: float) -> str:
     checks = sum(tally.checks.values())
+    busy = max(time.process_time(), 0.01)
     return (
-        f"{spent:.0f} s: {episodes} episodes, {tally.commands} commands ({tally.refused} refused), {tally.events} events, "
-        f"{checks} checks of {len(tally.checks)} kinds; {tally.events / spent:.0f} events/s, {checks / spent:.0f} checks/s; "
+        f"{spent:.0f} s ({busy:.0f} s of CPU): {episodes} episodes, {tally.commands} commands ({tally.refused} refused), {tally.events} events, "
+        f"{checks} checks of {len(tally.checks)} kinds; "
+        f"{tally.events / spent:.0f} events/s, {checks / spent:.0f} checks/s "
+        f"({tally.events / busy:.0f} and {checks / busy:.0f} a second of CPU); "
         f"{findings} found"
     )
 

@@ -55,7 +55,8 @@ def _compare_keyed(mine: KeySubscription, theirs: KeyShared, tally: Tally) -> No
     tally.agree("held messages", pending, oracle.pending, key)
     tally.agree("replay queue", set(engine.replay), oracle.replay, key)
     draining = {
-        slot: (each.consumer_id, each.unacked, each.blocked_attempts > 0) for slot, each in engine.draining.entries.items()
+        slot: (each.consumer_id, each.unacked, each.blocked_attempts > 0)
+        for slot, each in engine.draining.entries.items()
     }
     entries = {slot: (each.holder, each.count, each.blocked) for slot, each in oracle.draining.items()}
     tally.agree("draining hashes", draining, entries, key)
@@ -75,7 +76,9 @@ def _compare_producers(mine: ProducerTopic, theirs: Producers, tally: Tally) -> 
     tally.agree("number of producers", len(state.producers), len(theirs.all), topic)
     for producer, other in zip(state.producers, theirs.all, strict=True):
         about = f"{topic} #{other.number}"
-        tally.agree("state of a producer", (producer.state, producer.partitions), (other.state, other.partitions), about)
+        tally.agree(
+            "state of a producer", (producer.state, producer.partitions), (other.state, other.partitions), about
+        )
         links: dict[int, tuple[Any, ...]] = {
             at: (
                 link.producer_name, link.connected, link.next_sequence_id, link.pending_msgs, link.pending_bytes,

@@ -29,7 +29,13 @@ from engine.cluster.commands import (
     SplitBundle,
     SubscribeKeyShared,
 )
-from engine.cluster.producer_commands import AddProducers, CloseProducer, FailPartition, RecoverPartition, SendByProducers
+from engine.cluster.producer_commands import (
+    AddProducers,
+    CloseProducer,
+    FailPartition,
+    RecoverPartition,
+    SendByProducers,
+)
 from engine.cluster.producer_events import ProducerPlan
 from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Timeline
@@ -50,7 +56,7 @@ RELEASES = (
     "2.10.0", "2.11.0", "3.0.2", "3.0.3", "3.0.7", "3.0.8", "3.0.14", "3.1.0", "3.2.0", "3.2.1", "3.3.0", "3.3.2",
     "3.3.3", "3.3.9", "4.0.0", "4.0.1", "4.0.6", "4.0.7", "4.1.0", "4.1.1", "4.2.4", "4.2.4", "4.2.4",
 )  # fmt: skip
-KEYS = (*(f"k{number}" for number in range(24)), "", "hex:00ff", "text:hex:aa", "é")
+KEYS = (*(f"k:{number}" for number in range(24)), "", "hex:00ff", "text:hex:aa", "é")
 FEW_KEYS = KEYS[:4]
 MANY_CONSUMERS = 9
 
@@ -86,7 +92,9 @@ def walk(random: Random, length: int) -> list[Deed]:
     weights = [WEIGHTS[kind] * random.choice((0, 0.3, 1, 1, 3)) for kind in kinds]
     if not any(weights):
         weights = list(WEIGHTS.values())
-    return [Deed(kind, random.getrandbits(32)) for kind in random.choices(kinds, weights, k=length)]
+    first = [kind for kind, part in FIRST if random.random() < part]
+    later = random.choices(kinds, weights, k=length - len(first))
+    return [Deed(kind, random.getrandbits(32)) for kind in (*first, *later)]
 
 
 def command_of(deed: Deed, timeline: Timeline) -> Command | TimelineCommand:
@@ -148,7 +156,9 @@ def _level(draws: Draws, timeline: Timeline) -> Command:
 
 
 def _flag(draws: Draws, timeline: Timeline) -> Command:
-    return SetSetting("activeConsumerFailoverConsistentHashing", draws.one_of(("true", "true", "false", "TRUE", "maybe")))
+    return SetSetting(
+        "activeConsumerFailoverConsistentHashing", draws.one_of(("true", "true", "false", "TRUE", "maybe"))
+    )
 
 
 def _setting(draws: Draws, timeline: Timeline) -> Command:
@@ -223,18 +233,26 @@ def _subscribe(draws: Draws, timeline: Timeline) -> Command:
     state = timeline.state
     if len(state.key_subscriptions) >= 2 and draws.chance(0.8):
         return _send(draws, timeline)
+    if not state.topics:
+        return _add_topic(draws, timeline)
     return SubscribeKeyShared(draws.one_of(("orders", "bills", "left", " ")), _topic(draws, state), draws.chance(0.3))
 
 
 def _share(draws: Draws, timeline: Timeline) -> Command:
     modes = ("auto-split", "consistent-auto-split", "sticky", "consistent-sticky", "consistent-sticky", "sideways")
     subscription = _subscription(draws, timeline.state, keyed=True)
-    return ShareKeys(_key(subscription), draws.one_of(modes[:5] if draws.chance(0.97) else modes), draws.one_of((1, 4, 30, 0)))
+    if subscription is None:
+        return _subscribe(draws, timeline)
+    return ShareKeys(
+        _key(subscription), draws.one_of(modes[:5] if draws.chance(0.97) else modes), draws.one_of((1, 4, 30, 0))
+    )
 
 
 def _send(draws: Draws, timeline: Timeline) -> Command:
     subscription = _subscription(draws, timeline.state, keyed=True)
-    if subscription is not None and len(subscription.delivery.backlog) > 60:
+    if subscription is None:
+        return _subscribe(draws, timeline)
+    if len(subscription.delivery.backlog) > 60:
         return Acknowledge(subscription.key, None, None, draws.upto(40))
     pool = FEW_KEYS if draws.chance(0.6) else KEYS
     keys = tuple(draws.one_of(pool) for _ in range(1 + draws.upto(4)))
@@ -243,6 +261,8 @@ def _send(draws: Draws, timeline: Timeline) -> Command:
 
 def _acknowledge(draws: Draws, timeline: Timeline) -> Command:
     subscription = _subscription(draws, timeline.state, keyed=True)
+    if subscription is None:
+        return _add(draws, timeline)
     who = None if draws.chance(0.3) else _consumer(draws, subscription)
     key = draws.one_of(FEW_KEYS) if draws.chance(0.3) else None
     return Acknowledge(_key(subscription), who, key, draws.one_of((0, 1, 1, 2, 5, -1)))
@@ -254,6 +274,8 @@ def _wait(draws: Draws, timeline: Timeline) -> Command:
 
 def _add_producers(draws: Draws, timeline: Timeline) -> Command:
     state = timeline.state
+    if not any(topic.partitions for topic in state.topics.values()):
+        return AddTopic(draws.one_of(TOPICS[:3]), draws.one_of((1, 3, 4, 7)))
     if sum(len(each.producers.producers) for each in state.producer_topics) > 14:
         return _send_producers(draws, timeline)
     client = draws.one_of(("java", "java", "java", "python", "cpp"))
@@ -266,7 +288,9 @@ def _add_producers(draws: Draws, timeline: Timeline) -> Command:
         limit=draws.one_of((1, 2, 3, 9, 0)) if partial else 0 if draws.chance(0.98) else 2,
         allow_limit_above=draws.chance(0.7),
         client=client if draws.chance(0.98) else "go",
-        access_mode=draws.one_of(("Shared",) * 12 + ("shared", "Exclusive", "ExclusiveWithFencing", "WaitForExclusive")),
+        access_mode=draws.one_of(
+            ("Shared",) * 12 + ("shared", "Exclusive", "ExclusiveWithFencing", "WaitForExclusive")
+        ),
         hashing=draws.one_of((None, None, None, "Murmur3_32Hash", "BoostHash")),
         batching=draws.one_of((None, False, False, True)),
         max_pending_messages=draws.one_of((0, 0, 2)),
@@ -281,26 +305,32 @@ def _producer_topic(draws: Draws, timeline: Timeline) -> Any:
 
 def _send_producers(draws: Draws, timeline: Timeline) -> Command:
     topic = _producer_topic(draws, timeline)
-    who = None if topic is None or draws.chance(0.4) else draws.upto(len(topic.producers.producers))
-    key = draws.one_of(("k0", "k1", "", "é", "order 17")) if draws.chance(0.4) else None
+    if topic is None:
+        return _add_producers(draws, timeline)
+    who = None if draws.chance(0.4) else draws.upto(len(topic.producers.producers))
+    key = draws.one_of(("k:0", "k:1", "", "é", "order 17")) if draws.chance(0.4) else None
     size = draws.one_of((100, 100, 0, 70_000, 200_000))
-    return SendByProducers(TOPICS[0] if topic is None else topic.topic, who, key, draws.one_of((1, 1, 2, 5, 0)), size)
+    return SendByProducers(topic.topic, who, key, draws.one_of((1, 1, 2, 5, 0)), size)
 
 
 def _close_producer(draws: Draws, timeline: Timeline) -> Command:
     topic = _producer_topic(draws, timeline)
-    return CloseProducer(*((TOPICS[0], 0) if topic is None else (topic.topic, draws.upto(len(topic.producers.producers)))))
+    if topic is None:
+        return _add_producers(draws, timeline)
+    return CloseProducer(topic.topic, draws.upto(len(topic.producers.producers)))
 
 
 def _serve(draws: Draws, timeline: Timeline) -> Command:
     topic = _producer_topic(draws, timeline)
-    name, most = (TOPICS[0], 3) if topic is None else (topic.topic, topic.partitions)
+    if topic is None:
+        return _add_producers(draws, timeline)
+    name, most = topic.topic, topic.partitions - draws.chance(0.95)
     return (FailPartition if draws.chance(0.5) else RecoverPartition)(name, draws.upto(most) - (draws.chance(0.02)))
 
 
 def _travel(draws: Draws, timeline: Timeline) -> TimelineCommand:
     kind = draws.upto(11)
-    if kind < 5:
+    if kind < 5 and timeline.can_undo:
         return Undo()
     if kind < 8:
         return Redo()
@@ -334,6 +364,11 @@ DEEDS: dict[str, Callable[[Draws, Timeline], Command | TimelineCommand]] = {
     "serve": _serve,
     "travel": _travel,
 }
+FIRST = (
+    ("flag", 0.5), ("add topic", 1), ("add topic", 0.5), ("subscribe", 0.8), ("subscribe", 0.2), ("share", 0.4), ("add", 1),
+    ("add", 0.7), ("add", 0.7), ("send", 0.5), ("add producers", 0.6), ("add producers", 0.3),
+)  # fmt: skip
+"""What most walks begin with, so that there is something to do."""
 WEIGHTS = {
     "add": 14, "kill": 8, "rename": 3, "level": 3, "flag": 2, "setting": 3, "release": 1.5, "add topic": 3,
     "remove topic": 1, "grow": 2, "split": 4, "subscribe": 2, "share": 2, "send": 12, "acknowledge": 8, "wait": 4,

@@ -14,6 +14,7 @@ from engine.cluster.large_topics import LargeLoads, LargeTopics
 from engine.cluster.state import ClusterState, Load, Namespace, Subscription, Topic
 from engine.cluster.timeline import Timeline
 from engine.cluster.timeline_commands import TimelineCommand
+from engine.config import BrokerSettings
 from engine.failover.model import Consumer
 from tests.oracles.hashes import SHAPES, Hashes, Hashing
 from tests.soak.deeds import NAMES, RELEASES, Deed, command_of, walk
@@ -24,9 +25,21 @@ from tests.soak.tally import Disagreement, Tally
 LENGTH = 60
 """Deeds of one episode."""
 
-BITS = (4, 8, 11, 16)
+BITS = (4, 8, 11, 16, 31)
 FORMS = ("plain", "searched", "columns")
 """How the engine keeps topics: as values; as values that are answered in columns; in columns from the beginning."""
+
+
+Request = Command | TimelineCommand
+
+
+@dataclass(frozen=True)
+class Played:
+    """The commands that deeds came to, what was found, and where the timeline was then."""
+
+    commands: tuple[Request, ...]
+    found: Disagreement | None
+    timeline: Timeline
 
 
 @dataclass(frozen=True)
@@ -63,13 +76,14 @@ class Episode:
     deeds: tuple[Deed, ...]
 
     @classmethod
-    def drawn(cls, seed: int) -> Episode:
-        """The episode of a number: three quarters of them with narrowed hashes, a third of them in columns."""
+    def drawn(cls, seed: int, length: int = LENGTH) -> Episode:
+        """The episode of a number: most of them with narrowed hashes, a third of them in columns."""
         random = Random(seed)
         shape = random.choice(SHAPES)
-        hashing = Hashing(random.choice(BITS), shape) if random.random() < 0.8 else Hashing()
+        narrowed = Hashing(random.choice(BITS), shape, random.random() < 0.5)
+        hashing = narrowed if random.random() < 0.85 else Hashing()
         terms = Terms(hashing, random.choice(FORMS if random.random() < 0.5 else FORMS[:1]))
-        return cls(seed, terms, _opening(random), tuple(walk(random, LENGTH)))
+        return cls(seed, terms, _opening(random), tuple(walk(random, length)))
 
     def timeline(self, state: ClusterState | None = None) -> Timeline:
         """The beginning; call it under the terms, since columns keep hashes."""
@@ -78,19 +92,26 @@ class Episode:
             opening = in_columns(opening)
         return Timeline.start(opening, self.seed, str(self.terms))
 
-    def play(self, deeds: Sequence[Deed], tally: Tally) -> tuple[list[Command | TimelineCommand], Disagreement | None]:
-        """The commands that the deeds came to, up to the first disagreement."""
-        done: list[Command | TimelineCommand] = []
+    def play(
+        self,
+        deeds: Sequence[Deed | Request],
+        tally: Tally,
+        state: ClusterState | None = None,
+        *,
+        thorough: bool = False,
+    ) -> Played:
+        """The deeds up to the first disagreement, from the episode's beginning or from another state."""
+        done: list[Request] = []
         with self.terms.in_force() as hashes:
-            session = Session.open(self.timeline(), hashes, tally)
+            session = Session.open(self.timeline(state), hashes, tally, thorough=thorough)
             try:
                 for deed in deeds:
-                    done.append(command_of(deed, session.timeline))
+                    done.append(command_of(deed, session.timeline) if isinstance(deed, Deed) else deed)
                     session.carry_out(done[-1])
                 session.close()
             except Disagreement as found:
-                return done, found
-        return done, None
+                return Played(tuple(done), found, session.timeline)
+        return Played(tuple(done), None, session.timeline)
 
 
 def in_columns(state: ClusterState) -> ClusterState:
@@ -106,7 +127,10 @@ def _opening(random: Random) -> ClusterState:
         if random.random() < 0.7
     }
     loads = {
-        name: Load(*(float(random.choice((0, 1, 40, 300))) for _ in range(2)), *(random.choice((0.0, 5e4, 9e5)) for _ in range(2)))
+        name: Load(
+            *(float(random.choice((0, 1, 40, 300))) for _ in range(2)),
+            *(random.choice((0.0, 5e4, 9e5)) for _ in range(2)),
+        )
         for topic in topics.values()
         for name in topic.partition_names()
         if random.random() < 0.8
@@ -114,9 +138,18 @@ def _opening(random: Random) -> ClusterState:
     own = tuple(topic for topic in topics if "/t/n/" in topic)
     count = random.randrange(5)
     consumers = tuple(Consumer(at, random.choice(NAMES), random.choice((0, 0, 0, 1))) for at in range(count))
-    inner = tuple(sorted({random.choice((1, 2**31, 2**30, random.getrandbits(32) or 1)) for _ in range(random.randrange(3))}))
+    inner = tuple(
+        sorted({random.choice((1, 2**31, 2**30, random.getrandbits(32) or 1)) for _ in range(random.randrange(3))})
+    )
+    settings = BrokerSettings(
+        activeConsumerFailoverConsistentHashing=random.random() < 0.5,
+        subscriptionKeySharedUseConsistentHashing=random.random() < 0.6,
+        subscriptionKeySharedConsistentHashingReplicaPoints=random.choice((100, 100, 1, 3, 12)),
+        subscriptionKeySharedUseClassicPersistentImplementation=random.random() < 0.15,
+    )
     return ClusterState(
         release=random.choice(RELEASES),
+        settings=settings,
         topics=topics,
         loads=loads,
         subscriptions=(

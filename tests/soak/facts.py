@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from itertools import pairwise
 from random import Random
 
+import numpy as np
+
 from engine.cluster.facts import active_consumers, bundles_of
 from engine.cluster.key_state import KeySubscription
 from engine.cluster.state import ClusterState
@@ -20,8 +22,6 @@ from tests.oracles.keys import KeyShared
 from tests.oracles.releases import Release, version_of
 from tests.oracles.selectors import AutoSplit, OldRing, ReplacingRing, Ring, Sticky
 from tests.soak.tally import Tally
-
-import numpy as np
 
 PROBES = 24
 """Random slots looked at after each change of a selector, next to the ends of its ranges."""
@@ -104,7 +104,9 @@ def judge_delivery(mine: KeySubscription, theirs: KeyShared, tally: Tally) -> No
     tally.holds("one consumer holds a slot", all(len(each) == 1 for each in holders.values()), holders)
     for position in (*state.replay, *unread):
         slot = state.backlog[position].slot
-        tally.holds("order of a key", newest.get(slot, -1) < position, f"{mine.key}: {position} waits behind a newer one")
+        tally.holds(
+            "order of a key", newest.get(slot, -1) < position, f"{mine.key}: {position} waits behind a newer one"
+        )
 
 
 def compare_bundles(state: ClusterState, cluster: Cluster, tally: Tally) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from engine.cluster.grammar import parse_command
@@ -13,19 +14,26 @@ from engine.cluster.navigation import navigate
 from engine.cluster.timeline import Timeline
 from engine.cluster.timeline_commands import TimelineCommand
 from engine.errors import Rejection
-from tests.soak.episode import Episode, Terms
+from tests.soak.episode import Terms
 from tests.soak.session import Session
 from tests.soak.shrink import Small
 from tests.soak.tally import Disagreement, Tally
 
 
-def keep(small: Small, folder: Path) -> list[str]:
-    """Save the failure and give the lines that say it, its commands, and how to see it again."""
-    if not small.commands:
-        return [f"it is not there when played again: python -m tests.soak --episode {small.episode.seed}"]
+@dataclass(frozen=True)
+class Kept:
+    """``then`` is the last command, which the journal does not have; ``lines`` say everything to people."""
+
+    path: Path
+    then: str
+    lines: tuple[str, ...]
+
+
+def keep(small: Small, folder: Path) -> Kept:
+    """Save the failure; the lines are its commands, and how to see it again."""
     *first, last = small.commands
     with small.episode.terms.in_force():
-        timeline, texts = _submitted(small.episode.timeline(), first)
+        timeline, texts = _submitted(small.episode.timeline(small.state), first)
         then = command_text(last, timeline.state)
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"{small.found.check.replace(' ', '-')}-{small.episode.seed}.journal"
@@ -33,19 +41,23 @@ def keep(small: Small, folder: Path) -> list[str]:
         made = Journal.create(path, timeline)
         assert isinstance(made, Journal), made
         made.close()
-    return [
+    lines = (
         f"shrunk to {len(small.commands)} steps: {small.found}",
         *(f"  {text}" for text in (*texts, then)),
         f"to see the state before the last step: ringside replay {shlex.quote(str(path))}",
         f"to check it again: python -m tests.soak --journal {shlex.quote(str(path))} --then {shlex.quote(then)}",
-    ]
+    )
+    return Kept(path, then, lines)
 
 
 def _submitted(timeline: Timeline, commands: Sequence[object]) -> tuple[Timeline, list[str]]:
     texts = []
     for command in commands:
         texts.append(command_text(command, timeline.state))
-        timeline = navigate(timeline, command).timeline if isinstance(command, TimelineCommand) else timeline.submit(command)[0]
+        if isinstance(command, TimelineCommand):
+            timeline = navigate(timeline, command).timeline
+        else:
+            timeline, _ = timeline.submit(command)
     return timeline, texts
 
 
@@ -55,7 +67,7 @@ def play_journal(path: Path, then: Sequence[str] = ()) -> Disagreement | None:
     terms = Terms.parse(kept.source)
     with terms.in_force() as hashes:
         kept, _ = recover(path)
-        session = Session.open(Timeline.start(kept.initial, kept.seed, kept.source), hashes, Tally())
+        session = Session.open(Timeline.start(kept.initial, kept.seed, kept.source), hashes, Tally(), thorough=True)
         try:
             for step in kept.log:
                 if session.here != step.parent:
@@ -67,9 +79,7 @@ def play_journal(path: Path, then: Sequence[str] = ()) -> Disagreement | None:
                 command = parse_command(text, session.timeline.state)
                 assert not isinstance(command, Rejection), command
                 session.carry_out(command)
+            session.close()
         except Disagreement as found:
             return found
     return None
-
-
-__all__ = ["Episode", "keep", "play_journal"]

@@ -17,7 +17,7 @@ import engine.fleet.hashing
 import engine.fleet.murmur3_kernel
 import engine.fleet.points
 import engine.hashing
-from tests.oracles.hashes import Hashing, narrowed
+from tests.oracles.hashes import Hashing, is_looked_up
 
 _SIGN = 2**31
 
@@ -48,30 +48,33 @@ def forget() -> None:
 def _changes(hashing: Hashing) -> list[tuple[Any, str, Any]]:
     whole_hash, whole_finish = mmh3.hash, engine.fleet.murmur3_kernel.finish
 
-    def murmur(value: int) -> int:
-        # The top bit stays, so that clearing it is still the engine's to do.
-        return narrowed(value % _SIGN, hashing.bits, 31, hashing.shape) | value & _SIGN
-
     def unsigned(data: Any) -> int:
-        return murmur(whole_hash(data, 0, False))
+        value = whole_hash(data, 0, False)
+        looked_up = is_looked_up(data.encode() if isinstance(data, str) else bytes(data))
+        # The top bit stays, so that clearing it is still the engine's to do.
+        return hashing.of_murmur(value % _SIGN, looked_up=looked_up) | value & _SIGN
 
     def hash_of(data: Any, seed: int = 0, signed: bool = True) -> int:
         assert seed == 0, "Pulsar's seed is 0"
         value = unsigned(data)
         return value - 2 * _SIGN if signed and value >= _SIGN else value
 
-    def finish(state: Any, lengths: Any, scratch: Any) -> None:
-        whole_finish(state, lengths, scratch)
-        wide = state.astype(np.int64)
-        state[...] = (narrowed(wide % _SIGN, hashing.bits, 31, hashing.shape) | wide & _SIGN).astype(np.uint32)
+    def finishing(*, looked_up: bool) -> Any:
+        def finish(state: Any, lengths: Any, scratch: Any) -> None:
+            whole_finish(state, lengths, scratch)
+            wide = state.astype(np.int64)
+            state[...] = (hashing.of_murmur(wide % _SIGN, looked_up=looked_up) | wide & _SIGN).astype(np.uint32)
 
-    crc = SimpleNamespace(crc32=lambda data: narrowed(zlib.crc32(data), hashing.bits, 32, hashing.shape))
+        return finish
+
+    crc = SimpleNamespace(crc32=lambda data: hashing.of_crc(zlib.crc32(data)))
     return [
         (mmh3, "hash", hash_of),
         (mmh3, "mmh3_32_uintdigest", unsigned),
         (mmh3, "mmh3_32_digest", lambda data: unsigned(data).to_bytes(4, "little")),
-        (engine.fleet.murmur3_kernel, "finish", finish),
-        (engine.fleet.points, "finish", finish),
+        # Columns of names hold topics, and the other module makes nothing but points.
+        (engine.fleet.murmur3_kernel, "finish", finishing(looked_up=True)),
+        (engine.fleet.points, "finish", finishing(looked_up=False)),
         # Journals are sealed with the whole CRC-32: only the rules see another one.
         (engine.hashing, "zlib", crc),
         (engine.fleet.hashing, "zlib", crc),

@@ -39,26 +39,29 @@ from tests.soak.compare import compare_states
 from tests.soak.facts import compare_actives, compare_bundles, compare_owners, compare_statistics, judge_delivery
 from tests.soak.tally import Disagreement, Tally
 
-WRITTEN_EVERY = 8
-"""Steps between two looks at what is written: journal, JSON documents, statistics."""
+LAWS_EVERY = 3
+WRITTEN_EVERY = 12
+SHOWN_EVERY = 20
+"""Turns between two looks at what takes long: undo and branches; what is written; what is shown."""
 
 
 @dataclass(slots=True)
 class Session:
-    """``clusters``: the oracle after each step, by the number of the step."""
+    """``clusters``: the oracle after each step, by the number of the step. ``thorough``: every look at every turn."""
 
     timeline: Timeline
     hashes: Hashes
     tally: Tally
+    thorough: bool = False
     clusters: dict[int, Cluster] = field(default_factory=dict)
     _judged: dict[str, object] = field(default_factory=dict)
     _turns: int = 0
 
     @classmethod
-    def open(cls, timeline: Timeline, hashes: Hashes, tally: Tally) -> Session:
+    def open(cls, timeline: Timeline, hashes: Hashes, tally: Tally, *, thorough: bool = False) -> Session:
         """At the beginning of a timeline without steps."""
         assert not timeline.log, "a session begins with the first step"
-        session = cls(timeline, hashes, tally)
+        session = cls(timeline, hashes, tally, thorough)
         session.clusters[0] = oracle_of(timeline.state, hashes)
         return session
 
@@ -96,6 +99,8 @@ class Session:
         tally.events += len(step.events)
         self.clusters[step.number] = expected
         self.timeline = after
+        if not self._is_turn(LAWS_EVERY):
+            return
         tally.holds("undo gives the state before", after.undo().state == before.state, command)
         tally.holds("redo gives the state after", after.undo().redo().state == after.state, command)
         if before.can_redo:
@@ -107,8 +112,10 @@ class Session:
         before = self.timeline
         moved = navigate(before, command).timeline
         self.timeline = moved
-        again = moved.go_to(before.cursor) if moved.steps == before.steps else moved.select(
-            before.steps[-1].number, before.cursor
+        again = (
+            moved.go_to(before.cursor)
+            if moved.steps == before.steps
+            else moved.select(before.steps[-1].number, before.cursor)
         )
         self.tally.holds("there and back is the same", again.state == before.state, command)
 
@@ -128,10 +135,14 @@ class Session:
             self._owners(mine, theirs)
         if self._new("bundles", (state.topics, state.namespaces)):
             compare_bundles(state, cluster, self.tally)
-        if self._turns % WRITTEN_EVERY == 0:
-            compare_statistics(state, cluster, self.tally)
+        if self._is_turn(WRITTEN_EVERY):
             self._judge_written()
+        if self._is_turn(SHOWN_EVERY):
+            compare_statistics(state, cluster, self.tally)
             self._judge_documents(cluster)
+
+    def _is_turn(self, every: int) -> bool:
+        return self.thorough or self._turns % every == 0
 
     def _owners(self, mine: KeySubscription, theirs: Any) -> None:
         if self._new(mine.key, (mine.delivery.selector,)):

@@ -6,41 +6,65 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from engine.cluster.commands import Command
-from engine.cluster.timeline_commands import TimelineCommand
+from engine.cluster.state import ClusterState
 from tests.soak.deeds import Deed
-from tests.soak.episode import Episode
+from tests.soak.episode import Episode, Played, Request
 from tests.soak.tally import Disagreement, Tally
 
 T = TypeVar("T")
 
+MOST_STEPS = 10
+"""Commands of a failure that is kept; where it takes more, it begins with a later state."""
+
 
 @dataclass(frozen=True)
 class Small:
-    """A failure in few commands; the last one is where the disagreement shows."""
+    """A failure in few commands from ``state``; the last one is where the disagreement shows."""
 
     episode: Episode
-    commands: tuple[Command | TimelineCommand, ...]
+    state: ClusterState
+    commands: tuple[Request, ...]
     found: Disagreement
 
 
-def shrunk(episode: Episode, found: Disagreement, length: int) -> Small:
-    """The failure with as few deeds as delta debugging finds. Another disagreement of the same check counts too."""
-    best: dict[tuple[Deed, ...], tuple[list[Command | TimelineCommand], Disagreement]] = {}
+def shrunk(episode: Episode, first: Played) -> Small:
+    """The failure with as few commands as delta debugging finds. Another disagreement of the same check counts too."""
+    assert first.found is not None, "there is nothing to shrink"
+    check, best = first.found.check, first
 
-    def fails(deeds: Sequence[Deed]) -> bool:
-        done, other = episode.play(deeds, Tally())
-        if other is None or other.check != found.check:
+    def fails(deeds: Sequence[Deed | Request]) -> bool:
+        nonlocal best
+        played = episode.play(deeds, Tally(), thorough=True)
+        if played.found is None or played.found.check != check:
             return False
-        best[tuple(deeds)] = done, other
+        best = played
         return True
 
-    deeds = episode.deeds[:length]
-    if not fails(deeds):
-        return Small(episode, (), found)
-    deeds = tuple(fewest(deeds, fails))
-    done, other = best[deeds]
-    return Small(episode, tuple(done), other)
+    # What shows at the end of a walk needs no last command of its own.
+    deeds: Sequence[Deed | Request] = episode.deeds[: len(first.commands)]
+    for _ in range(2):
+        if fails(deeds):
+            deeds = fewest(deeds, fails)
+            fails(deeds)
+        # Once more with the commands themselves: without its neighbours a deed can have become another command.
+        deeds = best.commands
+    if len(best.commands) > MOST_STEPS:
+        later = _begun_later(episode, best, check)
+        if later is not None:
+            return later
+    assert best.found is not None
+    return Small(episode, episode.state, best.commands, best.found)
+
+
+def _begun_later(episode: Episode, best: Played, check: str) -> Small | None:
+    """The same failure from the state before its last commands; None where it needs what was before."""
+    *before, last = [episode.play(best.commands[:count], Tally()).timeline for count in range(len(best.commands))]
+    for timeline in [last, *reversed(before)][:MOST_STEPS]:
+        count = len(best.commands) - 1 - [*before, last].index(timeline)
+        played = episode.play(best.commands[-count - 1 :], Tally(), timeline.state, thorough=True)
+        if played.found is not None and played.found.check == check:
+            return Small(episode, timeline.state, played.commands, played.found)
+    return None
 
 
 def fewest(items: Sequence[T], fails: Callable[[Sequence[T]], bool]) -> list[T]:

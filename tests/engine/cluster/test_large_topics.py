@@ -12,6 +12,7 @@ from engine.cluster.codec import parse_state, serialise_state
 from engine.cluster.commands import AddConsumer, AddTopic, KillConsumer, RemoveTopic, SetSetting
 from engine.cluster.invariants import faults
 from engine.cluster.journal_lines import header_line, read_lines
+from engine.cluster.large_edits import with_topic, without_loads, without_topic
 from engine.cluster.large_topics import LargeLoads, LargeTopics, Recipe
 from engine.cluster.made_up import load_of, made_up_loads, made_up_topics
 from engine.cluster.state import ClusterState, Load, Topic
@@ -64,6 +65,18 @@ def test_a_made_up_cluster_is_written_as_its_recipe() -> None:
     assert read.state == small
     step = KillConsumer("billing", 3)
     assert dashboard_view(read.submit(step)[0]).consumers == dashboard_view(timeline.submit(step)[0]).consumers
+
+
+def test_traffic_is_carried_from_columns_that_lost_their_last_topic() -> None:
+    """The last topic goes, another one comes: an IndexError once, as soon as anybody asked for its traffic."""
+    alone = LargeTopics.of({"persistent://t/n/x": Topic("persistent://t/n/x", 2)})
+    loads = LargeLoads.of(alone, {"persistent://t/n/x-partition-0": Load(1.0)})
+    nobody = without_topic(alone, "persistent://t/n/x")
+    nothing = without_loads(nobody, loads, frozenset(loads))
+    other = with_topic(nobody, Topic("persistent://t/n/y", 3))
+    carried = LargeLoads.of(other, nothing)
+    assert len(nobody) == 0 and len(carried) == 0
+    assert carried.rates.shape == (4, 3) and not carried.rates.any()
 
 
 def test_other_columns_are_written_as_columns() -> None:
