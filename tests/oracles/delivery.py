@@ -134,12 +134,12 @@ class Dispatcher:
         if owner is None and self.terms.ownerless_stops:
             self.stopped = True
             return
-        if owner is not None and not (self.terms.strict and slot in held_slots):
-            if self._may_have(owner, slot, position, replayed=replayed):
-                self.replay.discard(position)
-                self.pending[owner].add(position)
-                self.sent.append((owner, position))
-                return
+        overtakes = self.terms.strict and slot in held_slots
+        if owner is not None and not overtakes and self._may_have(owner, slot, position, replayed=replayed):
+            self.replay.discard(position)
+            self.pending[owner].add(position)
+            self.sent.append((owner, position))
+            return
         self.replay.add(position)
         held_slots.add(slot)
 

@@ -63,7 +63,8 @@ def murmur3_x86_32(data: bytes) -> int:
 
 def _crc_table() -> list[int]:
     table = []
-    for value in range(256):
+    for byte in range(256):
+        value = byte
         for _ in range(8):
             value = value >> 1 ^ 0xEDB88320 if value & 1 else value >> 1
         table.append(value)
@@ -118,9 +119,9 @@ def boost_hash(data: bytes) -> int:
 def narrowed(value: Any, bits: int, space_bits: int, shape: str) -> Any:
     """A hash of ``space_bits`` bits with ``bits`` bits of information; ``value`` is a number or an array of numbers."""
     few = value & (1 << bits) - 1
-    if shape == "low":
+    room = 16 if shape == "slots" and space_bits == 31 else space_bits
+    if shape == "low" or bits >= room:
         return few
-    room = min(space_bits, 16) if shape == "slots" and space_bits == 31 else space_bits
     # The lowest of the few bits says which end of a part: its first number or its last one.
     spread = room - bits + 1
     return few >> 1 << spread | (few & 1) * ((1 << spread) - 1)

@@ -179,7 +179,9 @@ class Producers:
                 continue
             producer.next_look_ms = self.now_ms + UPDATE_MS
             new = range(producer.partitions, self.partitions)
-            if producer.starts_lazily or all([self._open(producer, partition) for partition in new]):
+            # All are tried, whatever becomes of the first.
+            opened = [producer.starts_lazily or self._open(producer, partition) for partition in new]
+            if all(opened):
                 producer.partitions = self.partitions
             else:
                 for partition in new:
@@ -251,8 +253,10 @@ class Producers:
             wanted = [producer.router.partition(None, 0, self.partitions, self.now_ms, self.hashes)]
         else:
             wanted = list(range(self.partitions))
-        if self._open(producer, wanted[0]) and all([self._open(producer, partition) for partition in wanted[1:]]):
-            return True
+        if self._open(producer, wanted[0]):
+            opened = [self._open(producer, partition) for partition in wanted[1:]]
+            if all(opened):
+                return True
         for partition in producer.links:
             self._drop(producer.number, partition)
         return False

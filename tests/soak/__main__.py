@@ -28,7 +28,7 @@ def main() -> int:
     asked = parser.parse_args()
     if asked.journal is not None:
         found = play_journal(asked.journal, asked.then)
-        print(found or "no disagreement")
+        _say(found or "no disagreement")
         return 1 if found else 0
     return _soak(asked)
 
@@ -45,28 +45,31 @@ def _soak(asked: argparse.Namespace) -> int:
         if played.found is not None:
             findings += 1
             count = len(played.commands)
-            print(f"\nFOUND in episode {number} ({episode.terms}) after {count} commands\n{played.found}", flush=True)
-            print("\n".join(keep(shrunk(episode, played), asked.into).lines), flush=True)
+            _say(f"\nFOUND in episode {number} ({episode.terms}) after {count} commands\n{played.found}")
+            _say("\n".join(keep(shrunk(episode, played), asked.into).lines))
         spent = time.monotonic() - start
         if spent >= report_at:
-            print(_line(tally, episodes, findings, spent), flush=True)
+            _say(_line(tally, episodes, findings, spent))
             report_at = max(spent, report_at * 2)
         if asked.episode is not None or spent >= asked.seconds or findings >= asked.most:
             break
         number += 1
-    print(_line(tally, episodes, findings, time.monotonic() - start))
+    _say(_line(tally, episodes, findings, time.monotonic() - start))
     return 1 if findings else 0
 
 
+def _say(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
 def _line(tally: Tally, episodes: int, findings: int, spent: float) -> str:
-    checks = sum(tally.checks.values())
-    busy = max(time.process_time(), 0.01)
+    checks, busy = sum(tally.checks.values()), max(time.process_time(), 0.01)
     return (
-        f"{spent:.0f} s ({busy:.0f} s of CPU): {episodes} episodes, {tally.commands} commands ({tally.refused} refused), {tally.events} events, "
-        f"{checks} checks of {len(tally.checks)} kinds; "
-        f"{tally.events / spent:.0f} events/s, {checks / spent:.0f} checks/s "
-        f"({tally.events / busy:.0f} and {checks / busy:.0f} a second of CPU); "
-        f"{findings} found"
+        f"{spent:.0f} s ({busy:.0f} s of CPU): {episodes} episodes, {tally.commands} commands"
+        f" ({tally.refused} refused), {tally.events} events, {checks} checks of {len(tally.checks)} kinds;"
+        f" {tally.events / spent:.0f} events/s, {checks / spent:.0f} checks/s"
+        f" ({tally.events / busy:.0f} and {checks / busy:.0f} a second of CPU); {findings} found"
     )
 
 

@@ -365,8 +365,8 @@ DEEDS: dict[str, Callable[[Draws, Timeline], Command | TimelineCommand]] = {
     "travel": _travel,
 }
 FIRST = (
-    ("flag", 0.5), ("add topic", 1), ("add topic", 0.5), ("subscribe", 0.8), ("subscribe", 0.2), ("share", 0.4), ("add", 1),
-    ("add", 0.7), ("add", 0.7), ("send", 0.5), ("add producers", 0.6), ("add producers", 0.3),
+    ("flag", 0.5), ("add topic", 1), ("add topic", 0.5), ("subscribe", 0.8), ("subscribe", 0.2), ("share", 0.4),
+    ("add", 1), ("add", 0.7), ("add", 0.7), ("send", 0.5), ("add producers", 0.6), ("add producers", 0.3),
 )  # fmt: skip
 """What most walks begin with, so that there is something to do."""
 WEIGHTS = {

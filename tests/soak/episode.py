@@ -20,7 +20,7 @@ from tests.oracles.hashes import SHAPES, Hashes, Hashing
 from tests.soak.deeds import NAMES, RELEASES, Deed, command_of, walk
 from tests.soak.narrow import narrow
 from tests.soak.session import Session
-from tests.soak.tally import Disagreement, Tally
+from tests.soak.tally import DisagreementError, Tally
 
 LENGTH = 60
 """Deeds of one episode."""
@@ -38,7 +38,7 @@ class Played:
     """The commands that deeds came to, what was found, and where the timeline was then."""
 
     commands: tuple[Request, ...]
-    found: Disagreement | None
+    found: DisagreementError | None
     timeline: Timeline
 
 
@@ -109,7 +109,7 @@ class Episode:
                     done.append(command_of(deed, session.timeline) if isinstance(deed, Deed) else deed)
                     session.carry_out(done[-1])
                 session.close()
-            except Disagreement as found:
+            except DisagreementError as found:
                 return Played(tuple(done), found, session.timeline)
         return Played(tuple(done), None, session.timeline)
 

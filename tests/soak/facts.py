@@ -1,4 +1,4 @@
-"""What the engine computes from a state, beside the oracle: owners, ranges, bundles, statistics, and laws of delivery."""
+"""What the engine computes from a state, beside the oracle: owners, ranges, bundles, statistics; laws of delivery."""
 
 from __future__ import annotations
 

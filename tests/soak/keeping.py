@@ -17,7 +17,7 @@ from engine.errors import Rejection
 from tests.soak.episode import Terms
 from tests.soak.session import Session
 from tests.soak.shrink import Small
-from tests.soak.tally import Disagreement, Tally
+from tests.soak.tally import DisagreementError, Tally
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def _submitted(timeline: Timeline, commands: Sequence[object]) -> tuple[Timeline
     return timeline, texts
 
 
-def play_journal(path: Path, then: Sequence[str] = ()) -> Disagreement | None:
+def play_journal(path: Path, then: Sequence[str] = ()) -> DisagreementError | None:
     """Every step of a journal, in the order of submission, then more commands, against the oracles."""
     kept, _ = recover(path)
     terms = Terms.parse(kept.source)
@@ -80,6 +80,6 @@ def play_journal(path: Path, then: Sequence[str] = ()) -> Disagreement | None:
                 assert not isinstance(command, Rejection), command
                 session.carry_out(command)
             session.close()
-        except Disagreement as found:
+        except DisagreementError as found:
             return found
     return None

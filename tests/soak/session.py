@@ -37,7 +37,7 @@ from tests.oracles.hashes import Hashes
 from tests.soak.bridge import oracle_of
 from tests.soak.compare import compare_states
 from tests.soak.facts import compare_actives, compare_bundles, compare_owners, compare_statistics, judge_delivery
-from tests.soak.tally import Disagreement, Tally
+from tests.soak.tally import DisagreementError, Tally
 
 LAWS_EVERY = 3
 WRITTEN_EVERY = 12
@@ -71,7 +71,7 @@ class Session:
         return self.timeline.steps[self.timeline.cursor - 1].number if self.timeline.cursor else 0
 
     def carry_out(self, command: Command | TimelineCommand) -> None:
-        """Carry a command out and compare everything. Raises Disagreement, also for whatever the engine raises."""
+        """Carry a command out and compare everything. Raises DisagreementError, also for whatever the engine raises."""
         self._turns += 1
         self.tally.commands += 1
         with _raising(command):
@@ -168,7 +168,7 @@ class Session:
         tally.holds("a journal gives the live state", serialise_state(found.timeline.state) == data)
 
     def close(self) -> None:
-        """What is judged at the end of a walk: all that is written, and a file. Raises Disagreement."""
+        """What is judged at the end of a walk: all that is written, and a file. Raises DisagreementError."""
         with _raising("at the end"):
             self._judge_written()
             self._judge_file()
@@ -228,9 +228,9 @@ def _raising(about: object) -> Iterator[None]:
     """Whatever is raised inside is a disagreement, named by the place in the engine that raised it."""
     try:
         yield
-    except Disagreement:
+    except DisagreementError:
         raise
     except Exception as error:
         *_, last = traceback.extract_tb(error.__traceback__)
         place = f"{Path(last.filename).stem}.{last.name}"
-        raise Disagreement(f"{type(error).__name__} in {place}", f"{about}: {error}") from error
+        raise DisagreementError(f"{type(error).__name__} in {place}", f"{about}: {error}") from error

@@ -9,7 +9,7 @@ from typing import TypeVar
 from engine.cluster.state import ClusterState
 from tests.soak.deeds import Deed
 from tests.soak.episode import Episode, Played, Request
-from tests.soak.tally import Disagreement, Tally
+from tests.soak.tally import DisagreementError, Tally
 
 T = TypeVar("T")
 
@@ -24,7 +24,7 @@ class Small:
     episode: Episode
     state: ClusterState
     commands: tuple[Request, ...]
-    found: Disagreement
+    found: DisagreementError
 
 
 def shrunk(episode: Episode, first: Played) -> Small:

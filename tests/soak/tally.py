@@ -9,7 +9,7 @@ from typing import Any
 _SHOWN = 600
 
 
-class Disagreement(AssertionError):
+class DisagreementError(AssertionError):
     """The engine and an oracle differ; ``check`` names what was compared."""
 
     def __init__(self, check: str, detail: str) -> None:
@@ -27,16 +27,16 @@ class Tally:
     events: int = 0
 
     def agree(self, check: str, engine: Any, oracle: Any, about: object = "") -> None:
-        """Count one comparison. Raises Disagreement where the two differ."""
+        """Count one comparison. Raises DisagreementError where the two differ."""
         self.checks[check] += 1
         if engine != oracle:
-            raise Disagreement(check, f"{about} engine {_short(engine)}, oracle {_short(oracle)}")
+            raise DisagreementError(check, f"{about} engine {_short(engine)}, oracle {_short(oracle)}")
 
     def holds(self, check: str, true: bool, about: object = "") -> None:
-        """Count one law. Raises Disagreement where it does not hold."""
+        """Count one law. Raises DisagreementError where it does not hold."""
         self.checks[check] += 1
         if not true:
-            raise Disagreement(check, str(about))
+            raise DisagreementError(check, str(about))
 
 
 def _short(value: Any) -> str:

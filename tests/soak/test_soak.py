@@ -65,13 +65,12 @@ def test_no_oracle_knows_the_engine() -> None:
     """In a process of its own: importing all oracles loads no module of the engine, and no hash library."""
     folder = Path(__file__).parent.parent / "oracles"
     modules = [f"tests.oracles.{path.stem}" for path in folder.glob("*.py") if path.stem != "__init__"]
+    root = folder.parent.parent
     code = (
         f"import sys, importlib\nfor name in {modules!r}: importlib.import_module(name)\n"
         "print([name for name in sys.modules if name.split('.')[0] in ('engine', 'mmh3', 'numpy')])"
     )
-    ran = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=folder.parent.parent
-    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=root)
     assert ran.stdout.strip() == "[]"
 
 
@@ -166,5 +165,4 @@ def test_what_is_planted_is_found_and_shrunk_to_a_journal(
         assert not problems and len(read.log) < MOST_STEPS
         again = play_journal(kept.path, [kept.then])
         assert again is not None and again.check == small.found.check
-        print(episode.seed, *kept.lines, sep="\n")
     assert play_journal(kept.path, [kept.then]) is None
