@@ -67,6 +67,14 @@ class Cluster:
             murmur=self.hashes.murmur,
         )
 
+    def split_limits(self) -> tuple[int, int, int]:
+        """Messages a second, megabytes of 2^20 a second, and the threshold in percent."""
+        return (
+            self.settings["loadBalancerNamespaceBundleMaxMsgRate"],
+            self.settings["loadBalancerNamespaceBundleMaxBandwidthMbytes"],
+            self.settings["flowOrQpsDifferenceThresholdPercentage"],
+        )
+
     def listed(self, namespace: str) -> list[bundles.Placed]:
         """Topics and partitions of a namespace as a broker lists them before a split."""
         rows = []
@@ -293,15 +301,7 @@ def _split(now: Cluster, command: Any) -> bool | None:
     bundle = bundles.target(boundaries, command.bundle, listed)
     if bundle is None:
         return None
-    limits = tuple(
-        now.settings[name]
-        for name in (
-            "loadBalancerNamespaceBundleMaxMsgRate",
-            "loadBalancerNamespaceBundleMaxBandwidthMbytes",
-            "flowOrQpsDifferenceThresholdPercentage",
-        )
-    )
-    cut = bundles.cuts(bundle, used, command.positions, listed, limits)
+    cut = bundles.cuts(bundle, used, command.positions, listed, now.split_limits())
     renewed = bundles.renewed(boundaries, bundle, cut)
     if renewed is None:
         return None

@@ -25,9 +25,10 @@ def main() -> int:
     parser.add_argument("--into", type=Path, default=Path("build/soak"), help="folder for journals of failures")
     parser.add_argument("--journal", type=Path, help="play a journal of a failure again")
     parser.add_argument("--then", action="append", default=[], metavar="COMMAND", help="after the journal")
+    parser.add_argument("--only", metavar="GROUP", help="with a journal: inspect this group of checks, at every step")
     asked = parser.parse_args()
     if asked.journal is not None:
-        found = play_journal(asked.journal, asked.then)
+        found = play_journal(asked.journal, asked.then, asked.only)
         _say(found or "no disagreement")
         return 1 if found else 0
     return _soak(asked)

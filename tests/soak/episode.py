@@ -98,12 +98,12 @@ class Episode:
         tally: Tally,
         state: ClusterState | None = None,
         *,
-        thorough: bool = False,
+        only: str | None = None,
     ) -> Played:
         """The deeds up to the first disagreement, from the episode's beginning or from another state."""
         done: list[Request] = []
         with self.terms.in_force() as hashes:
-            session = Session.open(self.timeline(state), hashes, tally, thorough=thorough)
+            session = Session.open(self.timeline(state), hashes, tally, only=only)
             try:
                 for deed in deeds:
                     done.append(command_of(deed, session.timeline) if isinstance(deed, Deed) else deed)

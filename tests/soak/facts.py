@@ -8,19 +8,21 @@ from random import Random
 
 import numpy as np
 
-from engine.cluster.facts import active_consumers, bundles_of
+from engine.bundles.occupancy import count_occupancy
+from engine.cluster.facts import active_consumers, bundles_of, topic_loads
 from engine.cluster.key_state import KeySubscription
 from engine.cluster.state import ClusterState
 from engine.config import behaviour_of
 from engine.errors import Rejection
 from engine.fleet.slot_owners import slot_owners
 from engine.routing.producer_stats import partitioned_publishers
+from engine.views.splits import split_preview
 from tests.oracles import bundles
 from tests.oracles.cluster import Cluster
 from tests.oracles.hashes import utf8
 from tests.oracles.keys import KeyShared
 from tests.oracles.releases import Release, version_of
-from tests.oracles.selectors import AutoSplit, OldRing, ReplacingRing, Ring, Sticky
+from tests.oracles.selectors import AutoSplit, OldRing, ReplacingRing, Ring, Selector, Sticky
 from tests.soak.tally import Tally
 
 PROBES = 24
@@ -35,11 +37,11 @@ def compare_actives(state: ClusterState, cluster: Cluster, tally: Tally) -> None
         tally.agree("active consumers", ids, cluster.actives(theirs), mine.key)
 
 
-def compare_owners(mine: KeySubscription, theirs: KeyShared, number: int, tally: Tally) -> None:
+def compare_owners(mine: KeySubscription, theirs: KeyShared, tally: Tally) -> None:
     """The owner of slots: all ends of ranges, those in use, some at random; scalar and bulk; and ranges as shown."""
     engine, oracle = mine.delivery.selector, theirs.dispatcher.selector
     tally.agree("slot space", (engine.slots.low, engine.slots.high), (oracle.low, oracle.high), mine.key)
-    random = Random(number)
+    random = Random(repr([(each.number, each.name) for each in theirs.members]))
     probes = {engine.slots.lowest, oracle.high, *theirs.dispatcher.slots.values()}
     probes.update(random.randint(engine.slots.lowest, oracle.high) for _ in range(PROBES))
     ends = {end + more for end in _ends(theirs) for more in (-1, 0, 1)}
@@ -49,6 +51,10 @@ def compare_owners(mine: KeySubscription, theirs: KeyShared, number: int, tally:
     tally.agree("owners of slots", {slot: engine.owner(slot) for slot in expected}, expected, mine.key)
     bulk = slot_owners(engine).look_up(np.array(list(expected), dtype=np.int64)).tolist()
     tally.agree("owners in bulk", bulk, [-1 if owner is None else owner for owner in expected.values()], mine.key)
+    table = slot_table(oracle)
+    if table is not None:
+        every = slot_owners(engine).look_up(np.arange(oracle.low, oracle.high + 1)).tolist()
+        tally.holds("owner of every slot", every == table, mine.key)
     if isinstance(oracle, (Ring, AutoSplit)):
         shown = {number: [(each.start, each.end) for each in ranges] for number, ranges in engine.ranges().items()}
         tally.agree("ranges", shown, _shown(oracle.tiles(), joins=isinstance(oracle, Ring)), mine.key)
@@ -56,6 +62,23 @@ def compare_owners(mine: KeySubscription, theirs: KeyShared, number: int, tally:
         shown = {number: [(each.start, each.end) for each in ranges] for number, ranges in engine.ranges().items()}
         tiles = [(start, end, number) for number, ranges in oracle.ranges.items() for start, end in sorted(ranges)]
         tally.agree("ranges", shown, _shown(tiles, joins=True), mine.key)
+
+
+def slot_table(oracle: Selector) -> list[int] | None:
+    """The owner of every slot, -1 for nobody; None where slots are too many."""
+    if oracle.high > 65_535:
+        return None
+    table = [-1] * 65_537
+    if isinstance(oracle, (Ring, AutoSplit)):
+        for start, end, number in oracle.tiles():
+            table[start : end + 1] = [number] * (end + 1 - start)
+    elif isinstance(oracle, Sticky):
+        for number, ranges in oracle.ranges.items():
+            for start, end in ranges:
+                table[start : end + 1] = [number] * (end + 1 - start)
+    else:
+        return None
+    return table[oracle.low : oracle.high + 1]
 
 
 def _ends(theirs: KeyShared) -> Iterable[int]:
@@ -118,6 +141,45 @@ def compare_bundles(state: ClusterState, cluster: Cluster, tally: Tally) -> None
         for topic in cluster.listed(namespace):
             homes = [at for at, bundle in enumerate(pairwise(boundaries)) if bundles.holds(*bundle, topic.place)]
             tally.agree("bundle of a topic", [found.index_of(cluster.hashes.crc(utf8(topic.name)))], homes, topic.name)
+
+
+def compare_occupancy(state: ClusterState, cluster: Cluster, tally: Tally) -> None:
+    """Topics counted in each bundle and on each of three brokers, bundles dealt out in turn."""
+    brokers = ["b:1", "b:2", "b:3"]
+    for namespace, boundaries in cluster.boundaries.items():
+        counted = count_occupancy(bundles_of(state, namespace), topic_loads(state, namespace), brokers)
+        assert not isinstance(counted, Rejection), counted
+        places = [topic.place for topic in cluster.listed(namespace)]
+        inside = [sum(bundles.holds(*bundle, place) for place in places) for bundle in pairwise(boundaries)]
+        tally.agree("topics in bundles", counted.per_bundle, tuple(inside), namespace)
+        dealt = [sum(inside[at::3]) for at in range(3)]
+        tally.agree("topics on brokers", [count for _, count in counted.per_broker], dealt, namespace)
+
+
+def compare_previews(state: ClusterState, cluster: Cluster, tally: Tally) -> None:
+    """Every algorithm's cuts for a bundle before it is split, and the topics of each piece."""
+    random = Random(repr((cluster.boundaries, cluster.topics)))
+    namespace = random.choice(list(cluster.boundaries))
+    lower, upper = random.choice(list(pairwise(cluster.boundaries[namespace])))
+    positions = tuple(random.choice((lower, lower + 1, (lower + upper) // 2, upper - 1)) for _ in range(2))
+    view = split_preview(state, namespace, bundles.text_of(lower, upper), positions=positions)
+    tally.agree("preview", view.problem, None)
+    listed = cluster.listed(namespace)
+    limits = cluster.split_limits()
+    inside = [topic for topic in listed if bundles.holds(lower, upper, topic.place)]
+    tally.agree("topics of a preview", view.topics, len(inside), namespace)
+    for option in view.options:
+        if option.as_proposed or option.algorithm not in bundles.ALGORITHMS:
+            continue
+        cut = bundles.cuts((lower, upper), option.algorithm, positions, listed, limits)
+        about = f"{namespace} {view.range_text} {option.algorithm}"
+        if upper - lower <= 1 or not all(lower < each < upper for each in cut):
+            cut = []  # refused at once
+        tally.agree("cuts of a preview", sorted(option.cuts), sorted(cut), about)
+        renewed = bundles.renewed([lower, upper], (lower, upper), cut)
+        pieces = [] if renewed is None else list(pairwise(renewed))
+        counts = [sum(bundles.holds(*piece, topic.place) for topic in inside) for piece in pieces]
+        tally.agree("pieces of a preview", [piece.topics for piece in option.pieces], counts, about)
 
 
 def compare_statistics(state: ClusterState, cluster: Cluster, tally: Tally) -> None:

@@ -45,7 +45,8 @@ def keep(small: Small, folder: Path) -> Kept:
         f"shrunk to {len(small.commands)} steps: {small.found}",
         *(f"  {text}" for text in (*texts, then)),
         f"to see the state before the last step: ringside replay {shlex.quote(str(path))}",
-        f"to check it again: python -m tests.soak --journal {shlex.quote(str(path))} --then {shlex.quote(then)}",
+        f"to check it again: python -m tests.soak --journal {shlex.quote(str(path))} --then {shlex.quote(then)}"
+        f" --only {small.found.group}",
     )
     return Kept(path, then, lines)
 
@@ -61,13 +62,13 @@ def _submitted(timeline: Timeline, commands: Sequence[object]) -> tuple[Timeline
     return timeline, texts
 
 
-def play_journal(path: Path, then: Sequence[str] = ()) -> DisagreementError | None:
+def play_journal(path: Path, then: Sequence[str] = (), group: str | None = None) -> DisagreementError | None:
     """Every step of a journal, in the order of submission, then more commands, against the oracles."""
     kept, _ = recover(path)
     terms = Terms.parse(kept.source)
     with terms.in_force() as hashes:
         kept, _ = recover(path)
-        session = Session.open(Timeline.start(kept.initial, kept.seed, kept.source), hashes, Tally(), thorough=True)
+        session = Session.open(Timeline.start(kept.initial, kept.seed, kept.source), hashes, Tally(), only=group)
         try:
             for step in kept.log:
                 if session.here != step.parent:

@@ -6,62 +6,63 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Final
 
-from jsonschema import Draft202012Validator
-
-from engine.cluster.codec import parse_command_json, parse_state, serialise_command, serialise_state
+from engine.cluster.codec import parse_command_json, serialise_command
 from engine.cluster.commands import Command
 from engine.cluster.grammar import parse_command
 from engine.cluster.grammar_text import command_text
 from engine.cluster.invariants import faults
-from engine.cluster.journal import Journal, recover
-from engine.cluster.journal_lines import cursor_line, header_line, read_lines, step_line
-from engine.cluster.key_state import KeySubscription
 from engine.cluster.navigation import navigate
 from engine.cluster.timeline import Timeline
 from engine.cluster.timeline_commands import TimelineCommand
-from engine.views.dashboard import dashboard_view
-from engine.views.document import dashboard_document
-from engine.views.keys import keys_view
-from engine.views.keys_document import keys_document
-from engine.views.producers import producers_view
-from engine.views.producers_answers import statistics_view
-from engine.views.producers_document import producers_document
-from engine.views.schemas import schema_of
 from tests.oracles.cluster import Cluster
 from tests.oracles.hashes import Hashes
 from tests.soak.bridge import oracle_of
 from tests.soak.compare import compare_states
-from tests.soak.facts import compare_actives, compare_bundles, compare_owners, compare_statistics, judge_delivery
+from tests.soak.facts import (
+    compare_actives,
+    compare_bundles,
+    compare_occupancy,
+    compare_owners,
+    compare_previews,
+    compare_statistics,
+    judge_delivery,
+)
+from tests.soak.laws import compare_moves, judge_step, judge_time_travel
+from tests.soak.shown import judge_documents
 from tests.soak.tally import DisagreementError, Tally
+from tests.soak.written import judge_file, judge_lines
 
-LAWS_EVERY = 3
-WRITTEN_EVERY = 12
-SHOWN_EVERY = 20
-"""Turns between two looks at what takes long: undo and branches; what is written; what is shown."""
+COMMAND: Final = "command"
+"""The group of what is judged with the command itself: refused or not, and its text."""
+END: Final = "end"
+"""The group of what is judged at the end of a walk."""
+EVERY: Final = {"state": 1, "moves": 1, "owners": 1, "bundles": 1, "laws": 3, "written": 12, "shown": 20}
+"""Turns between two inspections of a group."""
 
 
 @dataclass(slots=True)
 class Session:
-    """``clusters``: the oracle after each step, by the number of the step. ``thorough``: every look at every turn."""
+    """``clusters``: the oracle after each step, by the number of the step.
+
+    ``only``: the one group that is inspected, at every turn; None for all of them, each in its turn.
+    """
 
     timeline: Timeline
     hashes: Hashes
     tally: Tally
-    thorough: bool = False
+    only: str | None = None
     clusters: dict[int, Cluster] = field(default_factory=dict)
-    _judged: dict[str, object] = field(default_factory=dict)
+    _judged: dict[str, tuple[object, ...]] = field(default_factory=dict)
     _turns: int = 0
 
     @classmethod
-    def open(cls, timeline: Timeline, hashes: Hashes, tally: Tally, *, thorough: bool = False) -> Session:
+    def open(cls, timeline: Timeline, hashes: Hashes, tally: Tally, *, only: str | None = None) -> Session:
         """At the beginning of a timeline without steps."""
         assert not timeline.log, "a session begins with the first step"
-        session = cls(timeline, hashes, tally, thorough)
+        session = cls(timeline, hashes, tally, only)
         session.clusters[0] = oracle_of(timeline.state, hashes)
         return session
 
@@ -71,19 +72,32 @@ class Session:
         return self.timeline.steps[self.timeline.cursor - 1].number if self.timeline.cursor else 0
 
     def carry_out(self, command: Command | TimelineCommand) -> None:
-        """Carry a command out and compare everything. Raises DisagreementError, also for whatever the engine raises."""
+        """Carry a command out and inspect. Raises DisagreementError, also for whatever the engine raises."""
         self._turns += 1
         self.tally.commands += 1
-        with _raising(command):
+        before, at = self.timeline, self.here
+        with _group(COMMAND, command):
             if isinstance(command, TimelineCommand):
-                self._travel(command)
+                self.timeline = navigate(before, command).timeline
             else:
                 self._submit(command)
-            self._compare()
+        for group, every in EVERY.items():
+            if self.only == group or (self.only is None and self._turns % every == 0):
+                with _group(group, command):
+                    self._inspect(group, before, self.clusters[at])
+
+    def close(self) -> None:
+        """Judge what is written at the end of a walk. Raises DisagreementError."""
+        if self.only in (None, END):
+            with _group(END, "at the end"):
+                judge_lines(self.timeline, self.tally)
+                judge_file(self.timeline, self.tally)
 
     def _submit(self, command: Command) -> None:
         before, tally, old = self.timeline, self.tally, self.clusters[self.here]
-        self._read_back(command)
+        tally.agree("command as JSON", parse_command_json(serialise_command(command)), command)
+        for text in (command_text(command), command_text(command, before.state)):
+            tally.agree("command as text", parse_command(text, before.state), command, text)
         expected = old.after(command)
         after, rejection = before.submit(command)
         said = None if rejection is None else str(rejection)
@@ -92,145 +106,58 @@ class Session:
         if rejection is not None:
             tally.refused += 1
             tally.holds("a refusal changes nothing", after.state is before.state, command)
-        if after is before:
-            return
-        assert expected is not None
-        step = after.steps[-1]
-        tally.events += len(step.events)
-        self.clusters[step.number] = expected
-        self.timeline = after
-        if not self._is_turn(LAWS_EVERY):
-            return
-        tally.holds("undo gives the state before", after.undo().state == before.state, command)
-        tally.holds("redo gives the state after", after.undo().redo().state == after.state, command)
-        if before.can_redo:
-            old_tip = next(at for at, branch in enumerate(before.branches) if branch.current)
-            back = after.switch_branch(old_tip)
-            tally.holds("a branch leaves the original", back.state == before.end().state, command)
+        if after is not before:
+            assert expected is not None
+            tally.events += len(after.steps[-1].events)
+            self.clusters[after.steps[-1].number] = expected
+            self.timeline = after
 
-    def _travel(self, command: TimelineCommand) -> None:
-        before = self.timeline
-        moved = navigate(before, command).timeline
-        self.timeline = moved
-        again = (
-            moved.go_to(before.cursor)
-            if moved.steps == before.steps
-            else moved.select(before.steps[-1].number, before.cursor)
-        )
-        self.tally.holds("there and back is the same", again.state == before.state, command)
-
-    def _read_back(self, command: Command) -> None:
-        state = self.timeline.state
-        self.tally.agree("command as JSON", parse_command_json(serialise_command(command)), command)
-        for text in (command_text(command), command_text(command, state)):
-            self.tally.agree("command as text", parse_command(text, state), command, text)
-
-    def _compare(self) -> None:
-        state, cluster = self.timeline.state, self.clusters[self.here]
-        self.tally.agree("faults", faults(state), ())
-        compare_states(state, cluster, self.tally)
-        compare_actives(state, cluster, self.tally)
-        for mine, theirs in zip(state.key_subscriptions, cluster.keyed, strict=True):
-            judge_delivery(mine, theirs, self.tally)
-            self._owners(mine, theirs)
-        if self._new("bundles", (state.topics, state.namespaces)):
-            compare_bundles(state, cluster, self.tally)
-        if self._is_turn(WRITTEN_EVERY):
-            self._judge_written()
-        if self._is_turn(SHOWN_EVERY):
-            compare_statistics(state, cluster, self.tally)
-            self._judge_documents(cluster)
-
-    def _is_turn(self, every: int) -> bool:
-        return self.thorough or self._turns % every == 0
-
-    def _owners(self, mine: KeySubscription, theirs: Any) -> None:
-        if self._new(mine.key, (mine.delivery.selector,)):
-            compare_owners(mine, theirs, self._turns, self.tally)
+    def _inspect(self, group: str, before: Timeline, old: Cluster) -> None:
+        timeline, cluster, tally = self.timeline, self.clusters[self.here], self.tally
+        state = timeline.state
+        match group:
+            case "state":
+                tally.agree("faults", faults(state), ())
+                compare_states(state, cluster, tally)
+                compare_actives(state, cluster, tally)
+                for mine, theirs in zip(state.key_subscriptions, cluster.keyed, strict=True):
+                    judge_delivery(mine, theirs, tally)
+            case "moves" if state is not before.state:
+                compare_moves(before.state, state, old, cluster, tally)
+                if len(timeline.log) > len(before.log):
+                    judge_step(before.state, state, tally)
+            case "owners":
+                for mine, theirs in zip(state.key_subscriptions, cluster.keyed, strict=True):
+                    if self._new(mine.key, (mine.delivery.selector,)):
+                        compare_owners(mine, theirs, tally)
+            case "bundles" if self._new(group, (state.topics, state.namespaces)):
+                compare_bundles(state, cluster, tally)
+                compare_occupancy(state, cluster, tally)
+            case "laws":
+                judge_time_travel(before, timeline, tally)
+            case "written":
+                judge_lines(timeline, tally)
+            case "shown":
+                compare_statistics(state, cluster, tally)
+                compare_previews(state, cluster, tally)
+                judge_documents(timeline, cluster, tally)
 
     def _new(self, about: str, parts: tuple[object, ...]) -> bool:
         """Whether these parts are others than those last asked for."""
-        old = self._judged.get(about)
+        old = self._judged.get(about, ())
         self._judged[about] = parts
-        return not isinstance(old, tuple) or any(a is not b for a, b in zip(old, parts, strict=True))
-
-    def _judge_written(self) -> None:
-        timeline, tally = self.timeline, self.tally
-        data = serialise_state(timeline.state)
-        tally.holds("a state is the same bytes", serialise_state(parse_state(data)) == data)
-        lines = [header_line(timeline), *map(step_line, timeline.log)]
-        if timeline.steps:
-            lines.append(cursor_line(timeline.steps[-1].number, timeline.cursor))
-        found = read_lines(b"".join(lines), "soak")
-        tally.agree("problems of a journal", found.problems, ())
-        tally.agree("cursor of a journal", found.timeline.cursor, timeline.cursor)
-        tally.agree("branches of a journal", found.timeline.branches, timeline.branches)
-        tally.holds("a journal gives the live state", serialise_state(found.timeline.state) == data)
-
-    def close(self) -> None:
-        """What is judged at the end of a walk: all that is written, and a file. Raises DisagreementError."""
-        with _raising("at the end"):
-            self._judge_written()
-            self._judge_file()
-
-    def _judge_file(self) -> None:
-        """Save a journal on a disk in two parts and read it again."""
-        timeline = self.timeline
-        with TemporaryDirectory() as folder:
-            path = Path(folder, "soak.journal")
-            made = Journal.create(path, timeline.home() if timeline.log else timeline)
-            assert isinstance(made, Journal), made
-            with made:
-                failure = made.save(timeline)
-            self.tally.agree("journal saved", failure, None)
-            read, problems = recover(path)
-            self.tally.agree("problems of a file", problems, ())
-            same = serialise_state(read.state) == serialise_state(timeline.state)
-            self.tally.holds("a file gives the live state", same and read.cursor == timeline.cursor)
-
-    def _judge_documents(self, cluster: Cluster) -> None:
-        timeline, tally = self.timeline, self.tally
-        for at, subscription in enumerate(cluster.failover):
-            document = dashboard_document(dashboard_view(timeline, subscription=at))
-            _validate("dashboard", document, tally)
-            shown = {row["name"]: row["active_consumer_id"] for row in document["partitions"]}
-            tally.agree("active consumers shown", shown, cluster.actives(subscription), subscription.key)
-            for node in document["namespaces"]:
-                listed = len(cluster.listed(node["name"]))
-                tally.agree("topics of a namespace shown", node["topics"], listed, node["name"])
-        for keyed in cluster.keyed:
-            document = keys_document(keys_view(timeline, keyed.key))
-            _validate("keys", document, tally)
-            selector = keyed.dispatcher.selector
-            slots = sorted(selector.slot(key) for key in keyed.known)
-            tally.agree("slots of keys shown", sorted(row["slot"] for row in document["keys"]), slots, keyed.key)
-            for row in document["keys"]:
-                tally.agree("owner of a key shown", row["consumer_id"], selector.owner(row["slot"]), row["key"])
-        for producers in cluster.producers:
-            view = producers_view(timeline, producers.topic)
-            document = producers_document(view, statistics_view(timeline, producers.topic))
-            _validate("producers", document, tally)
-            objects = sum(map(len, producers.there))
-            tally.agree("producer objects shown", document["totals"]["broker_producers"], objects, producers.topic)
-
-
-@cache
-def _validator(name: str) -> Any:
-    return Draft202012Validator(schema_of(name))
-
-
-def _validate(name: str, document: Any, tally: Tally) -> None:
-    tally.agree(f"schema of {name}", [fault.message for fault in _validator(name).iter_errors(document)][:2], [])
+        return len(old) != len(parts) or any(a is not b for a, b in zip(old, parts, strict=True))
 
 
 @contextmanager
-def _raising(about: object) -> Iterator[None]:
-    """Whatever is raised inside is a disagreement, named by the place in the engine that raised it."""
+def _group(group: str, about: object) -> Iterator[None]:
+    """Whatever is raised inside is a disagreement of this group, named by the function that raised it."""
     try:
         yield
-    except DisagreementError:
+    except DisagreementError as error:
+        error.group = group
         raise
     except Exception as error:
         *_, last = traceback.extract_tb(error.__traceback__)
-        place = f"{Path(last.filename).stem}.{last.name}"
-        raise DisagreementError(f"{type(error).__name__} in {place}", f"{about}: {error}") from error
+        check = f"{type(error).__name__} in {Path(last.filename).stem}.{last.name}"
+        raise DisagreementError(check, f"{about}: {error}", group) from error

@@ -30,11 +30,11 @@ class Small:
 def shrunk(episode: Episode, first: Played) -> Small:
     """The failure with as few commands as delta debugging finds. Another disagreement of the same check counts too."""
     assert first.found is not None, "there is nothing to shrink"
-    check, best = first.found.check, first
+    check, group, best = first.found.check, first.found.group, first
 
     def fails(deeds: Sequence[Deed | Request]) -> bool:
         nonlocal best
-        played = episode.play(deeds, Tally(), thorough=True)
+        played = episode.play(deeds, Tally(), only=group)
         if played.found is None or played.found.check != check:
             return False
         best = played
@@ -49,19 +49,19 @@ def shrunk(episode: Episode, first: Played) -> Small:
         # Once more with the commands themselves: without its neighbours a deed can have become another command.
         deeds = best.commands
     if len(best.commands) > MOST_STEPS:
-        later = _begun_later(episode, best, check)
+        later = _begun_later(episode, best, check, group)
         if later is not None:
             return later
     assert best.found is not None
     return Small(episode, episode.state, best.commands, best.found)
 
 
-def _begun_later(episode: Episode, best: Played, check: str) -> Small | None:
+def _begun_later(episode: Episode, best: Played, check: str, group: str) -> Small | None:
     """The same failure from the state before its last commands; None where it needs what was before."""
     *before, last = [episode.play(best.commands[:count], Tally()).timeline for count in range(len(best.commands))]
     for timeline in [last, *reversed(before)][:MOST_STEPS]:
         count = len(best.commands) - 1 - [*before, last].index(timeline)
-        played = episode.play(best.commands[-count - 1 :], Tally(), timeline.state, thorough=True)
+        played = episode.play(best.commands[-count - 1 :], Tally(), timeline.state, only=group)
         if played.found is not None and played.found.check == check:
             return Small(episode, timeline.state, played.commands, played.found)
     return None

@@ -10,11 +10,12 @@ _SHOWN = 600
 
 
 class DisagreementError(AssertionError):
-    """The engine and an oracle differ; ``check`` names what was compared."""
+    """The engine and an oracle differ; ``check`` names what was compared, in which ``group`` of checks."""
 
-    def __init__(self, check: str, detail: str) -> None:
+    def __init__(self, check: str, detail: str, group: str = "") -> None:
         super().__init__(f"{check}: {detail}")
         self.check = check
+        self.group = group
 
 
 @dataclass(slots=True)

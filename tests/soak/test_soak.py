@@ -163,6 +163,6 @@ def test_what_is_planted_is_found_and_shrunk_to_a_journal(
         kept = keep(small, tmp_path)
         read, problems = recover(kept.path)
         assert not problems and len(read.log) < MOST_STEPS
-        again = play_journal(kept.path, [kept.then])
+        again = play_journal(kept.path, [kept.then], small.found.group)
         assert again is not None and again.check == small.found.check
-    assert play_journal(kept.path, [kept.then]) is None
+    assert play_journal(kept.path, [kept.then], small.found.group) is None

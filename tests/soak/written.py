@@ -1,0 +1,41 @@
+"""What is written: states, the lines of a journal, and a journal on a disk, each read back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from engine.cluster.codec import parse_state, serialise_state
+from engine.cluster.journal import Journal, recover
+from engine.cluster.journal_lines import cursor_line, header_line, read_lines, step_line
+from engine.cluster.timeline import Timeline
+from tests.soak.tally import Tally
+
+
+def judge_lines(timeline: Timeline, tally: Tally) -> None:
+    """The state and all lines of a journal give what is there."""
+    data = serialise_state(timeline.state)
+    tally.holds("a state is the same bytes", serialise_state(parse_state(data)) == data)
+    lines = [header_line(timeline), *map(step_line, timeline.log)]
+    if timeline.steps:
+        lines.append(cursor_line(timeline.steps[-1].number, timeline.cursor))
+    found = read_lines(b"".join(lines), "soak")
+    tally.agree("problems of a journal", found.problems, ())
+    tally.agree("cursor of a journal", found.timeline.cursor, timeline.cursor)
+    tally.agree("branches of a journal", found.timeline.branches, timeline.branches)
+    tally.holds("a journal gives the live state", serialise_state(found.timeline.state) == data)
+
+
+def judge_file(timeline: Timeline, tally: Tally) -> None:
+    """A journal saved in two parts, and read again."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "soak.journal")
+        made = Journal.create(path, timeline.home() if timeline.log else timeline)
+        assert isinstance(made, Journal), made
+        with made:
+            failure = made.save(timeline)
+        tally.agree("journal saved", failure, None)
+        read, problems = recover(path)
+        tally.agree("problems of a file", problems, ())
+        same = serialise_state(read.state) == serialise_state(timeline.state)
+        tally.holds("a file gives the live state", same and read.cursor == timeline.cursor)
