@@ -67,6 +67,16 @@ class Cluster:
             murmur=self.hashes.murmur,
         )
 
+    def known_algorithms(self) -> tuple[str, ...]:
+        """Those of the release."""
+        flow = Release(version_of(self.release)).flow_algorithm
+        return bundles.ALGORITHMS if flow else bundles.ALGORITHMS[:3]
+
+    def accepts(self, algorithm: str) -> bool:
+        """Whether a broker takes a request for an algorithm by this name."""
+        supported = self.settings["supportedNamespaceBundleSplitAlgorithms"]
+        return algorithm in supported and algorithm in self.known_algorithms()
+
     def split_limits(self) -> tuple[int, int, int]:
         """Messages a second, megabytes of 2^20 a second, and the threshold in percent."""
         return (
@@ -285,12 +295,10 @@ def _split(now: Cluster, command: Any) -> bool | None:
     if command.namespace not in now.boundaries:
         return None
     default = now.settings["defaultNamespaceBundleSplitAlgorithm"]
-    known = bundles.ALGORITHMS if Release(version_of(now.release)).flow_algorithm else bundles.ALGORITHMS[:3]
+    known = now.known_algorithms()
     asked = command.algorithm if command.algorithm and command.algorithm.strip() else None
-    if asked is not None:
-        supported = now.settings["supportedNamespaceBundleSplitAlgorithms"]
-        if asked not in supported or asked not in known:
-            return None
+    if asked is not None and not now.accepts(asked):
+        return None
     used = asked or (default if default in known else bundles.ALGORITHMS[0])
     # Only the algorithm that is the default gets statistics and limits.
     if used == "flow_or_qps_equally_divide" and default != used:

@@ -173,7 +173,8 @@ def compare_previews(state: ClusterState, cluster: Cluster, tally: Tally) -> Non
             continue
         cut = bundles.cuts((lower, upper), option.algorithm, positions, listed, limits)
         about = f"{namespace} {view.range_text} {option.algorithm}"
-        if upper - lower <= 1 or not all(lower < each < upper for each in cut):
+        outside = upper - lower <= 1 or not all(lower < each < upper for each in cut)
+        if outside or not cluster.accepts(option.algorithm):
             cut = []  # refused at once
         tally.agree("cuts of a preview", sorted(option.cuts), sorted(cut), about)
         renewed = bundles.renewed([lower, upper], (lower, upper), cut)

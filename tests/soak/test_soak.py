@@ -4,25 +4,17 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-import engine.cluster.timeline
-import engine.failover.choose
-import engine.failover.ring
-import engine.keyshared.autosplit
-import engine.keyshared.draining
-import engine.keyshared.ring_layout
 from engine.cluster.journal import recover
-from engine.cluster.timeline import Timeline
 from tests.oracles.hashes import Hashing
 from tests.soak.deeds import DEEDS
 from tests.soak.episode import Episode
 from tests.soak.keeping import keep, play_journal
+from tests.soak.plants import PLANTS, Plant
 from tests.soak.shrink import MOST_STEPS, fewest, shrunk
 from tests.soak.tally import Tally
 
@@ -74,82 +66,9 @@ def test_no_oracle_knows_the_engine() -> None:
     assert ran.stdout.strip() == "[]"
 
 
-def equal_points_do_not_count(patch: pytest.MonkeyPatch) -> None:
-    """``<=`` for ``<`` where a hash looks for its point."""
-    ring = engine.failover.ring.FailoverRing
-
-    def owner_index(self: Any, hash_value: int) -> int:
-        at = int(np.searchsorted(self.points, hash_value, side="right"))
-        return int(self.owners[0 if at == len(self.points) else at])
-
-    patch.setattr(ring, "owner_index", owner_index)
-
-
-def past_the_end_is_the_last_point(patch: pytest.MonkeyPatch) -> None:
-    """No wrap."""
-    ring = engine.failover.ring.FailoverRing
-
-    def owner_index(self: Any, hash_value: int) -> int:
-        at = int(np.searchsorted(self.points, hash_value, side="left"))
-        return int(self.owners[min(at, len(self.points) - 1)])
-
-    patch.setattr(ring, "owner_index", owner_index)
-
-
-def names_in_order_of_code_points(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(engine.failover.choose, "utf16_order", lambda name: name)
-
-
-def the_upper_half_goes_to_the_newcomer(patch: pytest.MonkeyPatch) -> None:
-    selector = engine.keyshared.autosplit.AutoSplitSelector
-    join_all = selector.join_all
-
-    def join(self: Any, newcomer: Any) -> Any:
-        joined = join_all(self, (newcomer,))
-        if not self.owners:
-            return joined
-        swapped = list(joined.owners)
-        at = swapped.index(newcomer.consumer_id)
-        swapped[at], swapped[at + 1] = swapped[at + 1], swapped[at]
-        return type(joined)(**{**_fields(joined), "owners": tuple(swapped)})
-
-    patch.setattr(selector, "join", join)
-
-
-def _fields(value: Any) -> dict[str, Any]:
-    return {name: getattr(value, name) for name in value.__dataclass_fields__}
-
-
-def the_last_claimant_keeps_a_point(patch: pytest.MonkeyPatch) -> None:
-    layout = engine.keyshared.ring_layout.RingLayout
-    patch.setattr(layout, "first_claimant", lambda self, index: self.claimants(index)[-1])
-
-
-def nothing_drains(patch: pytest.MonkeyPatch) -> None:
-    draining = engine.keyshared.draining.DrainingHashes
-    patch.setattr(draining, "blocks", lambda self, slot, consumer_id: (False, self))
-
-
-def undo_forgets_a_step(patch: pytest.MonkeyPatch) -> None:
-    state_at = Timeline.state_at
-    patch.setattr(Timeline, "state_at", lambda self, step: state_at(self, max(0, step - (0 < step < self.cursor))))
-
-
-PLANTED: tuple[tuple[Callable[[pytest.MonkeyPatch], None], int], ...] = (
-    (equal_points_do_not_count, 0),
-    (past_the_end_is_the_last_point, 0),
-    (names_in_order_of_code_points, 0),
-    (the_upper_half_goes_to_the_newcomer, 0),
-    (the_last_claimant_keeps_a_point, 0),
-    (nothing_drains, 0),
-    (undo_forgets_a_step, 0),
-)
-"""What is planted, and an episode that is known to be one of the first that show it."""
-
-
-@pytest.mark.parametrize(("plant", "first"), PLANTED, ids=[plant.__name__ for plant, _ in PLANTED])
+@pytest.mark.parametrize(("plant", "first"), PLANTS.items(), ids=[plant.__name__ for plant in PLANTS])
 def test_what_is_planted_is_found_and_shrunk_to_a_journal(
-    plant: Callable[[pytest.MonkeyPatch], None], first: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    plant: Plant, first: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Found within a few dozen episodes; the journal has at most ten steps and shows the same when played again."""
     with monkeypatch.context() as patch:

@@ -1,0 +1,148 @@
+"""Bugs to plant in the engine: each is a slip of the pen that somebody could make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+import pytest
+
+import engine.bundles.split
+import engine.cluster.journal
+import engine.failover.choose
+import engine.failover.ring
+import engine.keyshared.autosplit
+import engine.keyshared.draining
+import engine.keyshared.recently_joined
+import engine.keyshared.ring_layout
+import engine.keyshared.sticky_legacy
+import engine.routing.producer
+import engine.routing.routers
+from engine.bundles.boundaries import BundleRange
+from engine.cluster.timeline import Timeline
+
+Plant = Callable[[pytest.MonkeyPatch], None]
+
+
+def equal_points_do_not_count(patch: pytest.MonkeyPatch) -> None:
+    """``<=`` for ``<`` where a hash looks for its point."""
+    ring = engine.failover.ring.FailoverRing
+
+    def owner_index(self: Any, hash_value: int) -> int:
+        at = int(np.searchsorted(self.points, hash_value, side="right"))
+        return int(self.owners[0 if at == len(self.points) else at])
+
+    patch.setattr(ring, "owner_index", owner_index)
+
+
+def past_the_end_is_the_last_point(patch: pytest.MonkeyPatch) -> None:
+    """No wrap."""
+    ring = engine.failover.ring.FailoverRing
+
+    def owner_index(self: Any, hash_value: int) -> int:
+        at = int(np.searchsorted(self.points, hash_value, side="left"))
+        return int(self.owners[min(at, len(self.points) - 1)])
+
+    patch.setattr(ring, "owner_index", owner_index)
+
+
+def names_in_order_of_code_points(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(engine.failover.choose, "utf16_order", lambda name: name)
+
+
+def the_upper_half_goes_to_the_newcomer(patch: pytest.MonkeyPatch) -> None:
+    selector = engine.keyshared.autosplit.AutoSplitSelector
+    join_all = selector.join_all
+
+    def join(self: Any, newcomer: Any) -> Any:
+        joined = join_all(self, (newcomer,))
+        if not self.owners:
+            return joined
+        swapped = list(joined.owners)
+        at = swapped.index(newcomer.consumer_id)
+        swapped[at], swapped[at + 1] = swapped[at + 1], swapped[at]
+        return type(joined)(**{**_fields(joined), "owners": tuple(swapped)})
+
+    patch.setattr(selector, "join", join)
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    return {name: getattr(value, name) for name in value.__dataclass_fields__}
+
+
+def the_last_claimant_keeps_a_point(patch: pytest.MonkeyPatch) -> None:
+    layout = engine.keyshared.ring_layout.RingLayout
+    patch.setattr(layout, "first_claimant", lambda self, index: self.claimants(index)[-1])
+
+
+def nothing_drains(patch: pytest.MonkeyPatch) -> None:
+    draining = engine.keyshared.draining.DrainingHashes
+    patch.setattr(draining, "blocks", lambda self, slot, consumer_id: (False, self))
+
+
+def undo_forgets_a_step(patch: pytest.MonkeyPatch) -> None:
+    state_at = Timeline.state_at
+    patch.setattr(Timeline, "state_at", lambda self, step: state_at(self, max(0, step - (0 < step < self.cursor))))
+
+
+def one_consumer_that_is_left_still_waits(patch: pytest.MonkeyPatch) -> None:
+    """``< 1`` for ``<= 1``."""
+    joined = engine.keyshared.recently_joined.RecentlyJoined
+    leave = joined.leave
+    patch.setattr(joined, "leave", lambda self, consumer_id, left: leave(self, consumer_id, left + 1 if left else 0))
+
+
+def ranges_that_touch_do_not_overlap(patch: pytest.MonkeyPatch) -> None:
+    """``>`` for ``>=`` among ranges of one consumer."""
+    spans = engine.keyshared.sticky_legacy._Spans
+    overlap = spans.overlap
+    patch.setattr(spans, "overlap", lambda self, start, end: overlap(self, start + 1, end))
+
+
+def a_bundle_has_its_upper_end(patch: pytest.MonkeyPatch) -> None:
+    """``<=`` for ``<``."""
+    patch.setattr(BundleRange, "includes", lambda self, topic_hash: self.lower <= topic_hash <= self.upper)
+
+
+def the_cut_is_one_too_high(patch: pytest.MonkeyPatch) -> None:
+    cut = engine.bundles.split.topic_count_equally_divide
+
+    def raised(topics: Any) -> Any:
+        found = cut(topics)
+        return None if found is None else (found[0] + 1,)
+
+    patch.setattr(engine.bundles.split, "topic_count_equally_divide", raised)
+
+
+def a_lazy_start_costs_no_turn(patch: pytest.MonkeyPatch) -> None:
+    create = engine.routing.producer.create
+
+    def forgetful(settings: Any, router: Any, *rest: Any, **named: Any) -> Any:
+        step = create(settings, router, *rest, **named)
+        return replace(step, producer=replace(step.producer, router=router))
+
+    patch.setattr(engine.routing.producer, "create", forgetful)
+
+
+def the_cursor_is_not_written(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(engine.cluster.journal, "cursor_line", lambda tip, cursor: b"")
+
+
+PLANTS: Final[dict[Plant, int]] = {
+    equal_points_do_not_count: 0,
+    past_the_end_is_the_last_point: 0,
+    names_in_order_of_code_points: 0,
+    the_upper_half_goes_to_the_newcomer: 0,
+    the_last_claimant_keeps_a_point: 0,
+    nothing_drains: 0,
+    one_consumer_that_is_left_still_waits: 0,
+    ranges_that_touch_do_not_overlap: 0,
+    a_bundle_has_its_upper_end: 0,
+    the_cut_is_one_too_high: 0,
+    a_lazy_start_costs_no_turn: 0,
+    undo_forgets_a_step: 0,
+    the_cursor_is_not_written: 0,
+}
+"""Each with the number of an episode that is known to show it."""
