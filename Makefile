@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 STAMP  := $(VENV)/.ready-for-tests
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 
-.PHONY: run setup test check soak pictures bench bench-spark fleet clean
+.PHONY: run setup test check soak pictures bench bench-spark fleet clean soak-ui
 
 run: $(READY)
 	@$(BIN)/ringside
@@ -42,6 +42,11 @@ SECONDS ?= 60
 SEED    ?= 1
 soak: $(STAMP)
 	@$(BIN)/python -m tests.soak --seconds $(SECONDS) --seed $(SEED)
+
+# Random keys on every screen: KEYS=n SEED=s JOBS=processes; REPLAY='…' does again what a failure printed.
+soak-ui: $(STAMP)
+	@$(BIN)/python -m tests.soak_ui --keys $(or $(KEYS),2000) --seed $(or $(SEED),1) --jobs $(or $(JOBS),1) \
+		$(if $(REPLAY),--replay '$(REPLAY)')
 
 pictures: $(STAMP)
 	@$(BIN)/python -m tests.pictures docs/pictures

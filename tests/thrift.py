@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 import pytest
@@ -31,12 +32,9 @@ def pytest_unconfigure() -> None:
     gc.unfreeze()
 
 
-@pytest.fixture(scope="session", autouse=True)
-def styles_parsed_once() -> Iterator[None]:
-    """Equal style sheets with equal variables are parsed once; rules are only read afterwards.
-
-    To be imported by the ``conftest.py`` of a folder that runs apps.
-    """
+@contextmanager
+def sharing_styles() -> Iterator[None]:
+    """Equal style sheets with equal variables are parsed once; rules are only read afterwards."""
     from textual.css.stylesheet import Stylesheet
 
     real = Stylesheet._parse_rules
@@ -50,4 +48,11 @@ def styles_parsed_once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Stylesheet, "_parse_rules", once)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def styles_parsed_once() -> Iterator[None]:
+    """To be imported by the ``conftest.py`` of a folder that runs apps."""
+    with sharing_styles():
         yield

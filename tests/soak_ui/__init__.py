@@ -1,0 +1,1 @@
+"""Random keys, mouse, pastes and sizes on every screen: ``make soak-ui``."""

@@ -1,0 +1,71 @@
+"""Session after session, from a seed."""
+
+from __future__ import annotations
+
+import gc
+import random
+from collections.abc import Callable
+from functools import cache
+from time import process_time
+from typing import Final
+
+from tests.soak_ui.choosing import Chooser
+from tests.soak_ui.judging import judged
+from tests.soak_ui.playing import Outcome, play, replay
+from tests.soak_ui.report import Tally
+from tests.soak_ui.scenes import ENDINGS, WEIGHTS
+from tests.soak_ui.steps import session_of
+from tests.thrift import sharing_styles
+
+CHECK = None
+
+KEYS_OF_SESSION: Final = 250
+ENDING_WEIGHTS: Final = (0.3, 0.1, 0.08, 0.06, 0.06)
+"""How often a session has each of the endings of a scene's name."""
+WARMING: Final = (
+    "small 80x24 a ~ escape ~ f ~ enter ~ question_mark ~ escape ~ b ~ end ~ escape ~ ctrl+p ~ h e ~ escape ~ s ~ "
+    "escape ~ 2 ~ enter ~ escape ~ f2 ~ i ~",
+    "two-kinds 120x40 n ~ m ~ escape ~ t ~ escape ~ enter ~ escape ~ f ~ escape ~",
+    "producers 80x24 a ~ escape ~ t ~ escape ~ f ~ escape ~ s ~ v ~",
+    "fleet 80x24 tab ~ s ~ slash a ~ escape ~ enter ~",
+)
+"""What is imported, parsed and remembered once for a process, before anything is measured."""
+
+
+@cache
+def prepare() -> None:
+    """Warm up; the garbage collector works between sessions only, so that its time is not counted as a step's."""
+    gc.disable()
+    sharing = sharing_styles()
+    sharing.__enter__()
+    for line in WARMING:
+        replay(session_of(line))
+    gc.collect()
+    gc.freeze()
+
+
+def soaked(seed: str, keys: int, report: Callable[[Outcome], None] | None = None) -> Tally:
+    """Press so many keys; a failure ends its session and not the run."""
+    prepare()
+    tally = Tally()
+    number = 0
+    while tally.keys < keys:
+        begin = process_time()
+        outcome = _session(f"{seed}-{number}", min(KEYS_OF_SESSION, keys - tally.keys))
+        tally.add(outcome, process_time() - begin)
+        finding = judged(outcome, CHECK)
+        if finding is not None:
+            tally.findings.append(finding)
+        if report is not None:
+            report(outcome)
+        number += 1
+        gc.collect()
+    return tally
+
+
+def _session(seed: str, keys: int) -> Outcome:
+    chance = random.Random(seed)
+    (scene,) = chance.choices(list(WEIGHTS), list(WEIGHTS.values()))
+    endings = [ending for ending, often in zip(ENDINGS, ENDING_WEIGHTS, strict=True) if chance.random() < often]
+    chooser = Chooser(seed, keys)
+    return play("+".join([scene, *endings]), chooser.size(), chooser, CHECK)

@@ -1,0 +1,94 @@
+"""What a terminal would show: the driver that takes what the app writes, and the picture that results."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from rich.cells import cell_len
+from textual.driver import Driver
+from textual.drivers.headless_driver import HeadlessDriver
+
+_PIECES: Final = re.compile(
+    r"\x1b\[(\d+);(\d+)H|\x1b\[([0-9;:]*)m|(\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b\[[0-?]*[ -/]*[@-~])|(\n)|([^\x1b\n]+)"
+)
+
+Cell = tuple[str, str]
+"""A character and its style; what a wide one covers has no character."""
+BLANK: Final[Cell] = (" ", "")
+
+
+class RecordingDriver(HeadlessDriver):
+    """No terminal, but unlike with the headless driver everything is painted and written."""
+
+    def __init__(
+        self, app: Any, *, debug: bool = False, mouse: bool = True, size: tuple[int, int] | None = None
+    ) -> None:
+        Driver.__init__(self, app, debug=debug, mouse=mouse, size=size)
+        self.written: list[str] = []
+
+    @property
+    def is_headless(self) -> bool:
+        return False
+
+    def write(self, data: str) -> None:
+        self.written.append(data)
+
+
+class Picture:
+    """A grid of cells, as what was written left it."""
+
+    def __init__(self, width: int, height: int) -> None:
+        self.width, self.height = width, height
+        self.rows: list[list[Cell]] = [[BLANK] * width for _ in range(height)]
+        self.unreadable = ""
+
+    def feed(self, data: str) -> None:
+        """Apply what was written."""
+        x, y, style = 0, 0, ""
+        for match in _PIECES.finditer(data):
+            row, column, sgr, other, newline, text = match.groups()
+            if text is not None:
+                x = self._put(x, y, text, style)
+            elif sgr is not None:
+                style = "" if sgr in ("", "0") else sgr
+            elif row is not None:
+                x, y = int(column) - 1, int(row) - 1
+            elif newline is not None:
+                x, y = 0, y + 1
+            elif other is not None:
+                continue
+
+    def _put(self, x: int, y: int, text: str, style: str) -> int:
+        if not 0 <= y < self.height:
+            return x + cell_len(text)
+        row, width = self.rows[y], self.width
+        if text.isascii():
+            for character in text:
+                if 0 <= x < width:
+                    row[x] = (character, style)
+                x += 1
+            return x
+        for character in text:
+            cells = cell_len(character)
+            if cells == 0:
+                continue
+            if 0 <= x < width:
+                row[x] = (character, style)
+                if cells == 2 and x + 1 < width:
+                    row[x + 1] = ("", style)
+            x += cells
+        return x
+
+    @property
+    def lines(self) -> list[str]:
+        """The text alone."""
+        return ["".join(character for character, _ in row) for row in self.rows]
+
+
+def painted(app: Any) -> Picture:
+    """The picture that a full paint of the present screen gives."""
+    width, height = app.size
+    picture = Picture(width, height)
+    picture.feed(app.screen._compositor.render_update(full=True).render_segments(app.console))
+    return picture
