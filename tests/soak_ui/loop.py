@@ -25,11 +25,7 @@ ENDLESS: Final = 200_000
 """So many callbacks for one step, and it is taken for one that never ends."""
 
 
-class NeverIdle(Exception):
-    """The app went on and on without an event from outside."""
-
-
-class NothingLeft(Exception):
+class NothingLeftError(Exception):
     """The driver waits for something that nobody will do."""
 
 
@@ -127,7 +123,7 @@ class SimulatedLoop(asyncio.SelectorEventLoop):
         if self._jobs:
             self._jobs.popleft()()
         elif seconds is None:
-            raise NothingLeft("the driver waits, and there is no timer, no callback and no thread left")
+            raise NothingLeftError("the driver waits, and there is no timer, no callback and no thread left")
         else:
             self.now += seconds
 
@@ -197,5 +193,5 @@ def _cancel_all(loop: SimulatedLoop) -> None:
         loop.measured.reset()
         try:
             loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
-        except (RuntimeError, NothingLeft):
+        except (RuntimeError, NothingLeftError):
             return

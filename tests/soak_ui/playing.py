@@ -18,7 +18,7 @@ from textual.app import App
 from textual.message import Message
 
 from tests.soak_ui import steps as words
-from tests.soak_ui.loop import ENDLESS, Block, NothingLeft, SimulatedLoop, simulated
+from tests.soak_ui.loop import ENDLESS, Block, NothingLeftError, SimulatedLoop, simulated
 from tests.soak_ui.scenes import Launched, Launcher
 from tests.soak_ui.steps import Session
 
@@ -96,7 +96,7 @@ def play(scene: str, size: tuple[int, int], following: Next, check: Check | None
                 loop.run_until_complete(player.run(Launcher(scene, Path(name)), size, following))
         except Stuck as stuck:
             outcome.failure = Failure("stuck", _place(stuck), f"a step took more than {STUCK_CPU_SECONDS:.0f} s")
-        except NothingLeft as error:
+        except NothingLeftError as error:
             outcome.failure = Failure("hangs", "", str(error))
         except RuntimeError as error:
             if loop.measured.callbacks <= ENDLESS:

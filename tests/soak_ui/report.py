@@ -58,10 +58,10 @@ def lines(tally: Tally, seconds: float) -> Iterator[str]:
     yield "longest callbacks of the event loop, ms of CPU (once; above 50 ms only what comes again is a failure)"
     ranked = sorted(tally.blocks.items(), key=lambda item: -max(item[1]))
     for (screen, kind), taken in ranked[:SHOWN]:
-        often = sorted(taken)
+        median = sorted(taken)[len(taken) // 2] * 1000
         above = sum(each > LIMIT_SECONDS for each in taken)
         yield (
-            f"  {max(taken) * 1000:6.0f}  median {often[len(often) // 2] * 1000:5.1f}  {above:4} of {len(taken):5} above"
+            f"  {max(taken) * 1000:6.0f}  median {median:5.1f}  {above:4} of {len(taken):5} above"
             f"  {kind[:40]} on {screen}"
         )
     yield f"{len(tally.findings)} failures" if tally.findings else "no failure"

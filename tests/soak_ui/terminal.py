@@ -10,7 +10,8 @@ from textual.driver import Driver
 from textual.drivers.headless_driver import HeadlessDriver
 
 _PIECES: Final = re.compile(
-    r"\x1b\[(\d+);(\d+)H|\x1b\[([0-9;:]*)m|(\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b\[[0-?]*[ -/]*[@-~])|(\n)|([^\x1b\n]+)"
+    r"\x1b\[(\d+);(\d+)H|\x1b\[([0-9;:]*)m|(\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b\[[0-?]*[ -/]*[@-~])"
+    r"|(\n)|([^\x1b\n]+)"
 )
 
 Cell = tuple[str, str]
