@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 STAMP  := $(VENV)/.ready-for-tests
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 
-.PHONY: run setup test check soak pictures bench bench-spark fleet clean soak-ui
+.PHONY: run setup test check soak pictures bench bench-spark fleet clean soak-ui mutants
 
 run: $(READY)
 	@$(BIN)/ringside
@@ -24,6 +24,8 @@ $(READY): pyproject.toml constraints.txt
 $(STAMP): $(READY)
 	@echo "adding what tests and Spark need to $(VENV) (once) …" >&2
 	@$(INSTALL) '.[test,check,pictures,spark]'
+
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test,check,pictures,spark,mutants]'
 	@touch $@
 
 # Tests of screens wait for half of their time, so three workers keep two cores busy; all that needs Spark is in one of
@@ -61,6 +63,11 @@ fleet: $(STAMP)
 
 bench-spark: $(STAMP)
 	@$(BIN)/python -m tests.bench_spark $(ARGS)
+
+# Small changes of the engine's rules, one at a time, and whether the tests of the room notice: 95 % must be noticed.
+# ROOM=failover (or "routing bundles"; all without it), ARGS="--file engine/failover/ring.py", ARGS=--help for the rest.
+mutants: $(STAMP)
+	@$(BIN)/python -m tests.mutants $(ROOM) $(ARGS)
 
 clean:
 	rm -rf $(VENV) dist build

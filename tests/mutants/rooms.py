@@ -1,0 +1,106 @@
+"""The rooms of the engine's floors 0 and 1: the files that are changed, and the tests that have to notice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """``files`` are changed; ``tests`` (besides the doctests of ``files``) and the golden ``families`` are run."""
+
+    name: str
+    files: tuple[str, ...]
+    tests: tuple[str, ...]
+    families: tuple[str, ...]
+
+    def paths(self) -> list[Path]:
+        """The source files, sorted. A pattern without a file is a mistake."""
+        found: set[Path] = set()
+        for pattern in self.files:
+            matches = set(ROOT.glob(pattern))
+            assert matches, f"{pattern} matches no file"
+            found |= matches
+        return sorted(found)
+
+    def arguments(self) -> list[str]:
+        """The words for pytest that select the tests of the room."""
+        words = [path.relative_to(ROOT).as_posix() for path in self.paths()]
+        for pattern in self.tests:
+            matches = sorted(ROOT.glob(pattern))
+            assert matches, f"{pattern} matches no test"
+            words += [path.relative_to(ROOT).as_posix() for path in matches]
+        return words + [f"tests/golden/test_golden.py::test_family[{family}]" for family in self.families]
+
+
+_KEYSHARED: Final = (
+    "keyshared_autosplit",
+    "keyshared_consistent",
+    "keyshared_consistent_legacy",
+    "keyshared_sticky",
+    "keyshared_sticky_legacy",
+    "keyshared_sticky_client",
+)
+_BUNDLES: Final = (
+    "bundle_hash",
+    "bundles",
+    "split_range",
+    "split_topic_count",
+    "split_specified",
+    "split_flow_qps",
+    "split_bundles",
+    "autosplit",
+    "load_average",
+)
+_ROUTING: Final = ("partition_index", "routers", "publisher_stats", "partitioned_stats")
+_FAILOVER: Final = ("failover", "failover_sequences")
+
+ROOMS: Final = {
+    room.name: room
+    for room in (
+        Room(
+            "ground",
+            ("engine/[!_]*.py",),
+            ("tests/engine/test_*.py", "tests/properties/test_fleet_hashing.py"),
+            ("murmur3", "unit_tests", *_ROUTING, *_FAILOVER, *_BUNDLES, *_KEYSHARED),
+        ),
+        Room(
+            "failover",
+            ("engine/failover/*.py",),
+            ("tests/engine/failover/test_*.py", "tests/properties/test_failover_laws.py"),
+            ("unit_tests", *_FAILOVER),
+        ),
+        Room(
+            "keyshared",
+            ("engine/keyshared/*.py",),
+            ("tests/engine/keyshared/test_*.py", "tests/properties/test_keyshared_*.py"),
+            ("unit_tests", *_KEYSHARED),
+        ),
+        Room(
+            "routing",
+            ("engine/routing/*.py",),
+            (
+                "tests/engine/routing/test_*.py",
+                "tests/properties/test_routing_laws.py",
+                "tests/properties/test_producer_laws.py",
+                "tests/properties/test_producer_machine.py",
+            ),
+            ("unit_tests", "murmur3", *_ROUTING),
+        ),
+        Room(
+            "bundles",
+            ("engine/bundles/*.py",),
+            (
+                "tests/engine/bundles/test_*.py",
+                "tests/properties/test_bundle_laws.py",
+                "tests/properties/test_autosplit_laws.py",
+                "tests/properties/test_balance_*.py",
+            ),
+            ("unit_tests", *_BUNDLES),
+        ),
+    )
+}
