@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -28,7 +27,7 @@ Ends with 1 if a room is below 95 % or an entry of equivalent.toml matches no mu
 
 @dataclass(slots=True)
 class Score:
-    """The mutants of one room by outcome; ``cpu_bound`` are the seconds that trying them took."""
+    """The mutants of one room by outcome, and the seconds of CPU time that trying them took."""
 
     room: str
     outcomes: Counter[str] = field(default_factory=Counter)
@@ -59,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 scores.append(score)
                 mistakes += wrong
     except BaselineError as failure:
-        print(f"mutants: tests {failure}", file=sys.stderr)
+        print(f"mutants: {failure}", file=sys.stderr)
         return 1
     _show_scores(scores)
     return 1 if mistakes or any(score.percent < NEEDED_PERCENT for score in scores) else 0
@@ -79,6 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--line", type=int, help="only mutants of this line")
     parser.add_argument("--jobs", type=int, default=1, help="trials at a time (1)")
     parser.add_argument("--list", action="store_true", help="print the mutants, try none")
+    parser.add_argument("--verbose", action="store_true", help="print every mutant with the test that noticed it")
     parser.add_argument("--entries", action="store_true", help="print survivors as entries of equivalent.toml")
     parser.add_argument(
         "--with-equivalent", action="store_true", help="try the named equivalents too: none may be killed"
@@ -106,11 +106,14 @@ def _try_room(room: Room, mutants: list[Mutant], options: argparse.Namespace) ->
     score = Score(room.name)
     score.outcomes["equivalent"] = sum(mutant.key in named for mutant in mutants)
     tried = [mutant for mutant in mutants if options.with_equivalent or mutant.key not in named]
-    print(f"{room.name}: {len(mutants)} mutants; running the tests once without any", file=sys.stderr)
-    baseline = measure(room.arguments(), room.paths())
-    print(f"{room.name}: {len(baseline.seconds)} tests, {sum(baseline.seconds.values()):.1f} s", file=sys.stderr)
-    start = time.monotonic()
+    baseline = measure(room)
+    cost = sum(baseline.seconds.values())
+    print(f"{room.name}: {len(tried)} mutants, {len(baseline.seconds)} tests of {cost:.0f} s", file=sys.stderr)
     for done, (mutant, found) in enumerate(try_out(tried, room.arguments(), baseline, options.jobs), start=1):
+        score.seconds += found.seconds
+        if options.verbose:
+            place = f"{mutant.file}:{mutant.line}"
+            print(f"{place} {found.outcome} {found.killer} {found.seconds:.2f} s: {mutant.after}", file=sys.stderr)
         if mutant.key in named:
             if found.outcome != "survived":
                 mistakes += 1
@@ -122,8 +125,7 @@ def _try_room(room: Room, mutants: list[Mutant], options: argparse.Namespace) ->
         elif found.outcome == "survived":
             _show(mutant, "" if baseline.running(mutant) else "no test of the room runs this")
         if done % 100 == 0:
-            print(f"{room.name}: {done} of {len(tried)}, {time.monotonic() - start:.0f} s", file=sys.stderr)
-    score.seconds = time.monotonic() - start
+            print(f"{room.name}: {done} of {len(tried)}, {score.seconds:.0f} s of CPU time", file=sys.stderr)
     return score, mistakes
 
 
@@ -136,10 +138,10 @@ def _show(mutant: Mutant, remark: str) -> None:
 def _show_scores(scores: Sequence[Score]) -> None:
     columns = ("killed", "timeout", "survived", "equivalent")
     if scores:
-        print("room       " + "".join(f"{column:>12}" for column in columns) + "       score    time")
+        print("room       " + "".join(f"{column:>12}" for column in columns) + "       score   CPU time")
     for score in scores:
         counts = "".join(f"{score.outcomes[column]:>12}" for column in columns)
-        print(f"{score.room:<11}{counts}{score.percent:>10.1f} %{score.seconds:>6.0f} s")
+        print(f"{score.room:<11}{counts}{score.percent:>10.1f} %{score.seconds:>9.0f} s")
 
 
 if __name__ == "__main__":

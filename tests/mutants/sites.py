@@ -1,6 +1,7 @@
 """All mutants of a file. Not mutated, because no test shall notice:
 
-* texts (also numbers inside an f-string: they are part of a sentence), docstrings, annotations and type aliases;
+* texts (with the numbers inside an f-string and the choice between two wordings: they are parts of a sentence),
+  docstrings, annotations and type aliases;
 * assertions and ``strict=True``: a program that is right passes them, loosened or not;
 * decorators, ``__repr__`` and sizes of caches: they change cost and looks, not an answer.
 """
@@ -85,6 +86,8 @@ class _Sites(cst.CSTVisitor):
         if isinstance(node, cst.Arg) and node.keyword is not None and node.keyword.value in CHECKS:
             return False
         if isinstance(node, cst.FunctionDef) and node.name.value in _NEVER_IN:
+            return False
+        if isinstance(node, cst.IfExp) and _is_wording(node):
             return False
         self._enter(node)
         self._mutate(node)
@@ -177,6 +180,15 @@ class _Sites(cst.CSTVisitor):
         body = self.get_metadata(PositionProvider, outer.body).start
         in_body = (at.line, at.column) >= (body.line, body.column)
         return self.functions[-1][0], outer_name if in_body else None
+
+
+def _is_wording(node: cst.IfExp) -> bool:
+    """``"s" if count != 1 else ""`` and the like: two texts of which one is a part of a sentence."""
+    arms = (node.body, node.orelse)
+    return all(isinstance(arm, _TEXTS) for arm in arms) and any(
+        not isinstance(arm, cst.SimpleString) or " " in (text := str(arm.evaluated_value)) or len(text) < 3
+        for arm in arms
+    )
 
 
 def _changed_lines(old: str, new: str) -> tuple[str, str, int]:

@@ -52,6 +52,7 @@ def test_a_condition_without_an_operator_is_negated(tmp_path: Path) -> None:
         "def rule(a):\n    return f'{a + 1} of {len(a) - 1}'\n",
         "def rule(a):\n    assert a > 0, 'not positive'\n",
         "def rule(a: int | None) -> list[int]: ...\n",
+        "def rule(a):\n    return 'one' if a == 1 else f'{a} of them'\n",
         "Number = int | float\n",
         "def rule(a):\n    return zip(a, strict=True)\n",
     ],

@@ -18,7 +18,7 @@ from typing import Any, Final
 import hypothesis
 import pytest
 
-CPU_SECONDS: Final = 3.0
+CPU_SECONDS: Final = 1.5
 CPU_FACTOR: Final = 10.0
 """A test that takes this much longer than with the engine as it is runs into an endless loop."""
 WALL_SECONDS: Final = 300.0
@@ -31,10 +31,11 @@ _ENDED_BY_LIMIT: Final = frozenset({signal.SIGPROF, signal.SIGALRM, signal.SIGKI
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of a mutant: "killed" (by the test ``killer``), "timeout" or "survived"."""
+    """What became of a mutant: "killed" (by the test ``killer``), "timeout" or "survived"; CPU ``seconds`` of it."""
 
     outcome: str
     killer: str = ""
+    seconds: float = 0.0
 
 
 class TestRun:
@@ -52,6 +53,7 @@ class TestRun:
         if session.testsfailed:
             raise session.Interrupted("the tests could not be collected")
         self.started = True
+        _fail_at_the_first_line()
         hypothesis.settings.load_profile(_SHRINKING)
         self.run({item.nodeid: item for item in session.items})
         return True
@@ -62,7 +64,6 @@ class TestRun:
 
     def first_failure(self, items: Sequence[pytest.Item], seconds: Mapping[str, float]) -> str:
         """Run the tests in this order, each with its limit of CPU time; the first one that fails, "" if none does."""
-        _fail_at_the_first_line()
         for item, following in zip(items, [*items[1:], None], strict=True):
             limit(seconds.get(item.nodeid, 0.0))
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
@@ -133,14 +134,14 @@ def fork_trial(work: Callable[[], str]) -> tuple[int, int]:
     return child, reading
 
 
-def verdict(status: int, reading: int) -> Verdict:
+def verdict(status: int, reading: int, seconds: float) -> Verdict:
     """What a process of ``fork_trial`` has ended with."""
     with os.fdopen(reading, "rb") as stream:
         killer = stream.read().decode()
     if os.WIFSIGNALED(status):
         ended_by = os.WTERMSIG(status)
-        return Verdict("timeout" if ended_by in _ENDED_BY_LIMIT else "killed", f"(signal {ended_by})")
-    return Verdict("killed", killer) if killer else Verdict("survived")
+        return Verdict("timeout" if ended_by in _ENDED_BY_LIMIT else "killed", f"(signal {ended_by})", seconds)
+    return Verdict("killed" if killer else "survived", killer, seconds)
 
 
 def use_plain_hypothesis() -> None:

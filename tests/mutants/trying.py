@@ -58,12 +58,14 @@ def try_out(
     inside = [at for at, mutant in enumerate(mutants) if mutant.outer is not None]
     by_import = [at for at, mutant in enumerate(mutants) if mutant.outer is None]
     if inside:
-        for at, outcome, killer in in_a_fork(lambda send: _try_inside(mutants, inside, arguments, order, jobs, send)):
+        for at, outcome, killer, seconds in in_a_fork(
+            lambda send: _try_inside(mutants, inside, arguments, order, jobs, send)
+        ):
             survived = outcome == "survived" and "" in baseline.running(mutants[at])
             if survived or killer == _NEEDS_IMPORT:
                 by_import.append(at)
             else:
-                yield mutants[at], Verdict(outcome, killer)
+                yield mutants[at], Verdict(outcome, killer, seconds)
     for at, found in _several(
         sorted(by_import), jobs, lambda at: fork_trial(lambda: _by_import(mutants[at], arguments, order))
     ):
@@ -95,7 +97,7 @@ def _try_inside(
 
         for at, found in _several(chosen, jobs, start):
             order.learn(mutants[at], found.killer)
-            send((at, found.outcome, found.killer))
+            send((at, found.outcome, found.killer, found.seconds))
 
     run = TestRun(run_all)
     code = run_pytest(arguments, run)
@@ -126,9 +128,9 @@ def _several(
     running: dict[int, tuple[int, int]] = {}
 
     def next_one() -> tuple[int, Verdict]:
-        child, status = os.wait()
+        child, status, used = os.wait3(0)
         at, reading = running.pop(child)
-        return at, verdict(status, reading)
+        return at, verdict(status, reading, used.ru_utime + used.ru_stime)
 
     for at in chosen:
         child, reading = start(at)
