@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tests.oracles import bundles
@@ -53,15 +53,30 @@ class Cluster:
 
     def after(self, command: Any) -> Cluster | None:
         """The cluster after a command, ``self`` where it changes nothing, None where it is refused."""
-        changed = deepcopy(self)
+        changed = self._copied(command)
         outcome = _RULES[type(command).__name__](changed, command)
         return None if outcome is None else changed if outcome else self
+
+    def _copied(self, command: Any) -> Cluster:
+        """A copy that the command can change: what is costly to copy is shared where it is not concerned."""
+        every = type(command).__name__ in ("SetSetting", "SetRelease", "ShareKeys", "PassTime")
+        key, topic = getattr(command, "subscription", None), getattr(command, "topic", None)
+        return replace(
+            self,
+            settings=dict(self.settings),
+            failover=deepcopy(self.failover),
+            boundaries=deepcopy(self.boundaries),
+            topics=dict(self.topics),
+            rates=dict(self.rates),
+            keyed=[deepcopy(each) if every or each.key == key else each for each in self.keyed],
+            producers=[deepcopy(each) if every or each.topic == topic else each for each in self.producers],
+        )
 
     def actives(self, subscription: Failover) -> dict[str, int | None]:
         """The number of the active consumer of each partition."""
         return active_consumers(
-            subscription.consumers,
-            [name for topic in subscription.topics for name in dispatchers(topic, self.topics[topic])],
+            tuple(subscription.consumers),
+            tuple(name for topic in subscription.topics for name in dispatchers(topic, self.topics[topic])),
             flag=self.settings[FLAG],
             release=Release(version_of(self.release)),
             murmur=self.hashes.murmur,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
+from functools import lru_cache
 from typing import NamedTuple
 
 from tests.oracles.hashes import java_units, utf8
@@ -24,9 +25,10 @@ def partition_index(topic: str) -> int:
     return int(digits) if plain else -1
 
 
+@lru_cache(maxsize=256)
 def active_consumers(
-    consumers: Sequence[Connected],
-    topics: Iterable[str],
+    consumers: tuple[Connected, ...],
+    topics: tuple[str, ...],
     *,
     flag: bool,
     release: Release,
@@ -39,8 +41,9 @@ def active_consumers(
     cohort = [each for each in ordered if each.level == ordered[0].level]
     points: dict[int, int] = {}
     for each in cohort:
+        name = utf8(each.name)
         for replica in range(100):
-            points[murmur(utf8(each.name) + str(replica).encode())] = each.number
+            points[murmur(name + str(replica).encode())] = each.number
 
     def chosen(topic: str) -> int:
         index = partition_index(topic)

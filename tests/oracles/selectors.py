@@ -40,7 +40,8 @@ class Ring:
 
     def _points_of(self, number: int) -> list[int]:
         name, index = self.names[number]
-        return [self.slot(utf8(f"{name}\0{index}\0{replica}")) for replica in range(self.points)]
+        text = utf8(name) + f"\0{index}\0".encode()
+        return [self.slot(text + str(replica).encode()) for replica in range(self.points)]
 
     def join(self, number: int, name: str, declared: Declared | None) -> bool:
         used = [index for other, index in self.names.values() if other == name]
@@ -99,7 +100,8 @@ class OldRing:
         """Every point with all who have it."""
         found: dict[int, list[tuple[int, str]]] = {}
         for number, name in self.joined:
-            for point in {self.murmur(utf8(f"{name}{self.separator}{replica}")) for replica in range(self.points)}:
+            text = utf8(name + self.separator)
+            for point in {self.murmur(text + str(replica).encode()) for replica in range(self.points)}:
                 found.setdefault(point, []).append((number, name))
         return found
 
@@ -125,7 +127,8 @@ class ReplacingRing:
 
     def _points_of(self, number: int) -> set[int]:
         name, index = self.names[number]
-        return {self.murmur(utf8(f"{name}\0{index}\0{replica}")) for replica in range(self.points)}
+        text = utf8(name) + f"\0{index}\0".encode()
+        return {self.murmur(text + str(replica).encode()) for replica in range(self.points)}
 
     def join(self, number: int, name: str, declared: Declared | None) -> bool:
         # Who holds no point any more has lost its name index.

@@ -39,7 +39,7 @@ COMMAND: Final = "command"
 """The group of what is judged with the command itself: refused or not, and its text."""
 END: Final = "end"
 """The group of what is judged at the end of a walk."""
-EVERY: Final = {"state": 1, "moves": 1, "owners": 1, "bundles": 1, "laws": 3, "written": 12, "shown": 20}
+EVERY: Final = {"state": 1, "moves": 1, "owners": 1, "bundles": 1, "laws": 4, "written": 30, "shown": 30}
 """Turns between two inspections of a group."""
 
 
