@@ -6,9 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from random import Random
-from unittest.mock import patch
 
-import engine.cluster.bulk
 from engine.cluster.commands import Command
 from engine.cluster.large_topics import LargeLoads, LargeTopics
 from engine.cluster.state import ClusterState, Load, Namespace, Subscription, Topic
@@ -21,6 +19,7 @@ from tests.soak.deeds import NAMES, RELEASES, Deed, command_of, walk
 from tests.soak.narrow import narrow
 from tests.soak.session import Session
 from tests.soak.tally import DisagreementError, Tally
+from tests.soak.thresholds import LARGE_STATE, SMALL, lowered
 
 LENGTH = 60
 """Deeds of one episode."""
@@ -44,25 +43,28 @@ class Played:
 
 @dataclass(frozen=True)
 class Terms:
-    """How an episode runs besides its walk; its text is kept in a journal as the source."""
+    """How an episode runs besides its walk; its text is kept in a journal as the source. ``small``: the thresholds."""
 
     hashing: Hashing
     form: str = "plain"
+    small: bool = False
 
     def __str__(self) -> str:
-        return f"soak {self.hashing} {self.form}"
+        return f"soak {self.hashing} {self.form} {'small' if self.small else 'usual'}"
 
     @classmethod
     def parse(cls, text: str) -> Terms:
         """What ``str`` of one gave; anything else is a whole hash."""
         words = text.split()
-        return cls(Hashing.parse(words[1]), words[2]) if len(words) == 3 and words[0] == "soak" else cls(Hashing())
+        if len(words) != 4 or words[0] != "soak":
+            return cls(Hashing())
+        return cls(Hashing.parse(words[1]), words[2], words[3] == "small")
 
     @contextmanager
     def in_force(self) -> Iterator[Hashes]:
         """The engine under these terms, and the oracle's hashes for them."""
-        threshold = engine.cluster.bulk.LARGE_PARTITIONS if self.form == "plain" else 1
-        with narrow(self.hashing), patch.object(engine.cluster.bulk, "LARGE_PARTITIONS", threshold):
+        changes = [*([LARGE_STATE] if self.form != "plain" else []), *([SMALL] if self.small else [])]
+        with narrow(self.hashing), lowered(*changes):
             yield self.hashing.hashes()
 
 
@@ -82,7 +84,7 @@ class Episode:
         shape = random.choice(SHAPES)
         narrowed = Hashing(random.choice(BITS), shape, random.random() < 0.5)
         hashing = narrowed if random.random() < 0.85 else Hashing()
-        terms = Terms(hashing, random.choice(FORMS if random.random() < 0.5 else FORMS[:1]))
+        terms = Terms(hashing, random.choice(FORMS if random.random() < 0.6 else FORMS[:1]), random.random() < 0.5)
         return cls(seed, terms, _opening(random), tuple(walk(random, length)))
 
     def timeline(self, state: ClusterState | None = None) -> Timeline:

@@ -1,0 +1,41 @@
+"""Numbers from which on the engine takes another way, made so small that a few topics and steps reach them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from importlib import import_module
+from typing import Final
+from unittest.mock import patch
+
+SMALL: Final = {
+    "engine.bundles.bundle_pieces": {"AT_ONCE": 2},
+    "engine.bundles.load_columns": {"FEW": 1},
+    "engine.cluster.large_changes": {"FEW_RUNS": 2},
+    "engine.cluster.large_owners": {"FEW_CHANGES": 1, "LIVE_KEPT": 1},
+    "engine.cluster.large_topics": {"CHUNK": 3},
+    "engine.cluster.remember": {"REMEMBERED_ANSWERS": 2},
+    "engine.cluster.texts": {"CHUNK": 3},
+    "engine.cluster.timeline": {"SNAPSHOT_EVERY": 5},
+    "engine.fleet.hashing": {"STEP": 3},
+    "engine.fleet.many_searches": {"FEW": 2, "CHUNK": 3},
+    "engine.fleet.murmur3_kernel": {"CHUNK": 3, "LONGEST": 30},
+    "engine.fleet.points": {"_FEW": 50, "_LONG_NAME": 2},
+    "engine.views.history": {"STATES_KEPT": 2},
+    "engine.views.step_lines": {"LINES_KEPT": 4},
+    "engine.views.table": {"SORTED_AT_ONCE": 2},
+}
+LARGE_STATE: Final = {"engine.cluster.bulk": {"LARGE_PARTITIONS": 1}}
+
+
+@contextmanager
+def lowered(*changes: dict[str, dict[str, int]]) -> Iterator[None]:
+    """Inside, the engine has these numbers."""
+    with ExitStack() as stack:
+        for change in changes:
+            for name, values in change.items():
+                module = import_module(name)
+                for constant, value in values.items():
+                    assert isinstance(getattr(module, constant), int), f"{name}.{constant} is no number"
+                    stack.enter_context(patch.object(module, constant, value))
+        yield
