@@ -123,7 +123,7 @@ def _try_room(room: Room, mutants: list[Mutant], options: argparse.Namespace) ->
         if found.outcome == "survived" and options.entries:
             print(equivalents.as_entry(mutant), end="\n\n", flush=True)
         elif found.outcome == "survived":
-            _show(mutant, "" if baseline.running(mutant) else "no test of the room runs this")
+            _show(mutant, "" if baseline.running(mutant) or not mutant.lines else "no test of the room runs this")
         if done % 100 == 0:
             print(f"{room.name}: {done} of {len(tried)}, {score.seconds:.0f} s of CPU time", file=sys.stderr)
     return score, mistakes

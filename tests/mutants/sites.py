@@ -2,7 +2,7 @@
 
 * texts (with the numbers inside an f-string and the choice between two wordings: they are parts of a sentence),
   docstrings, annotations and type aliases;
-* assertions and ``strict=True``: a program that is right passes them, loosened or not;
+* assertions, ``strict=True`` and arrays made read-only: a program that is right passes them, loosened or not;
 * decorators, ``__repr__`` and sizes of caches: they change cost and looks, not an answer.
 """
 
@@ -21,7 +21,7 @@ from tests.mutants.rooms import ROOT
 _TEXTS: Final = (cst.SimpleString, cst.FormattedString, cst.ConcatenatedString)
 _NEVER: Final = (*_TEXTS, cst.Annotation, cst.Assert, cst.Decorator, cst.Import, cst.ImportFrom, cst.TypeAlias)
 _NEVER_IN: Final = frozenset({"__repr__"})
-_NEVER_CALLED: Final = frozenset({"cast", "TypeVar", "NewType", "lru_cache", "isinstance"})
+_NEVER_CALLED: Final = frozenset({"cast", "TypeVar", "NewType", "lru_cache", "isinstance", "setflags"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,8 @@ class Mutant:
 
     ``function`` is the qualified name, "" for what is run on import. ``outer`` is the outermost function around the
     place, whose code can be exchanged in a running process; None where the change takes effect on import.
-    ``lines`` are those of the whole statement (of a compound one: its head).
+    A test that notices has run one of ``lines``: those of the statement (of a compound one: its head); of a default of
+    an argument the function, of a private constant the file. Where nothing can be said they are empty.
     """
 
     file: str
@@ -73,7 +74,7 @@ class _Sites(cst.CSTVisitor):
         self.mutants: list[Mutant] = []
         self.names: list[str] = []
         self.functions: list[tuple[str, cst.FunctionDef]] = []
-        self.in_body = 0
+        self.private = False
         self.statements: list[range] = []
 
     # Which nodes are passed over.
@@ -81,7 +82,9 @@ class _Sites(cst.CSTVisitor):
     def on_visit(self, node: cst.CSTNode) -> bool:
         if isinstance(node, _NEVER) or self._is_type_alias(node):
             return False
-        if isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value in _NEVER_CALLED:
+        if isinstance(node, cst.Call) and _called(node) in _NEVER_CALLED:
+            return False
+        if isinstance(node, cst.Expr) and isinstance(node.value, cst.Call) and _called(node.value) in _NEVER_CALLED:
             return False
         if isinstance(node, cst.Arg) and node.keyword is not None and node.keyword.value in CHECKS:
             return False
@@ -111,6 +114,8 @@ class _Sites(cst.CSTVisitor):
             self.names.append("<locals>")
         if self._is_statement(node):
             self.statements.append(self._head(node))
+            if not self.names:
+                self.private = self.module.code_for_node(node).lstrip().startswith("_")
 
     @staticmethod
     def _is_statement(node: cst.CSTNode) -> bool:
@@ -161,8 +166,7 @@ class _Sites(cst.CSTVisitor):
             source = cst.ensure_type(self.module.deep_replace(node, other), cst.Module).code
         compile(source, self.file, "exec", dont_inherit=True)
         before, after, line = _changed_lines(self.text, source)
-        name, outer = self._place(node)
-        lines = self.statements[-1] if self.statements else range(line, line + 1)
+        name, outer, lines = self._place(node)
         self.mutants.append(Mutant(self.file, name, line, lines, before, after, outer, source))
 
     def _code(self, node: cst.CSTNode) -> str:
@@ -171,15 +175,25 @@ class _Sites(cst.CSTVisitor):
         indent = first[: len(first) - len(first.lstrip(" "))]
         return self.module.code_for_node(node).replace("\n", f"\n{indent}")
 
-    def _place(self, node: cst.CSTNode) -> tuple[str, str | None]:
-        """The innermost function around a node, and the outermost one if the node is in its body."""
+    def _place(self, node: cst.CSTNode) -> tuple[str, str | None, range]:
+        """The innermost function around a node, the outermost one if the node is in its body, and ``Mutant.lines``."""
         if not self.functions:
-            return ".".join(self.names), None
+            return ".".join(self.names), None, self._whole(self.module) if self.private else range(0)
         outer_name, outer = self.functions[0]
         at = self.get_metadata(PositionProvider, node).start
         body = self.get_metadata(PositionProvider, outer.body).start
-        in_body = (at.line, at.column) >= (body.line, body.column)
-        return self.functions[-1][0], outer_name if in_body else None
+        if (at.line, at.column) < (body.line, body.column):
+            return self.functions[-1][0], None, self._whole(outer)
+        return self.functions[-1][0], outer_name, self.statements[-1]
+
+    def _whole(self, node: cst.CSTNode) -> range:
+        place = self.get_metadata(PositionProvider, node)
+        return range(place.start.line, place.end.line + 1)
+
+
+def _called(node: cst.Call) -> str:
+    name = node.func.attr if isinstance(node.func, cst.Attribute) else node.func
+    return name.value if isinstance(name, cst.Name) else ""
 
 
 def _is_wording(node: cst.IfExp) -> bool:

@@ -53,6 +53,7 @@ def test_a_condition_without_an_operator_is_negated(tmp_path: Path) -> None:
         "def rule(a):\n    assert a > 0, 'not positive'\n",
         "def rule(a: int | None) -> list[int]: ...\n",
         "def rule(a):\n    return 'one' if a == 1 else f'{a} of them'\n",
+        "def rule(a):\n    a.setflags(write=False)\n",
         "Number = int | float\n",
         "def rule(a):\n    return zip(a, strict=True)\n",
     ],

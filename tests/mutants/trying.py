@@ -106,11 +106,12 @@ def _try_inside(
 
 
 def _by_import(mutant: Mutant, arguments: Sequence[str], order: Order) -> str:
-    """Import the changed module before anything else does, then collect and run all tests of the room."""
+    """Import the changed module before anything else does, then collect all tests of the room and run those needed."""
+    needed = order.baseline.running(mutant) if mutant.outer is None and mutant.lines else order.baseline.seconds.keys()
     answer = ["(import)"]
 
     def run_all(items: Mapping[str, pytest.Item]) -> None:
-        names = order.sort(mutant, items.keys() & order.baseline.seconds.keys())
+        names = order.sort(mutant, items.keys() & needed)
         answer[0] = run.first_failure([items[name] for name in names], order.baseline.seconds)
 
     assert "engine" not in sys.modules, "the engine has been imported too early"
