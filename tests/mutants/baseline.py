@@ -127,5 +127,5 @@ def _files_of(word: str) -> list[Path]:
 def _digest(paths: Iterable[Path]) -> str:
     digest = hashlib.sha256()
     for path in paths:
-        digest.update(path.as_posix().encode() + b"\0" + path.read_bytes())
+        digest.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
