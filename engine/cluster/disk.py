@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
 try:
     import fcntl
@@ -13,16 +15,27 @@ except ImportError:  # pragma: no cover - a system without file locks
     fcntl = None  # type: ignore[assignment]
 
 
+PRIVATE: Final = 0o600
+"""A journal names the tenants, topics and consumers of an installation: only its user reads and writes it."""
+
+
 class Disk:
     """Plain POSIX files by descriptor. Every method raises OSError and nothing else."""
 
     def create(self, path: Path) -> int:
-        """A new file for appending; FileExistsError when there is one."""
-        return os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        """A new private file for appending; FileExistsError when there is one."""
+        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_APPEND | os.O_CLOEXEC, PRIVATE)
+        _make_private(descriptor)
+        return descriptor
 
     def open(self, path: Path) -> int:
-        """An existing file for reading and appending; a pipe or terminal in its place does not block."""
-        return os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK)
+        """An existing file for reading and appending, private from now on.
+
+        A pipe or terminal in its place does not block and keeps its rights.
+        """
+        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK)
+        _make_private(descriptor)
+        return descriptor
 
     def lock(self, descriptor: int) -> bool:
         """Whether this process alone may write now. A file system that knows no locks does not stand in the way."""
@@ -65,3 +78,14 @@ class Disk:
             if taken <= 0:
                 raise OSError(errno.EIO, "the file takes no more bytes")
             rest = rest[taken:]
+
+
+def _make_private(descriptor: int) -> None:
+    """Give a regular file the rights of a journal: one made by an earlier release, or under a strict umask, has others.
+
+    Another user's file and a file system without rights are left as they are.
+    """
+    with suppress(OSError):
+        mode = os.fstat(descriptor).st_mode
+        if stat.S_ISREG(mode) and stat.S_IMODE(mode) != PRIVATE:
+            os.fchmod(descriptor, PRIVATE)

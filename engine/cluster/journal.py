@@ -123,6 +123,9 @@ class Journal:
                 advice = "another process writes this journal; close that one, or replay the file without going on"
                 disk.close(descriptor)
                 return JournalFailure(str(path), "resume", advice, errno.EWOULDBLOCK)
+            if not os.fstat(descriptor).st_nlink:
+                disk.close(descriptor)
+                return JournalFailure(str(path), "resume", "it was removed while it was being opened", errno.ENOENT)
             data = _read(where, descriptor)
             found = read_lines(data, str(path))
         except InputError:

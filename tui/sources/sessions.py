@@ -1,19 +1,27 @@
-"""The folder of session journals: one file per run, the newest few kept."""
+"""The folder of session journals: one file per run, private to its user, the most recent few kept."""
 
 from __future__ import annotations
 
 import os
 import re
+import time
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Final
 
 from platformdirs import user_state_path
 
+from engine.cluster.disk import Disk
+
 KEPT: Final = 20
 SUFFIX: Final = ".journal"
-_NAME: Final = re.compile(r"\d{8}T\d{6}-(?P<pid>\d+)\.journal")
+PRIVATE: Final = 0o700
+"""What is in the folder names the tenants, topics and consumers of an installation: nobody else reads it."""
+_OTHERS: Final = 0o077
+_LAST_NUMBER: Final = 10**12 - 1
+_NAME: Final = re.compile(r"(?:(?P<number>\d{5,12})-)?\d{8}T\d{6}-(?P<pid>\d+)\.journal")
 
 
 def session_folder() -> Path:
@@ -21,45 +29,97 @@ def session_folder() -> Path:
     return user_state_path("ringside", appauthor=False) / "sessions"
 
 
-def session_name(now: datetime, pid: int) -> str:
-    """A file name that sorts by time and belongs to one process.
+def session_name(number: int, now: datetime, pid: int) -> str:
+    """A file name that sorts by the order of creation, whatever the clock said, and belongs to one process.
 
-    >>> session_name(datetime(2026, 7, 1, 9, 30), 41)
-    '20260701T093000-41.journal'
+    >>> session_name(7, datetime(2026, 7, 1, 9, 30), 41)
+    '00007-20260701T093000-41.journal'
     """
-    return f"{now:%Y%m%dT%H%M%S}-{pid}{SUFFIX}"
+    return f"{number:05d}-{now:%Y%m%dT%H%M%S}-{pid}{SUFFIX}"
 
 
 def prepare_session_file() -> Path:
-    """A path for this run's journal in an existing folder, with old journals removed. Raises OSError."""
+    """A path for this run's journal in an existing private folder, with old journals removed. Raises OSError."""
     folder = session_folder()
-    folder.mkdir(parents=True, exist_ok=True)
+    _make_private(folder)
     prune(folder, KEPT - 1)
-    return folder / session_name(datetime.now(), os.getpid())
+    number = max((journal.number for journal in _journals(folder)), default=0) + 1
+    return folder / session_name(min(number, _LAST_NUMBER), datetime.now(), os.getpid())
 
 
-def prune(folder: Path, keep: int) -> tuple[Path, ...]:
-    """Remove all but the newest ``keep`` journals and return what was removed.
+def prune(folder: Path, keep: int, *, now: float | None = None) -> tuple[Path, ...]:
+    """Remove journals that are old by every measure and return their paths.
 
-    Only files that carry a session's name are touched, and none whose process is still running.
+    Kept are the ``keep`` that were created last, by the number in their names, and the ``keep`` that were written
+    nearest to ``now`` (default: the clock), so that neither a clock set forward or back nor an old session that was
+    continued costs a recent one. A journal that is being written is never removed, nor is a file of another name.
     """
-    journals = sorted((path for path in folder.iterdir() if _NAME.fullmatch(path.name)), reverse=True)
-    removed = []
-    for path in journals[keep:]:
+    moment = time.time() if now is None else now
+    journals = _journals(folder)
+    created = sorted(journals, key=lambda journal: (journal.number, journal.path.name), reverse=True)
+    written = sorted(journals, key=lambda journal: abs(moment - journal.written))
+    recent = {journal.path for journal in (*created[:keep], *written[:keep])}
+    old = [journal for journal in created if journal.path not in recent]
+    return tuple(journal.path for journal in old if not _is_running(journal.pid) and _removed(journal.path))
+
+
+@dataclass(frozen=True, slots=True)
+class _SessionFile:
+    """A journal in the folder; ``number`` is 0 for a name without one, ``written`` the time of its last change."""
+
+    path: Path
+    number: int
+    pid: int
+    written: float
+
+
+def _journals(folder: Path) -> list[_SessionFile]:
+    journals = []
+    for path in folder.iterdir():
         match = _NAME.fullmatch(path.name)
-        if match is None or _is_running(int(match["pid"])):
-            continue
-        with suppress(OSError):
-            path.unlink()
-            removed.append(path)
-    return tuple(removed)
+        if match is not None:
+            with suppress(FileNotFoundError):  # another process has just removed it
+                written = path.lstat().st_mtime
+                journals.append(_SessionFile(path, int(match["number"] or 0), int(match["pid"]), written))
+    return journals
+
+
+def _make_private(folder: Path) -> None:
+    """Create what is missing of the path for this user alone, and close the two levels that are ours to others."""
+    missing = [level for level in (folder, *folder.parents) if not level.exists()]
+    for level in reversed(missing):
+        level.mkdir(PRIVATE, exist_ok=True)
+        level.chmod(PRIVATE)  # a strict umask may have taken the user's own rights
+    for level in (folder.parent, folder):
+        if level.stat().st_mode & _OTHERS:
+            with suppress(OSError):  # another user's, or a file system without rights
+                level.chmod(PRIVATE)
+
+
+def _removed(path: Path) -> bool:
+    """Remove a journal unless a process holds its lock; whether it is gone."""
+    disk = Disk()
+    try:
+        descriptor = disk.open(path)
+    except OSError:
+        return False
+    try:
+        if not disk.lock(descriptor):
+            return False
+        path.unlink()
+    except OSError:
+        return False
+    finally:
+        disk.close(descriptor)
+    return True
 
 
 def _is_running(pid: int) -> bool:
+    """Where a file system has no locks, the process in the name is all that is known of a writer."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
     except (OSError, OverflowError):
-        return True  # somebody else's process, or no answer: better keep the file
+        return True  # another user's process, or no answer: better keep the file
     return True
