@@ -16,7 +16,7 @@ from tui.hidden_characters import VisibleFilter
 from tui.look import depth_of, textual_theme, theme_name, variables_of
 from tui.plain_ascii import AsciiFilter
 from tui.screens.command_list import PALETTE_ID, PlainCommandPalette, PlainCommands
-from tui.wording import visible
+from tui.visible import visible
 
 VISIBLE: Final = VisibleFilter()
 

@@ -5,13 +5,13 @@ Values come from the engine; nothing is computed here beyond choosing units and 
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
 from typing import Final
 
 from rich.cells import cell_len, chop_cells
 
 from engine.views.model import ConsumerRow, EventLine, RuleInForce, StatusView, TableFoot
+from tui.visible import visible
 
 FLAG: Final = "activeConsumerFailoverConsistentHashing"
 NO_NAME: Final = "(no name)"
@@ -19,11 +19,6 @@ _ELLIPSIS: Final = "…"
 _UNITS: Final = ("", "k", "M", "G", "T", "P")
 _MOVES_NOTHING: Final = frozenset({"open", "send", "ack", "wait"})
 """Kinds of steps that never move anything, so that there is nothing to tell of it."""
-_HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-_BLANK_LETTERS: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
-"""Characters that count as letters, marks or symbols and show nothing."""
-_MARKS_AT_MOST: Final = 4
-"""So many combining marks may share a cell with their letter; piles of them cover the lines above and below."""
 
 
 def safe_name(name: str) -> str:
@@ -39,24 +34,6 @@ def safe_name(name: str) -> str:
     if name.isspace() and not name.strip(" \u3000"):
         return f'"{name}"'
     return visible(name)
-
-
-def visible(text: str) -> str:
-    """A text on one line with everything visible, as ``safe_name`` shows it, but a text of nothing stays nothing.
-
-    >>> visible("a\\x1b[2J"), visible("[/x]"), visible("\\u202eb\\u200b")
-    ('a\\\\x1b[2J', '[/x]', '\\\\u202eb\\\\u200b')
-    """
-    if text.isascii() and text.isprintable():
-        return text
-    shown = []
-    marks = 0
-    for char in text:
-        category = unicodedata.category(char)
-        marks = marks + 1 if category in ("Mn", "Me") else 0
-        hidden = category in _HIDDEN or char in _BLANK_LETTERS or marks > _MARKS_AT_MOST
-        shown.append(char.encode("unicode_escape").decode("ascii") if hidden else char)
-    return "".join(shown)
 
 
 def shorten_middle(text: str, cells: int) -> str:

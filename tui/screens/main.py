@@ -21,7 +21,7 @@ from tui.screens.main_bindings import BINDINGS, ELSEWHERE, GROUPS
 from tui.widgets.bundle_tree import BundleTree
 from tui.widgets.consumer_table import ConsumerTable
 from tui.widgets.explain_panel import ExplainPanel
-from tui.widgets.line_table import Lines, LineTable
+from tui.widgets.line_table import NOTHING, Lines, LineTable
 from tui.widgets.ring_panel import RingPanel
 from tui.widgets.sentence_line import SentenceLine
 from tui.widgets.status_line import StatusLine
@@ -119,10 +119,10 @@ class MainScreen(MainActions):
         self.consumers_few = () if many else rows
         if was_focused:
             self.query_one("#many" if many else "#table").focus()
+        table = self.query_one("#many", LineTable)
+        with table.prevent(LineTable.Moved):
+            table.lines = self._many_lines(rows) if many else NOTHING  # what it listed before is not to be opened
         if many:
-            table = self.query_one("#many", LineTable)
-            with table.prevent(LineTable.Moved):
-                table.lines = self._many_lines(rows)
             self._place_cursor(self.selected)
 
     def watch_selected(self, consumer_id: int) -> None:
