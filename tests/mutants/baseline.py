@@ -113,7 +113,8 @@ def _joined(one: Lines, other: Lines) -> Lines:
 
 def _common_files() -> list[Path]:
     """What every test may depend on: the engine, and the modules of the tests that hold no test."""
-    helpers = [path for path in (ROOT / "tests").rglob("*.py") if not path.name.startswith("test_")]
+    tests = (ROOT / "tests").rglob("*.py")
+    helpers = [path for path in tests if not path.name.startswith("test_") and path.parent.name != "mutants"]
     return sorted((ROOT / "engine").rglob("*.py")) + sorted(helpers)
 
 
