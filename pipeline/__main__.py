@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from engine.errors import InputError, RingsideError
+from engine.visible import visible
 from pipeline.jobs import MODULES, job_called
 from pipeline.jobs.options import SPARK, check_options
 from pipeline.jobs.result import JobOptions, JobResult, fails
@@ -62,7 +63,7 @@ def _done(job: str, source: Path, target: Path, master: str | None, settings: di
 
 
 def _to_stderr(text: str) -> None:
-    sys.stderr.write(text + "\n")
+    sys.stderr.write(visible(text) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """The last guard before the terminal: nothing that is shown may command it.
 
-Texts show their hidden characters as escapes long before (``tui.visible``); this is for what a text field holds
+Texts show their hidden characters as escapes long before (``engine.visible``); this is for what a text field holds
 and for what was forgotten. Columns stay as they were arranged: what has no width goes, what has one is replaced.
 """
 

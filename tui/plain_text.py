@@ -16,7 +16,7 @@ from textual.visual import VisualType
 from textual.widget import Widget
 from textual.widgets import Label, Static
 
-from tui.visible import visible
+from engine.visible import visible
 
 NEW_LINE: Final = Content("\n")
 EMPTY_LINE: Final = Content("\n\n")

@@ -11,12 +11,12 @@ from textual.command import Provider
 from textual.filter import LineFilter
 from textual.notifications import SeverityLevel
 
+from engine.visible import visible
 from themes.palettes import Depth, Palette, ThemeName, palette
 from tui.hidden_characters import VisibleFilter
 from tui.look import depth_of, textual_theme, theme_name, variables_of
 from tui.plain_ascii import AsciiFilter
 from tui.screens.command_list import PALETTE_ID, PlainCommandPalette, PlainCommands
-from tui.visible import visible
 
 VISIBLE: Final = VisibleFilter()
 

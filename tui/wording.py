@@ -11,7 +11,7 @@ from typing import Final
 from rich.cells import cell_len, chop_cells
 
 from engine.views.model import ConsumerRow, EventLine, RuleInForce, StatusView, TableFoot
-from tui.visible import visible
+from engine.visible import visible
 
 FLAG: Final = "activeConsumerFailoverConsistentHashing"
 NO_NAME: Final = "(no name)"
@@ -19,12 +19,14 @@ _ELLIPSIS: Final = "…"
 _UNITS: Final = ("", "k", "M", "G", "T", "P")
 _MOVES_NOTHING: Final = frozenset({"open", "send", "ack", "wait"})
 """Kinds of steps that never move anything, so that there is nothing to tell of it."""
+LONGEST_WORD: Final = 512
+"""In terminal cells; Pulsar's own names are shorter, and a longer one would push everything else off the screen."""
 
 
 def safe_name(name: str) -> str:
     """A name on one line with everything visible: control, format and unassigned characters as Python escapes.
 
-    A name of blanks alone stands in quotes.
+    A name of blanks alone stands in quotes, and a word of more than ``LONGEST_WORD`` cells loses its middle.
 
     >>> safe_name("a\\nb"), safe_name(""), safe_name(" ")
     ('a\\\\nb', '(no name)', '" "')
@@ -33,7 +35,10 @@ def safe_name(name: str) -> str:
         return NO_NAME
     if name.isspace() and not name.strip(" \u3000"):
         return f'"{name}"'
-    return visible(name)
+    shown = visible(name)
+    if len(shown) <= LONGEST_WORD // 2:  # no character has more than two cells
+        return shown
+    return " ".join(shorten_middle(word, LONGEST_WORD) for word in shown.split(" "))
 
 
 def shorten_middle(text: str, cells: int) -> str:

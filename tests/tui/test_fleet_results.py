@@ -17,7 +17,7 @@ from pyarrow import csv
 from engine.errors import InputError
 from tests.tui.fleet_scenes import large_result, small_result
 from tui.fleet_columns import SUBSCRIPTIONS
-from tui.sources.fleet_export import export
+from tui.sources.fleet_export import Exported, export
 from tui.sources.fleet_listing import Columns, Listing, filtered, ordered, whole
 from tui.sources.fleet_results import FINDINGS, NAMESPACES, SET_ASIDE, FleetResults, read_results
 from tui.sources.fleet_search import Haystack
@@ -147,7 +147,7 @@ def test_an_export_holds_the_rows_in_their_order(tmp_path: Path, ending: str) ->
     listing = ordered(subscriptions(small_result(tmp_path / "out")), "subscription", descending=True)
     listing = filtered(listing, "shop")
     path = tmp_path / f"list{ending}"
-    assert export(listing, path) == 3
+    assert export(listing, path) == Exported(3)
     if ending == ".json":
         rows = json.loads(path.read_text())
     else:
@@ -165,7 +165,7 @@ def test_an_export_holds_the_rows_in_their_order(tmp_path: Path, ending: str) ->
 def test_findings_and_what_was_set_aside_are_exported_with_their_numbers(tmp_path: Path) -> None:
     """Numbers of a finding are a list, which CSV holds as JSON; each problem names its job."""
     results = read_results(small_result(tmp_path / "out"))
-    assert export(results.listing(FINDINGS), tmp_path / "f.csv") == 2
+    assert export(results.listing(FINDINGS), tmp_path / "f.csv") == Exported(2)
     numbers = csv.read_csv(tmp_path / "f.csv").column("numbers")[0].as_py()
     assert json.loads(numbers) == [{"name": "points_kept", "value": 90.0}]
     export(results.listing(SET_ASIDE), tmp_path / "q.json")

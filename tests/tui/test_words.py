@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+import engine.visible
 import tui.layouts
 import tui.naming
 import tui.plain_ascii
-import tui.visible
 import tui.wording
 from engine.views.model import EventLine
 from tests.tui.screens_under_test import app_of, cluster
@@ -34,7 +34,7 @@ from tui.wording import (
 )
 
 
-@pytest.mark.parametrize("module", [tui.wording, tui.naming, tui.layouts, tui.plain_ascii, tui.visible])
+@pytest.mark.parametrize("module", [tui.wording, tui.naming, tui.layouts, tui.plain_ascii, engine.visible])
 def test_the_examples_of_the_docstrings_hold(module: object) -> None:
     result = doctest.testmod(module)  # type: ignore[arg-type]
     assert result.attempted > 0

@@ -6,11 +6,15 @@ import os
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
+from typing import Final
 
 from engine.errors import InputError, Problem
+from engine.visible import visible
 from tui.cli.exits import ClosedPipe
 
 SHOWN_PROBLEMS = 20
+_CONTROLS_OF_JSON: Final = {code: f"\\u{code:04x}" for code in range(0x7F, 0xA0)}
+"""JSON lets these stand as they are, and a terminal takes some of them for commands; escaped they mean the same."""
 
 
 def prepare_streams() -> None:
@@ -35,7 +39,8 @@ def write_out(text: str) -> None:
         raise OSError("standard output is closed")
     try:
         sys.stdout.flush()
-        rest = memoryview((text.removesuffix("\n") + "\n").encode(sys.stdout.encoding, "backslashreplace"))
+        text = text.removesuffix("\n").translate(_CONTROLS_OF_JSON)
+        rest = memoryview((text + "\n").encode(sys.stdout.encoding, "backslashreplace"))
         while rest:
             # An unbuffered stream (PYTHONUNBUFFERED) may take a part only, and ``print`` would lose what is left.
             rest = rest[sys.stdout.buffer.write(rest) :]
@@ -48,7 +53,8 @@ def write_page(lines: Iterable[str], *, ascii_only: bool) -> None:
     """Write lines of text, in ASCII where asked or where standard output takes no more."""
     from tui.cli.plain import plain
 
-    write_out(plain("\n".join(lines), ascii_only=ascii_only or not speaks_unicode()))
+    page = "\n".join(map(visible, lines))
+    write_out(plain(page, ascii_only=ascii_only or not speaks_unicode()))
 
 
 def say(sentence: str) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tui.cli.exits import FINE, USAGE
 from tui.cli.options import JournalChoice, Output, WhatIf
-from tui.cli.output import say, say_not_saved, say_problems, speaks_unicode, write_out
+from tui.cli.output import say, say_not_saved, say_problems, write_out, write_page
 
 if TYPE_CHECKING:
     from engine.cluster.journal import Journal
@@ -61,7 +61,6 @@ def print_session(session: Session, output: Output) -> None:
 
         write_out(json_text(session_document(session)))
         return
-    from tui.cli.plain import plain
     from tui.cli.printers.dashboard import dashboard_lines
     from tui.cli.printers.keys_page import keys_lines
     from tui.cli.printers.producers_page import producers_lines
@@ -71,7 +70,7 @@ def print_session(session: Session, output: Output) -> None:
         lines = producers_lines(producers, session.statistics_view)
     else:
         lines = dashboard_lines(session.view) if keys is None else keys_lines(keys)
-    write_out(plain("\n".join(lines), ascii_only=output.ascii_only or not speaks_unicode()))
+    write_page(lines, ascii_only=output.ascii_only)
 
 
 def session_document(session: Session) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from themes import stylesheet
 from themes.palettes import Palette
 from tui.fleet_columns import LISTS, NAMESPACES, SUBSCRIPTIONS, FleetList, placed
 from tui.fleet_lines import fleet_line, heading
-from tui.fleet_words import fleet_told, tabs_told
+from tui.fleet_words import export_told, fleet_told, tabs_told
 from tui.plain_text import PlainStatic, set_subtitle, set_title
 from tui.screens.fleet_bindings import BINDINGS, help_groups
 from tui.screens.framed import key_hints
@@ -287,8 +287,8 @@ class FleetScreen(Steady[None]):
         if message.kind == "export":
             try:
                 path = Path(message.text.strip()).expanduser().absolute()
-                rows = counted(export(self._listing, path), "row")
-                self.say("done", f"{rows} written to {path}, with this filter and in this order.")
+                written = export(self._listing, path)
+                self.say("done", export_told(written.rows, written.changed_cells, path))
             except (InputError, RuntimeError) as error:
                 prompt.complain(str(error))
                 return

@@ -15,6 +15,7 @@ from textual.content import Content
 
 from engine.errors import Rejection
 from engine.views.details import SplitOption, SplitPreviewView
+from engine.visible import visible
 from themes import stylesheet
 from themes.palettes import Palette
 from tui.drawing.split_bar import SplitPicture
@@ -25,7 +26,7 @@ from tui.split_words import AS_PROPOSED, CUTS_NOTHING, warnings_told
 from tui.widgets.key_footer import KeyFooter, KeyHint
 from tui.widgets.sentence_line import SentenceLine
 from tui.widgets.split_card import SplitCard
-from tui.wording import bytes_per_sec, counted, msgs_per_sec, percent, quantity, safe_name
+from tui.wording import bytes_per_sec, counted, msgs_per_sec, percent, quantity
 
 LABEL = " split preview "
 WIDE_CELLS = 110
@@ -143,7 +144,7 @@ class SplitPreviewScreen(Steady[None]):
             self._say("refusal", "this algorithm cuts nothing here, so there is no request to copy")
             return
         self.app.copy_to_clipboard(option.admin_line)
-        self._say("done", f"handed to the terminal's clipboard: {safe_name(option.admin_line)}")
+        self._say("done", f"handed to the terminal's clipboard: {visible(option.admin_line)}")
 
     def action_help(self) -> None:
         self.app.push_screen(HelpScreen(key_groups(GROUPS), title="split preview"))

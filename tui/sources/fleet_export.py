@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -13,13 +15,31 @@ import pyarrow.parquet as pq
 from pyarrow import csv
 
 from engine.errors import InputError
+from engine.visible import BLANK_LETTERS, visible
 from tui.sources.fleet_listing import Listing
 
 _BATCH: Final = 65_536
+_FORMULA: Final = re.compile("\\s*[=+\\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]")
+"""How a text begins that a spreadsheet takes for a formula, after blanks too."""
+_HARMFUL: Final = (
+    rf"^\s*[=+\-@\x{{ff1d}}\x{{ff0b}}\x{{ff0d}}\x{{ff20}}]|[\p{{Cc}}\p{{Cf}}\p{{Co}}\p{{Zl}}\p{{Zp}}{BLANK_LETTERS}]"
+)
+"""The same, or what ``visible`` changes, for the search in a column."""
 
 
-def export(listing: Listing, path: Path) -> int:
-    """Write the rows in their order, as CSV, JSON or Parquet by the name's ending; gives their number.
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What was written: ``rows``, and in how many cells a spreadsheet or a terminal would have done harm.
+
+    Those of CSV are changed (``neutral``); JSON has escapes for them, and Parquet has no need.
+    """
+
+    rows: int
+    changed_cells: int = 0
+
+
+def export(listing: Listing, path: Path) -> Exported:
+    """Write the rows in their order, as CSV, JSON or Parquet by the name's ending.
 
     JSON is an array of objects, one a line. Raises ``InputError`` for another ending, a file that is there already, and
     what the system refuses.
@@ -33,32 +53,57 @@ def export(listing: Listing, path: Path) -> int:
             table = table.set_column(at, field.name, pc.cast(table.column(at), field.type.value_type))
     try:
         with path.open("xb") as file:
-            write(table, file)
+            changed = write(table, file)
     except FileExistsError as error:
         raise InputError(f"{path} is there already; choose another name") from error
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror or error}") from error
-    return len(listing)
+    return Exported(len(listing), changed)
 
 
-def _csv(table: Any, file: IO[bytes]) -> None:
+def neutral(text: str) -> str:
+    """A text as a cell that a spreadsheet shows and does not run, without characters that it would not show.
+
+    What begins like a formula gets an apostrophe before it, the spreadsheets' own mark of a text.
+
+    >>> neutral("=cmd|' /C calc'!A0"), neutral("\\t-1"), neutral("a-b")
+    ("'=cmd|' /C calc'!A0", "'\\\\t-1", 'a-b')
+    """
+    shown = visible(text)
+    return f"'{shown}" if _FORMULA.match(text) else shown
+
+
+def _csv(table: Any, file: IO[bytes]) -> int:
+    changed = 0
     for at, field in enumerate(table.schema):
         if pa.types.is_nested(field.type):
             texts = [msgspec.json.encode(value).decode() for value in table.column(at).to_pylist()]
             table = table.set_column(at, field.name, pa.array(texts, pa.string()))
+        elif not (pa.types.is_string(field.type) or pa.types.is_large_string(field.type)):
+            continue
+        column = table.column(at).combine_chunks()
+        harmful = pc.fill_null(pc.match_substring_regex(column, _HARMFUL), False)
+        count = pc.sum(harmful).as_py() or 0
+        if count:
+            changed += count
+            shown = pa.array([neutral(text) for text in column.filter(harmful).to_pylist()], column.type)
+            table = table.set_column(at, field.name, pc.replace_with_mask(column, harmful, shown))
     csv.write_csv(table, file)
+    return changed
 
 
-def _json(table: Any, file: IO[bytes]) -> None:
+def _json(table: Any, file: IO[bytes]) -> int:
     file.write(b"[")
     for start in range(0, len(table), _BATCH):
         rows = table.slice(start, _BATCH).to_pylist()
         file.write((b"," if start else b"") + b"\n" + b",\n".join(map(msgspec.json.encode, rows)))
     file.write(b"\n]\n")
+    return 0
 
 
-def _parquet(table: Any, file: IO[bytes]) -> None:
+def _parquet(table: Any, file: IO[bytes]) -> int:
     pq.write_table(table, file)
+    return 0
 
 
-_WRITERS: Final[Mapping[str, Callable[[Any, IO[bytes]], None]]] = {".csv": _csv, ".json": _json, ".parquet": _parquet}
+_WRITERS: Final[Mapping[str, Callable[[Any, IO[bytes]], int]]] = {".csv": _csv, ".json": _json, ".parquet": _parquet}

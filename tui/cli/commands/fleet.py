@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from engine.visible import visible
 from tui.cli.exits import FAILED, FINE
 from tui.cli.options import Output, ascii_option, fail_on_option, json_option, output_options
 from tui.cli.output import say, write_out, write_page
@@ -190,8 +191,8 @@ def _progress(job: str) -> Iterator[Callable[[str], None]]:
 
         def tell(text: str) -> None:
             if not text.endswith("…"):
-                progress.console.print(text, markup=False, highlight=False)
-            progress.update(task, description=text)
+                progress.console.print(visible(text), markup=False, highlight=False)
+            progress.update(task, description=visible(text))
 
         yield tell
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from engine.views.details import SplitOption, SplitPreviewView
+from engine.visible import visible
 from tui.cli.plain import Align, table, wrapped
 from tui.split_words import AS_PROPOSED, CUTS_NOTHING, warnings_told
 from tui.wording import bytes_per_sec, counted, msgs_per_sec, percent, quantity, safe_name
@@ -56,7 +57,7 @@ def _option(option: SplitOption) -> Iterator[str]:
     for warning in warnings_told(option):
         yield from _indented(f"warning: {warning}")
     if option.admin_line:
-        yield f"  $ {safe_name(option.admin_line)}"
+        yield f"  $ {visible(option.admin_line)}"
 
 
 def _indented(sentence: str) -> list[str]:
