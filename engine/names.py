@@ -1,4 +1,7 @@
-"""Topic names as Pulsar reads them: short and complete forms, domains, partition suffixes (``TopicName``, 5.0 line).
+"""Names as Pulsar reads them: of topics (short and complete forms, domains, partition suffixes), namespaces, bundles.
+
+Whatever comes from outside is judged here: ``parse_topic_name`` (``TopicName``, 5.0 line), ``refuse_namespace``
+(``NamespaceName``), ``refuse_bundle``, ``refuse_subscription``. Names of consumers and producers are free in Pulsar.
 
 A complete name is kept letter for letter, because it is what gets hashed: ``Persistent://t/n/x`` is the domain
 ``persistent``, and yet another hash than ``persistent://t/n/x``.
@@ -18,6 +21,13 @@ PERSISTENT: Final = "persistent"
 NON_PERSISTENT: Final = "non-persistent"
 _DOMAINS: Final = (PERSISTENT, NON_PERSISTENT, "topic", "segment")
 _ENTITY: Final = re.compile(r"[-=:.A-Za-z0-9_]+")
+_PLAIN_NAME: Final = re.compile(r"(?:non-)?persistent://[-=:.A-Za-z0-9_]+/[-=:.A-Za-z0-9_]+/[^/\s]+")
+NAMESPACE_PATTERN: Final = "[-=:.A-Za-z0-9_]+(?:/[-=:.A-Za-z0-9_]+){1,2}"
+"""``refuse_namespace`` as a regular expression of a whole text, for columns of them."""
+_NAMESPACE: Final = re.compile(NAMESPACE_PATTERN)
+_RANGE: Final = re.compile(r"0x[0-9a-fA-F]{1,16}_0x[0-9a-fA-F]{1,16}")
+_SHOWN: Final = 200
+"""Characters of a wrong name in a sentence."""
 _INT_MAX: Final = 2**31 - 1
 _LONG_DIGITS: Final = 19
 _NO_BREAK_SPACES: Final = "\u00a0\u2007\u202f"
@@ -117,6 +127,59 @@ def parse_topic_name(text: str) -> TopicName | Rejection:
         local = canonical
         complete = f"segment://{tenant}/{namespace}/{local}"
     return TopicName(complete, domain, tenant, namespace, local, partition_index(complete))
+
+
+def topic_fault(text: str) -> str:
+    """What is wrong with a topic's full name, "" for nothing. Nearly all names are of one form, which is read fast."""
+    if _PLAIN_NAME.fullmatch(text):
+        return ""
+    name = parse_topic_name(text)
+    if isinstance(name, Rejection):
+        return name.message
+    return "" if "://" in text else f"{_short(text)} is no full topic name, like persistent://tenant/namespace/topic"
+
+
+def refuse_namespace(text: str) -> Rejection | None:
+    """None for ``tenant/namespace``, and for ``tenant/cluster/namespace`` as releases up to 4.x print it.
+
+    >>> refuse_namespace("shop/orders"), refuse_namespace("shop/o;reboot").error
+    (None, 'IllegalArgumentException')
+    """
+    if _NAMESPACE.fullmatch(text):
+        return None
+    return Rejection(
+        "IllegalArgumentException",
+        f"{_short(text)} is no namespace: write tenant/namespace, of letters, digits and _ - = : .",
+        field="namespace",
+    )
+
+
+def refuse_bundle(text: str) -> Rejection | None:
+    """None for a bundle's full name, ``tenant/namespace/0x00000000_0x80000000``.
+
+    >>> refuse_bundle("t/n/0x00000000_0x80000000"), refuse_bundle("t/n/0x0_;").error
+    (None, 'IllegalArgumentException')
+    """
+    namespace, _, piece = text.rpartition("/")
+    return refuse_namespace(namespace) or refuse_range(piece)
+
+
+def refuse_range(text: str) -> Rejection | None:
+    """None for the text of a bundle's range as brokers print it, ``0x00000000_0x80000000``."""
+    if _RANGE.fullmatch(text):
+        return None
+    return Rejection(
+        "IllegalArgumentException", f"{_short(text)} is no range of a bundle, like 0x00000000_0x80000000", "bundle"
+    )
+
+
+def refuse_subscription(text: str) -> Rejection | None:
+    """None for the name of a subscription: any text that is not blank."""
+    return Rejection("NamingException", "Empty subscription name", "name") if _is_blank(text) else None
+
+
+def _short(text: str) -> str:
+    return repr(text) if len(text) <= _SHOWN else f"{text[:_SHOWN]!r}…"
 
 
 def _canonical_segment(local: str, text: str) -> str | Rejection:

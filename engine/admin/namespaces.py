@@ -14,11 +14,13 @@ from engine.admin.text import child, malformed, plain_json, raw_list, raw_object
 from engine.admin.wire import BundlesWire, HashPositionsWire
 from engine.config import DEFAULTS, BrokerSettings
 from engine.errors import Problem, Rejection
+from engine.names import refuse_namespace, refuse_range, topic_fault
 
 _BUNDLES: Final = msgspec.json.Decoder(BundlesWire)
 _POSITIONS: Final = msgspec.json.Decoder(HashPositionsWire)
 _HEX: Final = re.compile(r"0x[0-9a-fA-F]{1,8}")
 _EMPTY: Final = BundleList(())
+_SET_ASIDE: Final = "this one is set aside; the rest is kept"
 
 
 def decode_bundles(data: bytes, source: str = "", path: str = "$") -> Decoded[BundleList]:
@@ -78,7 +80,14 @@ def decode_hash_positions(data: bytes, source: str = "") -> Decoded[HashPosition
         return Decoded(None, (*told, value_problem(source, "$", fault)), 1)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
         return Decoded(None, (*told, malformed(data, source, fault)), 1)
-    return Decoded(HashPositions(wire.namespace, wire.bundle, wire.topicHashPositions), told)
+    refusal = refuse_namespace(wire.namespace) or refuse_range(wire.bundle)
+    if refusal is not None:
+        return Decoded(None, (*told, Problem(source, "$", refusal.message, "the answer is set aside")), 1)
+    wrong_names = {name: why for name in wire.topicHashPositions if (why := topic_fault(name))}
+    where = child("$", "topicHashPositions")
+    wrong = tuple(Problem(source, child(where, name), why, _SET_ASIDE) for name, why in wrong_names.items())
+    positions = {name: value for name, value in wire.topicHashPositions.items() if name not in wrong_names}
+    return Decoded(HashPositions(wire.namespace, wire.bundle, positions), (*told, *wrong), len(wrong))
 
 
 def decode_topic_list(data: bytes, source: str = "") -> Decoded[tuple[str, ...]]:
@@ -89,9 +98,15 @@ def decode_topic_list(data: bytes, source: str = "") -> Decoded[tuple[str, ...]]
     found: list[Problem] = [*told, *problems]
     for index, raw in enumerate(items):
         try:
-            good.append(msgspec.json.decode(raw, type=str))
+            name = msgspec.json.decode(raw, type=str)
         except (msgspec.ValidationError, UnicodeDecodeError):
-            found.append(Problem(source, f"$[{index}]", "is no topic name", "this one is set aside; the rest is kept"))
+            found.append(Problem(source, f"$[{index}]", "is no topic name", _SET_ASIDE))
+            continue
+        wrong = topic_fault(name)
+        if wrong:
+            found.append(Problem(source, f"$[{index}]", wrong, _SET_ASIDE))
+        else:
+            good.append(name)
     return Decoded(tuple(good), tuple(found), len(items) - len(good))
 
 

@@ -8,27 +8,33 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 from urllib.parse import unquote
 
 import msgspec
 
 from engine.admin.requests import AdminRequest, parse_request
 from engine.config import DEFAULTS, BrokerSettings
-from engine.errors import Rejection
+from engine.errors import Problem, Rejection
 from engine.names import TopicName, parse_topic_name
+
+_OK: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
 class ScenarioFacts:
-    """From a scenario.json: the release, the settings it names on top of the defaults, file name -> request."""
+    """From a scenario.json: the release, the settings it names on top of the defaults, file name -> request.
+
+    ``problems`` are the requests whose names no broker has: what they answered is of nobody.
+    """
 
     version: str | None = None
     settings: BrokerSettings | None = None
     requests: Mapping[str, AdminRequest] = field(default_factory=dict)
+    problems: tuple[Problem, ...] = ()
 
 
-def scenario_facts(data: bytes) -> ScenarioFacts:
+def scenario_facts(data: bytes, source: str = "scenario.json") -> ScenarioFacts:
     """Read what helps from a scenario.json; nothing in it has to be there, and wrong kinds are passed over."""
     try:
         scenario = msgspec.json.decode(data) if data else None
@@ -37,14 +43,17 @@ def scenario_facts(data: bytes) -> ScenarioFacts:
     if not isinstance(scenario, dict):
         return ScenarioFacts()
     version = scenario.get("pulsar_version")
-    requests = {
-        str(answer["file"]): parse_request(str(answer["request"]))
-        for step in _dicts(scenario.get("steps"))
-        for answer in _dicts(step.get("answers"))
-        if "file" in answer and "request" in answer
-    }
+    requests: dict[str, AdminRequest] = {}
+    problems: list[Problem] = []
+    for place, step in enumerate(_dicts(scenario.get("steps"))):
+        for number, answer in enumerate(_dicts(step.get("answers"))):
+            if "file" in answer and "request" in answer:
+                request = requests[str(answer["file"])] = parse_request(str(answer["request"]))
+                if request.fault and answer.get("status", _OK) == _OK:
+                    where = f"$.steps[{place}].answers[{number}].request"
+                    problems.append(Problem(source, where, request.fault, "what it answered is set aside"))
     settings = settings_of(scenario.get("broker_settings"))
-    return ScenarioFacts(str(version) if version else None, settings, requests)
+    return ScenarioFacts(str(version) if version else None, settings, requests, tuple(problems))
 
 
 def refused_settings(named: object) -> tuple[Rejection, ...]:
@@ -84,8 +93,8 @@ class Naming:
     def topic(self, file_name: str) -> str | None:
         """The full name of the topic whose statistics are in a file."""
         request = self._request(file_name)
-        if request is not None and request.topic:
-            return request.topic
+        if request is not None and (request.topic or request.fault):
+            return request.topic or None
         stem = unquote(_stem(file_name))
         if "://" in stem:
             stem = stem[max(stem.find("non-persistent://"), 0) :] if "non-persistent://" in stem else stem
@@ -103,8 +112,8 @@ class Naming:
     def namespace(self, file_name: str) -> str | None:
         """The namespace whose bundles are in a file."""
         request = self._request(file_name)
-        if request is not None and request.namespace:
-            return request.namespace
+        if request is not None and (request.namespace or request.fault):
+            return request.namespace or None
         stem = unquote(_stem(file_name))
         namespaces = {name.namespace for name in self.known}
         named = {

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 import msgspec
 
 from engine.admin.facts import Decoded
-from engine.admin.text import raw_object, value_problem
+from engine.admin.text import child, raw_object, value_problem
+from engine.errors import Problem
+from engine.names import refuse_bundle
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +28,12 @@ class _LookupWire(msgspec.Struct):
 def decode_owned(data: bytes, source: str = "") -> Decoded[tuple[str, ...]]:
     """``GET …/brokers/{cluster}/{broker}/ownedNamespaces``: full names of the bundles, in the answer's order."""
     members, problems = raw_object(data, source)
-    return Decoded(tuple(members), problems)
+    faults = {name: refusal.message for name in members if (refusal := refuse_bundle(name)) is not None}
+    wrong = tuple(
+        Problem(source, child("$", name), fault, "this one is set aside; the rest is kept")
+        for name, fault in faults.items()
+    )
+    return Decoded(tuple(name for name in members if name not in faults), problems + wrong, len(wrong))
 
 
 def decode_lookup(data: bytes, source: str = "") -> Decoded[LookupFacts | None]:

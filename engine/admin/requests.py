@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import parse_qsl, unquote
+
+from engine.errors import Rejection
+from engine.names import parse_topic_name, refuse_namespace
 
 _DOMAINS = ("persistent", "non-persistent")
 
@@ -15,6 +18,7 @@ class AdminRequest:
 
     ``topic`` is a full name, ``namespace`` is ``tenant/namespace``, ``bundle`` the range text or ``LARGEST``/``HOT``,
     ``setting`` the one a dynamic change is about, ``broker`` the id of the one a list of owned bundles is about.
+    ``fault`` says what is wrong with the topic or the namespace, which are "" then.
     """
 
     method: str
@@ -25,6 +29,7 @@ class AdminRequest:
     query: Mapping[str, str] = field(default_factory=dict)
     setting: str = ""
     broker: str = ""
+    fault: str = ""
 
 
 def parse_request(text: str) -> AdminRequest:
@@ -35,6 +40,15 @@ def parse_request(text: str) -> AdminRequest:
     >>> parse_request("PUT /admin/v2/namespaces/t/n/LARGEST/split?splitAlgorithmName=x").bundle
     'LARGEST'
     """
+    found = _parsed(text)
+    refusal = refuse_namespace(found.namespace) if found.namespace else None
+    if refusal is None and found.topic:
+        read = parse_topic_name(found.topic)
+        refusal = read if isinstance(read, Rejection) else None
+    return found if refusal is None else replace(found, topic="", namespace="", fault=refusal.message)
+
+
+def _parsed(text: str) -> AdminRequest:
     method, _, target = text.strip().partition(" ")
     if not target:
         method, target = "GET", method

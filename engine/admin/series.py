@@ -13,11 +13,12 @@ import msgspec
 
 from engine.admin.facts import BrokerStats, Decoded
 from engine.admin.namespaces import decode_bundles
-from engine.admin.text import value_problem
+from engine.admin.text import child, value_problem
 from engine.admin.topics import decode_broker_stats_topics
 from engine.bundles.averages import BundleData, TimeAverageMessageData
 from engine.bundles.limits import BundleStats
-from engine.errors import Problem
+from engine.errors import Problem, Rejection
+from engine.names import refuse_bundle, refuse_namespace
 
 REPORTS: Final = "/loadbalance/brokers/"
 AVERAGES: Final = "/loadbalance/bundle-data/"
@@ -135,6 +136,7 @@ def decode_report(
         wire = msgspec.json.decode(data, type=_ReportWire)
     except (msgspec.ValidationError, msgspec.DecodeError) as fault:
         return Decoded(None, (value_problem(source, path, fault),))
+    faults = {name: refusal.message for name in wire.lastStats if (refusal := refuse_bundle(name)) is not None}
     stats = tuple(
         BundleStats(
             name,
@@ -147,8 +149,13 @@ def decode_report(
             each.msgThroughputOut,
         )
         for name, each in wire.lastStats.items()
+        if name not in faults
     )
-    return Decoded((stats, {name: getattr(wire, name) for name in TOTALS} | {"numBundles": wire.numBundles}))
+    problems = tuple(
+        Problem(source, child(child(path, "lastStats"), name), fault, "this one is set aside; the rest is kept")
+        for name, fault in faults.items()
+    )
+    return Decoded((stats, {name: getattr(wire, name) for name in TOTALS} | {"numBundles": wire.numBundles}), problems)
 
 
 def decode_series(data: bytes, source: str = "") -> Decoded[Series]:
@@ -203,14 +210,21 @@ class _Reader:
                 broker = line.path.removeprefix(REPORTS)
                 self._reports.append(WrittenReport(at_ms, line.mzxid, broker, *report.good))
         elif line.path.startswith(AVERAGES):
-            data = _stored(msgspec.json.decode(body, type=_StoredWire))
-            self._averages.append(WrittenAverages(at_ms, line.mzxid, line.path.removeprefix(AVERAGES), data))
+            bundle = line.path.removeprefix(AVERAGES)
+            if self._is_good(refuse_bundle(bundle), path):
+                data = _stored(msgspec.json.decode(body, type=_StoredWire))
+                self._averages.append(WrittenAverages(at_ms, line.mzxid, bundle, data))
         elif line.path.startswith(POLICIES):
-            boundaries = _boundaries(body)
             namespace = line.path.removeprefix(POLICIES)
-            self._lists.append(WrittenList(at_ms, line.mzxid, namespace, boundaries, line.version))
+            if self._is_good(refuse_namespace(namespace), path):
+                self._lists.append(WrittenList(at_ms, line.mzxid, namespace, _boundaries(body), line.version))
         else:
             self._others += 1
+
+    def _is_good(self, refusal: Rejection | None, path: str) -> bool:
+        if refusal is not None:
+            self.problems.append(Problem(self._source, f"{path}: $.path", refusal.message, "this line is set aside"))
+        return refusal is None
 
 
 def _boundaries(body: bytes) -> tuple[int, ...]:

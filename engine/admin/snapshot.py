@@ -81,8 +81,11 @@ class _Collector:
         answers: list[tuple[AnswerKind, str, bytes]] = []
         for file in read.files:
             answers += self._opened(file)
-        scenario = next((data for kind, _, data in answers if kind is AnswerKind.SCENARIO), b"")
-        facts = scenario_facts(scenario)
+        source, scenario = next(
+            ((name, data) for kind, name, data in answers if kind is AnswerKind.SCENARIO), ("", b"")
+        )
+        facts = scenario_facts(scenario, source)
+        self.problems += facts.problems
         self.version = facts.version or self.version
         self.settings = facts.settings or self.settings
         unnamed: list[tuple[AnswerKind, str, bytes]] = []

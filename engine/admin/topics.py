@@ -24,7 +24,14 @@ from engine.admin.text import (
 )
 from engine.admin.wire import SubscriptionWire, TopicWire
 from engine.errors import Problem, Rejection
-from engine.names import PARTITION_SUFFIX, parse_topic_name, partition_index
+from engine.names import (
+    PARTITION_SUFFIX,
+    parse_topic_name,
+    partition_index,
+    refuse_namespace,
+    refuse_range,
+    refuse_subscription,
+)
 
 STATS: Final = "stats"
 PARTITIONED_STATS: Final = "partitioned-stats"
@@ -129,7 +136,17 @@ def _broker_stats(
 ) -> Decoded[BrokerStats]:
     topics: dict[str, TopicFacts] = {}
     places: dict[str, Place] = {}
+    faults: dict[Place, str] = {}
     for name, raw, place, path in found:
+        if place not in faults:
+            refusal = refuse_namespace(place.namespace) or refuse_range(place.bundle)
+            faults[place] = "" if refusal is None else refusal.message
+            if refusal is not None:
+                where = child(child("$", place.namespace), place.bundle)
+                problems.append(Problem(source, where, refusal.message, "its topics are set aside; the rest is kept"))
+        if faults[place]:
+            broken += 1
+            continue
         facts, more = _one_topic(bytes(raw), name, source, path, BROKER_STATS, whole=whole)
         problems += more
         if facts is None:
@@ -189,7 +206,15 @@ def _one_topic(
         return None, (_locate(raw, source, _path(parent, topic), fault),)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
         return None, (malformed(raw, source, fault, _path(parent, topic)),)
-    subscriptions = tuple([_subscription(name, sub) for name, sub in wire.subscriptions.items()])
+    blank = [name for name in wire.subscriptions if not name or name.isspace()]
+    nameless = [name for name in blank if refuse_subscription(name) is not None]
+    if nameless:
+        where = child(_path(parent, topic), "subscriptions")
+        reason = "a subscription without a name"
+        repeated += tuple(Problem(source, child(where, name), reason, _SET_ASIDE) for name in nameless)
+    subscriptions = tuple(
+        [_subscription(name, sub) for name, sub in wire.subscriptions.items() if name not in nameless]
+    )
     unreadable = _unreadable_range(subscriptions)
     if unreadable is not None:
         reason = f"keyHashRanges has {unreadable!r}, which is no range like [0, 16383]"

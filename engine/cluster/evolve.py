@@ -28,6 +28,7 @@ from engine.cluster.state import BundleSplit, ClusterState, Namespace, Subscript
 from engine.config import BrokerSettings
 from engine.errors import Rejection
 from engine.failover.model import Consumer
+from engine.names import TopicName, parse_topic_name, refuse_namespace, refuse_subscription
 
 
 def evolve(state: ClusterState, event: Event) -> ClusterState:
@@ -107,7 +108,8 @@ def objection(state: ClusterState, event: Event) -> str:
         case NamespaceSeen():
             if event.namespace in state.namespaces:
                 return f"namespace {event.namespace!r} has bundles already"
-            bundles = namespace_bundles(event.namespace, event.boundaries)
+            refusal = refuse_namespace(event.namespace)
+            bundles = refusal or namespace_bundles(event.namespace, event.boundaries)
             return str(bundles) if isinstance(bundles, Rejection) else ""
         case BundleWasSplit():
             return _split_objection(state, event)
@@ -128,6 +130,9 @@ def _topic_objection(state: ClusterState, event: TopicAdded | TopicRemoved | Top
     unknown = set(event.subscriptions) - {each.key for each in state.subscriptions}
     if unknown:
         return f"there is no subscription {min(unknown)!r}"
+    name = parse_topic_name(event.topic)
+    if not isinstance(name, TopicName) or name.complete != event.topic:
+        return f"{event.topic[:200]!r} is not a complete topic name"
     return "" if event.partitions >= 0 else "a topic has no negative number of partitions"
 
 
@@ -148,6 +153,9 @@ def _key_event_objection(state: ClusterState, event: KeyEvent) -> str:
     if isinstance(event, KeySubscriptionCreated):
         if known is not None or any(each.key == event.subscription for each in state.subscriptions):
             return f"subscription {event.subscription!r} exists"
+        refusal = refuse_subscription(event.name) or refuse_namespace(event.namespace)
+        if refusal is not None:
+            return refusal.message
         unknown = [topic for topic in event.topics if topic not in state.topics]
         return f"there is no topic {unknown[0]!r}" if unknown else ""
     if known is None:

@@ -13,7 +13,7 @@ from engine.cluster.limits import INT_32, INT_64
 from engine.cluster.producer_invariants import producer_faults
 from engine.cluster.state import ClusterState, Load, Namespace, Subscription, Topic
 from engine.errors import Rejection
-from engine.names import TopicName, parse_topic_name
+from engine.names import TopicName, parse_topic_name, refuse_namespace, refuse_subscription
 
 _LARGEST: Final = 2**63
 """Counters are Java longs; a rate that is not below this is infinite, no number, or a slip."""
@@ -86,6 +86,10 @@ def _subscription_faults(state: ClusterState) -> list[str]:
     if len(set(keys)) != len(keys):
         found.append("two subscriptions have one key")
     ids: set[int] = set()
+    named = [(each.name, each.namespace) for each in state.subscriptions]
+    named += [(each.name, each.namespace) for each in state.key_subscriptions]
+    refusals = [refuse_subscription(name) or refuse_namespace(namespace) for name, namespace in named]
+    found += [refusal.message for refusal in refusals if refusal is not None]
     for subscription in state.subscriptions:
         found += _one_subscription_faults(state, subscription)
         for consumer in subscription.consumers:
@@ -143,6 +147,9 @@ def _namespace_faults(state: ClusterState) -> list[str]:
 
 
 def _one_namespace_faults(namespace: Namespace) -> list[str]:
+    refusal = refuse_namespace(namespace.name)
+    if refusal is not None:
+        return [refusal.message]
     bundles = namespace_bundles(namespace.name, namespace.boundaries)
     if isinstance(bundles, Rejection):
         return [f"namespace {namespace.name!r}: {bundles.message}"]

@@ -15,7 +15,7 @@ from engine.cluster.state import ClusterState
 from engine.errors import Rejection
 from engine.keyshared.admission import SubscriptionTerms, SubscriptionType, join_refusal
 from engine.keyshared.model import Consumer
-from engine.names import TopicName, parse_topic_name
+from engine.names import TopicName, parse_topic_name, refuse_subscription
 
 
 def find_key_subscription(state: ClusterState, key: str) -> KeySubscription | None:
@@ -31,8 +31,9 @@ def subscribe_key_shared(state: ClusterState, command: SubscribeKeyShared) -> tu
     refusal = refuse_long_name(command.name, "name")
     if refusal is not None:
         return refusal
-    if not command.name.strip():
-        return Rejection("NamingException", "Empty subscription name", "name")
+    refusal = refuse_subscription(command.name)
+    if refusal is not None:
+        return refusal
     name = parse_topic_name(command.topic)
     topic = state.topics.get(name.complete) if isinstance(name, TopicName) else None
     if topic is None or not isinstance(name, TopicName):

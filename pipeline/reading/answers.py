@@ -167,7 +167,12 @@ def refuse_nameless(rows: Rows, kind: str, name: str) -> None:
 def _take_nameless(rows: Rows, kind: AnswerKind, data: bytes, name: str, told: Told) -> str:
     """Statistics of one topic and boundary lists do not say what they are about."""
     if not told.about:
-        return WAITING
+        request = told.requests.get(name.rpartition("/")[2])
+        if request is None or not request.fault:
+            return WAITING
+        # It was asked about a name that no broker has; its neighbours know no better one.
+        refuse_nameless(rows, kind.value, name)
+        return READ
     if kind is AnswerKind.TOPIC_STATS:
         take_one(rows, data, told.about, name)
         return READ
@@ -225,7 +230,9 @@ def _take_settings(rows: Rows, data: bytes, name: str) -> None:
 
 
 def _take_scenario(rows: Rows, data: bytes, name: str) -> None:
-    settings = scenario_facts(data).settings or BrokerSettings()
+    facts = scenario_facts(data, name)
+    rows.quarantine += [quarantine_row(problem, "files", 0, BAD) for problem in facts.problems]
+    settings = facts.settings or BrokerSettings()
     rows.settings += [
         (key, settings.text_of(key), name) for key, default in DEFAULTS.items() if getattr(settings, key) != default
     ]

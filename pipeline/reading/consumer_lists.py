@@ -12,8 +12,9 @@ from typing import Final
 
 import msgspec
 
-from engine.admin.text import malformed
+from engine.admin.text import child, malformed
 from engine.errors import InputError, Problem
+from engine.names import refuse_namespace, refuse_subscription
 from pipeline.lists import ConsumerList
 from pipeline.reading.rows import BAD, NOTE, Row, quarantine_row
 from pipeline.reading.unpacking import read_answer
@@ -66,13 +67,17 @@ def _csv_entries(data: bytes, source: str) -> Iterator[_Entry | Problem]:
         line = reader.line_num
         subscription, name = (row.get("subscription") or "").strip(), row.get("consumer")
         level = (row.get("priority_level") or "0").strip()
-        if not subscription or name is None:
+        namespace = (row.get("namespace") or "").strip()
+        refusal = refuse_namespace(namespace) if namespace else None
+        if refusal is not None:
+            yield Problem(source, "$", refusal.message, "this line is set aside", line)
+        elif not subscription or name is None:
             yield Problem(source, "$", "names no subscription or no consumer", "this line is set aside", line)
         elif not _LEVEL.fullmatch(level) or not -(2**31) <= int(level) < 2**31:
             reason = f"priority_level {level[:40]!r} is no whole number of 32 bits"
             yield Problem(source, "$", reason, "this line is set aside", line)
         else:
-            yield ((row.get("namespace") or "").strip(), subscription), name, int(level)
+            yield (namespace, subscription), name, int(level)
 
 
 def _json_entries(data: bytes, source: str) -> Iterator[_Entry | Problem]:
@@ -84,6 +89,9 @@ def _json_entries(data: bytes, source: str) -> Iterator[_Entry | Problem]:
         problem = malformed(data, source, fault)
         raise InputError(str(problem), (problem,)) from fault
     for subscription, names in members.items():
+        if refuse_subscription(subscription) is not None:
+            yield Problem(source, child("$", subscription), "names no subscription", "its list is set aside")
+            continue
         for place, name in enumerate(names):
             if isinstance(name, str):
                 yield ("", subscription), name, 0

@@ -10,6 +10,7 @@ from engine.admin.text import child, malformed, value_problem
 from engine.admin.topics import without_nulls
 from engine.bundles import parse_range
 from engine.errors import Problem, Rejection
+from engine.names import refuse_bundle
 from pipeline.reading.rows import BAD, Rows, quarantine_row
 from pipeline.reading.wire import BundleStatsWire, LoadReportWire
 
@@ -37,8 +38,9 @@ def take_load_report(rows: Rows, data: bytes, source: str) -> None:
         stats = _stats(told.get(name), child(child("$", member), name), source)
         namespace, _, text = name.rpartition("/")
         parsed = parse_range(text)
-        if isinstance(parsed, Rejection):
-            stats = Problem(source, child(child("$", member), name), parsed.message, "this one is set aside")
+        refusal = parsed if isinstance(parsed, Rejection) else refuse_bundle(name)
+        if refusal is not None:
+            stats = Problem(source, child(child("$", member), name), refusal.message, "this one is set aside")
         if isinstance(stats, Problem):
             rows.quarantine.append(quarantine_row(stats, "bundle_reports", 1, BAD))
             continue

@@ -20,7 +20,14 @@ from engine.admin.facts import ConsumerFacts
 from engine.admin.topics import BROKER_STATS
 from engine.admin.wire import SubscriptionWire
 from engine.errors import Rejection
-from engine.names import PARTITION_SUFFIX, parse_topic_name, partition_index
+from engine.names import (
+    PARTITION_SUFFIX,
+    parse_topic_name,
+    partition_index,
+    refuse_namespace,
+    refuse_range,
+    refuse_subscription,
+)
 from pipeline.reading.rows import Rows, partitioned_topic
 from pipeline.reading.wire import TopicWithPublishers
 from pipeline.schemas import CONSUMERS, PUBLISHERS, SUBSCRIPTIONS, TOPICS, Table
@@ -46,14 +53,19 @@ def take_sound_document(rows: Rows, data: bytes, source: str, broker: str) -> bo
     Each name has to stand there once: one that stands twice, anywhere, could be a member written twice. O(length).
     """
     try:
-        topics = _flat(_DOCUMENT.decode(data))
+        document = _DOCUMENT.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
+    if any(map(refuse_namespace, document)) or any(refuse_range(each) for below in document.values() for each in below):
+        return False
+    topics = _flat(document)
     if data.count(b"persistent://") != len(topics.names) or len(set(topics.names)) != len(topics.names):
         return False
     if not _all_names_good(topics.names):
         return False
     pairs = [(at, name, told) for at, wire in enumerate(topics.wires) for name, told in wire.subscriptions.items()]
+    if any(map(refuse_subscription, {name for _, name, _ in pairs})):
+        return False
     if any(_unreadable(told) for _, _, told in pairs):
         return False
     made = Rows(sets=rows.sets)

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from engine.errors import Problem
 from engine.keyshared.entry_key import NONE_KEY, decode_base64
+from engine.names import NAMESPACE_PATTERN
 from pipeline.reading.rows import BAD, Row, quarantine_row
 
 TEXTS: Final = (
@@ -72,6 +73,8 @@ def events_of(table: Any, name: str, first_row: int, account: TraceAccount, *, s
     reasons = _Reasons(count)
     msgs = _whole(columns.get("count"), count, 1)
     reasons.where(msgs < 0, "count is negative, no whole number, or larger than 2^53")
+    if "namespace" in columns:
+        reasons.where(_impossible(columns["namespace"]), "namespace is not like tenant/namespace")
     key = _keys(columns, reasons, spread=spread)
     space = _spaces(columns, count)
     good = reasons.good()
@@ -136,6 +139,13 @@ def _decoded(values: Any) -> tuple[Any, Any]:
     decoded = [decode_base64(text) for text in codes.dictionary.to_pylist()]
     made = pa.array(decoded, pa.binary()).take(codes.indices)
     return made, (made.is_null().to_numpy(zero_copy_only=False) & ~values.is_null().to_numpy(zero_copy_only=False))
+
+
+def _impossible(column: Any) -> Any:
+    """(n,) bool: where a namespace stands that no broker has; none at all is possible."""
+    values = pc.fill_null(_text(_joined(column)), "")
+    fine = pc.match_substring_regex(values, f"^(?:{NAMESPACE_PATTERN})?$")
+    return ~np.asarray(fine.to_numpy(zero_copy_only=False), dtype=bool)
 
 
 def _spaces(columns: dict[str, Any], count: int) -> Any:

@@ -12,7 +12,8 @@ import pyarrow.compute as pc
 from engine.admin.facts import BundleList, ConsumerFacts, Snapshot, SubscriptionFacts, TopicFacts
 from engine.bundles.boundaries import namespace_bundles
 from engine.config import DEFAULTS, BrokerSettings
-from engine.errors import Rejection
+from engine.errors import InputError, Problem, Rejection
+from engine.names import refuse_namespace, topic_fault
 from engine.scenarios.fleet_opening import FleetPart
 from engine.scenarios.subscriptions import KEY_SHARED
 from tui.sources.fleet_tables import parts_of, read_table
@@ -36,6 +37,9 @@ def part_of(folder: Path, namespace: str, subscription: str = "", *, listed_flag
 
     O(dispatchers + topics of the namespace), and the consumers of one dispatcher for each list of them.
     """
+    refusal = refuse_namespace(namespace)
+    if refusal is not None:
+        raise InputError(f"{folder.name}: {refusal.message}")
     wanted: list[tuple[str, str, Any]] = [("namespace", "=", namespace)]
     mine = [*wanted, ("subscription", "=", subscription)] if subscription else wanted
     dispatchers = read_table(folder, "subscriptions", _DISPATCHER, mine)
@@ -47,6 +51,13 @@ def part_of(folder: Path, namespace: str, subscription: str = "", *, listed_flag
         topics, left_out = own, len(topics) - len(own)
     where = f"{namespace}, subscription {subscription}" if subscription else namespace
     facts, bundle_of_topic = _topics(topics, _subscriptions(folder, namespace, dispatchers))
+    faults = {name: fault for name in facts if (fault := topic_fault(name))}
+    if faults:
+        facts = {name: each for name, each in facts.items() if name not in faults}
+    problems = tuple(
+        Problem(f"{folder.name}/topics", "$", fault, "this one is set aside; the rest is kept")
+        for fault in faults.values()
+    )
     snapshot = Snapshot(
         source=f"{folder.name}: {where}",
         topics=facts,
@@ -54,6 +65,7 @@ def part_of(folder: Path, namespace: str, subscription: str = "", *, listed_flag
         bundle_of_topic=bundle_of_topic,
         settings=_settings(folder),
         version=_release(folder),
+        problems=problems,
     )
     return FleetPart(snapshot, listed_flag, subscription, left_out)
 

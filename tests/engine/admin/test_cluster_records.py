@@ -111,7 +111,7 @@ def test_a_series_is_put_in_the_order_of_the_writes() -> None:
 
 def test_a_load_report_of_another_form_is_none() -> None:
     assert decode_report(b'{"systemResourceUsage": {}}').good is None
-    found = decode_report(b'{"lastStats": {"b": {"producerCount": 2}}, "numBundles": 1}').good
+    found = decode_report(b'{"lastStats": {"t/n/0x0_0x9": {"producerCount": 2}}, "numBundles": 1}').good
     assert found is not None
     assert (found[0][0].producers, found[1]["numBundles"]) == (2, 1)
 
