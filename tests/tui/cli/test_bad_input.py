@@ -273,15 +273,13 @@ def test_an_unexpected_fault_is_one_sentence_and_1(run: Run, monkeypatch: pytest
     assert "Traceback" in run("--once").err
 
 
-def test_no_command_is_printed_for_a_namespace_with_a_shell_command_in_it(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_command_is_printed_for_a_namespace_with_a_shell_command_in_it(run: Run, tmp_path: Path) -> None:
     asked = "GET /admin/v2/namespaces/evil/ns%3B%24%28touch%20pwned%29/bundles"
     answers = [{"request": asked, "status": 200, "file": "01-bundles.json"}]
     (tmp_path / "scenario.json").write_text(json.dumps({"scenario": "x", "steps": [{"answers": answers}]}))
     bundles = {"boundaries": ["0x00000000", "0x80000000", "0xffffffff"], "numBundles": 2}
     (tmp_path / "01-bundles.json").write_text(json.dumps(bundles))
-    assert main(["split", "0x00000000_0x80000000", str(tmp_path)]) == 2
-    told = capsys.readouterr()
-    assert "pulsar-admin" not in told.out + told.err
-    assert "$.steps[0].answers[0].request" in told.err
+    ran = run("split", "0x00000000_0x80000000", str(tmp_path))
+    assert ran.code == 2
+    assert "pulsar-admin" not in ran.out + ran.err
+    assert "$.steps[0].answers[0].request" in ran.err
