@@ -15,49 +15,61 @@ import click
 from engine.errors import InputError, RingsideError
 from tui.cli import exits
 from tui.cli.output import abandon_stdout, prepare_streams, say, say_input_error
-from tui.cli.signals import unwind_on_signals
+from tui.cli.signals import Unwinding
 
 DEBUG: Final = "RINGSIDE_DEBUG"
 
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run ``ringside`` with ``args`` (default: the process's own) and return its exit code. Never raises."""
+    ending = Unwinding()
+    with ending.installed():
+        ending.code = run(args, ending)
+    return ending.code
+
+
+def run(args: Sequence[str] | None, ending: Unwinding) -> int:
+    """The exit code of a command that ``ending`` may interrupt."""
     prepare_streams()
-    unwind_on_signals()
     collects = gc.isenabled()
     # Loading modules makes garbage that lives: collecting it over and over takes a tenth of the start.
     gc.disable()
     try:
-        code = _guarded(args)
+        code = _run(args)
+    except BaseException as error:
+        if ending.number is not None:  # whatever the request became on its way up, as in a class that is being made
+            return ending.code
+        code = _code_of(error)
     finally:
         if collects:
             gc.enable()
     return code if code != exits.FINE else _flushed()
 
 
-def _guarded(args: Sequence[str] | None) -> int:
-    try:
-        return _run(args)
-    except exits.Stopped as stopped:
-        return exits.of_signal(stopped.number)
-    except (KeyboardInterrupt, click.Abort):
-        return exits.of_signal(signal.SIGINT)
-    except exits.ClosedPipe:
-        abandon_stdout()
-        return exits.CLOSED_PIPE
-    except click.ClickException as error:
-        error.show()
-        return error.exit_code
-    except InputError as error:
-        say_input_error(error)
-        return exits.USAGE
-    except RingsideError as error:
-        say(str(error))
-        return exits.FAILED
-    except OSError as error:
-        return _environment(error)
-    except Exception as error:
-        return _unexpected(error)
+def _code_of(error: BaseException) -> int:
+    """Say in a sentence what ended the run, where it needs one, and return the exit code. Raises what is unknown."""
+    match error:
+        case exits.Stopped():
+            return exits.of_signal(error.number)
+        case KeyboardInterrupt() | click.Abort():
+            return exits.of_signal(signal.SIGINT)
+        case exits.ClosedPipe():
+            abandon_stdout()
+            return exits.CLOSED_PIPE
+        case click.ClickException():
+            error.show()
+            return error.exit_code
+        case InputError():
+            say_input_error(error)
+            return exits.USAGE
+        case RingsideError():
+            say(str(error))
+            return exits.FAILED
+        case OSError():
+            return _environment(error)
+        case Exception():
+            return _unexpected(error)
+    raise error
 
 
 def _run(args: Sequence[str] | None) -> int:

@@ -6,12 +6,13 @@ import asyncio
 import gc
 import os
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from tui.cli import exits
 from tui.cli.options import Output
 from tui.cli.output import say, say_not_saved, say_problems, speaks_unicode
-from tui.cli.signals import ScreenSignals
+from tui.cli.screen_signals import ScreenSignals
 from tui.cli.terminal import TerminalState
 
 if TYPE_CHECKING:
@@ -91,9 +92,11 @@ def run_screen(app: App[Any]) -> int:
     """
     if not os.environ.get("RINGSIDE_DEBUG"):
         app.error_console.quiet = True  # Textual prints the traceback of a failure there
-    signalled = asyncio.run(_until_closed(app, TerminalState()))
-    if signalled is not None:
-        return signalled
+    signals = ScreenSignals(TerminalState().restore)
+    with signals.installed():
+        asyncio.run(_until_closed(app, signals))
+    if signals.code is not None:
+        return signals.code
     failure = app._exception
     if failure is not None:
         say(f"the screen stopped: {type(failure).__name__}: {failure} (RINGSIDE_DEBUG=1 shows where it happened)")
@@ -101,19 +104,10 @@ def run_screen(app: App[Any]) -> int:
     return app.return_code or exits.FINE
 
 
-async def _until_closed(app: App[Any], terminal: TerminalState) -> int | None:
-    """The exit code that a signal asked for; None when the app ended by itself."""
-    loop = asyncio.get_running_loop()
-
-    def close(code: int) -> None:
-        # A signal handler may interrupt the loop anywhere, so it only leaves word.
-        loop.call_soon_threadsafe(app.exit, None, code)
-
-    loop.call_later(START_S, _collect_garbage_again)
-    signals = ScreenSignals(close, terminal.restore)
-    with signals.installed():
-        await app.run_async()
-    return signals.code
+async def _until_closed(app: App[Any], signals: ScreenSignals) -> None:
+    signals.closes(partial(app.exit, None))
+    asyncio.get_running_loop().call_later(START_S, _collect_garbage_again)
+    await app.run_async()
 
 
 def _collect_garbage_again() -> None:
