@@ -1,6 +1,7 @@
 """Hooks that must be known before any test is collected, also to the process that only hands tests out (xdist)."""
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests import thrift
 from tests.golden import plugin
@@ -17,5 +18,10 @@ __all__ = [
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # A machine that does other things at the same time is slow, and nothing is wrong with it.
+    settings.register_profile(
+        "untimed", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    )
+    settings.load_profile("untimed")
     plugin.pytest_configure(config)
     thrift.pytest_configure()

@@ -17,6 +17,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from tests.patience import HANG_S
+
 TOPIC = {"msgRateIn": 1.0, "subscriptions": {"s": {"type": "Failover", "consumers": [{"consumerName": "a"}]}}}
 RUN = """
 import os, resource, signal, sys
@@ -60,7 +62,7 @@ def put(folder: Path, name: str, count: int) -> Path:
 
 def ran(place: Path, target: Path, limit: str) -> str:
     command = [sys.executable, "-c", RUN, str(place), str(target), limit]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=HANG_S, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout.strip()
 

@@ -18,6 +18,8 @@ from pyspark.sql import SparkSession
 from pipeline import gateway
 from pipeline.schemas import EVERY_TABLE
 from pipeline.session import session_settings, zip_packages
+from tests.patience import HANG_S
+from tests.starting import hear_signals
 
 LONG = """
 import sys
@@ -33,7 +35,9 @@ with open_session(cores=1, settings={"spark.driver.memory": "512m"}) as spark:
 
 def started(*words: str, env: dict[str, str] | None = None) -> subprocess.Popen[str]:
     command = [sys.executable, "-c", LONG, *words]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env, preexec_fn=hear_signals
+    )
 
 
 @pytest.mark.xdist_group("spark")
@@ -45,7 +49,7 @@ def test_at_the_end_the_jvm_is_gone_and_so_is_the_folder(number: signal.Signals 
         pid, folder = process.stdout.readline().split()
         if number is not None:
             process.send_signal(number)
-        _, told = process.communicate(timeout=120)
+        _, told = process.communicate(timeout=HANG_S)
     assert "while sending command" not in told
     wanted = {None: 0, signal.SIGINT: (-signal.SIGINT, 130, 1), signal.SIGTERM: 143}[number]
     assert process.returncode in (wanted if isinstance(wanted, tuple) else (wanted,))
@@ -88,8 +92,12 @@ def test_who_started_it_with_nohup_is_obeyed() -> None:
 
 
 def test_a_polite_request_ends_with_the_code_of_its_signal() -> None:
-    with pytest.raises(SystemExit) as caught, gateway.signals_as_exceptions():
-        signal.raise_signal(signal.SIGHUP)
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ignored where the tests were started with nohup
+    try:
+        with pytest.raises(SystemExit) as caught, gateway.signals_as_exceptions():
+            signal.raise_signal(signal.SIGHUP)
+    finally:
+        signal.signal(signal.SIGHUP, before)
     assert caught.value.code == 129
 
 
@@ -99,7 +107,7 @@ def test_without_java_one_sentence_says_what_to_install(tmp_path: Path) -> None:
         (tmp_path / word).symlink_to(found)
     env = {"PATH": str(tmp_path), "HOME": str(tmp_path), "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     with started(env=env) as process:
-        _, told = process.communicate(timeout=120)
+        _, told = process.communicate(timeout=HANG_S)
     assert process.returncode == 1
     last = told.strip().splitlines()[-1]
     assert "Spark did not start" in last

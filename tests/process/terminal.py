@@ -18,7 +18,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final
 
-DEADLINE_S: Final = 20.0  # for a marker to appear or the process to end; a machine under load is slow, not wrong
+from tests.patience import HANG_S
+from tests.starting import hear_signals
+
 ALTERNATE_SCREEN: Final = "\x1b[?1049h"
 MAIN_SCREEN: Final = "\x1b[?1049l"
 SHOW_CURSOR: Final = "\x1b[?25h"
@@ -46,6 +48,7 @@ class Terminal:
         self.pid, self._master = pty.fork()
         if self.pid == 0:  # the child: nothing but becoming the program
             try:
+                hear_signals()
                 os.chdir(cwd)
                 fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
                 os.execve(command[0], command, dict(env))
@@ -73,7 +76,7 @@ class Terminal:
 
         Returns how much has been drawn then, so that a later wait can ask for something new.
         """
-        deadline = time.monotonic() + DEADLINE_S
+        deadline = time.monotonic() + HANG_S
         while marker not in (fresh := self.drawn[after:]) and marker not in _ESCAPES.sub("", fresh):
             if not self._read(deadline):
                 raise AssertionError(f"{marker!r} did not appear; the terminal shows:\n{self.text[-2000:]}")
@@ -99,7 +102,7 @@ class Terminal:
 
     def wait(self) -> int:
         """Read to the end and return the exit code, negative for a signal, as ``subprocess`` has it."""
-        deadline = time.monotonic() + DEADLINE_S
+        deadline = time.monotonic() + HANG_S
         while self._master >= 0 and self._read(deadline):
             pass
         while self._status is None:

@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 
 from engine.fleet.summary import read_summary
+from tests.patience import HANG_S
 from tests.pipeline.conftest import SHORT_LIVED
 from tests.process.conftest import ROOT
+from tests.starting import hear_signals
 
 RECORDING = ROOT / "tests" / "recordings" / "f-inventory-2"
 pytestmark = pytest.mark.xdist_group("spark")
@@ -26,7 +28,7 @@ def started(env: dict[str, str], folder: Path, *words: str) -> subprocess.Popen[
     command = [sys.executable, "-c", "import sys; from tui.cli.main import main; sys.exit(main())", *words]
     return subprocess.Popen(
         command, cwd=folder / "work", env={**env, "TMPDIR": str(folder / "tmp")}, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=hear_signals,
     )  # fmt: skip
 
 
@@ -40,7 +42,7 @@ def test_a_whole_run_leaves_its_result_and_nothing_else(env: dict[str, str], tmp
     """With the settings of users: nothing here is lighter for the sake of tests."""
     out = tmp_path / "out"
     with started(env, tmp_path, "fleet", "run", str(RECORDING), str(out), "--json", "--add", "newcomer") as process:
-        told, talk = process.communicate(timeout=600)
+        told, talk = process.communicate(timeout=HANG_S)
     assert process.returncode == 0, talk
     assert told.encode() == (out / "summary.json").read_bytes()
     assert read_summary(told.encode()).jobs == ("import", "assign", "keys", "bundles", "lint")
@@ -64,7 +66,7 @@ def test_ctrl_c_ends_a_watch_with_its_java_and_keeps_the_last_batch(env: dict[st
                 break
         java = java_of(process.pid)
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=120)
+        process.communicate(timeout=HANG_S)
     assert java, lines
     assert process.returncode == 130
     for pid in java:

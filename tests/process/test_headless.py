@@ -10,16 +10,20 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import HANG_S
+from tests.starting import hear_signals
+
 pytestmark = pytest.mark.xdist_group("process")
 
 RINGSIDE = (sys.executable, "-m", "tui")
-DEADLINE_S = 20  # against hanging for ever only
 
 
 def started(words: list[str], env: dict[str, str], cwd: Path, **streams: int) -> subprocess.Popen[str]:
     """A running ``ringside`` with pipes for what ``streams`` does not name."""
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen([*RINGSIDE, *words], env=env, cwd=cwd, text=True, **(pipes | streams))
+    return subprocess.Popen(
+        [*RINGSIDE, *words], env=env, cwd=cwd, text=True, preexec_fn=hear_signals, **(pipes | streams)
+    )
 
 
 @pytest.mark.parametrize("words", [["--json"], ["--once"], ["--help"], ["demo"]], ids=" ".join)
@@ -28,7 +32,7 @@ def test_a_closed_pipe_ends_quietly_with_141(env: dict[str, str], tmp_path: Path
     os.close(reader)
     process = started(words, env, tmp_path, stdout=writer)
     os.close(writer)
-    _, err = process.communicate(timeout=DEADLINE_S)
+    _, err = process.communicate(timeout=HANG_S)
     assert (process.returncode, err) == (141, "")
 
 
@@ -41,7 +45,7 @@ def test_the_first_line_of_json_can_be_had_alone(env: dict[str, str], tmp_path: 
     process.stdout.close()
     assert process.stderr is not None
     err = process.stderr.read()
-    process.wait(DEADLINE_S)
+    process.wait(HANG_S)
     assert (process.returncode, err) == (141, "")
 
 
@@ -49,7 +53,7 @@ def test_the_first_line_of_json_can_be_had_alone(env: dict[str, str], tmp_path: 
 def test_a_full_disk_below_stdout_is_1_and_told(env: dict[str, str], tmp_path: Path, words: list[str]) -> None:
     with Path("/dev/full").open("w") as full:
         process = started(words, env, tmp_path, stdout=full.fileno())
-        _, err = process.communicate(timeout=DEADLINE_S)
+        _, err = process.communicate(timeout=HANG_S)
     assert process.returncode == 1
     assert err == "ringside: No space left on device\n"
 
@@ -57,7 +61,7 @@ def test_a_full_disk_below_stdout_is_1_and_told(env: dict[str, str], tmp_path: P
 def test_a_closed_stdout_is_1_and_told(env: dict[str, str], tmp_path: Path) -> None:
     command = ["/bin/sh", "-c", 'exec "$0" -m tui --once >&-', sys.executable]
     ran = subprocess.run(
-        command, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=DEADLINE_S, check=False
+        command, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=HANG_S, check=False
     )
     assert (ran.returncode, ran.stdout) == (1, "")
     assert ran.stderr.startswith("ringside: ")
@@ -80,21 +84,21 @@ def test_a_signal_while_waiting_for_input_gives_its_code(
     os.write(writer, b" " * 65536)
     os.write(writer, b" " * 65536)
     process.send_signal(number)
-    _, err = process.communicate(timeout=DEADLINE_S)
+    _, err = process.communicate(timeout=HANG_S)
     os.close(writer)
     assert (process.returncode, err.strip()) == (code, "")
 
 
 def test_standard_input_is_read_as_a_file_of_answers(env: dict[str, str], tmp_path: Path) -> None:
     process = started(["-", "--once"], env, tmp_path)
-    out, err = process.communicate("not an answer", timeout=DEADLINE_S)
+    out, err = process.communicate("not an answer", timeout=HANG_S)
     assert (process.returncode, out) == (2, "")
     assert "standard input" in err
 
 
 def test_without_a_terminal_the_screen_is_refused_with_2_and_a_way_out(env: dict[str, str], tmp_path: Path) -> None:
     process = started([], env, tmp_path, stdin=subprocess.DEVNULL)
-    out, err = process.communicate(timeout=DEADLINE_S)
+    out, err = process.communicate(timeout=HANG_S)
     assert (process.returncode, out) == (2, "")
     assert "not a terminal" in err
     assert "--once" in err
@@ -103,13 +107,13 @@ def test_without_a_terminal_the_screen_is_refused_with_2_and_a_way_out(env: dict
 def test_an_encoding_without_the_characters_of_a_name_ends_nothing(env: dict[str, str], tmp_path: Path) -> None:
     env["PYTHONIOENCODING"] = "ascii"
     process = started(["--once", "--apply", "add violin-🎻"], env, tmp_path)
-    out, _ = process.communicate(timeout=DEADLINE_S)
+    out, _ = process.communicate(timeout=HANG_S)
     assert process.returncode == 0
     assert "violin-\\U0001f3bb" in out
 
 
 def test_completion_is_offered_as_click_gives_it(env: dict[str, str], tmp_path: Path) -> None:
     process = started([], env | {"_RINGSIDE_COMPLETE": "bash_source"}, tmp_path)
-    out, _ = process.communicate(timeout=DEADLINE_S)
+    out, _ = process.communicate(timeout=HANG_S)
     assert process.returncode == 0
     assert "_ringside_completion" in out

@@ -7,6 +7,7 @@ from threading import Event, current_thread, main_thread
 
 import pytest
 
+from tests.patience import HANG_S
 from tui.beside import beside
 
 
@@ -26,16 +27,16 @@ def test_the_loop_ends_without_waiting() -> None:
 
     def slow() -> None:
         started.set()
-        release.wait(20)
+        release.wait(HANG_S)
         through.set()
 
     async def leave() -> None:
         task = asyncio.create_task(beside(slow))
         await asyncio.sleep(0)
-        assert started.wait(20)
+        assert started.wait(HANG_S)
         task.cancel()
 
     asyncio.run(leave())
     assert not through.is_set()
     release.set()
-    assert through.wait(20)
+    assert through.wait(HANG_S)

@@ -11,6 +11,7 @@ from textual.pilot import Pilot
 
 from engine.cluster.state import ClusterState, Namespace
 from engine.scenarios.synthetic import synthetic_state
+from tests.patience import HANG_S
 from tests.tui.bundle_scenes import after_b, bundles_app, bundles_screen, flow_state
 from tests.tui.screens_under_test import run, text_of
 from tui.app import RingsideApp
@@ -309,7 +310,7 @@ def test_leaving_waits_for_no_forecast(monkeypatch: pytest.MonkeyPatch) -> None:
     release, through = Event(), list[bool]()
 
     def slow(*_args: object) -> None:
-        release.wait(20)
+        release.wait(HANG_S)
         through.append(True)
 
     monkeypatch.setattr(module, "QUICK_TOPICS", 10)

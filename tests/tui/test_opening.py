@@ -14,6 +14,7 @@ from textual.pilot import Pilot
 
 from engine.cluster.timeline import Timeline
 from engine.errors import InputError
+from tests.patience import HANG_S
 from tests.tui.screens_under_test import cluster, run, text_of
 from tui.app import RingsideApp
 from tui.scene import Opening, Scene
@@ -31,7 +32,7 @@ class Gate:
         self.opened = threading.Event()
 
     def load(self) -> Scene:
-        assert self.opened.wait(20), "the test lets it pass"
+        assert self.opened.wait(HANG_S), "the test lets it pass"
         return self.make()
 
 
@@ -49,7 +50,7 @@ def opening(gate: Gate) -> RingsideApp:
 
 async def until(pilot: Pilot[int], true: Callable[[], bool]) -> None:
     """Let the app work until something holds."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(HANG_S):
         while not true():
             await pilot.pause()
 

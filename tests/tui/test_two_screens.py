@@ -10,6 +10,7 @@ from textual.pilot import Pilot
 from engine.cluster.timeline import Timeline
 from engine.scenarios.script import parse_script, start_of
 from engine.scenarios.script_model import Script
+from tests.patience import HANG_S
 from tests.tui.key_scenes import TOPIC, in_mode, keys_app, two_kinds
 from tests.tui.screens_under_test import app_of, run, text_of
 from tui.app import RingsideApp
@@ -270,7 +271,7 @@ def test_what_is_loaded_behind_the_empty_frame_opens_on_the_screen_of_its_kind()
     )
 
     async def story(pilot: Pilot[int]) -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(HANG_S):
             while not isinstance(app.screen, KeysScreen) or "worker-2" not in text_of(app):
                 await pilot.pause()
         await pilot.press("n")
