@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -25,6 +25,31 @@ def partition_index(topic: str) -> int:
     return int(digits) if plain else -1
 
 
+def cohort_of(consumers: Iterable[Connected]) -> list[Connected]:
+    """Those of the highest priority, which is the lowest level, in the dispatcher's order."""
+    ordered = sorted(consumers, key=lambda each: (each.level, java_units(each.name)))
+    return [each for each in ordered if each.level == ordered[0].level]
+
+
+def ring_points(cohort: Iterable[Connected], murmur: Callable[[bytes], int]) -> dict[int, int]:
+    """Point -> the number of the consumer that owns it: of those that share a point the last in order."""
+    points: dict[int, int] = {}
+    for each in cohort:
+        name = utf8(each.name)
+        for replica in range(100):
+            points[murmur(name + str(replica).encode())] = each.number
+    return points
+
+
+def ring_hashes(points: dict[int, int]) -> dict[int, int]:
+    """How many of the 2^31 hashes each owner of a point has."""
+    found: dict[int, int] = {}
+    places = sorted(points)
+    for before, place in zip([places[-1] - 2**31, *places], places, strict=False):
+        found[points[place]] = found.get(points[place], 0) + place - before
+    return found
+
+
 @lru_cache(maxsize=256)
 def active_consumers(
     consumers: tuple[Connected, ...],
@@ -37,13 +62,8 @@ def active_consumers(
     """The number of the active consumer of each topic or partition; None for all while nobody is connected."""
     if not consumers:
         return dict.fromkeys(topics)
-    ordered = sorted(consumers, key=lambda each: (each.level, java_units(each.name)))
-    cohort = [each for each in ordered if each.level == ordered[0].level]
-    points: dict[int, int] = {}
-    for each in cohort:
-        name = utf8(each.name)
-        for replica in range(100):
-            points[murmur(name + str(replica).encode())] = each.number
+    cohort = cohort_of(consumers)
+    points = ring_points(cohort, murmur)
 
     def chosen(topic: str) -> int:
         index = partition_index(topic)

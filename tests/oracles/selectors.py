@@ -149,6 +149,16 @@ class ReplacingRing:
         after = [point for point in self.owners if point >= slot]
         return self.owners[min(after) if after else min(self.owners)]
 
+    def tiles(self) -> list[tuple[int, int, int]]:
+        """(first slot, last slot, owner) in order; together all slots."""
+        found, start = [], 0
+        for point in sorted(self.owners):
+            found.append((start, point, self.owners[point]))
+            start = point + 1
+        if found and start <= self.high:
+            found.append((start, self.high, found[0][2]))
+        return found
+
 
 class AutoSplit:
     """The newcomer takes the lower half of the widest interval, the lowest of equals."""

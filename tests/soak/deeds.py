@@ -239,7 +239,7 @@ def _subscribe(draws: Draws, timeline: Timeline) -> Command:
 
 
 def _share(draws: Draws, timeline: Timeline) -> Command:
-    modes = ("auto-split", "consistent-auto-split", "sticky", "consistent-sticky", "consistent-sticky", "sideways")
+    modes = ("auto-split", "consistent-auto-split", "sticky", "sticky", "consistent-sticky", "sideways")
     subscription = _subscription(draws, timeline.state, keyed=True)
     if subscription is None:
         return _subscribe(draws, timeline)
@@ -365,7 +365,7 @@ DEEDS: dict[str, Callable[[Draws, Timeline], Command | TimelineCommand]] = {
     "travel": _travel,
 }
 FIRST = (
-    ("flag", 0.5), ("add topic", 1), ("add topic", 0.5), ("subscribe", 0.8), ("subscribe", 0.2), ("share", 0.4),
+    ("flag", 0.5), ("add topic", 1), ("add topic", 0.5), ("subscribe", 0.8), ("subscribe", 0.2), ("share", 0.6),
     ("add", 1), ("add", 0.7), ("add", 0.7), ("send", 0.5), ("add producers", 0.6), ("add producers", 0.3),
 )  # fmt: skip
 """What most walks begin with, so that there is something to do."""

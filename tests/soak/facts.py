@@ -8,6 +8,7 @@ from random import Random
 
 import numpy as np
 
+from engine.bundles.loads import topics_in
 from engine.bundles.occupancy import count_occupancy
 from engine.cluster.facts import active_consumers, bundles_of, topic_loads
 from engine.cluster.key_state import KeySubscription
@@ -138,7 +139,12 @@ def compare_bundles(state: ClusterState, cluster: Cluster, tally: Tally) -> None
         found = bundles_of(state, namespace)
         tally.agree("ranges of bundles", [(each.lower, each.upper) for each in found], list(pairwise(boundaries)))
         tally.holds("bundles cover all", boundaries[0] == 0 and boundaries[-1] == bundles.TOP, namespace)
-        for topic in cluster.listed(namespace):
+        listed, loads = cluster.listed(namespace), topic_loads(state, namespace)
+        tally.agree("listing order", [load.name for load in loads], [topic.name for topic in listed], namespace)
+        for bundle in found:
+            inside = [topic.name for topic in listed if bundles.holds(bundle.lower, bundle.upper, topic.place)]
+            tally.agree("topics in a bundle", [load.name for load in topics_in(bundle, loads)], inside, bundle)
+        for topic in listed:
             homes = [at for at, bundle in enumerate(pairwise(boundaries)) if bundles.holds(*bundle, topic.place)]
             tally.agree("bundle of a topic", [found.index_of(cluster.hashes.crc(utf8(topic.name)))], homes, topic.name)
 

@@ -140,7 +140,8 @@ class Session:
             case "shown":
                 compare_statistics(state, cluster, tally)
                 compare_previews(state, cluster, tally)
-                judge_documents(timeline, cluster, tally)
+                parent = timeline.steps[timeline.cursor - 1].parent if timeline.cursor else None
+                judge_documents(timeline, cluster, None if parent is None else self.clusters[parent], tally)
 
     def _new(self, about: str, parts: tuple[object, ...]) -> bool:
         """Whether these parts are others than those last asked for."""

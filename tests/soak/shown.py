@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
+from itertools import pairwise
+from math import isclose
 from typing import Any
 
 from jsonschema import Draft202012Validator
 
 from engine.cluster.timeline import Timeline
-from engine.views.dashboard import dashboard_view
+from engine.errors import Rejection
+from engine.views.dashboard import dashboard_view, topic_explanation
 from engine.views.document import dashboard_document
 from engine.views.keys import keys_view
 from engine.views.keys_document import keys_document
@@ -16,34 +20,151 @@ from engine.views.producers import producers_view
 from engine.views.producers_answers import statistics_view
 from engine.views.producers_document import producers_document
 from engine.views.schemas import schema_of
-from tests.oracles.cluster import Cluster
+from tests.oracles.bundles import holds, text_of
+from tests.oracles.cluster import Cluster, Failover
+from tests.oracles.failover import cohort_of, ring_hashes, ring_points
+from tests.oracles.hashes import utf8
+from tests.oracles.keys import KeyShared
+from tests.oracles.routing import Producers
+from tests.soak.facts import slot_table
 from tests.soak.tally import Tally
 
 
-def judge_documents(timeline: Timeline, cluster: Cluster, tally: Tally) -> None:
-    """The documents of every subscription and of every topic with producers."""
+def judge_documents(timeline: Timeline, cluster: Cluster, before: Cluster | None, tally: Tally) -> None:
+    """The documents of every subscription and of every topic with producers; ``before``: one step earlier."""
     for at, subscription in enumerate(cluster.failover):
-        document = dashboard_document(dashboard_view(timeline, subscription=at))
+        view = dashboard_view(timeline, subscription=at)
+        document = dashboard_document(view)
         _validate("dashboard", document, tally)
-        shown = {row["name"]: row["active_consumer_id"] for row in document["partitions"]}
-        tally.agree("active consumers shown", shown, cluster.actives(subscription), subscription.key)
-        for node in document["namespaces"]:
-            listed = len(cluster.listed(node["name"]))
-            tally.agree("topics of a namespace shown", node["topics"], listed, node["name"])
+        old = None if before is None else before.actives(before.failover[at])
+        _judge_dashboard(document, cluster, subscription, old, tally)
+        _judge_explanations(timeline, at, cluster, subscription, tally)
     for keyed in cluster.keyed:
         document = keys_document(keys_view(timeline, keyed.key))
         _validate("keys", document, tally)
-        selector = keyed.dispatcher.selector
-        slots = sorted(selector.slot(key) for key in keyed.known)
-        tally.agree("slots of keys shown", sorted(row["slot"] for row in document["keys"]), slots, keyed.key)
-        for row in document["keys"]:
-            tally.agree("owner of a key shown", row["consumer_id"], selector.owner(row["slot"]), row["key"])
+        was = None if before is None else next((each for each in before.keyed if each.key == keyed.key), None)
+        _judge_keys(document, keyed, was, tally)
     for producers in cluster.producers:
         view = producers_view(timeline, producers.topic)
         document = producers_document(view, statistics_view(timeline, producers.topic))
         _validate("producers", document, tally)
-        objects = sum(map(len, producers.there))
-        tally.agree("producer objects shown", document["totals"]["broker_producers"], objects, producers.topic)
+        _judge_producers(document, producers, tally)
+
+
+def _judge_dashboard(
+    document: Any, cluster: Cluster, subscription: Failover, old: dict[str, int | None] | None, tally: Tally
+) -> None:
+    actives, about = cluster.actives(subscription), subscription.key
+    shown = {row["name"]: row["active_consumer_id"] for row in document["partitions"]}
+    tally.agree("active consumers shown", shown, actives, about)
+    hashes = {row["name"]: row["ring_hash"] for row in document["partitions"]}
+    tally.agree("hashes shown", hashes, {name: cluster.hashes.murmur(utf8(name)) for name in actives}, about)
+    rates = {name: sum(cluster.rates.get(name, (0.0, 0.0))[:2]) for name in actives}
+    cohort = cohort_of(subscription.consumers) if subscription.consumers else []
+    points = ring_points(cohort, cluster.hashes.murmur)
+    for row in document["consumers"]:
+        number = row["consumer_id"]
+        mine = [name for name, owner in actives.items() if owner == number]
+        tally.agree("active partitions shown", row["active_partitions"], len(mine), number)
+        tally.agree("rate of a consumer shown", row["msgs_per_sec"], sum(rates[name] for name in mine), number)
+        if row["ring_points"]:
+            tally.agree("points shown", row["ring_points"], list(points.values()).count(number), number)
+            share = ring_hashes(points)[number] / 2**31
+            tally.holds("share of the ring shown", isclose(row["ring_share"], share, abs_tol=1e-9), (number, share))
+        was = {} if old is None else old
+        gained = [name for name in mine if was.get(name) != number] if old is not None else []
+        lost = [name for name in was if was[name] == number and actives.get(name) != number]
+        tally.agree("gains and losses shown", (row["gained"], row["lost"]), (len(gained), len(lost)), number)
+    for node in document["namespaces"]:
+        listed = cluster.listed(node["name"])
+        tally.agree("topics of a namespace shown", node["topics"], len(listed), node["name"])
+        leaves = [leaf for root in node["roots"] for leaf in _leaves(root)]
+        edges = cluster.boundaries[node["name"]]
+        tally.agree("bundles shown", [leaf["range"] for leaf in leaves], [text_of(*pair) for pair in pairwise(edges)])
+        for leaf, pair in zip(leaves, pairwise(edges), strict=True):
+            inside = [topic.rates or (0, 0, 0, 0) for topic in listed if holds(*pair, topic.place)]
+            tally.agree("topics of a bundle shown", leaf["topics"], len(inside), leaf["range"])
+            traffic = (sum(each[0] + each[1] for each in inside), sum(each[2] + each[3] for each in inside))
+            tally.agree("traffic shown", (leaf["msgs_per_sec"], leaf["bytes_per_sec"]), traffic, leaf["range"])
+
+
+def _leaves(node: Any) -> list[Any]:
+    return [leaf for child in node["children"] for leaf in _leaves(child)] or [node]
+
+
+def _judge_explanations(timeline: Timeline, at: int, cluster: Cluster, subscription: Failover, tally: Tally) -> None:
+    """Why a partition has its active consumer, and who comes after it; for the first of them."""
+    for name, active in list(cluster.actives(subscription).items())[:3]:
+        told = topic_explanation(timeline, at, name)
+        assert not isinstance(told, Rejection), told
+        tally.agree("explained", None if told.why is None else told.why.active.consumer_id, active, name)
+        bundle = next(pair for pair in pairwise(cluster.boundaries[told.namespace]) if holds(*pair, told.bundle_hash))
+        place = cluster.hashes.crc(utf8(name))
+        tally.agree("bundle explained", (told.bundle, told.bundle_hash), (text_of(*bundle), place), name)
+        if told.why is not None:
+            left, heirs = list(subscription.consumers), []
+            while left and len(heirs) < 1 + len(told.why.heirs):
+                rest = replace(subscription, consumers=left)
+                heirs.append(cluster.actives(rest)[name])
+                left = [each for each in left if each.number != heirs[-1]]
+            tally.agree("heirs", [each.consumer_id for each in told.why.heirs], heirs[1:], name)
+
+
+def _judge_keys(document: Any, keyed: KeyShared, was: KeyShared | None, tally: Tally) -> None:
+    dispatcher, selector, about = keyed.dispatcher, keyed.dispatcher.selector, keyed.key
+    slots = sorted(selector.slot(key) for key in keyed.known)
+    tally.agree("slots of keys shown", sorted(row["slot"] for row in document["keys"]), slots, about)
+    for row in document["keys"]:
+        tally.agree("owner of a key shown", row["consumer_id"], selector.owner(row["slot"]), row["key"])
+    waiting = [
+        dispatcher.slots[at] for at in dispatcher.unacked if not any(at in held for held in dispatcher.pending.values())
+    ]
+    tally.agree("waiting messages shown", document["totals"]["waiting"], len(waiting), about)
+    now, old = _slots_by_owner(keyed), None if was is None else _slots_by_owner(was)
+    for row in document["consumers"]:
+        number = row["consumer_id"]
+        keys = [key for key in keyed.known if selector.owner(selector.slot(key)) == number]
+        tally.agree("keys of a consumer shown", row["keys"], len(keys), number)
+        tally.agree("messages of a consumer shown", row["messages"], sum(keyed.known[key] for key in keys), number)
+        tally.agree("held messages shown", row["unacked"], len(dispatcher.pending[number]), number)
+        mine = sum(selector.owner(slot) == number for slot in waiting)
+        tally.agree("messages waiting for a consumer shown", row["waiting"], mine, number)
+        draining = sum(entry.holder == number for entry in dispatcher.draining.values())
+        tally.agree("draining hashes shown", row["draining"], draining, number)
+        if now is not None:
+            tally.agree("slots of a consumer shown", row["slots"], len(now.get(number, ())), number)
+            if old is not None and was is not None and was.dispatcher.selector.low == selector.low:
+                gained, lost = now.get(number, set()), old.get(number, set())
+                moved = (len(gained - lost), len(lost - gained))
+                tally.agree("slots gained and lost", (row["gained_slots"], row["lost_slots"]), moved, number)
+    if now is not None:
+        owned = sum(map(len, now.values()))
+        tally.agree(
+            "slots without owner shown", document["totals"]["unowned_slots"], document["totals"]["slots"] - owned
+        )
+
+
+def _slots_by_owner(keyed: KeyShared) -> dict[int, set[int]] | None:
+    """The slots that occur, by owner; None where they are too many to be listed."""
+    table = slot_table(keyed.dispatcher.selector)
+    if table is None:
+        return None
+    low = keyed.dispatcher.selector.low
+    lowest = 1 if keyed.dispatcher.selector.slot(b"") else 0
+    found: dict[int, set[int]] = {}
+    for slot, owner in enumerate(table, start=low):
+        if owner >= 0 and slot >= lowest:
+            found.setdefault(owner, set()).add(slot)
+    return found
+
+
+def _judge_producers(document: Any, producers: Producers, tally: Tally) -> None:
+    totals, about = document["totals"], producers.topic
+    objects = sum(map(len, producers.there))
+    tally.agree("producer objects shown", totals["broker_producers"], objects, about)
+    links = [link for each in producers.all for link in each.links.values()]
+    tally.agree("sent messages shown", totals["sent_msgs"], sum(link.sent_msgs for link in links), about)
+    tally.agree("queued messages shown", totals["pending_msgs"], sum(link.waiting_msgs for link in links), about)
 
 
 @cache
