@@ -12,8 +12,9 @@ from typing import Final
 from tests.soak_ui.judging import Finding, blocked, last_block
 from tests.soak_ui.playing import replay
 from tests.soak_ui.report import Tally, lines
-from tests.soak_ui.soaking import CHECK, prepare, soaked
+from tests.soak_ui.soaking import prepare, soaked
 from tests.soak_ui.steps import session_of
+from tests.soak_ui.twin import disagreement
 
 PORTION: Final = 2_000
 
@@ -58,7 +59,7 @@ def _replayed(line: str) -> int:
     session = session_of(line)
     prepare()
     for _ in range(3):
-        outcome = replay(session, CHECK)
+        outcome = replay(session, disagreement)
         if outcome.failure is not None:
             sys.stdout.write(f"{Finding(outcome.failure, session)}\n")
             return 1

@@ -172,7 +172,8 @@ def simulated() -> Iterator[SimulatedLoop]:
             "textual.command.monotonic",
         ):
             patch.setattr(place, loop.time)
-        patch.setattr("tui.beside.Thread", _JobInsteadOfThread)
+        for place in ("tui.beside.Thread", "tui.sources.fleet_results.Thread"):
+            patch.setattr(place, _JobInsteadOfThread)
         # A traceback with the values of all variables is written for people, and takes a quarter of a second.
         patch.setattr("textual.app.App._fatal_error", lambda app: app._close_messages_no_wait())
         asyncio.set_event_loop(loop)

@@ -122,6 +122,7 @@ class Launched:
     journal: Path | None
     keeping: Keeping | None
     fleet: Path | None = None
+    scene: Scene | None = None
 
     def close(self) -> str:
         """Close the journal; what could not be saved."""
@@ -172,7 +173,7 @@ class Launcher:
 
     def _fleet(self, folder: Path, place: Place | None, complaint: str = "") -> Launched:
         app = FleetApp(read_results(folder), place, complaint=complaint, **self._how)
-        return self._launched(app, None, None, folder)
+        return _recording(Launched(app, None, None, folder))
 
     def _part(self, folder: Path, chosen: Chosen) -> Launched:
         session = session_of(folder, chosen)
@@ -188,9 +189,9 @@ class Launcher:
         kept = Scene(scene.timeline, scene.subscription, scene.problems, scene.notes, keeping, scene.script)
         shown = Opening(self._name, lambda: kept) if "loading" in self._endings else kept
         app = kind(shown, animate="animate" in self._endings, **self._how)
-        return self._launched(app, path, keeping, fleet)
+        return _recording(Launched(app, path, keeping, fleet, kept))
 
-    @staticmethod
-    def _launched(app: App[Any], path: Path | None, keeping: Keeping | None, fleet: Path | None) -> Launched:
-        app.driver_class = RecordingDriver
-        return Launched(app, path, keeping, fleet)
+
+def _recording(launched: Launched) -> Launched:
+    launched.app.driver_class = RecordingDriver
+    return launched

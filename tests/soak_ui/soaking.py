@@ -15,9 +15,8 @@ from tests.soak_ui.playing import Outcome, play, replay
 from tests.soak_ui.report import Tally
 from tests.soak_ui.scenes import ENDINGS, WEIGHTS
 from tests.soak_ui.steps import session_of
+from tests.soak_ui.twin import disagreement
 from tests.thrift import sharing_styles
-
-CHECK = None
 
 KEYS_OF_SESSION: Final = 250
 ENDING_WEIGHTS: Final = (0.3, 0.1, 0.08, 0.06, 0.06)
@@ -53,7 +52,7 @@ def soaked(seed: str, keys: int, report: Callable[[Outcome], None] | None = None
         begin = process_time()
         outcome = _session(f"{seed}-{number}", min(KEYS_OF_SESSION, keys - tally.keys))
         tally.add(outcome, process_time() - begin)
-        finding = judged(outcome, CHECK)
+        finding = judged(outcome, disagreement)
         if finding is not None:
             tally.findings.append(finding)
         if report is not None:
@@ -68,4 +67,4 @@ def _session(seed: str, keys: int) -> Outcome:
     (scene,) = chance.choices(list(WEIGHTS), list(WEIGHTS.values()))
     endings = [ending for ending, often in zip(ENDINGS, ENDING_WEIGHTS, strict=True) if chance.random() < often]
     chooser = Chooser(seed, keys)
-    return play("+".join([scene, *endings]), chooser.size(), chooser, CHECK)
+    return play("+".join([scene, *endings]), chooser.size(), chooser, disagreement)

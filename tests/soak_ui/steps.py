@@ -30,6 +30,7 @@ from textual.geometry import Size
 from textual.keys import REPLACED_KEYS, _character_to_key, _get_unicode_name_from_key
 from textual.message import Message
 
+from tests.soak_ui.terminal import RecordingDriver
 from tests.soak_ui.texts import TEXTS
 
 SETTLED_MS: Final = 120
@@ -97,6 +98,8 @@ def post(app: App[Any], step: str) -> None:
     if step.startswith("size@"):
         width, _, height = step.removeprefix("size@").partition("x")
         size = Size(int(width), int(height))
+        if isinstance(driver, RecordingDriver):
+            driver.show((size.width, size.height))
         driver._size = size
         driver.send_message(events.Resize(size, size))
         return

@@ -14,6 +14,11 @@ _PIECES: Final = re.compile(
     r"|(\n)|([^\x1b\n]+)"
 )
 
+_OWN: Final = re.compile(r"\x1b\[\?2026[hl]|\x1b\]52;c;[A-Za-z0-9+/=]*(?:\x07|\x1b\\)|\x1b\]22;[a-z-]*(?:\x07|\x1b\\)")
+"""Begin and end of a paint, the clipboard, the pointer's shape."""
+_COMMANDING: Final = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Characters that a terminal obeys, or that turn round what follows."""
+
 Cell = tuple[str, str]
 """A character and its style; what a wide one covers has no character."""
 BLANK: Final[Cell] = (" ", "")
@@ -26,14 +31,24 @@ class RecordingDriver(HeadlessDriver):
         self, app: Any, *, debug: bool = False, mouse: bool = True, size: tuple[int, int] | None = None
     ) -> None:
         Driver.__init__(self, app, debug=debug, mouse=mouse, size=size)
-        self.written: list[str] = []
+        self.picture = Picture(*(size or (80, 24)))
+        self._written: list[str] = []
 
     @property
     def is_headless(self) -> bool:
         return False
 
     def write(self, data: str) -> None:
-        self.written.append(data)
+        self._written.append(data)
+
+    def show(self, size: tuple[int, int] | None = None) -> Picture:
+        """Apply what was written until now; with a ``size`` the terminal has this one from now on, and is blank."""
+        self.picture.feed("".join(self._written))
+        self._written.clear()
+        if size is not None and size != (self.picture.width, self.picture.height):
+            unexpected, self.picture = self.picture.unexpected, Picture(*size)
+            self.picture.unexpected = unexpected
+        return self.picture
 
 
 class Picture:
@@ -42,7 +57,8 @@ class Picture:
     def __init__(self, width: int, height: int) -> None:
         self.width, self.height = width, height
         self.rows: list[list[Cell]] = [[BLANK] * width for _ in range(height)]
-        self.unreadable = ""
+        self.unexpected = ""
+        """What commands the terminal and is not one of the app's own sequences."""
 
     def feed(self, data: str) -> None:
         """Apply what was written."""
@@ -57,13 +73,15 @@ class Picture:
                 x, y = int(column) - 1, int(row) - 1
             elif newline is not None:
                 x, y = 0, y + 1
-            elif other is not None:
-                continue
+            elif other is not None and not _OWN.fullmatch(other):
+                self.unexpected = self.unexpected or other[:80]
 
     def _put(self, x: int, y: int, text: str, style: str) -> int:
         if not 0 <= y < self.height:
             return x + cell_len(text)
         row, width = self.rows[y], self.width
+        if not text.isprintable() and (hidden := _COMMANDING.search(text)):
+            self.unexpected = self.unexpected or text[max(0, hidden.start() - 20) : hidden.end() + 20]
         if text.isascii():
             for character in text:
                 if 0 <= x < width:

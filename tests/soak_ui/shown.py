@@ -1,0 +1,245 @@
+"""What the terminal shows of a simulated cluster, beside the document that ``--json`` prints of its journal."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import count
+from typing import Any, Final
+
+from textual.screen import Screen
+from textual.widgets import Tooltip
+from textual.widgets._toast import Toast
+
+from engine.views.balance import balance_frame, balance_view
+from engine.views.balance_model import BalanceView
+from tests.soak_ui.reading import Line, headings, lines_of, number_before, says, title_of
+from tests.soak_ui.terminal import Picture
+from tui.cli.session import Session
+from tui.hints import hint
+from tui.keys_hints import keys_hint
+from tui.layouts import Layout
+from tui.plain_ascii import ascii_text
+from tui.producers_hints import producers_hint
+from tui.screens.bundles import BundlesScreen
+from tui.screens.bundles_questions import QUICK_TOPICS
+from tui.screens.common_screen import CommonScreen
+from tui.screens.keys import KeysScreen
+from tui.screens.main import MainScreen
+from tui.widgets.line_table import LineTable
+from tui.wording import counted, safe_name
+
+Document = Mapping[str, Any]
+
+COLUMNS: Final[Mapping[str, Mapping[str, str]]] = {
+    "dashboard": {
+        "active": "active_partitions", "ring": "ring_share", "rate": "rate_share", "msg/s": "msgs_per_sec",
+        "prio": "priority_level",
+    },
+    "keys": {
+        "slots": "share", "keys": "keys", "msgs": "messages", "unack": "unacked", "wait": "waiting",
+        "drain": "draining",
+    },
+    "producers": {"open": "opened", "sent": "sent_msgs", "wait": "pending_msgs", "of": "known"},
+}  # fmt: skip
+"""The headings of numbers, and which member of a row each is."""
+_STEP: Final = re.compile(r"step ([\d,]+)/([\d,]+)")
+_COUNT: Final = re.compile(r"2 (?:consumers|producers) \((?:([\d,]+) of )?([\d,]+)\)")
+_EVENTS: Final = re.compile(r"\d events \(([\d,]+)\)")
+_BUNDLE: Final = re.compile(r"(0x[0-9a-f]{8}_0x[0-9a-f]{8})\s+([\d,]+)(?: topics?\b| ·| -)")
+_STEP_OF_EVENT: Final = re.compile(r"\s*(\d+) \S ")
+_RANGE: Final = re.compile(r"0x[0-9a-f]{8}_0x[0-9a-f]{8}")
+STEP_ALWAYS_FROM: Final = 100
+"""So wide a status line always has room for the step."""
+
+
+def differences(screen: Screen[Any], picture: Picture, twin: Session, document: Document) -> str:
+    """The first thing that the terminal shows and that is not so, "" for none."""
+    if any(isinstance(widget, Toast | Tooltip) for widget in screen._compositor.visible_widgets):
+        return ""
+    if isinstance(screen, BundlesScreen):
+        return _forecast(screen, picture, twin)
+    if not isinstance(screen, CommonScreen) or screen.has_class(Layout.TOO_SMALL.value):
+        return ""
+    kind = document["format"].removeprefix("ringside.").partition("/")[0]
+    kinds = {"keys": "KeysScreen", "producers": "ProducersScreen", "dashboard": "MainScreen"}
+    if type(screen).__name__ != kinds[kind]:
+        return f"front: {type(screen).__name__} is in front, the journal is about {kind}"
+    rows = document["producers" if kind == "producers" else "consumers"]
+    wanted = screen.filter_text.casefold()
+    listed = [row for row in rows if wanted in row["name"].casefold()] if wanted else rows
+    looks: tuple[Callable[[], str], ...] = (
+        lambda: _status(screen, picture, document),
+        lambda: _titles(screen, picture, document, listed, len(rows)),
+        lambda: _table(screen, picture, COLUMNS[kind], listed),
+        lambda: _sentence(screen, picture, twin),
+        lambda: _events(screen, picture, document),
+        lambda: _tree(screen, picture, document),
+    )
+    return next((f"{type(screen).__name__} {told}" for look in looks if (told := look())), "")
+
+
+def _status(screen: CommonScreen, picture: Picture, document: Document) -> str:
+    text = "".join(line.text() for line in lines_of(screen, picture, screen.query_one("#status")))
+    found, status = _STEP.search(text), document["status"]
+    if found is None:
+        return f"status: no step in {text!r}" if len(text) >= STEP_ALWAYS_FROM else ""
+    if [_whole(each) for each in found.groups()] != [status["step"], status["steps"]]:
+        return f"status: {found.group()!r} at step {status['step']} of {status['steps']}"
+    return ""
+
+
+def _titles(screen: CommonScreen, picture: Picture, document: Document, listed: Sequence[Document], rows: int) -> str:
+    found = _COUNT.search(title_of(screen, picture, screen.query_one("#consumers")))
+    if found is not None:
+        some, every = found.groups()
+        if _whole(every) != rows or _whole(some or every) != len(listed):
+            return f"title: {found.group()!r} for {len(listed)} of {rows}"
+    found = _EVENTS.search(title_of(screen, picture, screen.query_one("#events")))
+    if found is not None and _whole(found.group(1)) != len(document["events"]):
+        return f"events: {found.group()!r} for {len(document['events'])}"
+    return ""
+
+
+def _table(screen: CommonScreen, picture: Picture, columns: Mapping[str, str], listed: Sequence[Document]) -> str:
+    table = screen.query_one("#many" if screen.has_class("-many") else "#table")
+    heading, *lines = lines_of(screen, picture, table) or [Line(())]
+    ends = {word: end for word, _, end in headings(heading) if word in columns}
+    name_at = next((begin for word, begin, _ in headings(heading) if word in ("consumer", "producer")), None)
+    if name_at is None or not ends:
+        return ""
+    name_end = min(ends.values())
+    for at, line in zip(count(int(table.scroll_offset.y)), lines, strict=False):
+        if at >= len(listed):
+            if line.text(0, name_end).strip():
+                return f"table: {line.text().strip()!r} below the last of {len(listed)} rows"
+            continue
+        row = listed[at]
+        for word, end in ends.items():
+            shown = number_before(line, end)
+            if shown == "standby":
+                right = bool(row["standby"])
+            else:
+                right = says(shown, row[columns[word]]) and not (word == "active" and row["standby"])
+            if not right:
+                return f"table: {word} of row {at} ({row['name']!r}) is {row[columns[word]]}, shown {line.text()!r}"
+        if not _is_name(row, line.text(name_at), screen.ascii_only):
+            return f"table: row {at} is {row['name']!r}, shown {line.text()!r}"
+    return _selected(screen, table, listed)
+
+
+def _selected(screen: CommonScreen, table: Any, listed: Sequence[Document]) -> str:
+    numbers = [row.get("consumer_id", row.get("number")) for row in listed]
+    cursor = table.cursor if isinstance(table, LineTable) else table.cursor_row
+    if screen.selected in numbers and numbers[cursor : cursor + 1] != [screen.selected]:
+        return (
+            f"cursor: at row {cursor}, {screen.selected} is selected, which is in row {numbers.index(screen.selected)}"
+        )
+    return ""
+
+
+def _is_name(row: Document, shown: str, ascii_only: bool) -> bool:
+    name = safe_name(row["name"]) if row["name"] or "number" not in row else f"#{row['number']}"
+    if ascii_only:
+        name = ascii_text(name)
+    if shown.startswith(name):
+        return True
+    head, cut, _ = shown.partition("~" if ascii_only else "…")
+    return bool(cut) and name.startswith(head)
+
+
+def _sentence(screen: CommonScreen, picture: Picture, twin: Session) -> str:
+    kind, _ = screen.sentence
+    if kind != "hint":
+        return ""
+    text = "".join(line.text() for line in lines_of(screen, picture, screen.query_one("#sentence")))
+    wanted = _hint(screen, twin)
+    shown, due = ("".join(each.split()) for each in (text, ascii_text(wanted) if screen.ascii_only else wanted))
+    if not shown:
+        return ""
+    shown = shown.removeprefix("?")
+    head = shown.partition("~" if screen.ascii_only else "…")[0] if len(shown) < len(due) else shown
+    if not due.startswith(head) or (head == shown and len(shown) != len(due)):
+        return f"sentence: {text.strip()!r} is shown, due is {wanted!r}"
+    return ""
+
+
+def _hint(screen: CommonScreen, twin: Session) -> str:
+    if isinstance(screen, MainScreen):
+        text, notices = hint(twin.view), twin.view.notices
+    elif isinstance(screen, KeysScreen):
+        assert twin.keys_view is not None
+        text, notices = keys_hint(twin.keys_view), twin.keys_view.notices
+    else:
+        assert twin.producers_view is not None
+        text, notices = producers_hint(twin.producers_view), twin.producers_view.notices
+    return text + (f" (i: {counted(len(notices), 'notice')})" if notices else "")
+
+
+def _events(screen: CommonScreen, picture: Picture, document: Document) -> str:
+    table = screen.query_one("#events", LineTable)
+    newest_first = document["events"][::-1]
+    for at, line in zip(count(int(table.scroll_offset.y)), lines_of(screen, picture, table), strict=False):
+        found = _STEP_OF_EVENT.match(line.text())
+        if at < len(newest_first) and found is not None and int(found.group(1)) != newest_first[at]["step"]:
+            return f"events: row {at} is step {newest_first[at]['step']}, shown {line.text()!r}"
+        if (found is None) is (at < len(newest_first)):
+            return f"events: row {at} of {len(newest_first)} is shown as {line.text()!r}"
+    return ""
+
+
+def _tree(screen: CommonScreen, picture: Picture, document: Document) -> str:
+    if not isinstance(screen, MainScreen):
+        return ""
+    topics: dict[str, set[int]] = {}
+    for bundle in _bundles(document["namespaces"]):
+        topics.setdefault(bundle["range"], set()).add(bundle["topics"])
+    for line in lines_of(screen, picture, screen.query_one("#bundles")):
+        found = _BUNDLE.search(line.text())
+        if found is not None and _whole(found.group(2)) not in topics.get(found.group(1), ()):
+            return f"bundles: {found.group()!r} is shown, the journal has {topics.get(found.group(1))}"
+    return ""
+
+
+def _bundles(namespaces: Sequence[Document]) -> Iterator[Document]:
+    left = [root for namespace in namespaces for root in namespace["roots"]]
+    while left:
+        bundle = left.pop()
+        yield bundle
+        left += bundle["children"]
+
+
+def _forecast(screen: BundlesScreen, picture: Picture, twin: Session) -> str:
+    state = twin.timeline.state
+    # A script may go on below: the forecast is of the state that it was opened on.
+    if screen.view is None or screen._state != state or len(state.topics) > QUICK_TOPICS:
+        return ""
+    if screen.has_class(Layout.TOO_SMALL.value) or not screen.query_one("#tree").display:
+        return ""
+    view = balance_view(state, screen._namespace, screen.question)
+    if not isinstance(view, BalanceView):
+        return f"forecast: {view} for {screen._namespace}"
+    frame = balance_frame(view, view.trees[screen.algorithm].algorithm, screen.cycle)
+    table = screen.query_one("#tree", LineTable)
+    title = title_of(screen, picture, table)
+    due = f"{counted(len(frame.leaves), 'bundle')} " + (f"after cycle {frame.cycle}" if frame.cycle else "now")
+    if len(title) > 40 and due not in title:
+        return f"BundlesScreen title: {title!r}, due is {due!r}"
+    heading, *lines = lines_of(screen, picture, table) or [Line(())]
+    ends = [end for word, _, end in headings(heading) if word == "topics"]
+    for at, line in zip(count(int(table.scroll_offset.y)), lines, strict=False):
+        found = _RANGE.search(line.text())
+        if (found is None) is (at < len(frame.rows)) and picture.width >= 60:
+            return f"BundlesScreen rows: row {at} of {len(frame.rows)} is shown as {line.text()!r}"
+        if found is None or at >= len(frame.rows):
+            continue
+        row = frame.rows[at]
+        if found.group() != row.range_text:
+            return f"BundlesScreen rows: row {at} is {row.range_text}, shown {line.text()!r}"
+        if ends and not row.split_in and not says(number_before(line, ends[0]), row.topics):
+            return f"BundlesScreen rows: {row.topics} topics in row {at}, shown {line.text()!r}"
+    return ""
+
+
+def _whole(text: str) -> int:
+    return int(text.replace(",", ""))

@@ -1,0 +1,102 @@
+"""Whether the screen shows what is so. Three looks, each independent of the others:
+
+* what was written to the terminal, bit by bit, is the picture that a full paint of the screen gives;
+* what the live session holds is what the journal on disk gives when it is read anew, as ``ringside replay`` reads it;
+* what can be read off the terminal (status, tables, titles, the sentence) is what ``--json`` of that journal says.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from textual.app import App
+
+from engine.cluster.timeline import Timeline
+from engine.errors import Problem
+from engine.views.document import dashboard_document
+from engine.views.keys_document import keys_document
+from engine.views.producers_document import producers_document
+from tests.soak_ui.scenes import Launched
+from tests.soak_ui.shown import differences
+from tests.soak_ui.shown_fleet import fleet_differences
+from tests.soak_ui.terminal import Picture, RecordingDriver, painted
+from tui.app import RingsideApp
+from tui.cli.options import WhatIf
+from tui.cli.reopening import reopened
+from tui.cli.session import Session, resumed
+from tui.cli.showing import session_document
+from tui.screens.bundles import BundlesScreen
+from tui.screens.common_screen import CommonScreen
+from tui.screens.fleet import FleetScreen
+from tui.store import Store
+
+
+def disagreement(launched: Launched) -> str:
+    """What the screen shows that is not so, "" for nothing."""
+    app = launched.app
+    driver = app._driver
+    assert isinstance(driver, RecordingDriver)
+    picture = driver.show()
+    if picture.unexpected:
+        return f"escapes: the terminal is sent {picture.unexpected!r}"
+    return _unpainted(app, picture) or _unlike_twin(launched, picture)
+
+
+def _unpainted(app: App[Any], picture: Picture) -> str:
+    """The first place where the terminal shows something else than the screen would paint now."""
+    now = painted(app)
+    for y, (there, due) in enumerate(zip(picture.rows, now.rows, strict=True)):
+        if there == due:
+            continue
+        x = next(x for x, (one, other) in enumerate(zip(there, due, strict=True)) if one != other)
+        widget, _ = app.screen.get_widget_at(x, y)
+        seen, wanted = ("".join(text for text, _ in row[x : x + 40]) for row in (there, due))
+        style = " in another style" if seen == wanted else ""
+        where = f"{type(app.screen).__name__} {widget.id or type(widget).__name__}"
+        return f"unpainted {where}: at {x},{y} the terminal shows {seen!r}, due is {wanted!r}{style}"
+    return ""
+
+
+def _unlike_twin(launched: Launched, picture: Picture) -> str:
+    app, screen = launched.app, launched.app.screen
+    if isinstance(screen, FleetScreen) and launched.fleet is not None:
+        return fleet_differences(screen, picture, launched.fleet)
+    if not isinstance(app, RingsideApp) or launched.journal is None or not hasattr(app, "store"):
+        return ""
+    twin = _twin(launched, app.store)
+    told = _states_differ(app.store.timeline, twin.timeline)
+    if told:
+        return told
+    document = session_document(twin)
+    if document != _live_document(app.store):
+        return "views: the view of the store is not that of the journal"
+    if isinstance(screen, CommonScreen | BundlesScreen):
+        return differences(screen, picture, twin, document)
+    return ""
+
+
+def _twin(launched: Launched, store: Store) -> Session:
+    assert launched.journal is not None
+    session = reopened(launched.journal, reads_only=True)
+    shown = store.subscription_key or None
+    session = resumed(session, WhatIf((), None, (), shown, None))
+    scene = launched.scene
+    assert scene is not None
+    # Of what was set aside while reading the screen shows the number only.
+    problems = (Problem("", "", "", ""),) * scene.problems
+    return Session(session.timeline, session.subscription, problems, scene.notes)
+
+
+def _states_differ(live: Timeline, twin: Timeline) -> str:
+    if (live.cursor, len(live.log)) != (twin.cursor, len(twin.log)):
+        return f"journal: it is at {twin.cursor} of {len(twin.log)}, the session at {live.cursor} of {len(live.log)}"
+    if live.state != twin.state:
+        return "journal: replayed, it gives another state than the session has"
+    return ""
+
+
+def _live_document(store: Store) -> dict[str, Any]:
+    producers, keys = store.producers_view, store.keys_view
+    if producers is not None:
+        return producers_document(producers, store.producer_statistics())
+    return dashboard_document(store.view) if keys is None else keys_document(keys)
