@@ -19,9 +19,7 @@ __all__ = [
 
 def pytest_configure(config: pytest.Config) -> None:
     # A machine that does other things at the same time is slow, and nothing is wrong with it.
-    settings.register_profile(
-        "untimed", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-    )
+    settings.register_profile("untimed", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow])
     settings.load_profile("untimed")
     plugin.pytest_configure(config)
     thrift.pytest_configure()

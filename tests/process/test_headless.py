@@ -60,9 +60,7 @@ def test_a_full_disk_below_stdout_is_1_and_told(env: dict[str, str], tmp_path: P
 
 def test_a_closed_stdout_is_1_and_told(env: dict[str, str], tmp_path: Path) -> None:
     command = ["/bin/sh", "-c", 'exec "$0" -m tui --once >&-', sys.executable]
-    ran = subprocess.run(
-        command, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=HANG_S, check=False
-    )
+    ran = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=HANG_S, check=False)
     assert (ran.returncode, ran.stdout) == (1, "")
     assert ran.stderr.startswith("ringside: ")
     assert len(ran.stderr.splitlines()) == 1
