@@ -1,4 +1,4 @@
-"""What the simulation of balancing keeps and remembers changes no result: equal to looking at everything again."""
+"""What the simulation of balancing keeps and remembers changes no result: an oracle looks at everything again."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.bundles import BalanceStart, BundleStats, simulate
+from engine.bundles import Balance, BalanceStart, BundleStats, simulate
 from engine.bundles.averages import BundleData, new_bundle_data
 from engine.bundles.leader import LeaderMemory, report_written
 from engine.bundles.leader_runs import RunningLeader
 from engine.bundles.modular import BrokerReport
 from engine.config import BrokerSettings
-from tests.properties.plain_balance import plain_simulate
+from tests.oracles.balance import simulated
 from tests.properties.test_balance_laws import RATES, starts
+from tests.soak.balancing import compare_cycles, space_of
+from tests.soak.tally import Tally
 
 
 def modular(start: BalanceStart, brokers: int) -> BalanceStart:
@@ -27,7 +29,18 @@ def test_a_cycle_of_the_modular_load_manager_is_that_of_looking_at_every_report_
     start: BalanceStart, cycles: int, brokers: int
 ) -> None:
     start = modular(start, brokers)
-    assert simulate(start, cycles) == plain_simulate(start, cycles)
+    balance = simulate(start, cycles)
+    assert isinstance(balance, Balance)
+    compare_cycles(balance, simulated(space_of(start), "modular", cycles), Tally())
+
+
+@given(starts(), st.integers(1, 9))
+@settings(max_examples=80, deadline=None)
+def test_a_cycle_of_the_extensible_load_manager_is_that_of_counting_hits(start: BalanceStart, cycles: int) -> None:
+    start = replace(start, load_manager="extensible")
+    balance = simulate(start, cycles)
+    assert isinstance(balance, Balance)
+    compare_cycles(balance, simulated(space_of(start), "extensible", cycles), Tally())
 
 
 NAMES = [f"t/n/0x{at}0000000_0x{at + 1}0000000" for at in range(4)]

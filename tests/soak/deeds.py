@@ -182,8 +182,14 @@ SETTINGS: Sequence[tuple[str, Sequence[str]]] = (
     ("defaultNamespaceBundleSplitAlgorithm", (*SPLIT_ALGORITHMS, "flow_or_qps_equally_divide", "flow_count")),
     ("supportedNamespaceBundleSplitAlgorithms", (",".join(SPLIT_ALGORITHMS), ",".join(SPLIT_ALGORITHMS[:2]))),
     ("loadBalancerNamespaceBundleMaxMsgRate", ("100", "700", "30000")),
-    ("loadBalancerNamespaceBundleMaxBandwidthMbytes", ("1", "3", "100")),
+    ("loadBalancerNamespaceBundleMaxBandwidthMbytes", ("1", "3", "100", "2048", "4096")),
     ("flowOrQpsDifferenceThresholdPercentage", ("0", "10", "90")),
+    ("loadBalancerNamespaceBundleMaxTopics", ("1", "2", "4", "1000")),
+    ("loadBalancerNamespaceBundleMaxSessions", ("0", "3", "1000")),
+    ("loadBalancerNamespaceMaximumBundles", ("2", "6", "9", "128")),
+    ("loadBalancerNamespaceBundleSplitConditionHitCountThreshold", ("0", "1", "3")),
+    ("loadBalancerMaxNumberOfBundlesToSplitPerCycle", ("1", "10")),
+    ("loadBalancerAutoUnloadSplitBundlesEnabled", ("true", "false")),
     ("noSuchSetting", ("1",)),
 )
 

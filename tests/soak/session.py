@@ -19,6 +19,7 @@ from engine.cluster.timeline import Timeline
 from engine.cluster.timeline_commands import TimelineCommand
 from tests.oracles.cluster import Cluster
 from tests.oracles.hashes import Hashes
+from tests.soak.balancing import compare_balance
 from tests.soak.bridge import oracle_of
 from tests.soak.compare import compare_states
 from tests.soak.facts import (
@@ -140,6 +141,7 @@ class Session:
             case "shown":
                 compare_statistics(state, cluster, tally)
                 compare_previews(state, cluster, tally)
+                compare_balance(state, cluster, tally)
                 parent = timeline.steps[timeline.cursor - 1].parent if timeline.cursor else None
                 judge_documents(timeline, cluster, None if parent is None else self.clusters[parent], tally)
 

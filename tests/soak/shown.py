@@ -133,7 +133,7 @@ def _judge_keys(document: Any, keyed: KeyShared, was: KeyShared | None, tally: T
         tally.agree("draining hashes shown", row["draining"], draining, number)
         if now is not None:
             tally.agree("slots of a consumer shown", row["slots"], len(now.get(number, ())), number)
-            if old is not None and was is not None and was.dispatcher.selector.low == selector.low:
+            if old is not None and was is not None and _slot_space(was) == _slot_space(keyed):
                 gained, lost = now.get(number, set()), old.get(number, set())
                 moved = (len(gained - lost), len(lost - gained))
                 tally.agree("slots gained and lost", (row["gained_slots"], row["lost_slots"]), moved, number)
@@ -142,6 +142,12 @@ def _judge_keys(document: Any, keyed: KeyShared, was: KeyShared | None, tally: T
         tally.agree(
             "slots without owner shown", document["totals"]["unowned_slots"], document["totals"]["slots"] - owned
         )
+
+
+def _slot_space(keyed: KeyShared) -> tuple[int, int, int]:
+    """The lowest and the highest slot, and the one of the empty key, which tells whether slot 0 occurs."""
+    selector = keyed.dispatcher.selector
+    return selector.low, selector.high, selector.slot(b"")
 
 
 def _slots_by_owner(keyed: KeyShared) -> dict[int, set[int]] | None:
