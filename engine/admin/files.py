@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
-import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from engine.admin.reading import MAX_STREAM_BYTES, read_path
-from engine.admin.text import MAX_TEXT_BYTES
+from engine.admin.reading import Intake, Source, opened
+from engine.admin.text import nul_in
+from engine.admin.unpacking import UNMEASURED_BYTES
 from engine.errors import InputError, Problem
 
 ANSWER_SUFFIXES: Final = (".json", ".json.gz")
@@ -17,7 +18,7 @@ ANSWER_SUFFIXES: Final = (".json", ".json.gz")
 
 @dataclass(frozen=True, slots=True)
 class AnswerFile:
-    """One file's name and its bytes as they were read."""
+    """One file's name and its bytes as they were read, out of gzip."""
 
     name: str
     data: bytes
@@ -42,51 +43,85 @@ def is_answer_name(name: str) -> bool:
     return name.lower().endswith(ANSWER_SUFFIXES) and not name.startswith(".")
 
 
-def read_files(path: Path) -> FilesRead:
-    """A single file, or the answers right in a folder (no sub-folders). Raises ``InputError`` when there are none."""
+def read_files(path: Path, intake: Intake | None = None) -> FilesRead:
+    """A single file, or the answers right in a folder (no sub-folders). Raises ``InputError`` when there are none.
+
+    ``intake`` bounds what is read of all files together: one that is too large is left out, with a problem.
+    """
+    intake = intake or Intake()
     if not path.exists():
         raise InputError(f"{path} does not exist; name a folder of recorded answers, or one .json file")
     if not path.is_dir():
-        one, problems = read_file(path, path.name)
+        one, problems = read_file(path, path.name, intake)
         if one is None:
             raise InputError(f"{path} cannot be read: {problems[0].reason}", problems)
         return FilesRead((one,), problems, ())
-    try:
-        entries = sorted((entry for entry in path.iterdir() if entry.is_file()), key=lambda e: natural_key(e.name))
-        folders = sorted(entry.name for entry in path.iterdir() if entry.is_dir())
-    except OSError as fault:
-        raise InputError(f"{path} cannot be read: {fault.strerror or fault}") from fault
-    answers = [entry for entry in entries if is_answer_name(entry.name)]
+    names, folders = _listed(path)
+    answers = [name for name in names if is_answer_name(name)]
     if not answers:
         hint = f"; it has folders, name one of them: {', '.join(folders[:5])}" if folders else ""
         raise InputError(f"no .json or .json.gz file lies in {path}{hint}")
     files: list[AnswerFile] = []
     found: list[Problem] = []
-    for entry in answers:
-        one, problems = read_file(entry, entry.name)
+    for at, name in enumerate(answers):
+        if not intake.room_bytes:
+            reason = f"{len(answers) - at:,} files from here on are not read, since --max-input is used up"
+            found.append(Problem(name, "$", reason, "name fewer files, or give a larger --max-input"))
+            break
+        one, problems = read_file(path / name, name, intake)
         found += problems
         files += [one] if one is not None else []
-    passed_over = tuple(entry.name for entry in entries if not is_answer_name(entry.name))
-    return FilesRead(tuple(files), tuple(found), passed_over)
+    return FilesRead(tuple(files), tuple(found), tuple(name for name in names if not is_answer_name(name)))
 
 
-def read_file(path: Path, name: str, *, limit: int = MAX_TEXT_BYTES) -> tuple[AnswerFile | None, tuple[Problem, ...]]:
-    """Read a file once. A size or time that changed meanwhile is told: the text may be half old and half new."""
+def _listed(path: Path) -> tuple[list[str], list[str]]:
+    """The names of a folder's files in natural order, and those of its folders. Raises ``InputError``."""
     try:
-        before = path.stat()
-        if before.st_size > limit:
-            reason = f"is {before.st_size} bytes long; more than {limit} is no broker answer"
-            return None, (Problem(name, "$", reason, "name the right file, or split it"),)
-        regular = stat.S_ISREG(before.st_mode)
-        sized = regular and before.st_size > 0
-        data = path.read_bytes() if sized else read_path(path, limit=min(limit, MAX_STREAM_BYTES))
-        after = path.stat()
+        with os.scandir(path) as entries:
+            listed = [(entry.name, entry.is_file(), entry.is_dir()) for entry in entries]
+    except OSError as fault:
+        raise InputError(f"{path} cannot be read: {fault.strerror or fault}") from fault
+    names = sorted((name for name, is_file, _ in listed if is_file), key=natural_key)
+    return names, sorted(name for name, _, is_dir in listed if is_dir)
+
+
+def read_file(path: Path, name: str, intake: Intake | None = None) -> tuple[AnswerFile | None, tuple[Problem, ...]]:
+    """Read a file once, out of gzip. A size or time that changed meanwhile is told: the text may be half old, half new.
+
+    ``intake`` counts what is read, and refuses a file that has more than is left.
+    """
+    intake = intake or Intake()
+    try:
+        with opened(path) as source:
+            data, problems = _contents(source, name, intake)
+            regular, before, after = source.is_regular, source.about, path.stat()
     except InputError as fault:
         return None, (Problem(name, "$", str(fault), "name a file with a recorded answer"),)
     except OSError as fault:
         return None, (Problem(name, "$", f"cannot be read: {fault.strerror or fault}", "look at its permissions"),)
-    if not regular:
-        return AnswerFile(name, data), ()
-    changed = (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns) or len(data) != after.st_size
-    problems = (Problem(name, "$", "changed while it was being read", "read it again when nobody writes to it"),)
-    return AnswerFile(name, data), problems if changed else ()
+    if data is None:
+        return None, problems
+    intake.take(len(data))
+    if regular and (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
+        reason = "changed while it was being read"
+        problems += (Problem(name, "$", reason, "read it again when nobody writes to it"),)
+    return AnswerFile(name, data), problems
+
+
+def _contents(source: Source, name: str, intake: Intake) -> tuple[bytes | None, tuple[Problem, ...]]:
+    """The bytes of an open file, None with the reason for one that is left out."""
+    room = intake.room_bytes
+    if source.is_regular and room > UNMEASURED_BYTES:
+        data, fault = source.unpacked(UNMEASURED_BYTES)
+        if data is None:
+            # Nobody edits a text of that size: one that begins like none is not worth the memory.
+            at = nul_in(source.unpacked_head())
+            if at is not None:
+                reason = f"has a NUL byte at byte {at + 1:,}, so it is no JSON"
+                return None, (Problem(name, "$", reason, "look what this file really is"),)
+            data, fault = source.unpacked(room)
+    else:
+        data, fault = source.unpacked(room)
+    if data is None:
+        return None, (Problem(name, "$", intake.refuse(), "name fewer files, or give a larger --max-input"),)
+    return data, (Problem(name, "$", fault, "copy the file again"),) if fault else ()

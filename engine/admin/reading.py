@@ -1,49 +1,160 @@
-"""Reading a path that may be anything: a file, a pipe, a device, something without an end."""
+"""Reading a path that may be anything: a file, a pipe, a device, something without an end or packed beyond measure."""
 
 from __future__ import annotations
 
 import os
 import select
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from engine.admin.unpacking import GZIP_MAGIC, Gunzipped, collected, collected_if_small
 from engine.errors import InputError
 
-MAX_STREAM_BYTES: Final = 1024**3
-"""The most that is taken from something whose size nobody can tell beforehand."""
-_PIECE: Final = 1 << 20
+MAX_INPUT_BYTES: Final = 2 * 10**9
+"""What is read at most, unpacked and of all files together, unless somebody says otherwise (``--max-input``)."""
+HEAD_BYTES: Final = 1 << 16
+_PIECE: Final = 1 << 18
 
 
-def read_path(path: Path, *, limit: int = MAX_STREAM_BYTES) -> bytes:
-    """All bytes of a file or pipe. Never waits for a pipe to be opened for writing, and never reads without an end.
+@dataclass(slots=True)
+class Intake:
+    """How much may be read, and how much was, over all files of one reading.
 
-    Raises OSError as the system does, and ``InputError`` for a device, for more than ``limit`` bytes, and for a pipe
-    that nobody writes to. O(bytes).
+    A file that would cross the limit is left out and the next one may still fit. What was unpacked only to find that
+    out counts for ``worked_bytes``; when that is twice the limit, nothing more is tried.
+    """
+
+    limit_bytes: int = MAX_INPUT_BYTES
+    taken_bytes: int = 0
+    worked_bytes: int = 0
+
+    @property
+    def room_bytes(self) -> int:
+        """What the next file may have."""
+        return max(0, min(self.limit_bytes - self.taken_bytes, 2 * self.limit_bytes - self.worked_bytes))
+
+    def take(self, size_bytes: int) -> None:
+        """Count a file that is kept."""
+        self.taken_bytes += size_bytes
+        self.worked_bytes += size_bytes
+
+    def refuse(self) -> str:
+        """Count a file that is left out for its size, and say why it is."""
+        before = f" and {size_text(self.taken_bytes)} of that were read before it" if self.taken_bytes else ""
+        reason = f"has more than may be read: --max-input is {size_text(self.limit_bytes)}, unpacked{before}"
+        self.worked_bytes += self.room_bytes
+        return reason
+
+
+def size_text(size_bytes: int) -> str:
+    """A number of bytes for a sentence.
+
+    >>> size_text(2_000_000_000), size_text(1_234_567), size_text(999)
+    ('2 GB', '1.235 MB', '999 bytes')
+    """
+    for unit, name in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
+        if size_bytes >= unit:
+            return f"{round(size_bytes / unit, 3):g} {name}"
+    return f"{size_bytes} bytes"
+
+
+class Source:
+    """An open file or pipe. What was taken from a pipe to look at its beginning is given again, once."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self.about = os.fstat(descriptor)
+        self.is_regular = stat.S_ISREG(self.about.st_mode)
+        if stat.S_ISCHR(self.about.st_mode) or stat.S_ISBLK(self.about.st_mode):
+            raise InputError("is a device, no file")
+        if stat.S_ISDIR(self.about.st_mode):
+            raise InputError("is a folder, no file")
+        self.head = self._first()
+        if not self.head and stat.S_ISFIFO(self.about.st_mode):
+            raise InputError("is a pipe that nobody writes to")
+
+    @property
+    def is_gzip(self) -> bool:
+        return self.head[: len(GZIP_MAGIC)] == GZIP_MAGIC
+
+    def pieces(self) -> Iterator[bytes]:
+        """The bytes from the first one on; of a pipe that can be had only once."""
+        if self.is_regular:
+            os.lseek(self._descriptor, 0, os.SEEK_SET)
+        else:
+            yield self.head
+        yield from self._pieces(_PIECE)
+
+    def read(self, limit: int) -> bytes | None:
+        """All bytes as they are; None where they are more than ``limit``."""
+        size = self.about.st_size
+        if not self.is_regular or size == 0:
+            return collected(self.pieces(), limit)
+        if size > limit:
+            return None
+        with os.fdopen(self._descriptor, "rb", closefd=False) as file:
+            file.seek(0)
+            return file.read(size + 1)
+
+    def unpacked(self, limit: int) -> tuple[bytes | None, str]:
+        """The bytes out of gzip, None where they are more than ``limit``; and what was wrong with the packing."""
+        if not self.is_gzip:
+            return self.read(limit), ""
+        tried: list[Gunzipped] = []
+
+        def begin() -> Gunzipped:
+            tried.append(Gunzipped(self.pieces()))
+            return tried[-1]
+
+        data = collected_if_small(begin, limit) if self.is_regular else collected(begin(), limit)
+        return data, tried[-1].fault
+
+    def unpacked_head(self) -> bytes:
+        """How a file begins, out of gzip."""
+        return next(iter(Gunzipped(self.pieces())), b"")[:HEAD_BYTES] if self.is_gzip else self.head
+
+    def _first(self) -> bytes:
+        """The first bytes; of a pipe at least as many as it takes to tell what they are, unless it ends before."""
+        head = b""
+        for piece in self._pieces(HEAD_BYTES):
+            head += piece
+            if len(head) >= len(GZIP_MAGIC):
+                break
+        return head
+
+    def _pieces(self, size: int) -> Iterator[bytes]:
+        while True:
+            try:
+                piece = os.read(self._descriptor, size)
+            except BlockingIOError:
+                select.select([self._descriptor], [], [])
+                continue
+            if not piece:
+                return
+            yield piece
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Source]:
+    """Open whatever is at a path. Never waits for a pipe to be opened for writing.
+
+    Raises OSError as the system does, and ``InputError`` for a device, a folder and a pipe that nobody writes to.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
     try:
-        mode = os.fstat(descriptor).st_mode
-        if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
-            raise InputError("is a device, no file")
-        data = _to_the_end(descriptor, limit)
+        yield Source(descriptor)
     finally:
         os.close(descriptor)
-    if not data and stat.S_ISFIFO(mode):
-        raise InputError("is a pipe that nobody writes to")
+
+
+def read_path(path: Path, *, limit: int = MAX_INPUT_BYTES) -> bytes:
+    """All bytes of a file or pipe as they are. Raises OSError, and ``InputError`` as ``opened`` and for more bytes."""
+    with opened(path) as source:
+        data = source.read(limit)
+    if data is None:
+        raise InputError(f"has more than {limit} bytes; that much is not read")
     return data
-
-
-def _to_the_end(descriptor: int, limit: int) -> bytes:
-    data = bytearray()
-    while True:
-        try:
-            piece = os.read(descriptor, _PIECE)
-        except BlockingIOError:
-            select.select([descriptor], [], [])
-            continue
-        if not piece:
-            return bytes(data)
-        data += piece
-        if len(data) > limit:
-            raise InputError(f"has more than {limit} bytes; that much is no broker answer")

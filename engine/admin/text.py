@@ -7,64 +7,58 @@ from __future__ import annotations
 
 import json
 import re
-import zlib
+from collections import Counter
 from typing import Final
 
 import msgspec
 
+from engine.admin.reading import MAX_INPUT_BYTES, size_text
+from engine.admin.unpacking import GZIP_MAGIC, Gunzipped, collected_if_small, sliced
 from engine.errors import Problem
 
-# A broker's largest answer (broker-stats of a hundred thousand topics) is below 1 GB; more is not an answer.
-MAX_TEXT_BYTES: Final = 2 * 1024**3
-_GZIP_MAGIC: Final = b"\x1f\x8b"
 _MARKS: Final = ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 _UTF_8_MARK: Final = b"\xef\xbb\xbf"
 _OFFSET: Final = re.compile(r"\(byte (\d+)\)")
 
 
-def plain_json(data: bytes, source: str, *, limit: int = MAX_TEXT_BYTES) -> tuple[bytes, tuple[Problem, ...]]:
+def plain_json(data: bytes, source: str, *, limit: int = MAX_INPUT_BYTES) -> tuple[bytes, tuple[Problem, ...]]:
     """The UTF-8 bytes of a text, out of gzip and whatever encoding a shell's redirection gave it.
 
     Each repair is told as a ``Problem``; what could be read is returned, possibly ``b""``. O(length).
     """
     problems: list[Problem] = []
-    if data[:2] == _GZIP_MAGIC:
+    if data[:2] == GZIP_MAGIC:
         data, problem = _gunzip(data, source, limit)
         problems += [problem] if problem else []
     data, problem = _to_utf_8(data, source)
     problems += [problem] if problem else []
-    if not data.strip() and not problems:
+    if not problems and (not data or data.isspace()):
         problems.append(Problem(source, "$", "the file is empty", "record the answer again"))
     return data, tuple(problems)
 
 
 def _gunzip(data: bytes, source: str, limit: int) -> tuple[bytes, Problem | None]:
-    out = bytearray()
-    rest = data
-    while rest[:2] == _GZIP_MAGIC:
-        member = zlib.decompressobj(wbits=31)
-        try:
-            out += member.decompress(rest, limit - len(out) + 1)
-        except zlib.error as fault:
-            return bytes(out), Problem(source, "$", f"the gzip data is damaged: {fault}", "copy the file again")
-        if len(out) > limit:
-            reason = f"unpacks to more than {limit} bytes, which no broker answer is"
-            return b"", Problem(source, "$", reason, "look what this file really is")
-        if not member.eof:
-            return bytes(out), Problem(source, "$", "the gzip data stops in the middle", "copy the file again")
-        rest = member.unused_data
-    return bytes(out), None
+    tried: list[Gunzipped] = []
+
+    def begin() -> Gunzipped:
+        tried.append(Gunzipped(sliced(data)))
+        return tried[-1]
+
+    out = collected_if_small(begin, limit)
+    if out is None:
+        reason = f"unpacks to more than {size_text(limit)}, which is all that is read (--max-input)"
+        return b"", Problem(source, "$", reason, "look what this file really is, or give a larger --max-input")
+    fault = tried[-1].fault
+    return out, Problem(source, "$", fault, "copy the file again") if fault else None
 
 
 def _to_utf_8(data: bytes, source: str) -> tuple[bytes, Problem | None]:
     if data.startswith(_UTF_8_MARK):
         return data[3:], Problem(source, "$", "starts with a byte order mark; it was read without", "save without BOM")
-    encoding = next((name for mark, name in _MARKS if data.startswith(mark)), None)
-    body = data[2:] if encoding else data
-    if encoding is None and len(data) >= 4 and 0 in data[:2]:
-        encoding = "utf-16-le" if data[1] == 0 else "utf-16-be"
+    encoding, mark = _encoding_of(data)
     if encoding is None:
         return data, None
+    body = data[mark:]
     try:
         text = body.decode(encoding)
     except UnicodeDecodeError as fault:
@@ -74,19 +68,61 @@ def _to_utf_8(data: bytes, source: str) -> tuple[bytes, Problem | None]:
     )
 
 
+def _encoding_of(data: bytes) -> tuple[str | None, int]:
+    """UTF-16 by its mark or by every other byte being NUL, and the bytes of the mark."""
+    encoding = next((name for mark, name in _MARKS if data.startswith(mark)), None)
+    if encoding is not None:
+        return encoding, 2
+    first = data[:4]
+    if len(first) == 4 and (first[0] == 0) != (first[1] == 0):
+        return ("utf-16-le" if first[1] == 0 else "utf-16-be"), 0
+    return None, 0
+
+
+def nul_in(head: bytes) -> int | None:
+    """Where a text has its first NUL, which JSON never has; None without one."""
+    encoding, mark = _encoding_of(head)
+    text = head if encoding is None else head[mark:].decode(encoding, "ignore").encode("utf-8", "replace")
+    at = text.find(b"\0")
+    return at if at >= 0 else None
+
+
 def malformed(data: bytes, source: str, fault: Exception, path: str = "$") -> Problem:
     """A text that is no JSON, with the line and column (in characters) of the first fault, both from 1."""
     advice = "record the answer again, whole"
     if isinstance(fault, RecursionError):
-        return Problem(source, path, "is nested too deep to be a broker answer", "look what this file really is")
+        return _too_deep(data, source, path)
     reason, offset = _reason(data, fault)
-    line = data.count(b"\n", 0, offset) + 1
-    column = len(data[data.rfind(b"\n", 0, offset) + 1 : offset].decode("utf-8", "replace")) + 1
+    line, column = _line_and_column(data, offset)
     word = data[offset : offset + 9].decode("utf-8", "replace")
     literal = re.match(r"-?(NaN|Infinity)|nan", word)
     if literal:
         reason, advice = f"has {literal[0]}, which is no JSON number", "write 0.0, or record the answer again"
     return Problem(source, path, f"is no JSON: {reason}" if not literal else reason, advice, line, column)
+
+
+_DEEPEST: Final = 100
+"""Levels of lists and objects; a broker's answers have about ten."""
+_SEARCHED_BYTES: Final = 1 << 24
+_TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*"?|[\[\]{}]', re.DOTALL)
+
+
+def _too_deep(data: bytes, source: str, path: str) -> Problem:
+    """The place of the bracket that opens one level too many, where it is not too far to look for."""
+    reason, advice = f"is nested more than {_DEEPEST} levels deep", "look what this file really is"
+    depth = 0
+    for token in _TOKEN.finditer(data, 0, _SEARCHED_BYTES):
+        first = token[0][:1]
+        depth += (first in b"[{") - (first in b"]}")
+        if depth > _DEEPEST:
+            return Problem(source, path, reason, advice, *_line_and_column(data, token.start()))
+    return Problem(source, path, reason, advice)
+
+
+def _line_and_column(data: bytes, offset: int) -> tuple[int, int]:
+    """Both from 1, the column in characters."""
+    line = data.count(b"\n", 0, offset) + 1
+    return line, len(data[data.rfind(b"\n", 0, offset) + 1 : offset].decode("utf-8", "replace")) + 1
 
 
 def _reason(data: bytes, fault: Exception) -> tuple[str, int]:
@@ -181,36 +217,56 @@ _STRING: Final = re.compile(rb'"((?:[^"\\]|\\.)*)"')
 def duplicate_names(data: bytes, members: RawObject) -> tuple[str, ...]:
     """Names that occur more than once in the object ``data``, whose members msgspec has split already.
 
-    Walks name by name and skips each value by comparing it with the one kept; only where a value was displaced does it
-    have to be parsed. O(length).
+    Walks name by name and skips each value by comparing it with the one kept. From the first value on that was
+    displaced, all are parsed instead. O(length).
     """
     seen: set[str] = set()
-    twice: dict[str, None] = {}
     at = data.index(b"{") + 1
     while True:
         gap = _SPACE.match(data, at)
         assert gap is not None
         name_at = _STRING.match(data, gap.end())
         if name_at is None:
-            return tuple(twice)
+            return ()
         name = name_at[1].decode() if b"\\" not in name_at[1] else str(json.loads(name_at[0]))
+        colon = _COLON.match(data, name_at.end())
+        assert colon is not None
+        kept = bytes(members[name])
+        end = colon.end() + len(kept)
+        # A number can be the beginning of another number, so what follows has to end the value too.
+        same = data.startswith(kept, colon.end()) and data[end : end + 1] in b",} \t\r\n"
+        if name in seen or not same:
+            return _duplicates_from(data[gap.end() :], seen)
+        seen.add(name)
+        at = end
+
+
+_SPACES: Final = re.compile(r"[\s,]*")
+_DECODER: Final = json.JSONDecoder(strict=False, parse_int=len, parse_float=len)
+"""Only names matter to it, and Python refuses numbers of thousands of digits."""
+
+
+def _duplicates_from(data: bytes, seen: set[str]) -> tuple[str, ...]:
+    """The same for what is left of an object, parsed member by member; ``seen`` are the names before."""
+    text = data.decode("utf-8", "replace")
+    twice: dict[str, None] = {}
+    at = 0
+    while text[at] != "}":
+        name, at = _DECODER.raw_decode(text, at)
         if name in seen:
             twice[name] = None
         seen.add(name)
-        colon = _COLON.match(data, name_at.end())
-        assert colon is not None
-        at = colon.end()
-        kept = bytes(members[name])
-        end = at + len(kept)
-        # A number can be the beginning of another number, so what follows has to end the value too.
-        same = data.startswith(kept, at) and data[end : end + 1] in b",} \t\r\n"
-        at = end if same else _skip_value(data, at)
+        colon = text.index(":", at)
+        _, at = _DECODER.raw_decode(text, _after_space(text, colon + 1))
+        at = _after_space(text, at)
+    return tuple(twice)
 
 
-def _skip_value(data: bytes, at: int) -> int:
-    text = data[at:].decode("utf-8", "replace")
-    _, end = json.JSONDecoder().raw_decode(text)
-    return at + len(text[:end].encode())
+def _after_space(text: str, at: int) -> int:
+    """The place of what follows, commas passed over."""
+    space = _SPACES.match(text, at)
+    assert space is not None
+    return space.end()
 
 
 def raw_list(data: bytes | msgspec.Raw, source: str, path: str = "$") -> tuple[list[msgspec.Raw], tuple[Problem, ...]]:
@@ -241,8 +297,7 @@ def repeated_members(data: bytes | msgspec.Raw, source: str, path: str) -> tuple
     def look(pairs: list[tuple[str, object]]) -> dict[str, object]:
         members = dict(pairs)
         if len(members) != len(pairs):
-            names = [name for name, _ in pairs]
-            found.extend(name for name in members if names.count(name) > 1)
+            found.extend(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
         return members
 
     json.loads(raw, object_pairs_hook=look)
