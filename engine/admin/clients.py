@@ -11,6 +11,7 @@ import msgspec
 
 from engine.admin.files import AnswerFile, read_files
 from engine.admin.kinds import AnswerKind, recognise
+from engine.admin.reading import MAX_INPUT_BYTES, Intake
 from engine.admin.snapshot import STANDARD_INPUT
 from engine.admin.text import plain_json
 
@@ -42,7 +43,7 @@ _RAW = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _LOADED = msgspec.json.Decoder(dict[str, dict[str, dict[str, dict[str, msgspec.Raw]]]])
 
 
-def client_facts(*sources: str | Path | bytes) -> ClientFacts:
+def client_facts(*sources: str | Path | bytes, limit_bytes: int = MAX_INPUT_BYTES) -> ClientFacts:
     """Folders, files and raw answers. What cannot be understood is passed over: ``read_answers`` tells of it.
 
     Answers about a single topic do not name it, and are left out. Raises ``InputError`` as ``read_answers`` does for
@@ -50,7 +51,8 @@ def client_facts(*sources: str | Path | bytes) -> ClientFacts:
     """
     versions: dict[str, frozenset[str]] = {}
     manager: str | None = None
-    for kind, data in (answer for file in _files(sources) for answer in _answers(file.name, file.data)):
+    files = _files(sources, Intake(limit_bytes))
+    for kind, data in (answer for file in files for answer in _answers(file.name, file.data)):
         if kind in (AnswerKind.RUNTIME_CONFIGURATION, AnswerKind.SCENARIO):
             told = load_manager_class(kind, data)
             # What is named counts more than what is left out.
@@ -60,12 +62,12 @@ def client_facts(*sources: str | Path | bytes) -> ClientFacts:
     return ClientFacts(MappingProxyType(versions), manager)
 
 
-def _files(sources: tuple[str | Path | bytes, ...]) -> Iterator[AnswerFile]:
+def _files(sources: tuple[str | Path | bytes, ...], intake: Intake) -> Iterator[AnswerFile]:
     for source in sources:
         if isinstance(source, bytes):
             yield AnswerFile(STANDARD_INPUT, source)
         else:
-            yield from read_files(Path(source)).files
+            yield from read_files(Path(source), intake).files
 
 
 def _answers(name: str, data: bytes) -> Iterator[tuple[AnswerKind, bytes]]:

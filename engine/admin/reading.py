@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import select
 import stat
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from engine.admin.unpacking import GZIP_MAGIC, Gunzipped, collected, collected_if_small
-from engine.errors import InputError
+from engine.errors import InputError, Rejection
 
 MAX_INPUT_BYTES: Final = 2 * 10**9
 """What is read at most, unpacked and of all files together, unless somebody says otherwise (``--max-input``)."""
@@ -60,6 +61,23 @@ def size_text(size_bytes: int) -> str:
         if size_bytes >= unit:
             return f"{round(size_bytes / unit, 3):g} {name}"
     return f"{size_bytes} bytes"
+
+
+_SIZE: Final = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,9})?) ?([KMGT]?)B?", re.IGNORECASE)
+_MOST_BYTES: Final = 10**18
+
+
+def parse_size(text: str) -> int | Rejection:
+    """The bytes of a text such as ``500MB``, ``1.5 GB`` or ``1000000``; units are powers of 1000.
+
+    >>> parse_size("1.5 GB"), parse_size("64k"), parse_size("much").field
+    (1500000000, 64000, 'max-input')
+    """
+    match = _SIZE.fullmatch(text.strip())
+    size = int(float(match[1]) * 1000 ** " KMGT".index(match[2].upper() or " ")) if match is not None else 0
+    if not 0 < size <= _MOST_BYTES:
+        return Rejection("InvalidSize", f"{text[:40]!r} is no size; write 500MB, 2GB or a number of bytes", "max-input")
+    return size
 
 
 class Source:

@@ -18,6 +18,7 @@ from engine.admin.namespaces import (
     decode_topic_list,
 )
 from engine.admin.naming import Naming, naming_of, scenario_facts
+from engine.admin.reading import MAX_INPUT_BYTES, Intake
 from engine.admin.text import plain_json, raw_object
 from engine.admin.topics import (
     decode_broker_stats_topics,
@@ -31,15 +32,16 @@ from engine.errors import InputError, Problem
 STANDARD_INPUT: Final = "standard input"
 
 
-def read_answers(*sources: str | Path | bytes) -> Snapshot:
+def read_answers(*sources: str | Path | bytes, limit_bytes: int = MAX_INPUT_BYTES) -> Snapshot:
     """Folders, files and raw answers as one ``Snapshot``; of two answers about one thing the later one counts.
 
     Later means: later in the arguments, then in the natural order of file names (``9-…`` before ``10-…``); statistics
     of a topic always count more than broker-stats, which lacks the active consumer. Bad input never loses good input:
-    what is wrong is in ``problems``. Raises ``InputError`` when nothing can be read at all, or when nothing in it is a
-    broker's answer. O(bytes).
+    what is wrong is in ``problems``, also a file that would make it more than ``limit_bytes`` in all. Raises
+    ``InputError`` when nothing can be read at all, or when nothing in it is a broker's answer. O(bytes).
     """
-    collector = _Collector()
+    collector = _Collector(limit_bytes)
+    intake = Intake(limit_bytes)
     titles: list[str] = []
     for source in sources:
         if isinstance(source, bytes):
@@ -47,7 +49,7 @@ def read_answers(*sources: str | Path | bytes) -> Snapshot:
             collector.add(FilesRead((AnswerFile(STANDARD_INPUT, source),), (), ()))
         else:
             titles.append(str(source))
-            collector.add(read_files(Path(source)))
+            collector.add(read_files(Path(source), intake))
     title = ", ".join(titles)
     if not collector.understood:
         problems, read = tuple(collector.problems), collector.files_read
@@ -61,7 +63,8 @@ def read_answers(*sources: str | Path | bytes) -> Snapshot:
 class _Collector:
     """Gathers facts file by file; two passes over a folder, since some answers name what others only mean."""
 
-    def __init__(self) -> None:
+    def __init__(self, limit_bytes: int) -> None:
+        self._limit_bytes = limit_bytes
         self.problems: list[Problem] = []
         self.stats: dict[str, TopicFacts] = {}
         self.loaded: dict[str, TopicFacts] = {}
@@ -101,7 +104,7 @@ class _Collector:
             self._take_nameless(kind, name, data, naming)
 
     def _opened(self, file: AnswerFile) -> list[tuple[AnswerKind, str, bytes]]:
-        data, problems = plain_json(file.data, file.name)
+        data, problems = plain_json(file.data, file.name, limit=self._limit_bytes)
         self.problems += problems
         kind = recognise(file.name, data)
         if kind is AnswerKind.MANY:

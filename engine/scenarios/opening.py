@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from engine.admin.facts import Snapshot
+from engine.admin.reading import MAX_INPUT_BYTES
 from engine.admin.snapshot import read_answers
 from engine.bundles.boundaries import FULL_LOWER_BOUND, FULL_UPPER_BOUND, BundleRange, default_boundaries, parse_range
 from engine.cluster.facts import active_consumers
@@ -43,9 +44,9 @@ class Opened:
     seed: int = 0
 
 
-def open_path(path: str | Path) -> Opened:
+def open_path(path: str | Path, *, limit_bytes: int = MAX_INPUT_BYTES) -> Opened:
     """Open a file or a folder of recorded answers. Raises ``InputError`` when nothing in it can be used."""
-    return open_snapshot(read_answers(path))
+    return open_snapshot(read_answers(path, limit_bytes=limit_bytes))
 
 
 def open_snapshot(snapshot: Snapshot, *, release: str | None = None, consistent_hashing: bool | None = None) -> Opened:

@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final, Literal
 
-from engine.admin.reading import read_path
+from engine.admin.reading import MAX_INPUT_BYTES, read_path
 from engine.cluster.commands import Command
 from engine.cluster.grammar import parse_command
 from engine.cluster.navigation import navigate
@@ -125,13 +125,16 @@ def load_script(path: str | Path) -> Script:
     return script
 
 
-def start_of(script: Script) -> Opened:
-    """The state a script starts from. Raises ``InputError`` when it cannot be opened or made."""
+def start_of(script: Script, *, limit_bytes: int = MAX_INPUT_BYTES) -> Opened:
+    """The state a script starts from; ``limit_bytes`` bounds what ``open`` reads.
+
+    Raises ``InputError`` when it cannot be opened or made.
+    """
     match script.start:
         case StartScene(name):
             return embedded(name)
         case StartPath(path):
-            return open_path(Path(script.folder) / path)
+            return open_path(Path(script.folder) / path, limit_bytes=limit_bytes)
         case StartNew() as new:
             return synthetic_state(
                 new.topics,

@@ -11,8 +11,8 @@ from engine.admin.broker_log import LeaderLine, LoggedCycle, cycles, leader_line
 from engine.admin.files import read_file
 from engine.admin.series import Series, decode_series
 from engine.admin.text import plain_json
-from engine.errors import Problem
 from engine.verify.members import dicts, text, whole
+from engine.verify.scenario_files import Files
 
 _SERIES: Final = ("series.jsonl", "series.jsonl.gz")
 _DAY_MS: Final = 24 * 60 * 60 * 1000
@@ -43,14 +43,14 @@ class BalancingTold:
 
 
 def balancing_told(
-    scenario: Mapping[str, Any], folder: Path, others: tuple[str, ...], problems: list[Problem]
+    scenario: Mapping[str, Any], folder: Path, others: tuple[str, ...], files: Files
 ) -> BalancingTold | None:
     """None without a series in the folder; ``others`` are the names of its files that are no answers."""
     name = next((each for each in others if each in _SERIES), None)
     if name is None:
         return None
-    series = decode_series(_text(folder, name, problems), name)
-    problems += series.problems
+    series = decode_series(_text(folder, name, files), name)
+    files.problems += series.problems
     zero_ms = (whole(scenario.get("t0_epoch_ms")) or 0) % _DAY_MS
     logs = {
         each.removeprefix("log-").partition(".")[0]: each
@@ -60,7 +60,7 @@ def balancing_told(
     leader: list[LeaderLine] = []
     by_broker: dict[str, tuple[LoggedCycle, ...]] = {}
     for letter, file in sorted(logs.items()):
-        words = _text(folder, file, problems).decode("utf-8", "replace")
+        words = _text(folder, file, files).decode("utf-8", "replace")
         leader += leader_lines(words)
         found = cycles(words)
         if found:
@@ -78,13 +78,13 @@ def balancing_told(
     )
 
 
-def _text(folder: Path, name: str, problems: list[Problem]) -> bytes:
-    file, found = read_file(folder / name, name)
-    problems += found
+def _text(folder: Path, name: str, files: Files) -> bytes:
+    file, found = read_file(folder / name, name, files.intake)
+    files.problems += found
     if file is None:
         return b""
     data, found = plain_json(file.data, name)
-    problems += found
+    files.problems += found
     return data
 
 

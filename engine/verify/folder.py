@@ -12,6 +12,7 @@ import msgspec
 
 from engine.admin.files import AnswerFile, FilesRead, read_files
 from engine.admin.kinds import AnswerKind, recognise
+from engine.admin.reading import MAX_INPUT_BYTES, Intake
 from engine.admin.requests import AdminRequest
 from engine.admin.text import plain_json, raw_object
 from engine.errors import InputError, Problem
@@ -21,9 +22,10 @@ from engine.verify.scenario_files import Files, version_of
 from engine.verify.settings import defaults_of
 
 
-def load_recording(path: Path) -> Recording:
-    """Read a folder (or one file). Raises ``InputError`` when there is nothing to read."""
-    read = read_files(path)
+def load_recording(path: Path, *, limit_bytes: int = MAX_INPUT_BYTES) -> Recording:
+    """Read a folder or one file, at most ``limit_bytes`` of it. Raises ``InputError`` when there is nothing to read."""
+    intake = Intake(limit_bytes)
+    read = read_files(path, intake)
     problems = list(read.problems)
     plain: dict[str, AnswerFile] = {}
     for file in read.files:
@@ -41,7 +43,7 @@ def load_recording(path: Path) -> Recording:
         raise InputError(f"{path}: {scenario_file.name} cannot be read: {fault}") from fault
     assert isinstance(scenario, dict), "recognised as a scenario"
     return with_scenario(
-        path, read.passed_over, Files(plain, scenario_file.name, {scenario_file.name}, problems), scenario
+        path, read.passed_over, Files(plain, scenario_file.name, {scenario_file.name}, problems, intake), scenario
     )
 
 

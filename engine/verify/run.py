@@ -7,6 +7,7 @@ from pathlib import Path
 
 from engine.admin.kinds import AnswerKind
 from engine.admin.namespaces import decode_runtime_configuration
+from engine.admin.reading import MAX_INPUT_BYTES
 from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour, behaviour_of
 from engine.errors import InputError, Rejection
 from engine.verify.folder import load_recording
@@ -27,14 +28,16 @@ class _Given:
     flag_source: FlagSource
 
 
-def verify_folder(path: str | Path, pulsar_version: str | None = None) -> VerifyReport:
+def verify_folder(
+    path: str | Path, pulsar_version: str | None = None, *, limit_bytes: int = MAX_INPUT_BYTES
+) -> VerifyReport:
     """Hold the model against every answer recorded in a folder (or in one file).
 
     ``pulsar_version`` overrules what the folder says of its release. Where neither tells the release or the flag, each
     form of the rules is tried, and the one with the fewest differences counts; ``fits`` tells all of them.
     Raises ``InputError`` when nothing can be read, or for a version that is no version. O(bytes × rules tried).
     """
-    recording = load_recording(Path(path))
+    recording = load_recording(Path(path), limit_bytes=limit_bytes)
     given = _given(recording, pulsar_version)
     walks: list[tuple[tuple[int, int, int], Judge, Walk]] = []
     for judge in given.judges:

@@ -26,7 +26,7 @@ MAX_PARTITIONS: Final = 100_000
 def with_scenario(path: Path, passed_over: tuple[str, ...], files: Files, scenario: dict[str, Any]) -> Recording:
     """The recording that a decoded scenario and the files beside it tell; problems are added to those of ``files``."""
     steps = steps_of(scenario, files)
-    balancing = balancing_told(scenario, path, passed_over, files.problems)
+    balancing = balancing_told(scenario, path, passed_over, files)
     if balancing is not None:
         passed_over = tuple(name for name in passed_over if name not in balancing.files)
     told_splits = tuple(_told_split(raw, files) for raw in dicts(scenario.get("splits")) if "before" in raw)

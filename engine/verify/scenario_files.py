@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from engine.admin.files import AnswerFile
 from engine.admin.kinds import AnswerKind, recognise
 from engine.admin.namespaces import decode_load_report
+from engine.admin.reading import Intake
 from engine.errors import Problem
 
 
@@ -23,12 +24,13 @@ def version_of(plain: Mapping[str, AnswerFile]) -> str | None:
 
 @dataclass(slots=True)
 class Files:
-    """The files beside a scenario, those of them that it names, and what is wrong."""
+    """The files beside a scenario, those of them that it names, what is wrong, and how much was read."""
 
     plain: Mapping[str, AnswerFile]
     scenario: str
     used: set[str]
     problems: list[Problem]
+    intake: Intake
 
     def data(self, name: str) -> bytes:
         """The text of a file the scenario names, packed or not; b"" and a problem when it is missing."""

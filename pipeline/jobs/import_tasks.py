@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 import pyarrow as pa
 
+from engine.admin.reading import MAX_INPUT_BYTES
 from engine.errors import Problem
 from pipeline.jobs.dealing import here, in_tasks
 from pipeline.reading.answers import Told, take_file
@@ -87,17 +88,21 @@ class ImportAccount:
 
 
 def read_in_tasks(
-    spark: SparkSession, groups: Sequence[Sequence[FoundFile]], told: Mapping[str, Told], folder: Path
+    spark: SparkSession,
+    groups: Sequence[Sequence[FoundFile]],
+    told: Mapping[str, Told],
+    folder: Path,
+    limit_bytes: int = MAX_INPUT_BYTES,
 ) -> list[TaskAccount]:
     """One task a group; parts are written to ``folder/<table>``, which every executor must be able to write to.
 
-    A few small files are read by the driver itself.
+    ``limit_bytes`` is what one file may have, unpacked. A few small files are read by the driver itself.
     """
     dealt = [list(group) for group in groups]
     small = len(dealt) == 1 and sum(file.size_bytes for file in dealt[0]) <= SMALL_BYTES
 
     def read(number: int) -> bytes:
-        return msgspec.msgpack.encode(read_group(dealt[number], told, folder, number))
+        return msgspec.msgpack.encode(read_group(dealt[number], told, folder, number, limit_bytes))
 
     accounts = here(len(dealt), read) if small else in_tasks(spark, len(dealt), read)
     return [msgspec.msgpack.decode(each, type=TaskAccount) for each in accounts]
@@ -116,7 +121,13 @@ def _no_collector() -> Iterator[None]:
 
 
 @_no_collector()
-def read_group(files: Sequence[FoundFile], told: Mapping[str, Told], folder: Path, number: int) -> TaskAccount:
+def read_group(
+    files: Sequence[FoundFile],
+    told: Mapping[str, Told],
+    folder: Path,
+    number: int,
+    limit_bytes: int = MAX_INPUT_BYTES,
+) -> TaskAccount:
     """Read some files and write their rows; a failure leaves no part behind."""
     writers = {table.name: PartWriter(table, folder / table.name, number) for table in WRITTEN}
     account = TaskAccount()
@@ -126,7 +137,7 @@ def read_group(files: Sequence[FoundFile], told: Mapping[str, Told], folder: Pat
     try:
         for file in files:
             rows.sets = sets
-            outcome = take_file(rows, file.path, file.name, told.get(file.name, Told()))
+            outcome = take_file(rows, file.path, file.name, told.get(file.name, Told()), limit_bytes=limit_bytes)
             account.files.append(
                 FileAccount(
                     file.position, outcome.kind, outcome.outcome, outcome.size_bytes, sorted(outcome.namespaces)

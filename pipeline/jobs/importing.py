@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Final
 import pyarrow.parquet as pq
 
 from engine.admin.kinds import AnswerKind
-from engine.errors import InputError, Problem
+from engine.admin.reading import MAX_INPUT_BYTES, parse_size
+from engine.errors import InputError, Problem, Rejection
 from pipeline.jobs.import_by_topic import ByTopic
 from pipeline.jobs.import_tasks import BOUNDARY_LISTS, WRITTEN, FileAccount, ImportAccount, read_in_tasks
 from pipeline.jobs.merging import check_sets, merge_boundary_lists, merge_consumer_sets, notices
-from pipeline.jobs.options import check_options
+from pipeline.jobs.options import MAX_INPUT, check_options
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
 from pipeline.reading.answers import QUARANTINED, WAITING, Told, refuse_nameless
 from pipeline.reading.found import Found, FoundFile, deal, find_answers
@@ -55,28 +56,30 @@ class _Import:
     draft: Draft
     staged: Path
     account: ImportAccount
+    limit_bytes: int
 
     def read(self, files: Sequence[FoundFile], told: dict[str, Told]) -> None:
-        for task in read_in_tasks(self.spark, deal(files), told, self.staged):
+        for task in read_in_tasks(self.spark, deal(files), told, self.staged, self.limit_bytes):
             self.account.add(task)
 
 
 def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) -> JobResult:
     """Read every answer below ``source`` (or one file) into the tables under ``target``.
 
-    Raises ``InputError`` when there is nothing to read or an option is given, ``RingsideError`` when the result cannot
-    be written.
+    Raises ``InputError`` when there is nothing to read or an option cannot be used, ``RingsideError`` when the result
+    cannot be written.
     """
     check_options(JOB, options.settings)
     if source.is_dir() and target.resolve() == source.resolve():
         raise InputError(f"{target} is the folder of the answers itself; name another one for the result")
+    limit_bytes = max_input_of(options)
     found = find_answers(source, target)
     options.say(f"import: {len(found.files):,} files found")
     with replacing(target, JOB) as draft, spark_faults(JOB):
         staged = draft.aside("staged")
         for table in WRITTEN:
             (staged / table.name).mkdir()
-        this = _Import(spark, found, draft, staged, ImportAccount())
+        this = _Import(spark, found, draft, staged, ImportAccount(), limit_bytes)
         _read_all(this, told_of(found.files))
         for table in WRITTEN:
             keep_only(staged / table.name, this.account.parts.get(table.name, set()))
@@ -85,6 +88,14 @@ def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) ->
         summary = _summary(this, rows_in)
         write_json(draft.folder, f"{JOB}.json", summary)
     return JobResult(JOB, summary)
+
+
+def max_input_of(options: JobOptions) -> int:
+    """The bytes that one file may have, unpacked. Raises ``InputError`` for a text that is no size."""
+    size = parse_size(options.settings[MAX_INPUT]) if MAX_INPUT in options.settings else MAX_INPUT_BYTES
+    if isinstance(size, Rejection):
+        raise InputError(str(size))
+    return size
 
 
 def _read_all(this: _Import, told: dict[str, Told]) -> None:

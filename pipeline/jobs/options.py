@@ -9,14 +9,15 @@ from typing import Final
 from engine.config import DEFAULTS
 from engine.errors import InputError
 
+MAX_INPUT: Final = "max-input"
 OWN: Final[Mapping[str, tuple[str, ...]]] = {
-    "import": (),
+    "import": (MAX_INPUT,),
     "assign": ("policies", "add", "kill", "consumers-from", "flag", "pulsar"),
     "keys": ("modes", "top", "consumers", "consumers-from", "tables", "pulsar"),
     "bundles": ("listed",),
     "lint": ("pulsar", "load-manager"),
     "report": ("top",),
-    "watch": ("every", "files", "flag", "pulsar"),
+    "watch": ("every", "files", "flag", "pulsar", MAX_INPUT),
 }
 """Job -> the options that are its own; those below take broker settings by their exact names as well."""
 TAKE_SETTINGS: Final = ("keys", "bundles", "lint")
@@ -30,7 +31,7 @@ def known_to(job: str) -> tuple[str, ...]:
     """Every option that a job takes.
 
     >>> known_to("watch")
-    ('every', 'files', 'flag', 'pulsar')
+    ('every', 'files', 'flag', 'pulsar', 'max-input')
     """
     if job == "run":
         return ("pulsar", *DEFAULTS, *(f"{each}.{name}" for each in IN_RUN for name in known_to(each)))

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 
 from engine.errors import InputError, RingsideError
 from pipeline.jobs import assigning, importing
-from pipeline.jobs.options import check_options
+from pipeline.jobs.options import MAX_INPUT, check_options
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
 from pipeline.jobs.watch_merging import (
     ABOUT,
@@ -52,11 +52,13 @@ _GLOB: Final = "*.{" + ",".join(suffix[1:] for suffix in ANSWER_SUFFIXES) + "}"
 @dataclass(frozen=True)
 class Asked:
     """The job's own options: ``every`` (seconds between looks, until stopped; without it what is there is taken in and
-    the job ends), ``files`` (at most so many a batch, 1000), ``flag`` and ``pulsar`` as for ``assign``."""
+    the job ends), ``files`` (at most so many a batch, 1000), ``flag`` and ``pulsar`` as for ``assign``,
+    ``max-input`` as for ``import``."""
 
     every_s: int | None
     files: int
     assign: dict[str, str]
+    reading: dict[str, str]
 
 
 def asked_of(options: JobOptions) -> Asked:
@@ -68,7 +70,8 @@ def asked_of(options: JobOptions) -> Asked:
             raise InputError(f"{name} is a whole number above 0, not {given[name]!r}")
     every = int(given["every"]) if "every" in given else None
     assign = {name: given[name] for name in ("flag", "pulsar") if name in given}
-    return Asked(every, int(given.get("files", "1000")), assign)
+    reading = {name: given[name] for name in (MAX_INPUT,) if name in given}
+    return Asked(every, int(given.get("files", "1000")), assign, reading)
 
 
 def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) -> JobResult:
@@ -193,7 +196,7 @@ class _Watch:
             link = folder / "files" / os.path.relpath(path, self.source)
             link.parent.mkdir(parents=True, exist_ok=True)
             link.symlink_to(path)
-        importing.run(self.spark, folder / "files", folder / "tables", JobOptions())
+        importing.run(self.spark, folder / "files", folder / "tables", JobOptions(self.asked.reading))
 
     def _place(self, batch: int, folder: Path) -> None:
         before = current_run(self.target, JOB)

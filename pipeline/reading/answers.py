@@ -17,6 +17,7 @@ from engine.admin.namespaces import (
     decode_topic_list,
 )
 from engine.admin.naming import Naming, naming_of, scenario_facts
+from engine.admin.reading import MAX_INPUT_BYTES
 from engine.admin.requests import AdminRequest
 from engine.admin.text import WHOLE_CHECK_BYTES, raw_list, raw_object
 from engine.bundles import namespace_bundles
@@ -61,9 +62,9 @@ class Outcome:
     namespaces: frozenset[str] = frozenset()
 
 
-def take_file(rows: Rows, path: str, name: str, told: Told) -> Outcome:
+def take_file(rows: Rows, path: str, name: str, told: Told, *, limit_bytes: int = MAX_INPUT_BYTES) -> Outcome:
     """Read one file; good rows are kept whatever else is wrong with it. O(length)."""
-    data, problems = read_answer(path, name)
+    data, problems = read_answer(path, name, limit_bytes=limit_bytes)
     if data is None or not data.strip():
         rows.found["files"] += 1
         rows.set_aside("files", problems or (Problem(name, "$", "the file is empty", "record it again"),), 1, name)

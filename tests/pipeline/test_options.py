@@ -14,7 +14,7 @@ from pipeline.jobs.result import JobResult, fails
 @pytest.mark.parametrize(
     ("job", "name", "hint"),
     [
-        ("import", "colour", "it knows spark.*"),
+        ("import", "colour", "it knows max-input, and spark.*"),
         ("import", "sprak.driver.memory", "did you mean spark.driver.memory?"),
         ("assign", "polices", "did you mean policies?"),
         ("assign", "subscriptionKeySharedUseConsistentHashing", "it knows policies, add, kill"),

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from tui.cli.options import collected, pulsar_option, setting_pairs
+from tui.cli.options import collected, max_input_option, pulsar_option, setting_pairs
 
 MODES: Final = ("auto-split", "consistent-auto-split", "sticky", "consistent-sticky")
 DEFAULT_POINTS: Final = 100
@@ -50,6 +50,7 @@ class SharingChoice:
     settings: tuple[tuple[str, str], ...]
     subscription: str | None
     commands: tuple[str, ...]
+    max_input: int
 
     @property
     def invented(self) -> str | None:
@@ -113,6 +114,7 @@ def sharing_options(command: _Command) -> _Command:
             callback=setting_pairs,
             help="A broker setting, as in broker.conf. Repeatable.",
         ),
+        max_input_option,
         click.option("--subscription", metavar="NAME", help="The Key_Shared subscription of PATH that is meant."),
         click.option(
             "--apply",

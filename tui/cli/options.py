@@ -11,6 +11,8 @@ from typing import Any, Final, Literal, TypeVar
 import click
 
 FLAG: Final = "activeConsumerFailoverConsistentHashing"
+DEFAULT_MAX_INPUT: Final = 2_000_000_000
+"""Bytes; the same as ``engine.admin.reading`` has, which is not loaded for reading options."""
 Theme = Literal["dark", "light"]
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -19,7 +21,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 class WhatIf:
     """What is changed before anything is shown: ``settings`` as (name, text) pairs in order, then ``commands``.
 
-    ``about`` is the topic of an answer that does not tell it.
+    ``about`` is the topic of an answer that does not tell it, ``max_input`` how many bytes are read, unpacked.
     """
 
     settings: tuple[tuple[str, str], ...]
@@ -27,6 +29,7 @@ class WhatIf:
     commands: tuple[str, ...]
     subscription: str | None
     about: str | None = None
+    max_input: int = DEFAULT_MAX_INPUT
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +84,33 @@ def known_version(ctx: click.Context, param: click.Parameter, value: str | None)
     return value
 
 
+class Size(click.ParamType[int]):
+    """A number of bytes, such as ``500MB``, ``1.5 GB`` or ``1000000``; units are powers of 1000."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The bytes. Fails for anything else, and for nothing at all."""
+        if isinstance(value, int):
+            return value
+        from engine.admin.reading import parse_size
+        from engine.errors import Rejection
+
+        size = parse_size(str(value))
+        if isinstance(size, Rejection):
+            self.fail(size.message, param, ctx)
+        return size
+
+
+max_input_option = click.option(
+    "--max-input",
+    type=Size(),
+    default=DEFAULT_MAX_INPUT,
+    metavar="SIZE",
+    help="Read no more than this, unpacked and of all files together.  [default: 2GB]",
+)
+
+
 def pulsar_option(help_text: str) -> Callable[[_Command], _Command]:
     """``--pulsar VERSION``, for every command whose answer depends on the release."""
     return click.option("--pulsar", metavar="VERSION", callback=known_version, help=help_text)
@@ -103,6 +133,7 @@ def what_if_options(command: _Command) -> _Command:
         ),
         pulsar_option("Answer as this Pulsar version does, such as 4.0.7 or 2.11."),
         click.option("--subscription", metavar="NAME", help="The subscription to show."),
+        max_input_option,
         click.option("--topic", "about", metavar="NAME", help="The topic that FILE is about, where nothing tells it."),
         click.option(
             "--apply",
@@ -163,7 +194,9 @@ def _what_if(given: dict[str, Any]) -> WhatIf:
     flag: str | None = given["flag"]
     flag_setting = () if flag is None else ((FLAG, "true" if flag == "on" else "false"),)
     settings = (*given["settings"], *flag_setting)
-    return WhatIf(settings, given["pulsar"], given["commands"], given["subscription"], given["about"])
+    return WhatIf(
+        settings, given["pulsar"], given["commands"], given["subscription"], given["about"], given["max_input"]
+    )
 
 
 def _output(given: dict[str, Any]) -> Output:

@@ -19,7 +19,7 @@ def recorded_session(choice: SharingChoice, path: str) -> Session:
 
     Steps are read for the Key_Shared subscription that is meant, or the first one.
     """
-    what_if = WhatIf(choice.settings, choice.pulsar, (), None)
+    what_if = WhatIf(choice.settings, choice.pulsar, (), None, max_input=choice.max_input)
     session = _opened(path, what_if)
     timeline = session.timeline
     for line in choice.commands:
@@ -37,7 +37,7 @@ def _opened(path: str, what_if: WhatIf) -> Session:
         return resumed(reopened(Path(path), reads_only=True), what_if)
     from tui.sources.answers import opened
 
-    return begin(opened(path, release=what_if.pulsar), what_if)
+    return begin(opened(path, release=what_if.pulsar, limit_bytes=what_if.max_input), what_if)
 
 
 def is_journal(path: str) -> bool:

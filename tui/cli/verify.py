@@ -11,7 +11,7 @@ import click
 
 from engine.errors import InputError
 from engine.verify import Difference, Fit, VerifyReport, verify_folder
-from tui.cli.options import ascii_option, pulsar_option
+from tui.cli.options import ascii_option, max_input_option, pulsar_option
 from tui.cli.output import say, say_problems, write_out, write_page
 from tui.wording import safe_name
 
@@ -29,8 +29,11 @@ _NOTHING: Final = (
 @click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON document.")
 @ascii_option
 @pulsar_option("Use the rules of this release, whatever the folder says; for example 2.11.0 or 4.0.7.")
+@max_input_option
 @click.pass_context
-def verify_command(ctx: click.Context, *, folder: Path, as_json: bool, ascii_only: bool, pulsar: str | None) -> None:
+def verify_command(
+    ctx: click.Context, *, folder: Path, as_json: bool, ascii_only: bool, pulsar: str | None, max_input: int
+) -> None:
     """Compare the model with the answers of real brokers that lie in FOLDER.
 
     FOLDER holds answers of the admin interface as .json or .json.gz files. A scenario.json in it tells which consumer
@@ -38,7 +41,7 @@ def verify_command(ctx: click.Context, *, folder: Path, as_json: bool, ascii_onl
 
     Exit code 0: all that was compared agrees. 1: something differs. 2: nothing could be read or compared.
     """
-    report = verify_folder(folder, pulsar)
+    report = verify_folder(folder, pulsar, limit_bytes=max_input)
     say_problems(report.problems)
     if as_json:
         write_out(json.dumps(as_document(report), ensure_ascii=False, indent=2))

@@ -9,9 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from engine.admin.reading import MAX_STREAM_BYTES, read_path
+from engine.admin.files import read_file
+from engine.admin.reading import MAX_INPUT_BYTES, Intake, size_text
 from engine.admin.snapshot import read_answers
 from engine.admin.text import plain_json
+from engine.admin.unpacking import collected
 from engine.errors import InputError, Problem, Rejection
 from engine.names import parse_topic_name
 from engine.scenarios.embedded import embedded_default
@@ -23,23 +25,25 @@ HEAD_BYTES: Final = 4096
 SCRIPT_SUFFIX: Final = ".ringside"
 
 
-def opened(path: str | None, *, release: str | None = None, topic: str | None = None) -> Opened:
+def opened(
+    path: str | None, *, release: str | None = None, topic: str | None = None, limit_bytes: int = MAX_INPUT_BYTES
+) -> Opened:
     """Open a file or folder of answers, ``-`` for standard input, or without a path the embedded cluster.
 
     ``release`` stands in for the version that answers rarely tell, ``topic`` for the name that statistics of one topic
-    never tell. Raises ``InputError`` when nothing can be used.
+    never tell; no more than ``limit_bytes`` are read, unpacked. Raises ``InputError`` when nothing can be used.
     """
     if topic is not None:
-        return _opened_about(topic, path, release)
+        return _opened_about(topic, path, release, limit_bytes)
     if path is None:
         return embedded_default()
     if path == STANDARD_INPUT:
-        return open_snapshot(read_answers(standard_input()), release=release)
+        return open_snapshot(read_answers(standard_input(limit_bytes), limit_bytes=limit_bytes), release=release)
     reason = missing(path)
     if reason is not None:
         raise InputError(reason)
     try:
-        return open_snapshot(read_answers(path), release=release)
+        return open_snapshot(read_answers(path, limit_bytes=limit_bytes), release=release)
     except InputError as error:
         raise _with_advice(path, error) from error
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL in it
@@ -47,13 +51,15 @@ def opened(path: str | None, *, release: str | None = None, topic: str | None = 
         raise InputError(f"{path}: {reason}") from error
 
 
-def _opened_about(topic: str, path: str | None, release: str | None) -> Opened:
-    answer, source, problems = answer_about(topic, path)
-    found = open_snapshot(read_answers(answer), release=release)
+def _opened_about(topic: str, path: str | None, release: str | None, limit_bytes: int) -> Opened:
+    answer, source, problems = answer_about(topic, path, limit_bytes=limit_bytes)
+    found = open_snapshot(read_answers(answer, limit_bytes=limit_bytes), release=release)
     return replace(found, problems=(*problems, *found.problems), source=source)
 
 
-def answer_about(topic: str, path: str | None, piped: bytes | None = None) -> tuple[bytes, str, tuple[Problem, ...]]:
+def answer_about(
+    topic: str, path: str | None, piped: bytes | None = None, *, limit_bytes: int = MAX_INPUT_BYTES
+) -> tuple[bytes, str, tuple[Problem, ...]]:
     """One answer without a name, as the form {topic: answer} that has one; what to call it; what was wrong with it.
 
     ``piped`` is standard input where it was read already. Raises ``InputError``.
@@ -67,27 +73,31 @@ def answer_about(topic: str, path: str | None, piped: bytes | None = None) -> tu
     reason = missing(path) if path != STANDARD_INPUT else None
     if reason is not None:
         raise InputError(reason)
+    data, told = (piped, ()) if piped is not None else _one_file(path, limit_bytes)
+    text, problems = plain_json(data, path, limit=limit_bytes)
+    return b"{%s:%s}" % (json.dumps(topic).encode(), text), f"{path} about {topic}", (*told, *problems)
+
+
+def _one_file(path: str, limit_bytes: int) -> tuple[bytes, tuple[Problem, ...]]:
+    if path == STANDARD_INPUT:
+        return standard_input(limit_bytes), ()
     try:
-        data = piped
-        if data is None:
-            data = standard_input() if path == STANDARD_INPUT else read_path(Path(path))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
-    text, problems = plain_json(data, path)
-    return b"{%s:%s}" % (json.dumps(topic).encode(), text), f"{path} about {topic}", tuple(problems)
+        file, problems = read_file(Path(path), path, Intake(limit_bytes))
+    except ValueError as error:  # a path with a NUL in it
+        raise InputError(f"{path}: {error}") from error
+    if file is None:
+        raise InputError(str(problems[0]), problems)
+    return file.data, problems
 
 
-def standard_input() -> bytes:
+def standard_input(limit_bytes: int = MAX_INPUT_BYTES) -> bytes:
     """All of standard input, in pieces: between two of them a signal is noticed, inside one long read it may not be."""
     if sys.stdin is None:
         raise InputError("standard input is closed")
-    pieces, size = [], 0
-    while piece := os.read(sys.stdin.fileno(), 1 << 16):
-        pieces.append(piece)
-        size += len(piece)
-        if size > MAX_STREAM_BYTES:
-            raise InputError(f"standard input has more than {MAX_STREAM_BYTES} bytes; that much is no broker answer")
-    return b"".join(pieces)
+    data = collected(iter(lambda: os.read(sys.stdin.fileno(), 1 << 16), b""), limit_bytes)
+    if data is None:
+        raise InputError(f"standard input has more than may be read: --max-input is {size_text(limit_bytes)}")
+    return data
 
 
 def _with_advice(path: str, error: InputError) -> InputError:

@@ -22,6 +22,7 @@ from engine.admin import (
     read_answers,
 )
 from engine.admin.files import read_file
+from engine.admin.reading import Intake, Source
 from engine.admin.text import plain_json
 from engine.errors import InputError, Problem
 
@@ -141,7 +142,7 @@ def test_equal_beginnings_of_values_do_not_hide_a_doubled_name() -> None:
         (b'{"msgRateIn": 1.0} {}', "trailing characters"),
         (b"[]", "an object is expected here, not a list"),
         (b"<html>", "is no JSON"),
-        pytest.param(b'{"x":' + b"[" * 100_000 + b"]" * 100_000 + b"}", "nested too deep", id="nested"),
+        pytest.param(b'{"x":' + b"[" * 100_000 + b"]" * 100_000 + b"}", "nested more than", id="nested"),
         (b'{"subscriptions": {"\xff": {}}}', "UTF-8"),
     ],
 )
@@ -204,7 +205,7 @@ def test_damaged_gzip_and_too_large_gzip_are_told() -> None:
     assert "gzip" in problems[0].reason
     data, problems = plain_json(gzip.compress(b" " * 10_000), "x", limit=1000)
     assert data == b""
-    assert "more than 1000 bytes" in _only(problems).reason
+    assert "more than 1 kB" in _only(problems).reason
 
 
 def test_a_truncated_answer_keeps_its_whole_topics() -> None:
@@ -298,15 +299,15 @@ def test_positions_lists_and_settings_of_wrong_kinds_are_told() -> None:
 def test_a_file_that_changes_while_it_is_read_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "x.json"
     path.write_text(json.dumps({A: _topic()}))
-    read = Path.read_bytes
+    read = Source.read
 
-    def growing(self: Path) -> bytes:
-        data = read(self)
-        with self.open("ab") as file:
+    def growing(self: Source, limit: int) -> bytes | None:
+        data = read(self, limit)
+        with path.open("ab") as file:
             file.write(b" ")
         return data
 
-    monkeypatch.setattr(Path, "read_bytes", growing)
+    monkeypatch.setattr(Source, "read", growing)
     snapshot = read_answers(path)
     assert list(snapshot.topics) == [A]
     assert "changed while it was being read" in _only(snapshot.problems).reason
@@ -315,9 +316,9 @@ def test_a_file_that_changes_while_it_is_read_is_told(tmp_path: Path, monkeypatc
 def test_a_file_of_absurd_size_is_refused_without_reading_it(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_bytes(b"{}" * 100)
-    file, problems = read_file(path, path.name, limit=100)
+    file, problems = read_file(path, path.name, Intake(100))
     assert file is None
-    assert "200 bytes long" in _only(problems).reason
+    assert "--max-input is 100 bytes" in _only(problems).reason
 
 
 def test_a_folder_of_good_and_bad_files_keeps_the_good(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.admin.reading import Source
 from tests.tui.cli.conftest import Answers, Run
 
 TOPIC = "persistent://public/default/orders"
@@ -79,15 +80,14 @@ def test_a_file_that_changes_while_it_is_read_is_told_and_what_was_read_is_shown
     run: Run, answers: Answers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = answers(["c-1"], partitions(3))
-    read = Path.read_bytes
+    read = Source.read
 
-    def read_while_it_grows(self: Path) -> bytes:
-        data = read(self)
-        if self.name == path.name:
-            path.write_bytes(data + b" ")
+    def read_while_it_grows(self: Source, limit: int) -> bytes | None:
+        data = read(self, limit)
+        path.write_bytes((data or b"") + b" ")
         return data
 
-    monkeypatch.setattr(Path, "read_bytes", read_while_it_grows)
+    monkeypatch.setattr(Source, "read", read_while_it_grows)
     ran = run("stats.json", "--once")
     assert ran.code == 0
     assert "stats.json: changed while it was being read" in ran.err

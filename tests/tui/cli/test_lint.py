@@ -286,7 +286,7 @@ def test_statistics_without_a_name_are_judged_as_those_of_the_topic_that_is_give
     file.write_text(json.dumps({"msgRateIn": 0.0, "publishers": [], "subscriptions": {"billing": subscription}}))
     assert run("lint", str(file)).code == 2
     for words in ([str(file)], ["-"]):
-        monkeypatch.setattr("tui.sources.answers.standard_input", file.read_bytes)
+        monkeypatch.setattr("tui.sources.answers.standard_input", lambda _limit: file.read_bytes())
         ran = run("lint", *words, "--topic", "orders", "--fail-on", "warning")
         assert ran.code == 1 and "failover-names-collide (1)" in ran.out
         assert ran.out.startswith(f"{words[0]} about persistent://public/default/orders: ")

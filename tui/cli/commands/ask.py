@@ -101,7 +101,7 @@ def _session(path: str | None, what_if: WhatIf) -> Session:
     from tui.cli.session import begin
     from tui.sources.answers import opened
 
-    return begin(opened(path, release=what_if.pulsar, topic=what_if.about), what_if)
+    return begin(opened(path, release=what_if.pulsar, topic=what_if.about, limit_bytes=what_if.max_input), what_if)
 
 
 def _bundle(text: str, namespace: str | None, state: ClusterState) -> tuple[str, str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tui.cli.exits import FAILED, FINE
-from tui.cli.options import JournalChoice, Output, journal_options, output_options
+from tui.cli.options import JournalChoice, Output, journal_options, max_input_option, output_options
 from tui.cli.output import say_problems, write_out, write_page
 from tui.cli.printers.documents import json_text
 from tui.cli.showing import print_session, session_document, show_session
@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 @click.command(short_help="Play a demo script, or list those that are shipped.")
 @click.argument("script", required=False, metavar="[FILE | NAME]")
 @click.option("--headless", is_flag=True, help="Run it without a screen; a failed expectation gives exit code 1.")
+@max_input_option
 @output_options
 @journal_options
-def demo(script: str | None, headless: bool, output: Output, journal: JournalChoice) -> int:
+def demo(*, script: str | None, headless: bool, max_input: int, output: Output, journal: JournalChoice) -> int:
     """Play a demo script: one that is shipped, by its NAME, or a FILE. Without either, list those that are shipped.
 
     With --once or --json the script is run, and what the screen would then tell is printed; with --headless --json
@@ -32,8 +33,8 @@ def demo(script: str | None, headless: bool, output: Output, journal: JournalCho
         _list(output)
         return FINE
     if not headless and output.on_screen:
-        return show_session(lambda: _staged(_found(script)), output, journal)
-    return _run(_found(script), output, every_line=headless)
+        return show_session(lambda: _staged(_found(script), max_input), output, journal)
+    return _run(_found(script), output, max_input, every_line=headless)
 
 
 def _list(output: Output) -> None:
@@ -61,30 +62,30 @@ def _found(script: str) -> Script:
     return load_script(script)
 
 
-def _staged(script: Script) -> Session:
+def _staged(script: Script, max_input: int) -> Session:
     """The session a script starts from, for the screen to play it in."""
     from engine.cluster.timeline import Timeline
     from engine.scenarios.script import start_of
     from tui.cli.session import Session
 
-    opened = start_of(script)
+    opened = start_of(script, limit_bytes=max_input)
     timeline = Timeline.start(opened.state, opened.seed, opened.source)
     return Session(timeline, 0, opened.problems, opened.notes, script=script)
 
 
-def _run(script: Script, output: Output, *, every_line: bool) -> int:
+def _run(script: Script, output: Output, max_input: int, *, every_line: bool) -> int:
     """Run a script to its end, print what was asked for, and say what failed."""
     from dataclasses import replace
 
-    from engine.scenarios.script import run_script
+    from engine.scenarios.script import run_script, start_of
     from tui.cli.printers.script import script_document, script_lines
 
-    steps: list[ScriptStep] = list(run_script(script))
+    steps: list[ScriptStep] = list(run_script(script, start_of(script, limit_bytes=max_input)))
     failures = tuple(problem for step in steps for problem in step.failures)
     if output.on_screen:
         write_page(script_lines(steps), ascii_only=output.ascii_only)
     else:
-        session = _staged(script)
+        session = _staged(script, max_input)
         session = replace(session, timeline=steps[-1].timeline) if steps else session
         if every_line and output.json:
             write_out(json_text(script_document(script, steps, session_document(session))))

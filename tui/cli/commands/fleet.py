@@ -27,14 +27,16 @@ _JOBS: Final[Mapping[str, str]] = {
     "report": "Sum a result folder up on one page, the worst first.",
     "watch": "Import dumps as they arrive in a folder, with a history of imbalance.",
 }
+_READING: Final = ("run", "import", "watch")
 _WITH_PAGE: Final = ("run", "report")
 _EPILOG: Final = """\b
 IN is a folder of answers (import, run, watch), of key traces (keys) or of tables (the others); OUT is where the
 result is put, all at once. --set spark.KEY=VALUE is for Spark; other keys are options of the job: broker settings
 by their exact names (keys, bundles, lint), policies=, add=, kill=, flag=, pulsar= (assign), modes=, top=, consumers=,
-consumers-from=, tables= (keys), listed= (bundles), load-manager= (lint), top= (report), every=, files= (watch). For run
-an option of one job is written JOB.KEY=VALUE. Exit codes: 0 fine, 1 a failure, or a finding at or above --fail-on, 2
-usage or input, 130 and 143 stopped from outside; bad records are in the table quarantine and stop nothing.
+consumers-from=, tables= (keys), listed= (bundles), load-manager= (lint), top= (report), max-input= (import), every=,
+files=, max-input= (watch). For run an option of one job is written JOB.KEY=VALUE. Exit codes: 0 fine, 1 a failure, or a
+finding at or above --fail-on, 2 usage or input, 130 and 143 stopped from outside; bad records are in the table
+quarantine and stop nothing.
 """
 
 
@@ -68,6 +70,12 @@ def _changes(command: Callable[..., int]) -> Callable[..., int]:
     return command
 
 
+def _max_input(command: Callable[..., int]) -> Callable[..., int]:
+    """The limit of what is read, for jobs that read answers."""
+    about = "Read no more than this of a file, unpacked.  [default: 2GB]"
+    return click.option("--max-input", metavar="SIZE", help=about)(command)
+
+
 def _fail_on_when_asked(command: Callable[..., int]) -> Callable[..., int]:
     """The same option for ``run``, which makes tables and judges only when it is told to."""
     about = "Exit 1 if lint finds something as bad as this or worse."
@@ -89,7 +97,7 @@ def _command_of(job: str, about: str) -> click.Command:
         fail_on: str | None = None,
         **changes: Any,
     ) -> int:
-        asked = _settings(settings) | _asked_changes(job, changes)
+        asked = _settings(settings) | _asked_changes(job, changes) | _asked_limit(job, changes)
         result = _done(job, source, target, master, asked)
         if as_json:
             write_out(_json(result, target))
@@ -100,6 +108,7 @@ def _command_of(job: str, about: str) -> click.Command:
         return FAILED if _fails(result, fail_on) else FINE
 
     decorated = _changes(invoke) if takes_changes else fail_on_option(invoke) if judges else invoke
+    decorated = _max_input(decorated) if job in _READING else decorated
     made = _options(_fail_on_when_asked(decorated) if job == "run" else decorated)
     return click.command(job, short_help=about, help=about)(made)
 
@@ -155,6 +164,11 @@ def _asked_changes(job: str, changes: Mapping[str, Any]) -> dict[str, str]:
     found = {name: ",".join(changes.get(name) or ()) for name in ("add", "kill")}
     found["consumers-from"] = changes.get("consumers_from") or ""
     return {prefix + name: value for name, value in found.items() if value}
+
+
+def _asked_limit(job: str, changes: Mapping[str, Any]) -> dict[str, str]:
+    prefix = "import." if job == "run" else ""
+    return {f"{prefix}max-input": changes["max_input"]} if changes.get("max_input") else {}
 
 
 def _done(job: str, source: Path, target: Path, master: str | None, settings: Mapping[str, str]) -> JobResult:

@@ -59,7 +59,10 @@ def forecast_command(
     from tui.sources.answers import opened
 
     rest, intervals = _intervals(what_if.settings)
-    session = begin(opened(path, release=what_if.pulsar, topic=what_if.about), replace(what_if, settings=rest))
+    session = begin(
+        opened(path, release=what_if.pulsar, topic=what_if.about, limit_bytes=what_if.max_input),
+        replace(what_if, settings=rest),
+    )
     state = session.timeline.state
     view = balance_view(
         state,
@@ -112,7 +115,7 @@ def curve_command(
     from tui.cli.session import begin
     from tui.sources.answers import opened
 
-    session = begin(opened(path, release=what_if.pulsar, topic=what_if.about), what_if)
+    session = begin(opened(path, release=what_if.pulsar, topic=what_if.about, limit_bytes=what_if.max_input), what_if)
     state = session.timeline.state
     owner, range_text = bundle_named(bundle, namespace, state)
     curve = curve_of(state, owner, range_text, rule)

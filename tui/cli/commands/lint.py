@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from tui.cli.exits import FAILED, FINE
-from tui.cli.options import FLAG, WhatIf, ascii_option, fail_on_option, json_option, pulsar_option, setting_pairs
+from tui.cli.options import (
+    FLAG,
+    WhatIf,
+    ascii_option,
+    fail_on_option,
+    json_option,
+    max_input_option,
+    pulsar_option,
+    setting_pairs,
+)
 from tui.cli.output import say, say_problems, write_out, write_page
 
 if TYPE_CHECKING:
@@ -42,6 +51,7 @@ class _Checked:
 @click.option("--rule", "rule_ids", metavar="ID", multiple=True, help="Only this rule. Repeatable.")
 @click.option("--list", "lists", is_flag=True, help="List the rules.")
 @click.option("--topic", metavar="NAME", help="The topic that FILE is about, where nothing tells it.")
+@max_input_option
 @click.option("--namespace", metavar="TENANT/NAME", help="Only this namespace, and the brokers' settings.")
 @click.option(
     "--load-manager",
@@ -108,7 +118,7 @@ def _checked(words: tuple[str, ...], rules: RuleSet, given: dict[str, Any]) -> _
     if given["names"] is None and names_from is None:
         if not words:
             raise click.UsageError("name a FOLDER or FILE with answers of a broker, or consumers with --names")
-        piped = _piped(words)
+        piped = _piped(words, given["max_input"])
         listed = _listed(words, piped) if given["topic"] is None else None
         if listed is None:
             return _of_answers(words, rules, given, piped)
@@ -130,12 +140,12 @@ def _checked(words: tuple[str, ...], rules: RuleSet, given: dict[str, Any]) -> _
     return _of_names(named, rules, given)
 
 
-def _piped(words: tuple[str, ...]) -> bytes | None:
+def _piped(words: tuple[str, ...], limit_bytes: int) -> bytes | None:
     """Standard input, read once, where one of the words asks for it."""
     from tui.sources.answers import standard_input
     from tui.sources.nearby import STANDARD_INPUT
 
-    return standard_input() if STANDARD_INPUT in words else None
+    return standard_input(limit_bytes) if STANDARD_INPUT in words else None
 
 
 def _listed(words: tuple[str, ...], piped: bytes | None) -> Sequence[str] | None:
@@ -158,7 +168,7 @@ def _listed(words: tuple[str, ...], piped: bytes | None) -> Sequence[str] | None
 
 def _what_if(given: dict[str, Any]) -> WhatIf:
     flag = () if given["flag"] is None else ((FLAG, "true" if given["flag"] == "on" else "false"),)
-    return WhatIf((*given["settings"], *flag), given["pulsar"], (), None)
+    return WhatIf((*given["settings"], *flag), given["pulsar"], (), None, max_input=given["max_input"])
 
 
 def _of_names(named: Sequence[NamedRanges], rules: RuleSet, given: dict[str, Any]) -> _Checked:
@@ -225,7 +235,8 @@ def _read(paths: tuple[str, ...], what_if: WhatIf, piped: bytes | None, topic: s
     source = ""
     problems: tuple[Problem, ...] = ()
     if topic is not None:
-        answer, source, problems = answer_about(topic, paths[0] if len(paths) == 1 else None, piped)
+        path = paths[0] if len(paths) == 1 else None
+        answer, source, problems = answer_about(topic, path, piped, limit_bytes=what_if.max_input)
         sources.append(answer)
     for path in paths if topic is None else ():
         reason = missing(path)
@@ -233,7 +244,7 @@ def _read(paths: tuple[str, ...], what_if: WhatIf, piped: bytes | None, topic: s
             raise InputError(f"{reason} (names of consumers stand behind --names)")
         sources.append(path if piped is None or path != STANDARD_INPUT else piped)
     try:
-        snapshot = read_answers(*sources)
+        snapshot = read_answers(*sources, limit_bytes=what_if.max_input)
         opened = open_snapshot(snapshot, release=what_if.pulsar)
         for note in opened.notes:
             if note.code == BUNDLES_ASSUMED:
@@ -241,7 +252,7 @@ def _read(paths: tuple[str, ...], what_if: WhatIf, piped: bytes | None, topic: s
             elif note.code == RELEASE_ASSUMED:
                 say(note.text)
         opened = replace(opened, source=source or opened.source, problems=(*problems, *opened.problems))
-        return snapshot, opened, client_facts(*sources)
+        return snapshot, opened, client_facts(*sources, limit_bytes=what_if.max_input)
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL in it
         raise InputError(f"{', '.join(paths)}: {getattr(error, 'strerror', None) or error}") from error
 

@@ -47,7 +47,7 @@ def occupancy_command(
     from tui.cli.session import begin
     from tui.sources.answers import opened
 
-    session = begin(opened(path, release=what_if.pulsar, topic=what_if.about), what_if)
+    session = begin(opened(path, release=what_if.pulsar, topic=what_if.about, limit_bytes=what_if.max_input), what_if)
     state = session.timeline.state
     owner = namespace_of(namespace, state)
     if owner not in state.namespaces:

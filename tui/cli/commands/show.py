@@ -36,7 +36,7 @@ def open_command(path: str | None, what_if: WhatIf, output: Output, journal: Jou
     def made() -> Opened:
         from tui.sources.answers import opened
 
-        return opened(path, release=what_if.pulsar, topic=what_if.about)
+        return opened(path, release=what_if.pulsar, topic=what_if.about, limit_bytes=what_if.max_input)
 
     name = "the embedded cluster" if path is None else ""
     return show(made, what_if, output, journal, name=name)
