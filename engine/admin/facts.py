@@ -24,8 +24,12 @@ class Decoded(Generic[T]):
     set_aside: int = 0
 
 
-Rate = Annotated[float, msgspec.Meta(ge=0)]
-_RANGE_TEXT: Final = re.compile(r"\[\s*(\d+)\s*,\s*(\d+)\s*\]")
+LARGEST: Final = 2**53
+"""No broker counts further, and beyond it JSON readers disagree about whole numbers."""
+Rate = Annotated[float, msgspec.Meta(ge=0, le=float(LARGEST))]
+Count = Annotated[int, msgspec.Meta(ge=-LARGEST, le=LARGEST)]
+Slot = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
+_RANGE_TEXT: Final = re.compile(r"\[\s*([0-9]{1,9})\s*,\s*([0-9]{1,9})\s*\]")
 
 
 class ConsumerFacts(
@@ -57,9 +61,9 @@ class ConsumerFacts(
     client_version: str = ""
     msg_rate_out_msgs_per_sec: Rate = 0.0
     msg_throughput_out_bytes_per_sec: Rate = 0.0
-    unacked_messages: int = 0
-    available_permits: int = 0
-    range_arrays: tuple[tuple[int, int], ...] = ()
+    unacked_messages: Count = 0
+    available_permits: Count = 0
+    range_arrays: tuple[tuple[Slot, Slot], ...] = ()
     range_texts: tuple[str, ...] = ()
 
     @property

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from engine.admin.facts import Decoded
+from engine.admin.facts import Count, Decoded, Slot
 from engine.admin.text import child, raw_object, value_problem
 from engine.admin.topics import without_nulls
 from engine.errors import Problem
@@ -18,9 +18,9 @@ from engine.errors import Problem
 class DrainingHashFacts(msgspec.Struct, frozen=True, rename={"unacked": "unackMsgs", "attempts": "blockedAttempts"}):
     """One slot that drains: how many messages of it are not acknowledged, and how often others were held back."""
 
-    hash: int
-    unacked: int = 0
-    attempts: int = 0
+    hash: Slot
+    unacked: Count = 0
+    attempts: Count = 0
 
 
 class KeySharedConsumerFacts(
@@ -38,10 +38,10 @@ class KeySharedConsumerFacts(
     """One consumer; the three counts are None in releases before 4.0."""
 
     name: str = ""
-    unacked_messages: int = 0
-    draining_count: int | None = None
-    draining_cleared_total: int | None = None
-    draining_unacked_messages: int | None = None
+    unacked_messages: Count = 0
+    draining_count: Count | None = None
+    draining_cleared_total: Count | None = None
+    draining_unacked_messages: Count | None = None
     draining: tuple[DrainingHashFacts, ...] = ()
 
 
@@ -66,12 +66,12 @@ class KeySharedFacts(
 
     mode: str | None = None
     allow_out_of_order_delivery: bool | None = None
-    backlog_entries: int = 0
-    unacked_messages: int = 0
-    replay_messages: int | None = None
-    draining_count: int | None = None
-    draining_cleared_total: int | None = None
-    draining_unacked_messages: int | None = None
+    backlog_entries: Count = 0
+    unacked_messages: Count = 0
+    replay_messages: Count | None = None
+    draining_count: Count | None = None
+    draining_cleared_total: Count | None = None
+    draining_unacked_messages: Count | None = None
     consumers: tuple[KeySharedConsumerFacts, ...] = ()
 
 

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from engine.admin.facts import ConsumerFacts, Decoded, Rate
+from engine.admin.facts import ConsumerFacts, Count, Decoded, Rate
 from engine.admin.text import child, raw_object, value_problem
 from engine.admin.topics import without_nulls
 from engine.errors import Problem
@@ -60,10 +60,10 @@ class PublisherFacts(
 class _SubscriptionWire(msgspec.Struct):
     msgRateOut: Rate = 0.0
     msgThroughputOut: Rate = 0.0
-    msgBacklog: int = 0
-    unackedMessages: int = 0
-    msgOutCounter: int = 0
-    bytesOutCounter: int = 0
+    msgBacklog: Count = 0
+    unackedMessages: Count = 0
+    msgOutCounter: Count = 0
+    bytesOutCounter: Count = 0
     consumers: tuple[ConsumerFacts, ...] = ()
 
 
@@ -72,13 +72,13 @@ class _TopicWire(msgspec.Struct):
     msgThroughputIn: Rate = 0.0
     msgRateOut: Rate = 0.0
     msgThroughputOut: Rate = 0.0
-    bytesInCounter: int = 0
-    msgInCounter: int = 0
-    bytesOutCounter: int = 0
-    msgOutCounter: int = 0
+    bytesInCounter: Count = 0
+    msgInCounter: Count = 0
+    bytesOutCounter: Count = 0
+    msgOutCounter: Count = 0
     averageMsgSize: Rate = 0.0
-    storageSize: int = 0
-    backlogSize: int = 0
+    storageSize: Count = 0
+    backlogSize: Count = 0
     publishers: tuple[PublisherFacts, ...] = ()
     subscriptions: dict[str, _SubscriptionWire] = {}
 

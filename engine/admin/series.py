@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from engine.admin.facts import BrokerStats, Decoded
+from engine.admin.facts import BrokerStats, Count, Decoded, Rate
 from engine.admin.namespaces import decode_bundles
 from engine.admin.text import child, value_problem
 from engine.admin.topics import decode_broker_stats_topics
@@ -80,8 +80,8 @@ class Series:
 
 class _Line(msgspec.Struct):
     path: str
-    t: float = 0.0
-    written_t: float | None = None
+    t: Rate = 0.0
+    written_t: Rate | None = None
     mzxid: int = 0
     version: int = 0
     body: str | None = None
@@ -89,40 +89,40 @@ class _Line(msgspec.Struct):
 
 
 class _BundleWire(msgspec.Struct):
-    topics: int = 0
-    producerCount: int = 0
-    consumerCount: int = 0
-    msgRateIn: float = 0.0
-    msgRateOut: float = 0.0
-    msgThroughputIn: float = 0.0
-    msgThroughputOut: float = 0.0
+    topics: Count = 0
+    producerCount: Count = 0
+    consumerCount: Count = 0
+    msgRateIn: Rate = 0.0
+    msgRateOut: Rate = 0.0
+    msgThroughputIn: Rate = 0.0
+    msgThroughputOut: Rate = 0.0
 
 
 class _ReportWire(msgspec.Struct):
     lastStats: dict[str, _BundleWire]
-    numTopics: int = 0
-    numBundles: int = 0
-    numConsumers: int = 0
-    numProducers: int = 0
-    msgRateIn: float = 0.0
-    msgRateOut: float = 0.0
-    msgThroughputIn: float = 0.0
-    msgThroughputOut: float = 0.0
+    numTopics: Count = 0
+    numBundles: Count = 0
+    numConsumers: Count = 0
+    numProducers: Count = 0
+    msgRateIn: Rate = 0.0
+    msgRateOut: Rate = 0.0
+    msgThroughputIn: Rate = 0.0
+    msgThroughputOut: Rate = 0.0
 
 
 class _AverageWire(msgspec.Struct):
-    maxSamples: int
-    numSamples: int
-    msgRateIn: float
-    msgRateOut: float
-    msgThroughputIn: float
-    msgThroughputOut: float
+    maxSamples: Count
+    numSamples: Count
+    msgRateIn: Rate
+    msgRateOut: Rate
+    msgThroughputIn: Rate
+    msgThroughputOut: Rate
 
 
 class _StoredWire(msgspec.Struct):
     shortTermData: _AverageWire
     longTermData: _AverageWire
-    topics: int = 0
+    topics: Count = 0
 
 
 TOTALS: Final = ("numTopics", "numConsumers", "numProducers", "msgRateIn", "msgRateOut")

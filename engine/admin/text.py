@@ -159,9 +159,12 @@ def _plain(reason: str) -> str:
         return f"{_KINDS.get(match[1], match[1])} is expected here, not {_KINDS.get(match[2], match[2])}"
     if reason.endswith(">= 0.0") or reason.endswith(">= 0"):
         return "a rate or a size cannot be negative"
+    if _BEYOND.fullmatch(reason):
+        return "this number is out of range: a broker's numbers are below 2^53, places of hash ranges below 2^31"
     return reason
 
 
+_BEYOND: Final = re.compile(r"Expected (?:int|float) [<>]= -?[0-9.]+")
 _KINDS: Final = {
     "float": "a number",
     "int": "a whole number",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from engine.admin.facts import ConsumerFacts, Rate
+from engine.admin.facts import ConsumerFacts, Count, Rate
 
 
 class SubscriptionWire(msgspec.Struct):
@@ -17,8 +17,8 @@ class SubscriptionWire(msgspec.Struct):
     consumers: tuple[ConsumerFacts, ...] = ()
     msgRateOut: Rate = 0.0
     msgThroughputOut: Rate = 0.0
-    msgBacklog: int = 0
-    unackedMessages: int = 0
+    msgBacklog: Count = 0
+    unackedMessages: Count = 0
 
 
 class TopicWire(msgspec.Struct):
@@ -26,9 +26,9 @@ class TopicWire(msgspec.Struct):
     msgRateOut: Rate = 0.0
     msgThroughputIn: Rate = 0.0
     msgThroughputOut: Rate = 0.0
-    storageSize: int = 0
-    backlogSize: int = 0
-    producerCount: int | None = None
+    storageSize: Count = 0
+    backlogSize: Count = 0
+    producerCount: Count | None = None
     publishers: tuple[msgspec.Raw, ...] = ()
     subscriptions: dict[str, SubscriptionWire] = {}
 

@@ -28,6 +28,7 @@ from engine.keyshared.delivery import acknowledge, advance_to, join, leave, publ
 from engine.keyshared.delivery_state import Delivery, DeliveryState
 from engine.keyshared.key_text import key_of_text
 from engine.keyshared.model import Consumer
+from engine.keyshared.ring import RingSelector, refuse_ring
 
 SENT_KEPT: Final = 200
 """How many of the messages that went out are remembered."""
@@ -114,9 +115,8 @@ def key_objection(subscription: KeySubscription, event: KeyEvent) -> str:
         case KeyConsumerJoined():
             if event.consumer_id in connected:
                 return f"consumer {event.consumer_id} of {subscription.key!r} is connected"
-            consumer = Consumer(event.consumer_id, event.name, event.declared)
-            joined = subscription.delivery.selector.join(consumer)
-            return str(joined) if isinstance(joined, Rejection) else ""
+            refusal = refuse_join(subscription, Consumer(event.consumer_id, event.name, event.declared))
+            return str(refusal) if refusal is not None else ""
         case KeyConsumerLeft() | KeysAcknowledged():
             known = event.consumer_id in connected
             return "" if known else f"consumer {event.consumer_id} of {subscription.key!r} is not connected"
@@ -130,6 +130,17 @@ def key_objection(subscription: KeySubscription, event: KeyEvent) -> str:
             return _text_objection(event.keys)
         case KeyTimePassed():
             return "" if event.now_ms >= subscription.now_ms else "time does not run backwards"
+
+
+def refuse_join(subscription: KeySubscription, newcomer: Consumer) -> Rejection | None:
+    """Why the selector does not take a consumer that is not connected; None when it does."""
+    selector = subscription.delivery.selector
+    if isinstance(selector, RingSelector):
+        refusal = refuse_ring(len(selector.members) + 1, selector.points)
+        if refusal is not None:
+            return refusal
+    joined = selector.join(newcomer)
+    return joined if isinstance(joined, Rejection) else None
 
 
 def _started(subscription: KeySubscription, event: KeyDispatcherStarted) -> KeySubscription:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from engine.cluster.key_events import KeyConsumerJoined, KeyConsumerLeft, KeyDispatcherStarted, KeyEvent
-from engine.cluster.key_evolve import after, dispatcher_of, key_objection
+from engine.cluster.key_evolve import after, dispatcher_of, key_objection, refuse_join
 from engine.cluster.key_state import KeySubscription
 from engine.cluster.state import ClusterState
 from engine.config import BrokerSettings
@@ -97,8 +97,8 @@ def accepted(subscription: KeySubscription, events: Sequence[KeyEvent]) -> tuple
     for event in events:
         if isinstance(event, KeyConsumerJoined):
             newcomer = Consumer(event.consumer_id, event.name, event.declared)
-            refusal = subscription.delivery.selector.join(newcomer)
-            if isinstance(refusal, Rejection):
+            refusal = refuse_join(subscription, newcomer)
+            if refusal is not None:
                 return refusal
         subscription = after(subscription, event)
     return tuple(events)

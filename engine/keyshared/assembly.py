@@ -13,7 +13,7 @@ from engine.errors import Rejection
 from engine.keyshared.admission import KeySharedMode, selector_for
 from engine.keyshared.autosplit import AutoSplitSelector
 from engine.keyshared.model import Consumer, Selector
-from engine.keyshared.ring import RingMember, RingSelector
+from engine.keyshared.ring import MAX_RING_POINTS, RingMember, RingSelector, refuse_ring
 from engine.keyshared.ring_forms import RingForm
 from engine.keyshared.sticky import StickySelector
 from engine.keyshared.sticky_legacy import LegacyStickySelector
@@ -59,7 +59,10 @@ def assemble(
     return _sticky(empty, consumers)
 
 
-def _ring(empty: RingSelector, consumers: Sequence[Consumer]) -> RingSelector:
+def _ring(empty: RingSelector, consumers: Sequence[Consumer]) -> RingSelector | JoinRefused:
+    refusal = refuse_ring(len(consumers), empty.points)
+    if refusal is not None:
+        return JoinRefused(consumers[MAX_RING_POINTS // empty.points], refusal)
     if empty.form is RingForm.INDEXED_REPLACE:
         for consumer in consumers:
             empty = empty.join(consumer)

@@ -28,6 +28,17 @@ DEFAULT_POINTS = 100
 MAX_POINTS = 1_000_000
 """Points of one consumer beyond which a ring is refused: each is hashed, and 65535 slots are long full by then."""
 
+MAX_RING_POINTS = 2_000_000
+"""Points of all consumers of a ring together; what lays a ring out asks ``refuse_ring`` first."""
+
+
+def refuse_ring(consumers: int, points: int) -> Rejection | None:
+    """The refusal of a ring on which so many consumers have so many points each; None for one that is modelled."""
+    if consumers * points <= MAX_RING_POINTS:
+        return None
+    message = f"{consumers} consumers of {points} points: a ring of more than {MAX_RING_POINTS} is not modelled"
+    return Rejection("TooManyPoints", message, field="points")
+
 
 @dataclass(frozen=True, slots=True)
 class RingMember:

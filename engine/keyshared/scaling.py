@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from engine.errors import Rejection
 from engine.hashing import murmur3_32
-from engine.keyshared.consistent_sticky import node_ranges
+from engine.keyshared.consistent_sticky import MAX_POINTS, node_ranges
 from engine.keyshared.model import RANGE_SIZE, Consumer
 from engine.keyshared.scaling_modes import (
     ModeMoves,
@@ -198,6 +198,9 @@ def _leaving(before: int, after: int, leaving: Sequence[int] | None) -> tuple[in
     fewer = max(before - max(after, 0), 0)
     if before == after:
         return Rejection("NothingToDo", f"there are {before} nodes already; name another number", field="to")
+    if before > MAX_POINTS:
+        message = f"there are {before} nodes? More than {MAX_POINTS} are not modelled"
+        return Rejection("InvalidNodeCount", message, field="nodes")
     if leaving is None:
         return tuple(range(max(after, 0), before))
     strange = next((node for node in leaving if not 0 <= node < before), None)

@@ -22,7 +22,7 @@ from engine.cluster.state import Topic
 from engine.config import BrokerSettings, ReleaseBehaviour
 from engine.errors import Rejection
 from engine.keyshared.model import RANGE_SIZE, RangesById
-from engine.keyshared.ring import RingSelector
+from engine.keyshared.ring import RingSelector, refuse_ring
 from engine.ranges import HashRange
 from engine.scenarios.namesakes import name_indices, with_namesakes_that_left
 from engine.scenarios.subscriptions import KEY_SHARED
@@ -112,9 +112,11 @@ def _opened(
         text = f"{key}: {held:,} messages are unacknowledged; no answer tells their keys, so they are not in the model"
         notes.append(Notice(MESSAGES_UNKNOWN, text))
     tried: list[KeySubscription] = []
+    refused: list[str] = []
     for events in _Histories(key, group, settings, behaviour, first_id).that_could_give(reported):
         subscription = folded(events)
         if isinstance(subscription, str):
+            refused.append(subscription)
             continue
         if not reported or subscription.delivery.selector.ranges() == reported:
             gone = len(joined_ids(subscription)) - len(subscription.consumers)
@@ -124,7 +126,8 @@ def _opened(
             return subscription, [*notes, *([Notice(MODE_INFERRED, text)] if reported else [])]
         tried.append(subscription)
     if not tried:
-        return None, [*notes, Notice(RANGES_DIFFER, f"{key}: no mode takes the ranges that were reported; left out")]
+        text = f"{key}: no mode takes what was reported, so it is left out ({'; '.join(dict.fromkeys(refused))})"
+        return None, [*notes, Notice(RANGES_DIFFER, text)]
     text = f"{key}: no mode gives exactly the ranges that were reported; shown is {tried[0].mode.value}"
     return tried[0], [*notes, Notice(RANGES_DIFFER, text)]
 
@@ -171,6 +174,8 @@ class _Histories:
         made = dispatcher_of(start[1])
         if isinstance(made, Rejection) or not isinstance(made.selector, RingSelector):
             return (*start, *joins)
+        if refuse_ring(len(joins), made.selector.points) is not None:
+            return (*start, *joins)  # folding them says why not
         indices = name_indices(made.selector, [(each.name, reported.get(each.consumer_id, ())) for each in joins])
         return (*start, *with_namesakes_that_left(joins, indices))
 

@@ -49,8 +49,19 @@ _frames: Remembered[BalanceFrame] = Remembered()
 _curves: Remembered[FlowCurve | Rejection] = Remembered()
 
 
+MAX_BROKERS: Final = 10_000
+
+
+def too_many_brokers(count: int) -> Rejection | None:
+    """The refusal of more brokers than ids are made up for; None for fewer."""
+    if count <= MAX_BROKERS:
+        return None
+    return Rejection("TooManyBrokers", f"{count} brokers: up to {MAX_BROKERS} are modelled here", "brokers")
+
+
 def broker_ids(count: int) -> tuple[str, ...]:
     """Made-up ids of so many brokers, ``host:webport``; the state does not know its brokers."""
+    assert count <= MAX_BROKERS, "refuse them first"
     return tuple(f"broker-{number}:{BROKER_PORT}" for number in range(1, count + 1))
 
 
@@ -137,6 +148,9 @@ def sessions_of(state: ClusterState) -> Mapping[str, tuple[int, int]]:
 
 def start_of_state(state: ClusterState, namespace: str, question: BalanceQuestion) -> BalanceStart | Rejection:
     """Where a simulation of this namespace begins: its topics with traffic and sessions, made-up brokers."""
+    refusal = too_many_brokers(question.brokers)
+    if refusal is not None:
+        return refusal
     topics: Sequence[BalancedTopic] | None = large_balance_topics(state, namespace, question.growth_per_cycle)
     if topics is None:
         sessions = sessions_of(state)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import msgspec
 
-from engine.admin.facts import Rate
+from engine.admin.facts import Count, Rate
 from engine.admin.wire import TopicWire
 
 
 class PublisherWire(msgspec.Struct, gc=False):
     producerName: str = ""
-    producerId: int = 0
+    producerId: Count = 0
     accessMode: str = ""
     address: str = ""
     connectedSince: str = ""
@@ -31,9 +31,9 @@ class OnlyPublishers(msgspec.Struct):
 
 
 class BundleStatsWire(msgspec.Struct, gc=False):
-    topics: int = 0
-    producerCount: int = 0
-    consumerCount: int = 0
+    topics: Count = 0
+    producerCount: Count = 0
+    consumerCount: Count = 0
     msgRateIn: Rate = 0.0
     msgRateOut: Rate = 0.0
     msgThroughputIn: Rate = 0.0
@@ -47,8 +47,8 @@ class LoadReportWire(msgspec.Struct):
     webServiceUrl: str | None = None
     name: str | None = None
     brokerVersionString: str | None = None
-    lastUpdate: int = 0
-    timestamp: int = 0
+    lastUpdate: Count = 0
+    timestamp: Count = 0
     lastStats: dict[str, object] | None = None
     bundleStats: dict[str, object] | None = None
     bundles: list[str] | None = None

@@ -43,7 +43,7 @@ def occupancy_command(
     from engine.bundles.occupancy import count_occupancy
     from engine.cluster.facts import bundles_of, topic_loads
     from engine.errors import InputError, Rejection
-    from engine.views.balance import broker_ids
+    from engine.views.balance import broker_ids, too_many_brokers
     from tui.cli.session import begin
     from tui.sources.answers import opened
 
@@ -54,7 +54,9 @@ def occupancy_command(
         raise InputError(
             f"--namespace: no namespace {owner!r} here; there is {', '.join(sorted(state.namespaces)[:8])}"
         )
-    found = count_occupancy(bundles_of(state, owner), topic_loads(state, owner), broker_ids(brokers))
+    found = too_many_brokers(brokers) or count_occupancy(
+        bundles_of(state, owner), topic_loads(state, owner), broker_ids(brokers)
+    )
     if isinstance(found, Rejection):
         raise InputError(f"--{found.field}: {found.message}")
     say_problems(session.problems)
