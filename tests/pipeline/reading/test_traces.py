@@ -97,7 +97,11 @@ def test_before_4_0_messages_without_a_key_share_one(tmp_path: Path) -> None:
 @given(
     st.lists(
         st.fixed_dictionaries(
-            {}, optional={"key": st.text(), "subscription": st.text(st.characters(exclude_characters="\n\0"))}
+            {},
+            optional={
+                "key": st.text(),
+                "subscription": st.text(st.characters(codec="utf-8", exclude_characters="\n\0")),
+            },
         )
     ),
     st.integers(20, 200),
