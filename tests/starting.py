@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 
-def hear_signals() -> None:
-    """As ``preexec_fn``: the program hears what a terminal sends, though the tests may have been started to ignore it.
+@contextmanager
+def signals_heard() -> Iterator[None]:
+    """A program started within hears what a terminal sends, though the tests may have been started to ignore it.
 
-    ``nohup make test`` ignores SIGHUP and a job in the background of a script SIGINT, and a child inherits that.
+    ``nohup make test`` ignores SIGHUP and a job in the background of a script SIGINT, and a child inherits what is
+    ignored or blocked. Set here and not between fork and exec, where the threads of the tests could hold a lock.
     """
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+    blocked = signal.pthread_sigmask(signal.SIG_UNBLOCK, numbers)
+    ignored = [number for number in numbers if signal.getsignal(number) is signal.SIG_IGN]
+    for number in ignored:
         signal.signal(number, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+    try:
+        yield
+    finally:
+        for number in ignored:
+            signal.signal(number, signal.SIG_IGN)
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)

@@ -19,7 +19,7 @@ from pipeline import gateway
 from pipeline.schemas import EVERY_TABLE
 from pipeline.session import session_settings, zip_packages
 from tests.patience import HANG_S
-from tests.starting import hear_signals
+from tests.starting import signals_heard
 
 LONG = """
 import sys
@@ -35,9 +35,8 @@ with open_session(cores=1, settings={"spark.driver.memory": "512m"}) as spark:
 
 def started(*words: str, env: dict[str, str] | None = None) -> subprocess.Popen[str]:
     command = [sys.executable, "-c", LONG, *words]
-    return subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env, preexec_fn=hear_signals
-    )
+    with signals_heard():
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
 
 
 @pytest.mark.xdist_group("spark")

@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Final
 
 from tests.patience import HANG_S
-from tests.starting import hear_signals
+from tests.starting import signals_heard
 
 ALTERNATE_SCREEN: Final = "\x1b[?1049h"
 MAIN_SCREEN: Final = "\x1b[?1049l"
@@ -45,10 +45,10 @@ class Terminal:
         self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
         self._status: int | None = None
         command = [*program, *words]
-        self.pid, self._master = pty.fork()
+        with signals_heard():
+            self.pid, self._master = pty.fork()
         if self.pid == 0:  # the child: nothing but becoming the program
             try:
-                hear_signals()
                 os.chdir(cwd)
                 fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
                 os.execve(command[0], command, dict(env))

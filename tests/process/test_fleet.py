@@ -15,7 +15,7 @@ from engine.fleet.summary import read_summary
 from tests.patience import HANG_S
 from tests.pipeline.conftest import SHORT_LIVED
 from tests.process.conftest import ROOT
-from tests.starting import hear_signals
+from tests.starting import signals_heard
 
 RECORDING = ROOT / "tests" / "recordings" / "f-inventory-2"
 pytestmark = pytest.mark.xdist_group("spark")
@@ -26,10 +26,11 @@ def started(env: dict[str, str], folder: Path, *words: str) -> subprocess.Popen[
     for name in ("work", "tmp"):
         (folder / name).mkdir(exist_ok=True)
     command = [sys.executable, "-c", "import sys; from tui.cli.main import main; sys.exit(main())", *words]
-    return subprocess.Popen(
-        command, cwd=folder / "work", env={**env, "TMPDIR": str(folder / "tmp")}, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=hear_signals,
-    )  # fmt: skip
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with signals_heard():
+        return subprocess.Popen(
+            command, cwd=folder / "work", env={**env, "TMPDIR": str(folder / "tmp")}, text=True, **pipes
+        )
 
 
 def java_of(pid: int) -> list[int]:

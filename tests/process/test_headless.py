@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.patience import HANG_S
-from tests.starting import hear_signals
+from tests.starting import signals_heard
 
 pytestmark = pytest.mark.xdist_group("process")
 
@@ -21,9 +21,8 @@ RINGSIDE = (sys.executable, "-m", "tui")
 def started(words: list[str], env: dict[str, str], cwd: Path, **streams: int) -> subprocess.Popen[str]:
     """A running ``ringside`` with pipes for what ``streams`` does not name."""
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen(
-        [*RINGSIDE, *words], env=env, cwd=cwd, text=True, preexec_fn=hear_signals, **(pipes | streams)
-    )
+    with signals_heard():
+        return subprocess.Popen([*RINGSIDE, *words], env=env, cwd=cwd, text=True, **(pipes | streams))
 
 
 @pytest.mark.parametrize("words", [["--json"], ["--once"], ["--help"], ["demo"]], ids=" ".join)

@@ -147,7 +147,7 @@ def test_afterwards_everything_is_as_it_was() -> None:
 
 
 def closed_with(ask: Callable[[], None], *, before_the_loop: bool) -> tuple[list[int], int | None]:
-    """What a screen is asked to close with, and the exit code, when a signal comes before its loop or while it waits."""
+    """What a screen is asked to close with, and the exit code, when a signal comes early or while the loop waits."""
     asked: list[int] = []
     signals = ScreenSignals(lambda: pytest.fail("the terminal needs no restoring"))
 
