@@ -29,7 +29,7 @@ LARGEST: Final = 2**53
 Rate = Annotated[float, msgspec.Meta(ge=0, le=float(LARGEST))]
 Count = Annotated[int, msgspec.Meta(ge=-LARGEST, le=LARGEST)]
 Slot = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
-_RANGE_TEXT: Final = re.compile(r"\[\s*([0-9]{1,9})\s*,\s*([0-9]{1,9})\s*\]")
+_RANGE_TEXT: Final = re.compile(r"\[\s*([0-9]{1,10})\s*,\s*([0-9]{1,10})\s*\]")
 
 
 class ConsumerFacts(
@@ -73,13 +73,21 @@ class ConsumerFacts(
         >>> ConsumerFacts(range_texts=("[0, 16383]",)).key_hash_ranges
         ((0, 16383),)
         """
-        matches = (_RANGE_TEXT.fullmatch(text.strip()) for text in self.range_texts)
-        return self.range_arrays or tuple((int(match[1]), int(match[2])) for match in matches if match is not None)
+        ranges = (_range_of(text) for text in self.range_texts)
+        return self.range_arrays or tuple(pair for pair in ranges if pair is not None)
 
     @property
     def unreadable_range(self) -> str | None:
         """A text among ``range_texts`` that is no range like ``[0, 16383]``."""
-        return next((text for text in self.range_texts if not _RANGE_TEXT.fullmatch(text.strip())), None)
+        return next((text for text in self.range_texts if _range_of(text) is None), None)
+
+
+def _range_of(text: str) -> tuple[int, int] | None:
+    match = _RANGE_TEXT.fullmatch(text.strip())
+    if match is None:
+        return None
+    start, end = int(match[1]), int(match[2])
+    return (start, end) if max(start, end) < 2**31 else None
 
 
 @dataclass(frozen=True, slots=True)
