@@ -27,6 +27,7 @@ class Decoded(Generic[T]):
 LARGEST: Final = 2**53
 """No broker counts further, and beyond it JSON readers disagree about whole numbers."""
 Rate = Annotated[float, msgspec.Meta(ge=0, le=float(LARGEST))]
+Moment = Annotated[float, msgspec.Meta(ge=-float(LARGEST), le=float(LARGEST))]
 Count = Annotated[int, msgspec.Meta(ge=-LARGEST, le=LARGEST)]
 Slot = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
 _RANGE_TEXT: Final = re.compile(r"\[\s*([0-9]{1,10})\s*,\s*([0-9]{1,10})\s*\]")

@@ -35,8 +35,8 @@ class AdminRequest:
 def parse_request(text: str) -> AdminRequest:
     """Read ``GET /admin/v2/persistent/t/n/x/stats``; what is not known here has ``what == ""``.
 
-    >>> parse_request("GET /admin/v2/persistent/t/n/a%2Fb/stats").topic
-    'persistent://t/n/a/b'
+    >>> parse_request("GET /admin/v2/persistent/t/n/a%20b/stats").topic
+    'persistent://t/n/a b'
     >>> parse_request("PUT /admin/v2/namespaces/t/n/LARGEST/split?splitAlgorithmName=x").bundle
     'LARGEST'
     """

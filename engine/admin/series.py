@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from engine.admin.facts import BrokerStats, Count, Decoded, Rate
+from engine.admin.facts import BrokerStats, Count, Decoded, Moment, Rate
 from engine.admin.namespaces import decode_bundles
 from engine.admin.text import child, value_problem
 from engine.admin.topics import decode_broker_stats_topics
@@ -80,8 +80,8 @@ class Series:
 
 class _Line(msgspec.Struct):
     path: str
-    t: Rate = 0.0
-    written_t: Rate | None = None
+    t: Moment = 0.0
+    written_t: Moment | None = None
     mzxid: int = 0
     version: int = 0
     body: str | None = None
