@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import ClassVar
 
 from textual import on
+from textual.app import SystemCommand
 from textual.screen import Screen
 
 from themes import stylesheet
@@ -44,6 +46,11 @@ class FleetApp(ThemedApp):
         if self._complaint:
             screen.call_after_refresh(screen.say, "refusal", self._complaint)
         return screen
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        """The stock ones but for the one that writes a picture of the screen: nothing is written unless it is asked
+        where."""
+        return [each for each in super().get_system_commands(screen) if each.title != "Screenshot"]
 
     def action_help(self) -> None:
         """All keys."""

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from engine.cluster.disk import Disk
 from engine.cluster.journal_lines import Recovered, cursor_line, header_line, read_lines, step_line
 from engine.cluster.timeline import Timeline
+from engine.disk import Disk
 from engine.errors import InputError, Problem
 
 JOURNAL_LIMIT_BYTES: Final = 2**30
@@ -86,25 +86,29 @@ class Journal:
     def create(
         cls, path: str | os.PathLike[str], timeline: Timeline, *, disk: Disk | None = None
     ) -> Journal | JournalFailure:
-        """A new file that holds the timeline; an existing file is never written over."""
+        """A new file that holds the timeline, there at once and whole; an existing file is never written over."""
         disk, where = disk or Disk(), Path(path)
         try:
-            descriptor = disk.create(where)
+            draft = disk.draft(where.parent, private=True)
         except OSError as error:
-            exists = error.errno == errno.EEXIST
-            reason = "there is such a file already; resume it, or choose another name" if exists else _sentence(error)
-            return JournalFailure(str(path), "create", reason, error.errno or 0)
-        if not disk.lock(descriptor):
-            disk.close(descriptor)
-            return JournalFailure(str(path), "create", "another process writes this journal", errno.EWOULDBLOCK)
-        journal = cls(where, descriptor, disk, 0, Timeline.start(timeline.initial, timeline.seed, timeline.source))
-        failure = journal._append(header_line(timeline), sync=True) or journal.save(timeline)
-        if failure is not None:
-            journal.close()
-            with suppress(OSError):
-                where.unlink()
-            return JournalFailure(str(path), "create", failure.reason, failure.error_number)
-        disk.sync_directory(where.parent)
+            return JournalFailure(str(path), "create", _sentence(error), error.errno or 0)
+        journal = None
+        try:
+            begun = Timeline.start(timeline.initial, timeline.seed, timeline.source)
+            made = cls(where, draft.descriptor, disk, 0, begun)
+            failure = made._append(header_line(timeline), sync=False) or made.save(timeline)
+            if failure is not None:
+                return JournalFailure(str(path), "create", failure.reason, failure.error_number)
+            disk.publish(draft, where)
+            journal = made
+        except FileExistsError as error:
+            advice = "there is such a file already; resume it, or choose another name"
+            return JournalFailure(str(path), "create", advice, error.errno or 0)
+        except OSError as error:
+            return JournalFailure(str(path), "create", _sentence(error), error.errno or 0)
+        finally:
+            if journal is None:
+                disk.discard(draft)
         return journal
 
     @classmethod
@@ -237,22 +241,16 @@ def _set_aside(path: Path, descriptor: int, disk: Disk, data: bytes, found: Reco
 
 
 def _new_torn_file(path: Path, rest: bytes, disk: Disk) -> Path:
-    for number in range(1, _TORN_NAMES):
-        kept = path.with_name(f"{path.name}.torn" + (f".{number}" if number > 1 else ""))
-        try:
-            descriptor = disk.create(kept)
-        except FileExistsError:
-            continue
-        try:
-            disk.write_all(descriptor, rest)
-            disk.sync(descriptor)
-        except OSError:
-            with suppress(OSError):
-                kept.unlink()
-            raise
-        finally:
-            disk.close(descriptor)
-        return kept
+    draft = disk.draft(path.parent, private=True)
+    try:
+        disk.write_all(draft.descriptor, rest)
+        for number in range(1, _TORN_NAMES):
+            kept = path.with_name(f"{path.name}.torn" + (f".{number}" if number > 1 else ""))
+            with suppress(FileExistsError):
+                disk.publish(draft, kept)
+                return kept
+    finally:
+        disk.discard(draft)
     raise FileExistsError(errno.EEXIST, f"there are {_TORN_NAMES} torn files beside it already")
 
 

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow import csv
 
+from engine.disk import whole_file
 from engine.errors import InputError
 from engine.visible import BLANK_LETTERS, visible
 from tui.sources.fleet_listing import Listing
@@ -41,8 +42,8 @@ class Exported:
 def export(listing: Listing, path: Path) -> Exported:
     """Write the rows in their order, as CSV, JSON or Parquet by the name's ending.
 
-    JSON is an array of objects, one a line. Raises ``InputError`` for another ending, a file that is there already, and
-    what the system refuses.
+    The file is there when all of it is safe, or not at all. JSON is an array of objects, one a line. Raises
+    ``InputError`` for another ending, a file that is there already, and what the system refuses.
     """
     write = _WRITERS.get(path.suffix.lower())
     if write is None:
@@ -52,7 +53,7 @@ def export(listing: Listing, path: Path) -> Exported:
         if pa.types.is_dictionary(field.type):
             table = table.set_column(at, field.name, pc.cast(table.column(at), field.type.value_type))
     try:
-        with path.open("xb") as file:
+        with whole_file(path) as file:
             changed = write(table, file)
     except FileExistsError as error:
         raise InputError(f"{path} is there already; choose another name") from error

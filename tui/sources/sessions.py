@@ -13,7 +13,7 @@ from typing import Final
 
 from platformdirs import user_state_path
 
-from engine.cluster.disk import Disk
+from engine.disk import Disk
 
 KEPT: Final = 20
 SUFFIX: Final = ".journal"

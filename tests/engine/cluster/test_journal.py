@@ -14,9 +14,9 @@ import pytest
 
 from engine.cluster.codec import serialise_state
 from engine.cluster.commands import AddConsumer, AddTopic, KillConsumer, SplitBundle
-from engine.cluster.disk import Disk
 from engine.cluster.journal import Journal, JournalFailure, Resumed, recover
 from engine.cluster.timeline import Timeline
+from engine.disk import Disk
 from engine.errors import InputError
 from tests.engine.cluster.support import cluster
 

@@ -1,0 +1,186 @@
+"""Files that are never seen half: the operations behind journals and exports, in one place, so that a test can put a
+full disk under them.
+
+A new file is written under a hidden name beside its place (a draft), synced, and only then given its name, which
+nothing else has. A process that is killed leaves at most its draft, and the next draft in that folder removes it.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Final
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - a system without file locks
+    fcntl = None  # type: ignore[assignment]
+
+
+PRIVATE: Final = 0o600
+"""A journal names the tenants, topics and consumers of an installation: only its user reads and writes it."""
+_AS_USUAL: Final = 0o666  # what the user's umask leaves of it
+_DRAFT: Final = re.compile(r"\.ringside-[0-9a-f]{16}\.part")
+_TRIES: Final = 100
+_NO_HARD_LINKS: Final = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
+_LOCKED_ELSEWHERE: Final = (errno.EWOULDBLOCK, errno.EACCES, errno.EAGAIN)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A file that is being written and has no name of its own yet; locked as long as ``descriptor`` is open."""
+
+    path: Path
+    descriptor: int
+
+
+class Disk:
+    """Plain POSIX files by descriptor. Every method raises OSError and nothing else."""
+
+    def draft(self, folder: Path, *, private: bool = False) -> Draft:
+        """A new file for reading and appending in a folder, from which what killed processes left is removed."""
+        _sweep(folder)
+        for _ in range(_TRIES):
+            path = folder / f".ringside-{secrets.token_hex(8)}.part"
+            flags = os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_APPEND | os.O_CLOEXEC
+            descriptor = os.open(path, flags, PRIVATE if private else _AS_USUAL)
+            if private:
+                _make_private(descriptor)
+            if self.lock(descriptor) and os.fstat(descriptor).st_nlink:
+                return Draft(path, descriptor)
+            self.close(descriptor)  # another process took it for a left one before it was locked
+        raise OSError(errno.EBUSY, "other processes remove what is being written")
+
+    def publish(self, draft: Draft, path: Path) -> None:
+        """Give a draft its name once all of it is safe; FileExistsError when there is such a file, and it stays."""
+        self.sync(draft.descriptor)
+        try:
+            os.link(draft.path, path)
+        except OSError as error:
+            if error.errno not in _NO_HARD_LINKS:
+                raise
+            _take_name(draft.path, path)
+        else:
+            with suppress(OSError):
+                draft.path.unlink()
+        self.sync_directory(path.parent)
+
+    def discard(self, draft: Draft) -> None:
+        """Remove a draft that was not published, and close it."""
+        with suppress(OSError):
+            draft.path.unlink()
+        self.close(draft.descriptor)
+
+    def open(self, path: Path) -> int:
+        """An existing file for reading and appending, private from now on.
+
+        A pipe or terminal in its place does not block and keeps its rights.
+        """
+        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK)
+        _make_private(descriptor)
+        return descriptor
+
+    def lock(self, descriptor: int) -> bool:
+        """Whether this process alone may write now. A file system that knows no locks does not stand in the way."""
+        if fcntl is None:  # pragma: no cover
+            return True
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            return error.errno not in _LOCKED_ELSEWHERE
+        return True
+
+    def write(self, descriptor: int, data: bytes) -> int:
+        """How many bytes were taken, which can be fewer than given."""
+        return os.write(descriptor, data)
+
+    def sync(self, descriptor: int) -> None:
+        os.fsync(descriptor)
+
+    def truncate(self, descriptor: int, size: int) -> None:
+        os.ftruncate(descriptor, size)
+
+    def close(self, descriptor: int) -> None:
+        with suppress(OSError):
+            os.close(descriptor)
+
+    def sync_directory(self, path: Path) -> None:
+        """Make the name of a new file in this directory last; file systems that cannot are left alone."""
+        with suppress(OSError):
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+
+    def write_all(self, descriptor: int, data: bytes) -> None:
+        """Write until everything is taken."""
+        rest = memoryview(data)
+        while rest:
+            taken = self.write(descriptor, bytes(rest))
+            if taken <= 0:
+                raise OSError(errno.EIO, "the file takes no more bytes")
+            rest = rest[taken:]
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[IO[bytes]]:
+    """A new file to write to, which has its name once the ``with`` ends well, and leaves nothing when it does not.
+
+    Raises FileExistsError when there is such a file, before anything is written or after; it stays as it is.
+    """
+    if os.path.lexists(path):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+    disk = Disk()
+    draft = disk.draft(path.parent)
+    try:
+        with os.fdopen(draft.descriptor, "wb", closefd=False) as file:
+            yield file
+        disk.publish(draft, path)
+    finally:
+        disk.discard(draft)
+
+
+def _take_name(draft: Path, path: Path) -> None:
+    """Where files cannot have two names, the name is taken by an empty file first, which the draft replaces."""
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, PRIVATE))
+    try:
+        draft.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            path.unlink()
+        raise
+
+
+def _sweep(folder: Path) -> None:
+    """Remove drafts of processes that were killed: nobody holds their lock. Without locks there is no telling."""
+    if fcntl is None:  # pragma: no cover
+        return
+    with suppress(OSError):
+        for path in [path for path in folder.iterdir() if _DRAFT.fullmatch(path.name)]:
+            with suppress(OSError):
+                descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW)
+                try:
+                    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+                        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                        path.unlink()
+                finally:
+                    os.close(descriptor)
+
+
+def _make_private(descriptor: int) -> None:
+    """Give a regular file the rights of a journal: one made by an earlier release, or under a strict umask, has others.
+
+    Another user's file and a file system without rights are left as they are.
+    """
+    with suppress(OSError):
+        mode = os.fstat(descriptor).st_mode
+        if stat.S_ISREG(mode) and stat.S_IMODE(mode) != PRIVATE:
+            os.fchmod(descriptor, PRIVATE)
