@@ -1,8 +1,8 @@
 """Results that appear all at once or not at all.
 
 Under OUT each job has a folder of its own for every run and one symbolic link to the run that counts; the tables are
-links through it. Putting a new run into place is one rename of one link, so whoever is killed when, the old result or
-the new one is there, whole. Relative links only: OUT can be moved.
+links through it, and lead nowhere before its first run. Putting a run into place is one rename of one link, so whoever
+is killed when, the old result or the new one is there, whole. Relative links only: OUT can be moved.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ RUNS: Final = ".runs"
 """The hidden folder under OUT with the runs of all jobs."""
 ROWS_PER_GROUP: Final = 1 << 18
 _SUFFIX: Final = ".parquet"
+_FRESH: Final = re.compile(r"\..+\.new")
+"""A link before it takes the place of another."""
 
 
 @dataclass(frozen=True)
@@ -63,21 +65,46 @@ def replacing(target: Path, job: str) -> Iterator[Draft]:
     An exception, a signal or a kill leaves the old result as it was. Raises ``RingsideError`` when OUT cannot be
     written to or another run of any job writes there.
     """
-    try:
+    with _writing(target):
+        _sweep(target, job)
         runs = target / RUNS
-        runs.mkdir(parents=True, exist_ok=True)
-        with alone(target / RUNS / ".lock", target):
+        folder = runs / f"{job}-{_next_number(runs, job)}"
+        folder.mkdir()
+        draft = Draft(job, folder)
+        try:
+            yield draft
+            for leftover in folder.glob(".*"):
+                shutil.rmtree(leftover)
+            _put_into_place(target, draft)
+        finally:
             _sweep(target, job)
-            folder = runs / f"{job}-{_next_number(runs, job)}"
-            folder.mkdir()
-            draft = Draft(job, folder)
-            try:
-                yield draft
-                for leftover in folder.glob(".*"):
-                    shutil.rmtree(leftover)
-                _put_into_place(target, draft)
-            finally:
-                _sweep(target, job)
+
+
+@contextmanager
+def one_after_another(target: Path) -> Iterator[None]:
+    """Let several results of one run follow each other without another run in between. Raises ``RingsideError``."""
+    with _writing(target):
+        _several.append(target)
+        try:
+            yield
+        finally:
+            _several.pop()
+
+
+_several: Final[list[Path]] = []
+"""Places that this process has for itself until all of its results are there."""
+
+
+@contextmanager
+def _writing(target: Path) -> Iterator[None]:
+    """Alone in OUT, which is made where it is missing; what the disk refuses is told in a sentence."""
+    try:
+        if target in _several:
+            yield
+            return
+        (target / RUNS).mkdir(parents=True, exist_ok=True)
+        with alone(target / RUNS / ".lock", target):
+            yield
     except OSError as fault:
         raise RingsideError(_sentence(target, fault)) from fault
 
@@ -118,25 +145,34 @@ def _next_number(runs: Path, job: str) -> int:
 
 
 def _sweep(target: Path, job: str) -> None:
-    """Remove runs of a job that do not count: what a killed one left, or what has just been replaced."""
+    """Remove runs of a job that do not count and links that lead nowhere: what a killed one left, or was replaced."""
     kept = current_run(target, job)
     for path in (target / RUNS).glob(f"{job}-*"):
         if re.fullmatch(rf"{job}-\d+", path.name) and path.resolve() != kept:
             shutil.rmtree(path, ignore_errors=True)
+    for path in (*target.iterdir(), *(target / RUNS).glob(".*.new")):
+        if path.is_symlink() and (_FRESH.fullmatch(path.name) or not path.exists()) and _is_ours(path):
+            with contextlib.suppress(OSError):
+                path.unlink()
+
+
+def _is_ours(link: Path) -> bool:
+    return link.parent.name == RUNS or os.readlink(link).startswith(f"{RUNS}/")  # noqa: PTH115  its text
 
 
 def _put_into_place(target: Path, draft: Draft) -> None:
-    names = {*draft.tables, *(path.name for path in draft.folder.iterdir() if path.is_file())}
+    names = sorted({*draft.tables, *(path.name for path in draft.folder.iterdir() if path.is_file())})
     for name in names:
         path = target / name
         if not path.is_symlink() and path.exists():
             raise RingsideError(f"{path} is in the way: it was not written by this program; move it elsewhere")
+    links = {target / name: f"{RUNS}/{draft.job}/{name}" for name in names}
+    for path, to in links.items():
+        if not path.exists():
+            _link(path, to)
     _link(target / RUNS / draft.job, draft.folder.name)
-    for name in sorted(names):
-        _link(target / name, f"{RUNS}/{draft.job}/{name}")
-    for path in target.iterdir():
-        if path.is_symlink() and path.parent == target and not path.exists():
-            path.unlink()
+    for path, to in links.items():  # those that led to the result of another job until now
+        _link(path, to)
 
 
 def _link(path: Path, to: str) -> None:

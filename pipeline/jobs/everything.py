@@ -6,10 +6,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from pipeline.jobs import importing
 from pipeline.jobs.options import IN_RUN, TAKE_RELEASE, TAKE_SETTINGS, check_options
 from pipeline.jobs.result import JobOptions, JobResult
 from pipeline.reading.key_tables import consumers_of_tables
 from pipeline.reading.traces import has_traces
+from pipeline.writing import one_after_another
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -44,18 +46,22 @@ def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) ->
     """Import ``source`` into ``target``, then every other job on the tables that are there.
 
     Key traces may lie beside the answers; without any, and without Key_Shared subscriptions, ``keys`` has nothing to
-    do and is left out. Raises what the jobs raise: what was finished before stays.
+    do and is left out. Raises what the jobs raise: what was finished before stays; ``RingsideError`` when another run
+    writes there.
     """
     from pipeline.jobs import job_called  # noqa: PLC0415  that module names this one
 
     given = settings_by_job(options.settings)
     summaries: dict[str, object] = {}
-    for job in _wanted(source, target, options):
-        options.say(f"{job} …")
-        from_answers = job == "import" or (job == "keys" and has_traces(source))
-        result = job_called(job)(spark, source if from_answers else target, target, JobOptions(given[job], options.say))
-        summaries[job] = result.summary
-        options.say(result.sentence)
+    importing.asked_of(source, target, JobOptions(given["import"]))  # else a wrong IN would leave an empty OUT
+    with one_after_another(target):
+        for job in _wanted(source, target, options):
+            options.say(f"{job} …")
+            from_answers = job == "import" or (job == "keys" and has_traces(source))
+            place = source if from_answers else target
+            result = job_called(job)(spark, place, target, JobOptions(given[job], options.say))
+            summaries[job] = result.summary
+            options.say(result.sentence)
     return JobResult(JOB, {"job": JOB, "jobs": summaries})
 
 

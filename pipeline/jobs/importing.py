@@ -69,11 +69,7 @@ def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) ->
     Raises ``InputError`` when there is nothing to read or an option cannot be used, ``RingsideError`` when the result
     cannot be written.
     """
-    check_options(JOB, options.settings)
-    if source.is_dir() and target.resolve() == source.resolve():
-        raise InputError(f"{target} is the folder of the answers itself; name another one for the result")
-    limit_bytes = max_input_of(options)
-    found = find_answers(source, target)
+    found, limit_bytes = asked_of(source, target, options)
     options.say(f"import: {len(found.files):,} files found")
     with replacing(target, JOB) as draft, spark_faults(JOB):
         staged = draft.aside("staged")
@@ -88,6 +84,15 @@ def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) ->
         summary = _summary(this, rows_in)
         write_json(draft.folder, f"{JOB}.json", summary)
     return JobResult(JOB, summary)
+
+
+def asked_of(source: Path, target: Path, options: JobOptions) -> tuple[Found, int]:
+    """What is to be read, and how many bytes of a file at most. Raises ``InputError``; nothing is written."""
+    check_options(JOB, options.settings)
+    if source.is_dir() and target.resolve() == source.resolve():
+        raise InputError(f"{target} is the folder of the answers itself; name another one for the result")
+    limit_bytes = max_input_of(options)
+    return find_answers(source, target), limit_bytes
 
 
 def max_input_of(options: JobOptions) -> int:

@@ -1,0 +1,243 @@
+"""A program that saves, stopped at every point at which it changes a file, one point after another.
+
+``at_every_point`` starts a process that loads everything once and forks a child for each point:
+
+* ``kill`` and ``term`` send SIGKILL or SIGTERM before the n-th call of Python that changes a file;
+* ``ENOSPC``, ``EROFS`` and other names of errors let that call fail so;
+* ``killed-writing`` and ``cut-writing`` let no file grow beyond n bytes, whoever writes, C++ too: the system kills who
+  tries, or refuses it;
+* ``small-disk`` and ``read-only`` mount a file system of n pages more than is on it, or one that is closed to writers.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final, NoReturn
+
+from engine.errors import InputError, RingsideError
+from tests.patience import HANG_S
+from tests.starting import signals_heard
+from tui.cli.signals import Unwinding
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+CHANGES: Final = frozenset(
+    "open write fsync ftruncate link symlink unlink remove rename replace mkdir rmdir fchmod chmod flock close"
+    " __exit__".split()
+)
+"""Functions of the interpreter that open, change, sync, lock or close a file."""
+MOUNTED: Final = ("small-disk", "read-only")
+DONE: Final = "done"
+REACHED: Final = "(reached)"
+UNEXPECTED: Final = 99
+_MOUNT: Final = ("unshare", "--mount", *(() if os.getuid() == 0 else ("--map-root-user",)))
+_PAGE: Final = 4096
+_MOST_POINTS: Final = 2000
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Saver:
+    """``save`` says what it has saved as soon as that is promised, at last ``DONE``; ``again`` is a later run of it."""
+
+    prepare: Callable[[Path], None]
+    save: Callable[[Path, Say], None]
+    again: Callable[[Path, Say], None]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One child: its exit code, negative for a signal, and what it said.
+
+    ``after`` is what it left behind, ``next`` the same after a later, undisturbed run, which said ``later``.
+    """
+
+    folder: str
+    code: int
+    said: list[str]
+    reached: bool
+    later: list[str]
+
+    @property
+    def after(self) -> Path:
+        return Path(self.folder) / "after"
+
+    @property
+    def next(self) -> Path:
+        return Path(self.folder) / "next"
+
+
+def at_every_point(saver: str, fault: str, folder: Path, *, step: int = 1) -> list[Outcome]:
+    """Stop ``saver`` (MODULE:NAME) at each point in turn; the last outcome is that of a run that was left alone.
+
+    ``step`` is the distance of points that are counted in bytes.
+    """
+    command = [sys.executable, "-m", "tests.process.faults", saver, fault, str(folder), str(step)]
+    with signals_heard():
+        ran = subprocess.run(
+            [*_MOUNT, *command] if fault in MOUNTED else command,  # what is mounted is gone with this process
+            cwd=ROOT, capture_output=True, text=True, timeout=HANG_S, check=False,
+        )  # fmt: skip
+    assert ran.returncode == 0, f"{ran.stdout[-2000:]}\n{ran.stderr[-4000:]}"
+    outcomes = [Outcome(**json.loads(line)) for line in ran.stdout.splitlines()]
+    assert outcomes[-1].code == 0 and not outcomes[-1].reached and all(each.reached for each in outcomes[:-1])
+    for each in outcomes:
+        assert each.code != UNEXPECTED, each.said
+        assert DONE in each.later, (each.folder, each.later)
+    return outcomes
+
+
+def can_mount() -> bool:
+    """Whether this user may mount a file system that only its own processes see."""
+    try:
+        command = [*_MOUNT, "mount", "-t", "tmpfs", "none", "/mnt"]
+        return subprocess.run(command, capture_output=True, check=False).returncode == 0
+    except OSError:
+        return False
+
+
+def _main(name: str, fault: str, folder: str, step: str) -> None:
+    module, _, attribute = name.partition(":")
+    saver: Saver = getattr(import_module(module), attribute)
+    template = Path(folder) / "template"
+    template.mkdir(parents=True)
+    _in_child(lambda say: _prepared(saver, template, say), load=True)
+    for point in range(_MOST_POINTS):
+        outcome = _stopped(saver, template, Path(folder) / f"{point:04d}", fault, point * int(step))
+        sys.stdout.write(json.dumps(asdict(outcome)) + "\n")
+        if not outcome.reached:
+            return
+    raise AssertionError(f"{name} did not end within {_MOST_POINTS} points of {fault}")
+
+
+def _prepared(saver: Saver, template: Path, say: Say) -> None:
+    """What is there before; and a whole run elsewhere, to learn what it loads."""
+    saver.prepare(template)
+    trial = template.with_name("trial")
+    shutil.copytree(template, trial, symlinks=True)
+    saver.save(trial, say)
+    saver.again(trial, say)
+
+
+def _stopped(saver: Saver, template: Path, folder: Path, fault: str, point: int) -> Outcome:
+    work = folder / ("work" if fault in MOUNTED else "next")
+    work.mkdir(parents=True)
+    if fault in MOUNTED:
+        _mount("-t", "tmpfs", "-o", "size=64m", "none", str(work))
+    shutil.copytree(template, work, symlinks=True, dirs_exist_ok=True)
+    if fault == "small-disk":
+        room = os.statvfs(work)
+        _mount("-o", f"remount,size={(room.f_blocks - room.f_bfree + point) * _PAGE}", str(work))
+    elif fault == "read-only" and point == 0:
+        _mount("-o", "remount,ro", str(work))
+    code, said = _in_child(lambda say: saver.save(work, say), fault=fault, point=point)
+    reached = REACHED in said or code == -signal.SIGXFSZ or (fault in MOUNTED and DONE not in said)
+    if fault in MOUNTED:
+        _mount("-o", "remount,rw,size=64m", str(work))
+    shutil.copytree(work, folder / "after", symlinks=True)
+    _, later = _in_child(lambda say: saver.again(work, say))
+    if fault in MOUNTED:
+        shutil.copytree(work, folder / "next", symlinks=True)
+        subprocess.run(["umount", str(work)], check=True)
+    return Outcome(str(folder), code, [text for text in said if text != REACHED], reached, later)
+
+
+def _mount(*words: str) -> None:
+    subprocess.run(["mount", *words], check=True)
+
+
+def _in_child(
+    task: Callable[[Say], None], *, fault: str = "", point: int = 0, load: bool = False
+) -> tuple[int, list[str]]:
+    """Do a task in a child of this process, disturbed or not. ``load``: then load here what was loaded there."""
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.close(reader)
+        _be_child(task, writer, fault, point, load=load)
+    os.close(writer)
+    with os.fdopen(reader) as pipe:
+        said = pipe.read().splitlines()
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    if load:
+        assert code == 0 and said.count(DONE) == 2, said
+        for name in said[-1].split():
+            import_module(name)
+    return code, said
+
+
+def _be_child(task: Callable[[Say], None], writer: int, fault: str, point: int, *, load: bool) -> NoReturn:
+    """End with ``os._exit``, as nothing of what the parent would do at its end is to be done here."""
+
+    def say(text: str) -> None:
+        os.write(writer, text.encode() + b"\n")
+
+    code = UNEXPECTED
+    try:
+        ending = Unwinding()
+        with ending.installed():
+            _disturb(fault, point, say)
+            try:
+                task(say)
+                ending.code = 0
+            except (InputError, RingsideError, OSError) as told:
+                sys.setprofile(None)
+                say(f"told: {told}")
+                ending.code = 1
+            sys.setprofile(None)
+        code = ending.code
+        if load:
+            say(" ".join(name for name in sys.modules if name.split(".")[0] not in ("__main__", "tests")))
+    except BaseException:
+        sys.setprofile(None)
+        say(traceback.format_exc().replace("\n", " | "))
+    finally:
+        os._exit(code)
+
+
+def _disturb(fault: str, point: int, say: Say) -> None:
+    if fault in ("killed-writing", "cut-writing"):
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        signal.signal(signal.SIGXFSZ, signal.SIG_DFL if fault == "killed-writing" else lambda *_: say(REACHED))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (point, point))
+    elif fault and fault not in MOUNTED:
+        sys.setprofile(_Hook(fault, point, say))
+
+
+class _Hook:
+    """Called before every call of a function that is written in C; does what is asked before the n-th change."""
+
+    def __init__(self, fault: str, point: int, say: Say) -> None:
+        self._fault, self._left, self._say = fault, point, say
+
+    def __call__(self, _frame: Any, event: str, called: Any) -> None:
+        if event != "c_call" or called.__name__ not in CHANGES:
+            return
+        self._left -= 1
+        if self._left >= 0:
+            return
+        sys.setprofile(None)
+        self._say(REACHED)
+        if self._fault == "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        elif self._fault == "term":
+            signal.raise_signal(signal.SIGTERM)
+        else:
+            number = getattr(errno, self._fault)
+            raise OSError(number, os.strerror(number))
+
+
+if __name__ == "__main__":
+    _main(*sys.argv[1:])

@@ -1,0 +1,149 @@
+"""What the project saves, as programs that ``tests.process.faults`` can stop anywhere."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+
+from engine.cluster.commands import AddConsumer
+from engine.cluster.journal import Journal, JournalFailure
+from engine.cluster.timeline import Timeline
+from engine.errors import RingsideError
+from pipeline.jobs import job_called
+from pipeline.jobs.result import JobOptions
+from pipeline.schemas import BROKERS, FILES, SETTINGS, Table
+from pipeline.writing import replacing, write_json, write_rows
+from tests.engine.cluster.support import cluster
+from tests.process.faults import DONE, Say, Saver
+from tui.sources import sessions
+from tui.sources.fleet_export import export
+from tui.sources.fleet_listing import Columns, Listing
+from tui.sources.keeping import Keeping
+
+STEPS: Final = 3
+BEFORE: Final = 2
+TORN: Final = b'{"kind":"step","st'
+ROWS: Final = 400
+
+
+def add(timeline: Timeline) -> Timeline:
+    after, rejection = timeline.submit(AddConsumer("billing", f"c-{timeline.length}"))
+    assert rejection is None
+    return after
+
+
+def nothing(_: Path) -> None:
+    """There is nothing before."""
+
+
+def unsaid(_: str) -> None:
+    """What is saved before is not asked for."""
+
+
+# A session of the dashboard, with the folder of journals under ``place``.
+
+
+def save_session(place: Path, say: Say) -> None:
+    """Each step is said once the status line says that it is saved, and tried again with the next one if not."""
+    sessions.session_folder = lambda: place / "ringside" / "sessions"
+    keeping = Keeping(sessions.prepare_session_file)
+    timeline = Timeline.start(cluster([]))
+    for _ in range(STEPS):
+        timeline = add(timeline)
+        if keeping.record(timeline).startswith("saved in "):
+            say(str(timeline.length))
+    if not keeping.close():
+        say(str(timeline.length))
+        say(DONE)
+
+
+# A journal with a torn last line, that is gone on with.
+
+
+def prepare_torn(place: Path) -> None:
+    made = Journal.create(place / "mine", add(add(Timeline.start(cluster([])))))
+    assert isinstance(made, Journal)
+    made.close()
+    with (place / "mine").open("ab") as file:
+        file.write(TORN)
+
+
+def go_on(place: Path, say: Say) -> None:
+    resumed = Journal.resume(place / "mine")
+    if isinstance(resumed, JournalFailure):
+        raise RingsideError(str(resumed))
+    timeline = resumed.timeline
+    with resumed.journal as journal:
+        for _ in range(STEPS):
+            timeline = add(timeline)
+            if journal.save(timeline) is None:
+                say(str(timeline.length))
+        if journal.save(timeline) is None:
+            say(str(timeline.length))
+            say(DONE)
+
+
+# An export.
+
+
+def exported(name: str, place: Path, say: Say) -> None:
+    names = [f"name-{at}" for at in range(ROWS)]
+    table = pa.table({"name": names, "rate": [at / 8 for at in range(ROWS)]})
+    found = Listing(Columns(table, ("name",)), rows=list(range(ROWS)))
+    assert export(found, place / name).rows == ROWS
+    say(DONE)
+
+
+# A result of a fleet: by its writing alone, first over an old one with other tables, then as the first one.
+
+
+def prepare_result(place: Path) -> None:
+    written("old", (SETTINGS, FILES), place, unsaid)
+
+
+def written(word: str, tables: tuple[Table, ...], place: Path, say: Say) -> None:
+    with replacing(place, "job") as draft:
+        for table in tables:
+            write_rows(table, draft.table(table), [(word, "1", "f")] if table is SETTINGS else [])
+        write_json(draft.folder, "job.json", {"run": word})
+    say(DONE)
+
+
+# A whole import, small enough to need no JVM.
+
+
+def put_answers(place: Path, count: int) -> None:
+    consumers = {"s": {"type": "Failover", "consumers": [{"consumerName": "a"}]}}
+    topics = {f"persistent://t/n/x-{at}": {"msgRateIn": 1.0, "subscriptions": consumers} for at in range(count)}
+    (place / "in").mkdir(exist_ok=True)
+    text = json.dumps({"t/n": {"0x00000000_0xffffffff": {"persistent": topics}}})
+    (place / "in" / "broker-stats.json").write_text(text)
+
+
+def prepare_import(place: Path) -> None:
+    put_answers(place, 3)
+    imported(place, unsaid)
+    put_answers(place, 5)
+
+
+def imported(place: Path, say: Say) -> None:
+    job_called("import")(None, place / "in", place / "out", JobOptions())  # type: ignore[arg-type]
+    say(DONE)
+
+
+session: Final = Saver(nothing, save_session, save_session)
+torn: Final = Saver(prepare_torn, go_on, go_on)
+csv: Final = Saver(nothing, partial(exported, "list.csv"), partial(exported, "later.csv"))
+json_list: Final = Saver(nothing, partial(exported, "list.json"), partial(exported, "later.json"))
+parquet: Final = Saver(nothing, partial(exported, "list.parquet"), partial(exported, "later.parquet"))
+result: Final = Saver(
+    prepare_result, partial(written, "new", (SETTINGS, BROKERS)), partial(written, "later", (SETTINGS, BROKERS))
+)
+first_result: Final = Saver(
+    nothing, partial(written, "new", (SETTINGS, BROKERS)), partial(written, "later", (SETTINGS, BROKERS))
+)
+whole_import: Final = Saver(prepare_import, imported, imported)
