@@ -28,6 +28,7 @@ PRIVATE: Final = 0o600
 """A journal names the tenants, topics and consumers of an installation: only its user reads and writes it."""
 _AS_USUAL: Final = 0o666  # what the user's umask leaves of it
 _DRAFT: Final = re.compile(r"\.ringside-[0-9a-f]{16}\.part")
+_NEW: Final = os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_APPEND | os.O_CLOEXEC
 _TRIES: Final = 100
 _NO_HARD_LINKS: Final = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 _LOCKED_ELSEWHERE: Final = (errno.EWOULDBLOCK, errno.EACCES, errno.EAGAIN)
@@ -49,13 +50,17 @@ class Disk:
         _sweep(folder)
         for _ in range(_TRIES):
             path = folder / f".ringside-{secrets.token_hex(8)}.part"
-            flags = os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_APPEND | os.O_CLOEXEC
-            descriptor = os.open(path, flags, PRIVATE if private else _AS_USUAL)
-            if private:
-                _make_private(descriptor)
-            if self.lock(descriptor) and os.fstat(descriptor).st_nlink:
-                return Draft(path, descriptor)
-            self.close(descriptor)  # another process took it for a left one before it was locked
+            descriptor = -1
+            try:
+                descriptor = os.open(path, _NEW, PRIVATE if private else _AS_USUAL)
+                if private:
+                    _make_private(descriptor)
+                if self.lock(descriptor) and os.fstat(descriptor).st_nlink:
+                    return Draft(path, descriptor)
+                self.close(descriptor)  # another process took it for a left one before it was locked
+            except BaseException:
+                self.discard(Draft(path, descriptor))
+                raise
         raise OSError(errno.EBUSY, "other processes remove what is being written")
 
     def publish(self, draft: Draft, path: Path) -> None:

@@ -20,7 +20,7 @@ import signal
 import subprocess
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
@@ -33,8 +33,25 @@ from tui.cli.signals import Unwinding
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 CHANGES: Final = frozenset(
-    "open write fsync ftruncate link symlink unlink remove rename replace mkdir rmdir fchmod chmod flock close"
-    " __exit__".split()
+    [
+        "open",
+        "write",
+        "fsync",
+        "ftruncate",
+        "link",
+        "symlink",
+        "unlink",
+        "remove",
+        "rename",
+        "replace",
+        "mkdir",
+        "rmdir",
+        "fchmod",
+        "chmod",
+        "flock",
+        "close",
+        "__exit__",
+    ]
 )
 """Functions of the interpreter that open, change, sync, lock or close a file."""
 MOUNTED: Final = ("small-disk", "read-only")
@@ -65,6 +82,7 @@ class Outcome:
     """
 
     folder: str
+    fault: str
     code: int
     said: list[str]
     reached: bool
@@ -79,20 +97,24 @@ class Outcome:
         return Path(self.folder) / "next"
 
 
-def at_every_point(saver: str, fault: str, folder: Path, *, step: int = 1) -> list[Outcome]:
-    """Stop ``saver`` (MODULE:NAME) at each point in turn; the last outcome is that of a run that was left alone.
+def at_every_point(saver: str, faults: Mapping[str, int], folder: Path, *, mounts: bool = False) -> list[Outcome]:
+    """Stop ``saver`` (MODULE:NAME) by each fault at each of its points in turn, of which every so many are taken.
 
-    ``step`` is the distance of points that are counted in bytes.
+    The last outcome of each fault is that of a run that was left alone. Where something is mounted, only the process
+    that is started here and its children see it, and it is gone with them.
     """
-    command = [sys.executable, "-m", "tests.process.faults", saver, fault, str(folder), str(step)]
+    asked = [f"{fault}={step}" for fault, step in faults.items()]
+    command = [sys.executable, "-m", "tests.process.faults", saver, str(folder), *asked]
     with signals_heard():
         ran = subprocess.run(
-            [*_MOUNT, *command] if fault in MOUNTED else command,  # what is mounted is gone with this process
+            [*_MOUNT, *command] if mounts else command,
             cwd=ROOT, capture_output=True, text=True, timeout=HANG_S, check=False,
         )  # fmt: skip
     assert ran.returncode == 0, f"{ran.stdout[-2000:]}\n{ran.stderr[-4000:]}"
     outcomes = [Outcome(**json.loads(line)) for line in ran.stdout.splitlines()]
-    assert outcomes[-1].code == 0 and not outcomes[-1].reached and all(each.reached for each in outcomes[:-1])
+    for fault in faults:
+        *disturbed, alone = [each for each in outcomes if each.fault == fault]
+        assert disturbed and alone.code == 0 and not alone.reached and all(each.reached for each in disturbed)
     for each in outcomes:
         assert each.code != UNEXPECTED, each.said
         assert DONE in each.later, (each.folder, each.later)
@@ -108,18 +130,22 @@ def can_mount() -> bool:
         return False
 
 
-def _main(name: str, fault: str, folder: str, step: str) -> None:
+def _main(name: str, folder: str, *faults: str) -> None:
     module, _, attribute = name.partition(":")
     saver: Saver = getattr(import_module(module), attribute)
     template = Path(folder) / "template"
     template.mkdir(parents=True)
     _in_child(lambda say: _prepared(saver, template, say), load=True)
-    for point in range(_MOST_POINTS):
-        outcome = _stopped(saver, template, Path(folder) / f"{point:04d}", fault, point * int(step))
-        sys.stdout.write(json.dumps(asdict(outcome)) + "\n")
-        if not outcome.reached:
-            return
-    raise AssertionError(f"{name} did not end within {_MOST_POINTS} points of {fault}")
+    for each in faults:
+        fault, _, step = each.partition("=")
+        for count in range(_MOST_POINTS):
+            point = count * int(step)
+            outcome = _stopped(saver, template, Path(folder) / f"{fault}-{point}", fault, point)
+            sys.stdout.write(json.dumps(asdict(outcome)) + "\n")
+            if not outcome.reached:
+                break
+        else:
+            raise AssertionError(f"{name} did not end within {_MOST_POINTS} points of {fault}")
 
 
 def _prepared(saver: Saver, template: Path, say: Say) -> None:
@@ -137,7 +163,9 @@ def _stopped(saver: Saver, template: Path, folder: Path, fault: str, point: int)
     if fault in MOUNTED:
         _mount("-t", "tmpfs", "-o", "size=64m", "none", str(work))
     shutil.copytree(template, work, symlinks=True, dirs_exist_ok=True)
+    ballast = work / "ballast"
     if fault == "small-disk":
+        ballast.write_bytes(bytes(_PAGE))  # a size of nothing would mean no limit
         room = os.statvfs(work)
         _mount("-o", f"remount,size={(room.f_blocks - room.f_bfree + point) * _PAGE}", str(work))
     elif fault == "read-only" and point == 0:
@@ -146,12 +174,13 @@ def _stopped(saver: Saver, template: Path, folder: Path, fault: str, point: int)
     reached = REACHED in said or code == -signal.SIGXFSZ or (fault in MOUNTED and DONE not in said)
     if fault in MOUNTED:
         _mount("-o", "remount,rw,size=64m", str(work))
+        ballast.unlink(missing_ok=True)
     shutil.copytree(work, folder / "after", symlinks=True)
     _, later = _in_child(lambda say: saver.again(work, say))
     if fault in MOUNTED:
         shutil.copytree(work, folder / "next", symlinks=True)
         subprocess.run(["umount", str(work)], check=True)
-    return Outcome(str(folder), code, [text for text in said if text != REACHED], reached, later)
+    return Outcome(str(folder), fault, code, [text for text in said if text != REACHED], reached, later)
 
 
 def _mount(*words: str) -> None:

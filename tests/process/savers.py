@@ -18,7 +18,7 @@ from pipeline.jobs.result import JobOptions
 from pipeline.schemas import BROKERS, FILES, SETTINGS, Table
 from pipeline.writing import replacing, write_json, write_rows
 from tests.engine.cluster.support import cluster
-from tests.process.faults import DONE, Say, Saver
+from tests.process.faults import DONE, Saver, Say
 from tui.sources import sessions
 from tui.sources.fleet_export import export
 from tui.sources.fleet_listing import Columns, Listing
