@@ -4,6 +4,7 @@
 
 * ``kill`` and ``term`` send SIGKILL or SIGTERM before the n-th call of Python that changes a file;
 * ``ENOSPC``, ``EROFS`` and other names of errors let that call fail so;
+* ``another`` lets another process save the same in the same place from its beginning to its end before that call;
 * ``killed-writing`` and ``cut-writing`` let no file grow beyond n bytes, whoever writes, C++ too: the system kills who
   tries, or refuses it;
 * ``small-disk`` and ``read-only`` mount a file system of n pages more than is on it, or one that is closed to writers.
@@ -78,7 +79,8 @@ class Saver:
 class Outcome:
     """One child: its exit code, negative for a signal, and what it said.
 
-    ``after`` is what it left behind, ``next`` the same after a later, undisturbed run, which said ``later``.
+    ``after`` is what it left behind, ``next`` the same after a later, undisturbed run, which said ``later``. ``other``
+    is what another process said that saved at the same time.
     """
 
     folder: str
@@ -87,6 +89,7 @@ class Outcome:
     said: list[str]
     reached: bool
     later: list[str]
+    other: list[str]
 
     @property
     def after(self) -> Path:
@@ -170,7 +173,12 @@ def _stopped(saver: Saver, template: Path, folder: Path, fault: str, point: int)
         _mount("-o", f"remount,size={(room.f_blocks - room.f_bfree + point) * _PAGE}", str(work))
     elif fault == "read-only" and point == 0:
         _mount("-o", "remount,ro", str(work))
-    code, said = _in_child(lambda say: saver.save(work, say), fault=fault, point=point)
+    other: list[str] = []
+
+    def meanwhile() -> None:
+        other.extend(_in_child(lambda say: saver.save(work, say))[1])
+
+    code, said = _in_child(lambda say: saver.save(work, say), fault=fault, point=point, meanwhile=meanwhile)
     reached = REACHED in said or code == -signal.SIGXFSZ or (fault in MOUNTED and DONE not in said)
     if fault in MOUNTED:
         _mount("-o", "remount,rw,size=64m", str(work))
@@ -180,7 +188,7 @@ def _stopped(saver: Saver, template: Path, folder: Path, fault: str, point: int)
     if fault in MOUNTED:
         shutil.copytree(work, folder / "next", symlinks=True)
         subprocess.run(["umount", str(work)], check=True)
-    return Outcome(str(folder), fault, code, [text for text in said if text != REACHED], reached, later)
+    return Outcome(str(folder), fault, code, [text for text in said if text != REACHED], reached, later, other)
 
 
 def _mount(*words: str) -> None:
@@ -188,17 +196,30 @@ def _mount(*words: str) -> None:
 
 
 def _in_child(
-    task: Callable[[Say], None], *, fault: str = "", point: int = 0, load: bool = False
+    task: Callable[[Say], None],
+    *,
+    fault: str = "",
+    point: int = 0,
+    meanwhile: Callable[[], None] | None = None,
+    load: bool = False,
 ) -> tuple[int, list[str]]:
     """Do a task in a child of this process, disturbed or not. ``load``: then load here what was loaded there."""
-    reader, writer = os.pipe()
+    heard, told = os.pipe()
+    waiting, go_on = os.pipe()
     pid = os.fork()
     if pid == 0:
-        os.close(reader)
-        _be_child(task, writer, fault, point, load=load)
-    os.close(writer)
-    with os.fdopen(reader) as pipe:
-        said = pipe.read().splitlines()
+        os.close(heard)
+        os.close(go_on)
+        _be_child(task, told, _Disturbance(fault, point, waiting), load=load)
+    os.close(told)
+    os.close(waiting)
+    said = []
+    with os.fdopen(heard) as pipe, os.fdopen(go_on, "wb", buffering=0) as answer:
+        for line in pipe:
+            said.append(line.rstrip("\n"))
+            if fault == "another" and said[-1] == REACHED and meanwhile is not None:
+                meanwhile()
+                answer.write(b"\n")
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     if load:
         assert code == 0 and said.count(DONE) == 2, said
@@ -207,23 +228,32 @@ def _in_child(
     return code, said
 
 
-def _be_child(task: Callable[[Say], None], writer: int, fault: str, point: int, *, load: bool) -> NoReturn:
+@dataclass(frozen=True)
+class _Disturbance:
+    """``waiting`` is where a child waits while another process saves."""
+
+    fault: str
+    point: int
+    waiting: int
+
+
+def _be_child(task: Callable[[Say], None], told: int, disturbance: _Disturbance, *, load: bool) -> NoReturn:
     """End with ``os._exit``, as nothing of what the parent would do at its end is to be done here."""
 
     def say(text: str) -> None:
-        os.write(writer, text.encode() + b"\n")
+        os.write(told, text.encode() + b"\n")
 
     code = UNEXPECTED
     try:
         ending = Unwinding()
         with ending.installed():
-            _disturb(fault, point, say)
+            _disturb(disturbance, say)
             try:
                 task(say)
                 ending.code = 0
-            except (InputError, RingsideError, OSError) as told:
+            except (InputError, RingsideError, OSError) as refusal:
                 sys.setprofile(None)
-                say(f"told: {told}")
+                say(f"told: {refusal}")
                 ending.code = 1
             sys.setprofile(None)
         code = ending.code
@@ -236,20 +266,21 @@ def _be_child(task: Callable[[Say], None], writer: int, fault: str, point: int, 
         os._exit(code)
 
 
-def _disturb(fault: str, point: int, say: Say) -> None:
+def _disturb(asked: _Disturbance, say: Say) -> None:
+    fault, point = asked.fault, asked.point
     if fault in ("killed-writing", "cut-writing"):
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         signal.signal(signal.SIGXFSZ, signal.SIG_DFL if fault == "killed-writing" else lambda *_: say(REACHED))
         resource.setrlimit(resource.RLIMIT_FSIZE, (point, point))
     elif fault and fault not in MOUNTED:
-        sys.setprofile(_Hook(fault, point, say))
+        sys.setprofile(_Hook(asked, say))
 
 
 class _Hook:
     """Called before every call of a function that is written in C; does what is asked before the n-th change."""
 
-    def __init__(self, fault: str, point: int, say: Say) -> None:
-        self._fault, self._left, self._say = fault, point, say
+    def __init__(self, asked: _Disturbance, say: Say) -> None:
+        self._fault, self._left, self._waiting, self._say = asked.fault, asked.point, asked.waiting, say
 
     def __call__(self, _frame: Any, event: str, called: Any) -> None:
         if event != "c_call" or called.__name__ not in CHANGES:
@@ -263,6 +294,8 @@ class _Hook:
             os.kill(os.getpid(), signal.SIGKILL)
         elif self._fault == "term":
             signal.raise_signal(signal.SIGTERM)
+        elif self._fault == "another":
+            os.read(self._waiting, 1)
         else:
             number = getattr(errno, self._fault)
             raise OSError(number, os.strerror(number))

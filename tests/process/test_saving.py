@@ -129,6 +129,57 @@ CHECKS: dict[str, Check] = {
 }
 
 
+def check_two_sessions(outcome: Outcome) -> None:
+    journals = (outcome.after / "ringside" / "sessions").glob("*.journal")
+    lengths = [recover(path)[0].length for path in journals]
+    assert lengths == [STEPS] * (1 + outcome.reached)
+    assert DONE in outcome.said and (DONE in outcome.other) == outcome.reached
+
+
+def check_two_that_go_on(outcome: Outcome) -> None:
+    """One after the other, or one is refused; the steps of both are there."""
+    timeline, problems = recover(outcome.after / "mine")
+    finished = (outcome.said + outcome.other).count(DONE)
+    assert (timeline.length, problems) == (BEFORE + STEPS * finished, ())
+    assert finished in (1, 2) and [path.read_bytes() for path in outcome.after.glob("mine.torn*")] == [TORN]
+
+
+def check_two_exports(outcome: Outcome) -> None:
+    (path,) = outcome.after.glob("list.*")
+    assert rows_of(path) == ROWS
+    assert (outcome.said + outcome.other).count(DONE) == 1
+    assert not outcome.reached or any("is there already" in text for text in outcome.said + outcome.other)
+
+
+def check_two_results(outcome: Outcome) -> None:
+    """One after the other, or one is refused."""
+    assert json.loads((outcome.after / "job.json").read_bytes())["run"] == "new"
+    assert duckdb.sql(f"select name from '{outcome.after}/settings/*.parquet'").fetchall() == [("new",)]
+    assert visible_in(outcome.after) == {"job.json", "settings", "brokers"}
+    refused = [text for text in outcome.said + outcome.other if "another run is writing" in text]
+    assert (outcome.said + outcome.other).count(DONE) + len(refused) == 1 + outcome.reached
+    assert len(list((outcome.after / RUNS).glob("job-*"))) == 1
+
+
+TWO: dict[str, Callable[[Outcome], None]] = {
+    "session": check_two_sessions,
+    "torn": check_two_that_go_on,
+    "csv": check_two_exports,
+    "result": check_two_results,
+    "first_result": check_two_results,
+}
+
+
+@pytest.mark.parametrize("saver", TWO)
+def test_two_that_save_the_same_at_once_lose_and_tear_nothing(saver: str, tmp_path: Path) -> None:
+    """The second one saves from its beginning to its end at each point of the first."""
+    outcomes = at_every_point(f"tests.process.savers:{saver}", {"another": 1}, tmp_path)
+    assert any(DONE in outcome.other for outcome in outcomes)
+    for outcome in outcomes:
+        assert not hidden(outcome.after)
+        TWO[saver](outcome)
+
+
 def check_all(check: Check, outcomes: list[Outcome]) -> None:
     for outcome in outcomes:
         if outcome.reached and outcome.fault in KILLS:
