@@ -47,13 +47,13 @@ class Terminal:
         command = [*program, *words]
         with signals_heard():
             self.pid, self._master = pty.fork()
-        if self.pid == 0:  # the child: nothing but becoming the program
-            try:
-                os.chdir(cwd)
-                fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-                os.execve(command[0], command, dict(env))
-            finally:
-                os._exit(127)
+            if self.pid == 0:  # the child: nothing but becoming the program, while signals are heard
+                try:
+                    os.chdir(cwd)
+                    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+                    os.execve(command[0], command, dict(env))
+                finally:
+                    os._exit(127)
 
     def __enter__(self) -> Terminal:
         return self
