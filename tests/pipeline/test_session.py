@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from pyspark.sql import SparkSession
 from pipeline import gateway
 from pipeline.schemas import EVERY_TABLE
 from pipeline.session import session_settings, zip_packages
+from pipeline.temporary import temporary_folder
 from tests.patience import HANG_S
 from tests.starting import signals_heard
 
@@ -55,6 +57,25 @@ def test_at_the_end_the_jvm_is_gone_and_so_is_the_folder(number: signal.Signals 
     assert not Path(folder).exists()
     with pytest.raises(ProcessLookupError):
         os.kill(int(pid), 0)
+
+
+@pytest.mark.xdist_group("spark")
+def test_killed_it_leaves_no_jvm_and_a_folder_that_the_next_run_removes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with started("long", env=os.environ | {"TMPDIR": str(tmp_path)}) as process:
+        assert process.stdout is not None
+        pid, folder = process.stdout.readline().split()
+        jvm = os.pidfd_open(int(pid))
+        process.kill()
+        process.communicate(timeout=HANG_S)
+    assert select.select([jvm], [], [], HANG_S)[0], "the JVM goes on without its driver"
+    os.close(jvm)
+    assert Path(folder).is_relative_to(tmp_path) and Path(folder).exists()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with temporary_folder():
+        pass
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_interrupted_while_it_starts_the_jvm_is_gone_as_well(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import select
 import signal
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import pytest
 
 from engine.fleet.summary import read_summary
-from pipeline.schemas import TOPICS, check_folder
-from pipeline.temporary import temporary_folder
 from tests.patience import HANG_S
 from tests.pipeline.conftest import SHORT_LIVED
 from tests.process.conftest import ROOT
@@ -57,34 +53,6 @@ def test_a_whole_run_leaves_its_result_and_nothing_else(env: dict[str, str], tmp
     assert list((tmp_path / "work").iterdir()) == []
     assert list((tmp_path / "tmp").iterdir()) == []
     assert not any(path.name.startswith("ringside-") for path in out.iterdir())
-
-
-def test_a_killed_watch_leaves_no_java_and_its_last_batch_whole(
-    env: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    out = tmp_path / "out"
-    words = ("fleet", "watch", str(RECORDING), str(out), "--set", "every=1")
-    with started(env | {"JDK_JAVA_OPTIONS": SHORT_LIVED}, tmp_path, *words) as process:
-        assert process.stderr is not None
-        lines = []
-        for line in process.stderr:
-            lines.append(line)
-            if "batch 0" in line:
-                break
-        java = [os.pidfd_open(pid) for pid in java_of(process.pid)]
-        process.kill()
-        process.communicate(timeout=HANG_S)
-    assert java, lines
-    for ended in java:
-        assert select.select([ended], [], [], HANG_S)[0]
-        os.close(ended)
-    told = json.loads((out / "watch.json").read_bytes())
-    assert (told["batches"], told["tables"]["topics"]) == (1, check_folder(TOPICS, out / "topics"))
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
-    assert list((tmp_path / "tmp").iterdir()) != []
-    with temporary_folder():
-        pass
-    assert list((tmp_path / "tmp").iterdir()) == []
 
 
 def test_ctrl_c_ends_a_watch_with_its_java_and_keeps_the_last_batch(env: dict[str, str], tmp_path: Path) -> None:
