@@ -50,7 +50,7 @@ class Cursor:
         >>> Cursor(read_position=3).acknowledge(1).acknowledge(0)
         Cursor(read_position=3, mark_delete=1, acknowledged=frozenset())
         """
-        acknowledged = self.acknowledged | {entry for entry in entries if entry > self.mark_delete}
+        acknowledged = self.acknowledged.union(entries)
         mark_delete = self.mark_delete
         while mark_delete + 1 in acknowledged:
             mark_delete += 1

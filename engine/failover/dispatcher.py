@@ -74,7 +74,7 @@ def disconnect(state: DispatcherState, consumer_id: int, now_ms: int = 0) -> Out
     changed: tuple[Effect, ...] = ()
     if not left:
         listed = replace(listed, active_id=None)
-        changed = (ActiveConsumerChanged(state.active_id, None),) if state.active_id is not None else ()
+        changed = (ActiveConsumerChanged(state.active_id, None),)
     outcome = cancel_pending_read(listed)
     return Outcome(outcome.state, (*changed, *outcome.effects))
 
@@ -94,8 +94,7 @@ def _choose_again(state: DispatcherState, now_ms: int) -> Outcome:
     choice = choose(
         [connection.consumer for connection in state.connections],
         terms.topic,
-        # The broker gives every Exclusive dispatcher the index 0, whatever its topic.
-        0 if terms.subscription_type is SubscriptionType.EXCLUSIVE else terms.partition_index,
+        terms.partition_index,
         consistent_hashing=terms.consistent_hashing,
         behaviour=terms.behaviour,
     )

@@ -129,13 +129,14 @@ class FailoverRing:
 
     def point_counts(self) -> tuple[int, ...]:
         """How many points each consumer owns, by index; 100 where nobody took one away."""
-        return tuple(np.bincount(self.owners, minlength=len(self.names)).tolist())
+        # The last name loses no point to another one, so there is a count for every name.
+        return tuple(np.bincount(self.owners).tolist())
 
     def shares(self) -> tuple[float, ...]:
         """The share of the hash space of each consumer, by index; the sum is 1."""
         if self._shares is None:
             widths = np.diff(self.points, prepend=self.points[-1] - self.space)
-            sizes = np.bincount(self.owners, weights=widths, minlength=len(self.names))
+            sizes = np.bincount(self.owners, weights=widths)
             self._shares = tuple((sizes / self.space).tolist())
         return self._shares
 

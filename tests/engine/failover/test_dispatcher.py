@@ -179,6 +179,12 @@ def test_exclusive_refuses_a_second_while_the_first_is_not_known_to_be_dead(answ
     assert refusal == Rejection("ConsumerBusy", "Exclusive consumer is already connected", field="consumer")
 
 
+@pytest.mark.parametrize("answers", [[], [Liveness.DEAD], [Liveness.DEAD] * 4])
+def test_exclusive_takes_the_first_for_alive_when_nothing_more_is_known(answers: list[Liveness]) -> None:
+    refusal = connect(exclusive(), cons(2), liveness=answers)
+    assert refusal == Rejection("ConsumerBusy", "Exclusive consumer is already connected", field="consumer")
+
+
 def test_exclusive_takes_the_newcomer_once_the_dead_one_is_gone() -> None:
     outcome = done(connect(exclusive(), cons(2), liveness=[Liveness.DEAD, Liveness.DEAD, Liveness.GONE]))
     assert ids(outcome.state) == [2] and outcome.state.active_id == 2

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -75,6 +77,10 @@ def test_the_very_first_consumer_waits_for_the_delay_too() -> None:
     assert task.state.handover_due_ms is None and task.state.pending_read == PendingRead(5)
 
 
+def test_the_shortest_delay_is_a_millisecond() -> None:
+    assert join(fresh(1), 5, 7).effects == (ActiveConsumerChanged(None, 5), HandoverScheduled(8))
+
+
 @pytest.mark.parametrize("delay_ms", [0, -1])
 def test_without_delay_the_hand_over_is_done_at_once(delay_ms: int) -> None:
     joined = join(fresh(delay_ms), 5, 7)
@@ -127,6 +133,26 @@ def test_a_read_that_cannot_be_cancelled_decides_when_it_ends_without_delay() ->
         ReadStarted(3),
     )
     assert read_completed(ended.state, 3).effects[0] == EntriesDispatched(3, (0, 1, 2))
+
+
+def test_a_task_that_finds_a_read_pending_starts_no_second_one() -> None:
+    task = advance_to(replace(uncancellable(reading()), handover_due_ms=3000), 3000)
+    assert task.effects == (Rewound(0, (0, 1)), Notified(5, True))
+    assert task.state.pending_read == PendingRead(5, cancellable=False)
+
+
+def test_permits_end_with_the_connection_that_they_were_given_on() -> None:
+    state = flow(join(reading(), 7, 1500).state, 7, 4).state
+    assert leave(state, 7, 1600).state.permits == {5: 10}
+    twice = join(state, 7, 1550).state
+    assert leave(twice, 7, 1600).state.permits == {5: 10, 7: 4}
+
+
+def test_who_returns_while_its_old_read_still_runs_has_no_permits() -> None:
+    state = leave(uncancellable(reading()), 5, 2000).state
+    assert state.permits == {}
+    ended = read_completed(join(state, 5, 2100).state, 0)
+    assert ended.effects == (EntriesDispatched(5, ()),) and ended.state.permits == {5: 0}
 
 
 def test_an_uncancellable_read_whose_consumers_have_all_left_is_dropped_for_nobody() -> None:
@@ -195,6 +221,12 @@ def test_a_non_persistent_topic_neither_reads_nor_rewinds() -> None:
     state = join(fresh(persistent=False), 5, 0).state
     assert flow(state, 5, 9).effects == () and flow(state, 5, 9).state.permits == {5: 9}
     assert redeliver(state, 5) == Outcome(state)
+
+
+def test_a_cursor_whose_entries_are_all_acknowledged_reads_the_next_one() -> None:
+    assert Cursor(read_position=3).acknowledge(2, 0, 1) == Cursor(read_position=3, mark_delete=2)
+    assert Cursor(read_position=1).acknowledge(0, 1) == Cursor(read_position=2, mark_delete=1)
+    assert Cursor(read_position=3, mark_delete=1).acknowledge(0, 1) == Cursor(read_position=3, mark_delete=1)
 
 
 @given(st.lists(st.sampled_from(["read", "rewind", 0, 1, 2, 3, 4, 5]), max_size=20))
