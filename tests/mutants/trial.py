@@ -24,7 +24,9 @@ CPU_FACTOR: Final = 10.0
 WALL_SECONDS: Final = 300.0
 MEMORY_BYTES: Final = 4 << 30
 
-_OPTIONS: Final = ("-q", "-s", "--tb=no", "-p", "no:cacheprovider", "-o", "faulthandler_timeout=0")
+# Assertions are plain because pytest, to rewrite them, would import each file with doctests by a hook of its own, which
+# comes before ``ChangedModule``.
+_OPTIONS: Final = ("-q", "-s", "--tb=no", "--assert=plain", "-p", "no:cacheprovider", "-o", "faulthandler_timeout=0")
 _PLAIN, _SHRINKING = "mutants", "mutants, shrinking"
 _ENDED_BY_LIMIT: Final = frozenset({signal.SIGPROF, signal.SIGALRM, signal.SIGKILL})
 
@@ -201,8 +203,10 @@ class ChangedModule:
         self.name = ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
         self.loader = _ChangedSource(self.name, str(path))
         self.loader.source = source
+        self.imported = False
 
     def find_spec(self, fullname: str, path: object = None, target: object = None) -> Any:
         if fullname != self.name:
             return None
+        self.imported = True
         return importlib.util.spec_from_file_location(fullname, self.loader.path, loader=self.loader)

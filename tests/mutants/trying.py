@@ -26,6 +26,7 @@ IMPORT_SECONDS: Final = 3.0
 FIRST_KILLERS: Final = 3
 
 _NEEDS_IMPORT: Final = "(needs an import)"
+_NOT_IMPORTED: Final = "(not imported)"
 _Code = tuple[str, str, int]
 """File, qualified name and first line of a function: the same before and after a change of its body."""
 
@@ -69,6 +70,8 @@ def try_out(
     for at, found in _several(
         sorted(by_import), jobs, lambda at: fork_trial(lambda: _by_import(mutants[at], arguments, order))
     ):
+        if found.killer == _NOT_IMPORTED:
+            raise RuntimeError(f"{mutants[at].file} was imported as it is, not as it was changed")
         order.learn(mutants[at], found.killer)
         yield mutants[at], found
 
@@ -115,11 +118,12 @@ def _by_import(mutant: Mutant, arguments: Sequence[str], order: Order) -> str:
         answer[0] = run.first_failure([items[name] for name in names], order.baseline.seconds)
 
     assert "engine" not in sys.modules, "the engine has been imported too early"
-    sys.meta_path.insert(0, ChangedModule(ROOT / mutant.file, ROOT, mutant.source))
+    changed = ChangedModule(ROOT / mutant.file, ROOT, mutant.source)
+    sys.meta_path.insert(0, changed)
     limit(IMPORT_SECONDS)
     run = TestRun(run_all)
     run_pytest(arguments, run)
-    return answer[0]
+    return answer[0] if changed.imported else _NOT_IMPORTED
 
 
 def _several(
