@@ -133,9 +133,11 @@ def _run(workload: Workload, partitions: int, mode: RouterKind, brokers: int) ->
         for broker in range(min(brokers, partitions))
     ]
     keyless = workload.keys == 0
-    # Why: a run meets as many brokers wherever it starts if their turns go round without a seam, or if it is one long.
-    seamless = run == 1 or brokers >= partitions or partitions % brokers == 0
-    connections = Expected(len(missed) - math.fsum(missed), not any(missed) or (keyless and seamless))
+    # Why: a run meets as many brokers wherever it starts if their turns go round without a seam, or if the turn that is
+    # cut off at the seam is as long as the run.
+    seam = partitions % brokers
+    alike = keyless and (seam == 0 or run <= seam)
+    connections = Expected(len(missed) - math.fsum(missed), alike or not any(missed))
     return Expected(opened, keyless), connections
 
 
@@ -165,8 +167,6 @@ def _runs_that_miss(partitions: int, run: int, brokers: int, broker: int) -> int
 
 def _sets_that_miss(partitions: int, chosen: int, mine: int) -> float:
     """The probability that a random set of ``chosen`` partitions has none of ``mine`` given ones."""
-    if chosen > partitions - mine:
-        return 0.0
     return math.prod((partitions - mine - drawn) / (partitions - drawn) for drawn in range(chosen))
 
 

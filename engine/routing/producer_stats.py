@@ -92,16 +92,14 @@ def partitioned_publishers(
     if period_ms < 1:
         return Rejection("IllegalArgumentException", f"{period_ms} is below 1", field="periodMs")
     merged: dict[bool, MergedPublishers] = {}
-    listed: dict[bool, tuple[tuple[PublisherStats, ...], ...]] = {}
+    groups: dict[bool, list[PublisherGroups]] = {}
     in_force = settings.aggregatePublisherStatsByProducerName
     for on in (False, True):
         assumed = replace(settings, aggregatePublisherStatsByProducerName=on)
-        groups = _groups(state, assumed, period_ms)
-        merged[on] = _merged(state, assumed, groups, behaviour)
-        listed[on] = tuple(group.listed() for group in groups) if on == in_force else ()
-    return PartitionedPublishers(
-        merged[in_force], merged[True], merged[False], listed[in_force], _truth(state, period_ms)
-    )
+        groups[on] = _groups(state, assumed, period_ms)
+        merged[on] = _merged(state, assumed, groups[on], behaviour)
+    listed = tuple(group.listed() for group in groups[in_force])
+    return PartitionedPublishers(merged[in_force], merged[True], merged[False], listed, _truth(state, period_ms))
 
 
 def _merged(

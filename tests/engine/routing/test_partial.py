@@ -28,6 +28,7 @@ def test_the_list_follows_growing_partitions_only_up_to_the_limit() -> None:
         router = router.extended(partitions)
         sizes.append(len(router.chosen))
     assert sizes == [2, 3, 3]
+    assert router.extended(9) is router
 
 
 def test_the_list_is_empty_until_the_first_message() -> None:

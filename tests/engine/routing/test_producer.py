@@ -184,6 +184,24 @@ def test_messages_to_a_lost_partition_wait_up_to_the_limit_and_go_out_when_it_re
     assert (producer.started[1].sent_msgs, producer.last_sequence_id) == (3, 2)
 
 
+def test_the_shortest_queue_takes_one_message() -> None:
+    producer, at = created(replace(EAGER, max_pending_messages=1), SinglePartitionRouter(1), topic_of(3))
+    _, _, results = sends(producer.cut([1]), topic(failed(at, 1, "gone")), 2)
+    assert [each.outcome for each in results] == ["queued", "failed"]
+
+
+def test_bytes_wait_and_are_sent_with_their_messages() -> None:
+    producer, at = created(EAGER, SinglePartitionRouter(1), topic_of(3))
+    producer, at, _ = send(producer, at, None, 0, size_bytes=5)
+    producer = producer.cut([1])
+    for size_bytes in (70, 30):
+        producer, at, _ = send(producer, at, None, 0, size_bytes=size_bytes)
+    waiting = producer.started[1]
+    assert (waiting.pending_msgs, waiting.pending_bytes, waiting.sent_msgs, waiting.sent_bytes) == (2, 100, 1, 5)
+    there = waiting.reconnected()
+    assert (there.pending_msgs, there.pending_bytes, there.sent_msgs, there.sent_bytes) == (0, 0, 3, 105)
+
+
 def test_the_queue_s_limit_is_that_of_the_partitions_at_creation() -> None:
     settings = replace(LAZY, max_pending_messages_across_partitions=60)
     producer, at = created(settings, SinglePartitionRouter(0), topic_of(6))
@@ -230,6 +248,9 @@ def test_closing_frees_the_started_partitions_and_tells_what_is_lost() -> None:
     producer, at, _ = sends(producer.cut([1]), topic(failed(at, 1, "gone")), 4)
     producer, at, lost = close(producer, at)
     assert lost == 4 and not any(at.connected)
+    left = producer.started[1]
+    assert (left.connected, left.pending_msgs, left.pending_bytes) == (False, 0, 0)
+    assert not any(each.connected for each in producer.started.values())
     assert close(producer, at) == (producer, at, 0)
 
 
@@ -248,10 +269,19 @@ def test_the_number_of_partitions_is_looked_at_once_per_interval() -> None:
     producer, at = created(EAGER, round_robin(0), topic_of(2), now_ms=500)
     at = topic(grown(at, 4))
     outcomes = []
-    for now_ms in (501, 500 + MINUTE_MS - 1, 500 + MINUTE_MS, 500 + MINUTE_MS + 1, 500 + 2 * MINUTE_MS):
+    for now_ms in (501, 500 + MINUTE_MS - 1, 500 + MINUTE_MS, 500 + 2 * MINUTE_MS - 1, 500 + 2 * MINUTE_MS):
         producer, at, result = update_partitions(producer, at, now_ms)
         outcomes.append((result.outcome, producer.partitions))
     assert outcomes == [("not due", 2), ("not due", 2), ("grown", 4), ("not due", 4), ("unchanged", 4)]
+
+
+def test_a_new_partition_that_refuses_is_reported_and_all_new_ones_are_given_up() -> None:
+    producer, at = created(EAGER, round_robin(0), topic_of(2))
+    at = topic(failed(topic(grown(at, 4)), 3, "gone"))
+    after, at, result = update_partitions(producer, at, MINUTE_MS)
+    assert (result.outcome, result.opened, after.partitions) == ("failed", (), 2)
+    assert result.error is not None and result.error.message == "gone"
+    assert [len(there) for there in at.connected] == [1, 1, 0, 0]
 
 
 def test_a_producer_that_shall_not_look_never_learns_of_new_partitions() -> None:

@@ -21,7 +21,7 @@ def curve(workload: Workload, *partitions: int, limit: int = 3, **terms: object)
 
 
 @pytest.mark.parametrize("brokers", [1, 2, 3, 5, 40])
-@pytest.mark.parametrize("partitions", [1, 2, 5, 6, 12])
+@pytest.mark.parametrize("partitions", [1, 2, 3, 5, 6, 12])
 @pytest.mark.parametrize("messages", [0, 1, 3, 11])
 def test_one_producer_s_connections_are_the_mean_over_every_draw(brokers: int, partitions: int, messages: int) -> None:
     """All starts of a run, and all sets of a partial router, counted one by one; "exact" only where all agree."""
@@ -33,10 +33,10 @@ def test_one_producer_s_connections_are_the_mean_over_every_draw(brokers: int, p
     for counts, opened, each in ((at.lazy, run, runs), (at.partial, chosen, sets)):
         assert (counts.broker_producers.value, counts.broker_producers.exact) == (opened, True)
         assert counts.connections.value == pytest.approx(fmean(each))
-        assert not counts.connections.exact or len(set(each)) == 1
+        assert counts.connections.exact == (len(set(each)) == 1)
         assert (counts.partitions_used.value, counts.partitions_used.exact) == (pytest.approx(opened), True)
     assert at.eager.broker_producers.value == partitions
-    assert at.eager.connections.value == min(brokers, partitions)
+    assert (at.eager.connections.value, at.eager.connections.exact) == (min(brokers, partitions), True)
 
 
 def test_keys_open_what_the_run_has_not_opened_yet() -> None:
@@ -48,6 +48,9 @@ def test_keys_open_what_the_run_has_not_opened_yet() -> None:
     [at] = curve(Workload(1, 0, keys=2), 4, brokers=2)
     every = [len({start % 2, one % 2, other % 2}) for start in range(4) for one in range(4) for other in range(4)]
     assert at.lazy.connections.value == pytest.approx(fmean(every))
+    assert not at.lazy.connections.exact
+    [at] = curve(Workload(1, 1, keys=2), 4, brokers=2)
+    assert (at.lazy.connections.value, at.lazy.connections.exact) == (2, True)
 
 
 def test_many_producers_use_partitions_as_random_starts_do() -> None:
@@ -85,6 +88,10 @@ def test_without_end_round_robin_reaches_all_and_partial_its_limit() -> None:
     assert [each.lazy.broker_producers.value for each in points] == [10.0 * count for count in range(1, 20)]
     assert [each.partial.broker_producers.value for each in points] == [10.0 * min(6, count) for count in range(1, 20)]
     assert all(each.lazy == each.eager for each in points)
+
+
+def test_a_curve_over_no_numbers_is_empty() -> None:
+    assert curve(Workload(1)) == ()
 
 
 def test_nobody_needs_nothing() -> None:

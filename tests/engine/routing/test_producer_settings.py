@@ -81,6 +81,13 @@ def test_a_client_s_routing_makes_its_router(client: Client, routing: Routing, k
     assert made == new_router(routing, client, 6, "seed", now_ms=70)
 
 
+def test_a_router_hashes_and_switches_as_the_routing_says() -> None:
+    java = new_router(Routing(hashing="Murmur3_32Hash", switch_ms=7), JAVA, 6, "seed")
+    assert isinstance(java, RoundRobinRouter) and (java.hashing, java.switch_ms) == ("Murmur3_32Hash", 7)
+    other = new_router(Routing(), replace(CPP, hashings=("JavaStringHash",)), 6, "seed", now_ms=70)
+    assert isinstance(other, BatchRoundRobinRouter) and (other.hashing, other.last_change_ms) == ("JavaStringHash", 70)
+
+
 def test_only_java_batches_by_default_with_round_robin_by_the_clock() -> None:
     java, python = (new_router(Routing(), client, 6, "s") for client in (JAVA, PYTHON))
     assert isinstance(java, RoundRobinRouter) and java.batching

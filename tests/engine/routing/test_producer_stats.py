@@ -122,6 +122,24 @@ def test_rates_are_per_second_of_the_period() -> None:
     state = done(send_by_one(fleet(1, 1, EAGER), 0, messages=6, size_bytes=50))
     [entry] = publishers(state, period_ms=2000).by_name.entries
     assert (entry.stats.msg_rate_in_msgs_per_sec, entry.stats.msg_throughput_in_bytes_per_sec) == (3.0, 150.0)
+    [truth] = publishers(state, period_ms=2000).truth
+    assert (truth.msg_rate_in_msgs_per_sec, truth.msg_throughput_in_bytes_per_sec) == (3.0, 150.0)
+    [truth] = publishers(state, period_ms=1).truth
+    assert (truth.msg_rate_in_msgs_per_sec, truth.msg_throughput_in_bytes_per_sec) == (6000.0, 300_000.0)
+
+
+def test_who_has_sent_nothing_has_an_average_size_of_zero() -> None:
+    view = publishers(fleet(1, 1, EAGER))
+    assert [each.stats.average_msg_size_bytes for each in view.by_name.entries] == [0.0]
+    assert [each.average_msg_size_bytes for each in view.truth] == [0.0]
+
+
+def test_named_entries_are_in_the_order_of_their_names() -> None:
+    state = fresh(1)
+    for name in ("beta", "\uffee", "alpha", "\U0001f600"):
+        state = done(add_producers(state, 1, replace(EAGER, producer_name=name), ONE_BY_ONE))
+    entries = publishers(state).by_name.entries
+    assert [each.stats.producer_name for each in entries] == ["alpha", "beta", "\U0001f600", "\uffee"]
 
 
 @pytest.mark.parametrize("period_ms", [0, -5])

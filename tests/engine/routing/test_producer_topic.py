@@ -57,6 +57,9 @@ def test_namesakes_are_refused_at_one_partition_and_not_at_another() -> None:
     assert isinstance(answer, Rejection)
     assert answer.message == "Producer with name 'same' is already connected to topic"
     assert connect(topic, 1, 2, "same", "Shared")[1] == "same"
+    topic, _ = connect(topic, 0, 3, "other", "Shared")
+    answer = connect(topic, 0, 2, "same", "Shared")[1]
+    assert isinstance(answer, Rejection) and answer.error == "ProducerBusy"
 
 
 def test_a_generated_name_is_used_up_even_where_the_attempt_fails() -> None:
@@ -90,7 +93,7 @@ def test_a_failed_partition_loses_its_producers_and_refuses_until_it_recovers() 
 def test_disconnecting_touches_only_one_s_own() -> None:
     topic, _ = connect_all(PartitionedTopic(((), ())), (0, 1), 1, "a", "Shared")
     both, _ = connect_all(topic, (0, 1), 2, "b", "Shared")
-    assert disconnect(both, 2, (0, 1, 99)) == topic
+    assert disconnect(both, 2, (0, 1, 2, 99)) == topic
 
 
 def test_growth_adds_empty_partitions_at_the_end_and_never_takes_any() -> None:

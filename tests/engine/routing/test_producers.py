@@ -59,6 +59,7 @@ def test_creation_tells_each_producer_s_partitions_and_why() -> None:
 def test_a_chosen_name_is_numbered_where_several_would_share_it() -> None:
     named = replace(EAGER, producer_name="feed")
     assert [each.producer_name for each in fleet(2, 3, named).producers] == ["feed-0", "feed-1", "feed-2"]
+    assert [each.producer_name for each in fleet(2, 2, named).producers] == ["feed-0", "feed-1"]
     alone = fleet(2, 1, named)
     assert [each.producer_name for each in alone.producers] == ["feed"]
     [event] = events(add_producers(alone, 1, named, ONE_BY_ONE))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import pytest
 
 from engine.hashing import java_string_hash
+from engine.routing.batch_round_robin import BatchRoundRobinRouter
 from engine.routing.keys import Message
 from engine.routing.partial import PartialRoundRobinRouter
 from engine.routing.routers import Router, SinglePartitionRouter, period_of, round_robin, route, switch_period_ms
@@ -86,6 +87,14 @@ def test_the_period_is_the_product_of_two_settings_in_whole_milliseconds(
 ) -> None:
     assert switch_period_ms(frequency, delay_us) == expected_ms
     assert switch_period_ms() == round_robin(0).switch_ms
+
+
+def test_with_one_partition_no_batch_is_counted() -> None:
+    router = BatchRoundRobinRouter(0, max_msgs=2)
+    assert walk(router, keyless(3), 1) == (router, [0, 0, 0])
+    after, taken = walk(router, keyless(3), 2)
+    assert taken == [0, 0, 1]
+    assert isinstance(after, BatchRoundRobinRouter) and (after.cursor, after.msgs) == (1, 1)
 
 
 def producers_of_a_lazy_start(router: Router, partitions: int, sends: int) -> list[int]:
