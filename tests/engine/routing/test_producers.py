@@ -54,6 +54,8 @@ def test_creation_tells_each_producer_s_partitions_and_why() -> None:
         "standalone-0-0",
         "standalone-0-1",
     ]
+    [eager] = events(add_producers(fresh(4), 1, EAGER, ONE_BY_ONE))
+    assert isinstance(eager, Created) and (eager.reason, eager.opened) == (OpenReason.EAGER_START, (0, 1, 2, 3))
 
 
 def test_a_chosen_name_is_numbered_where_several_would_share_it() -> None:
@@ -97,6 +99,7 @@ def test_growth_is_found_out_with_the_next_look_by_each_in_its_own_way() -> None
     told = [event for event in events(step) if isinstance(event, Updated)]
     assert [(each.number, each.partitions, each.result.opened) for each in told] == [(0, 5, (2, 3, 4)), (1, 5, ())]
     assert len(done(step).producers[1].started) == 1
+    assert counts_of(done(step)).broker_producers == 6
 
 
 def test_a_failed_partition_disconnects_its_producers_and_recovery_lets_them_back_with_what_waited() -> None:
@@ -112,14 +115,22 @@ def test_a_failed_partition_disconnects_its_producers_and_recovery_lets_them_bac
     assert done(step).producers[0].started[index].sent_msgs == 3
 
 
+def test_who_has_nothing_to_get_back_keeps_nobody_from_it() -> None:
+    state = done(close_producer(fleet(1, 3, EAGER), 0))
+    step = recover_partition(done(fail_partition(state, 0)), 0)
+    assert [event.number for event in events(step) if isinstance(event, Reconnected)] == [1, 2]
+    assert counts_of(done(step)).producers == 2
+
+
 def test_an_exclusive_one_that_came_meanwhile_keeps_the_lost_ones_out() -> None:
     """Partition 0 down, its producer closed elsewhere: the recovered partition belongs to who is there first."""
     state = fleet(1, 1, LAZY)
-    state = done(fail_partition(state, 0))
+    state = done(send_by_one(done(fail_partition(state, 0)), 0, messages=3))
     topic = replace(state.topic, failing={})
     state = done(add_producers(replace(state, topic=topic), 1, replace(EAGER, access_mode="Exclusive"), ONE_BY_ONE))
     [event] = events(recover_partition(state, 0))
     assert isinstance(event, Reconnected) and event.error is not None and event.error.error == "ProducerBusy"
+    assert event.published_msgs == 0
 
 
 def test_exclusive_with_fencing_throws_the_others_out() -> None:
@@ -204,3 +215,7 @@ def test_no_producers_and_no_messages_are_no_mistake() -> None:
     assert done(add_producers(state, 0, EAGER, ONE_BY_ONE)) == state
     assert events(send_by_all(state)) == ()
     assert counts_of(state).connections == 0
+    one = fleet(3, 1)
+    for step in (send_by_one(one, 0, size_bytes=0), send_by_all(one, size_bytes=0)):
+        [event] = events(step)
+        assert isinstance(event, Sent) and event.result.outcome == "sent"
