@@ -211,16 +211,14 @@ def _created(step: CreateStep) -> Created:
 
 def _fence_whom_the_topic_lost(state: ProducersState) -> tuple[ProducersState, list[ProducerEvent]]:
     """Producers that hold themselves connected where the brokers have thrown them out become Fenced."""
-    topic = state.topic
     events: list[ProducerEvent] = []
     producers = list(state.producers)
     for at, each in enumerate(producers):
         live = [mine.partition for mine in each.started.values() if mine.connected]
-        if each.state == "Ready" and not all(topic.has(each.number, partition) for partition in live):
-            topic = topics.disconnect(topic, each.number, each.started)
+        if each.state == "Ready" and not all(state.topic.has(each.number, partition) for partition in live):
             producers[at] = one.fenced(each)
             events.append(Fenced(at))
-    return replace(state, topic=topic, producers=tuple(producers)), events
+    return replace(state, producers=tuple(producers)), events
 
 
 def _with_producer(state: ProducersState, topic: PartitionedTopic, changed: PartitionedProducer) -> ProducersState:

@@ -12,6 +12,7 @@ from engine.config import (
     ReleaseBehaviour,
     behaviour_of,
     default_settings,
+    unknown_line,
 )
 from engine.errors import Rejection
 
@@ -73,6 +74,24 @@ def test_the_fourth_number_of_a_vendors_build_plays_no_part() -> None:
     assert known("4.0.1.1").knows_failover_consistent_hashing
 
 
+def test_the_first_modelled_version_is_2_10_0() -> None:
+    assert known("2.10.0").label == "2.10.0"
+    assert isinstance(behaviour_of("2.9.999"), Rejection)
+
+
+@pytest.mark.parametrize(
+    ("version", "stand_in"),
+    [("3.9.1", "3.3"), ("3.9.x", "3.3"), ("2.12", "2.11"), ("4.9", "4.2"), ("5.1.0", "5.0"), ("9.9", "5.0")],
+)
+def test_a_line_that_nobody_looked_at_has_the_rules_of_the_one_before(version: str, stand_in: str) -> None:
+    assert f" {stand_in}, " in unknown_line(version)
+
+
+@pytest.mark.parametrize("version", ["", "four", "4.x", "2.9.9", "1.0", "2.10.3", "4.0.x", "5.0.0-M1-SNAPSHOT"])
+def test_a_known_line_and_what_is_no_version_need_no_other(version: str) -> None:
+    assert unknown_line(version) == ""
+
+
 @pytest.mark.parametrize("version", ["", "four", "4", "2.9.5", "2.x.y.z", "1.0.0", "4.0.0.0.0"])
 def test_what_is_no_version_or_too_old_is_refused(version: str) -> None:
     assert isinstance(behaviour_of(version), Rejection)
@@ -89,6 +108,7 @@ def test_what_is_no_version_or_too_old_is_refused(version: str) -> None:
         ("3.0.7", "indexed_replace", "served"),
         ("3.0.13", "indexed_replace", "served"),
         ("3.0.14", "indexed_replace", "unserved"),
+        ("3.1.0", "name_i", "served"),
         ("3.1.3", "name_i", "served"),
         ("3.2.0", "name_i", "served"),
         ("3.2.1", "name_nul_i", "served"),
@@ -177,6 +197,24 @@ def test_settings_take_the_text_of_broker_conf_and_give_it_back() -> None:
         assert isinstance(changed, BrokerSettings)
         assert changed.text_of(name) == text
         assert [other for other in DEFAULTS if changed.text_of(other) != settings.text_of(other)] == [name]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("activeConsumerFailoverConsistentHashing", "TRUE", True),
+        ("loadBalancerAutoBundleSplitEnabled", "false", False),
+        ("maxConsumersPerTopic", "+2147483647", 2**31 - 1),
+        ("maxConsumersPerTopic", "-2147483648", -(2**31)),
+        ("subscriptionKeySharedConsistentHashingReplicaPoints", "1", 1),
+        ("defaultNamespaceBundleSplitAlgorithm", "a, b", "a, b"),
+        ("supportedNamespaceBundleSplitAlgorithms", "a, b,,", ("a", "b")),
+    ],
+)
+def test_a_setting_has_the_type_of_its_default(name: str, text: str, value: object) -> None:
+    changed = BrokerSettings().with_setting(name, text)
+    assert isinstance(changed, BrokerSettings)
+    assert getattr(changed, name) == value and type(getattr(changed, name)) is type(value)
 
 
 @pytest.mark.parametrize(

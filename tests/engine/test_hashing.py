@@ -34,6 +34,8 @@ from engine.hashing import (
 )
 def test_utf8_is_what_java_gives_for_whole_and_broken_surrogates(text: str, data: bytes) -> None:
     assert utf8(text) == data
+    assert murmur3_32_raw(text) == murmur3_32_raw(data)
+    assert murmur3_32(text) == murmur3_32(data)
 
 
 def test_the_top_bit_is_cleared_and_not_negated() -> None:

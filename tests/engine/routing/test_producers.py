@@ -72,6 +72,7 @@ def test_a_creation_that_fails_is_told_and_not_kept_and_leaves_nothing_open() ->
     state = done(fail_partition(fresh(4), 3))
     step = add_producers(state, 2, EAGER, ONE_BY_ONE)
     assert [isinstance(event, Created) and event.error is not None for event in events(step)] == [True, True]
+    assert [isinstance(event, Created) and event.opened for event in events(step)] == [(), ()]
     assert done(step).producers == () and counts_of(done(step)).broker_producers == 0
 
 
@@ -143,6 +144,22 @@ def test_exclusive_with_fencing_throws_the_others_out() -> None:
     [event] = events(send_by_one(state, 0))
     assert isinstance(event, Sent) and event.result.error is not None
     assert event.result.error.message == "Producer was fenced"
+
+
+def test_who_has_lost_its_connection_is_not_thrown_out_by_fencing() -> None:
+    state = done(fail_partition(fleet(1, 1, EAGER), 0))
+    fencing = replace(EAGER, access_mode="ExclusiveWithFencing")
+    step = add_producers(replace(state, topic=replace(state.topic, failing={})), 1, fencing, ONE_BY_ONE)
+    assert [type(event) for event in events(step)] == [Created]
+    assert [each.state for each in done(step).producers] == ["Ready", "Ready"]
+
+
+def test_a_fencing_one_that_fails_has_thrown_the_others_out_all_the_same() -> None:
+    state = done(fail_partition(fleet(3, 1, EAGER), 2))
+    step = add_producers(state, 1, replace(EAGER, access_mode="ExclusiveWithFencing"), ONE_BY_ONE)
+    assert [type(event) for event in events(step)] == [Created, Fenced]
+    assert [each.state for each in done(step).producers] == ["Fenced"]
+    assert counts_of(done(step)).broker_producers == 0
 
 
 def test_a_shared_one_is_kept_out_by_an_exclusive_one() -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from engine.errors import Rejection
-from engine.routing.producer_settings import Routing
+from engine.routing.producer_settings import CPP, Routing
 from engine.routing.producers import close_producer, fail_partition, send_by_one
 from engine.routing.producers_model import ProducersState, Sent
 from engine.routing.send_explain import SendExplanation, explain_send
@@ -55,6 +55,14 @@ def test_a_partition_that_cannot_be_opened_names_what_the_broker_said() -> None:
 def test_a_closed_lazy_producer_opens_and_fails_in_one_sentence() -> None:
     sentence = explained(done(close_producer(fleet(2, 1, LAZY), 0))).sentence
     assert sentence.startswith("It opens partition") and sentence.endswith("fails: Producer already closed.")
+
+
+def test_a_message_too_large_for_the_batch_is_explained_with_its_size() -> None:
+    state = fleet(6, 1, replace(EAGER, client=CPP), Routing())
+    [small, large] = [explain_send(state, 0, size_bytes=size_bytes) for size_bytes in (1, 2**20)]
+    assert isinstance(small, SendExplanation) and isinstance(large, SendExplanation)
+    assert small.route.partition == small.result.partition
+    assert large.route.partition == large.result.partition == (small.result.partition + 1) % 6
 
 
 @pytest.mark.parametrize("number", [-1, 1])
