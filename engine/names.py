@@ -106,9 +106,9 @@ def parse_topic_name(text: str) -> TopicName | Rejection:
     domain = _domain(written_domain)
     if domain is None:
         return _refuse(f"invalid topic domain {written_domain!r} in {text!r}: use persistent:// or non-persistent://")
-    tenant, slash, after_tenant = rest.partition("/")
-    namespace, slash_2, local = after_tenant.partition("/")
-    if not slash or not slash_2 or _is_blank(local):
+    tenant, _, after_tenant = rest.partition("/")
+    namespace, _, local = after_tenant.partition("/")
+    if _is_blank(local):
         return _refuse(f"invalid topic name {text!r}: it needs a tenant, a namespace and a topic, {domain}://t/n/topic")
     for entity in (tenant, namespace):
         if not _ENTITY.fullmatch(entity):
@@ -184,9 +184,9 @@ def _short(text: str) -> str:
 
 def _canonical_segment(local: str, text: str) -> str | Rejection:
     """``parent/HHHH-HHHH-ID`` with the two ends of the hash range as four lower-case hex digits."""
-    parent, slash, descriptor = local.rpartition("/")
+    parent, _, descriptor = local.rpartition("/")
     pieces = descriptor.split("-")
-    if not slash or _is_blank(parent) or len(pieces) != 3:
+    if _is_blank(parent) or len(pieces) != 3:
         return _refuse(f"invalid segment name {text!r}: write segment://tenant/namespace/parent/0000-7fff-1")
     low, high, number = pieces
     if not re.fullmatch(r"[0-9A-Fa-f]{1,7}", low) or not re.fullmatch(r"[0-9A-Fa-f]{1,7}", high):

@@ -6,7 +6,7 @@ import pytest
 
 from engine.errors import Rejection
 from engine.hashing import crc32_hash
-from engine.names import TopicName, parse_topic_name, partition_index, partition_name
+from engine.names import TopicName, parse_topic_name, partition_index, partition_name, refuse_namespace
 
 
 def parsed(text: str) -> TopicName:
@@ -45,6 +45,11 @@ def test_java_ignores_case_unit_by_unit() -> None:
     """The long s passes for an s; a sharp s does not pass for two."""
     assert parsed("perſistent://t/n/x").domain == "persistent"
     assert isinstance(parse_topic_name("perßistent://t/n/x"), Rejection)
+
+
+def test_java_lowers_a_dotted_capital_i_to_one_unit() -> None:
+    assert parsed("TOPİC://t/n/x").domain == "topic"
+    assert isinstance(parse_topic_name("tópic://t/n/x"), Rejection)
 
 
 def test_persistent_and_non_persistent_namesakes_hash_apart() -> None:
@@ -86,8 +91,28 @@ def test_a_local_name_may_hold_anything_but_blanks_alone() -> None:
         assert parsed(f"persistent://t/n/{local}").local_name == local
 
 
+@pytest.mark.parametrize("char", "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \u1680\u2003\u2028\u2029\u3000")
+def test_java_s_white_space_is_no_local_name(char: str) -> None:
+    assert isinstance(parse_topic_name(f"persistent://t/n/{char}{char}"), Rejection)
+    assert parsed(f"persistent://t/n/{char}x").local_name == f"{char}x"
+
+
+@pytest.mark.parametrize("char", "\x08\x0e\x1b\x7f\x85\u00a0\u2007\u202f\u200b")
+def test_what_java_does_not_call_white_space_is_a_local_name(char: str) -> None:
+    assert parsed(f"persistent://t/n/{char}").local_name == char
+
+
+def test_a_long_name_is_shown_up_to_200_characters() -> None:
+    for length, shown in ((199, 199), (200, 200), (201, 200), (10_000, 200)):
+        refusal = refuse_namespace("n" * length)
+        assert refusal is not None
+        assert f"'{'n' * shown}'" in refusal.message
+        assert (f"'{'n' * length}' " in refusal.message) == (length <= 200)
+
+
 def test_a_name_of_scalable_topics_may_hold_slashes() -> None:
     assert parsed("topic://t/n/a/b").local_name == "a/b"
+    assert parsed("topic://t/n/a://b").local_name == "a://b"
 
 
 @pytest.mark.parametrize(
@@ -95,6 +120,7 @@ def test_a_name_of_scalable_topics_may_hold_slashes() -> None:
     [
         ("segment://t/n/x/0-7FFF-1", "segment://t/n/x/0000-7fff-1"),
         ("SEGMENT://t/n/x/8000-ffff-02", "segment://t/n/x/8000-ffff-2"),
+        ("segment://t/n/a/b/0-1-3", "segment://t/n/a/b/0000-0001-3"),
     ],
 )
 def test_a_segment_is_written_in_one_way(written: str, canonical: str) -> None:

@@ -62,6 +62,8 @@ def test_exact_cover_means_every_value_once_and_nothing_outside(ranges: list[Has
 def test_a_range_under_a_wide_one_is_reported_also_behind_a_narrow_one() -> None:
     wide, narrow, behind = HashRange(0, 9), HashRange(1, 2), HashRange(5, 6)
     assert overlaps([behind, wide, narrow]) == ((wide, narrow), (wide, behind))
+    as_far = HashRange(4, 9)
+    assert overlaps([behind, wide, as_far]) == ((wide, as_far), (wide, behind))
 
 
 def test_exact_cover_sees_both_edges() -> None:

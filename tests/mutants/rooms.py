@@ -65,7 +65,11 @@ ROOMS: Final = {
         Room(
             "ground",
             ("engine/[!_]*.py",),
-            ("tests/engine/test_*.py", "tests/properties/test_fleet_hashing.py"),
+            (
+                "tests/engine/test_*.py",
+                "tests/engine/admin/test_hostile_names.py",
+                "tests/properties/test_fleet_hashing.py",
+            ),
             ("murmur3", "unit_tests", *_ROUTING, *_FAILOVER, *_BUNDLES, *_KEYSHARED),
         ),
         Room(
