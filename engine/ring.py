@@ -73,8 +73,7 @@ class Ring(Generic[C]):
         self._order = order
         self._policy = policy
         self._space = space
-        self._joins = 0
-        self._members: dict[C, tuple[tuple[Any, int], tuple[int, ...]]] = {}
+        self._members: dict[C, tuple[int, ...]] = {}
         self._points: SortedDict[int, list[C]] = SortedDict()
 
     def __len__(self) -> int:
@@ -87,25 +86,24 @@ class Ring(Generic[C]):
     @property
     def members(self) -> tuple[C, ...]:
         """The members in their rank order."""
-        return tuple(sorted(self._members, key=self._rank))
+        return tuple(sorted(self._members, key=self._order) if self._order else self._members)
 
     def add(self, member: C) -> None:
         """Let a member claim its points. A member that is there already is an error of the caller."""
         assert member not in self._members, f"{member!r} is on the ring already"
         points = tuple(dict.fromkeys(self._points_of(member)))
         assert all(0 <= point < self._space for point in points), f"points of {member!r} outside 0..{self._space - 1}"
-        self._members[member] = ((self._order(member) if self._order else 0, self._joins), points)
-        self._joins += 1
+        self._members[member] = points
         for point in points:
             claimants = self._points.setdefault(point, [])
             claimants.append(member)
-            if len(claimants) > 1:
-                claimants.sort(key=self._rank)
+            if self._order:
+                # Those that rank alike keep the order in which they joined.
+                claimants.sort(key=self._order)
 
     def remove(self, member: C) -> None:
         """Give a member's points back; one that others claim too passes to the next of them. Unknown: KeyError."""
-        _, points = self._members[member]
-        for point in points:
+        for point in self._members[member]:
             claimants = self._points[point]
             claimants.remove(member)
             if not claimants:
@@ -166,9 +164,6 @@ class Ring(Generic[C]):
             for point in points:
                 yield Hit(point, self._owner(self._points[point]), wrapped)
 
-    def _rank(self, member: C) -> Any:
-        return self._members[member][0]
-
     def _preferred(self, claimants: list[C]) -> Iterable[C]:
         return reversed(claimants) if self._policy is OwnerPolicy.LATER_CLAIMANT_OWNS else claimants
 
@@ -180,12 +175,14 @@ class Ring(Generic[C]):
         try:
             self._points._check()
             claims = {(point, member) for point, claimants in self._points.items() for member in claimants}
-            assert claims == {(point, member) for member, (_, points) in self._members.items() for point in points}
+            assert claims == {(point, member) for member, points in self._members.items() for point in points}
             assert sum(map(len, self._points.values())) == len(claims), "a member stands twice at a point"
+            ranked = self.members
             for point, claimants in self._points.items():
                 assert 0 <= point < self._space, f"point {point} is outside the space"
                 assert claimants, f"point {point} has no claimant"
-                assert claimants == sorted(claimants, key=self._rank), f"claimants of {point} are out of order"
+                in_order = [member for member in ranked if member in claimants]
+                assert claimants == in_order, f"claimants of {point} are out of order"
             arcs = self.arcs()
             assert not arcs or covers_exactly((arc.range for arc in arcs), HashRange(0, self._space - 1)), (
                 "arcs leave gaps"
@@ -199,8 +196,6 @@ class Ring(Generic[C]):
 
     def _describe(self) -> str:
         lines = [f"policy {self._policy.value}, space {self._space}, {len(self._members)} members, {len(self)} points"]
-        lines += [
-            f"  member {member!r}: rank {rank}, points {points}" for member, (rank, points) in self._members.items()
-        ]
+        lines += [f"  member {member!r}: points {points}" for member, points in self._members.items()]
         lines += [f"  point {point}: {claimants}" for point, claimants in self._points.items()]
         return "\n".join(lines)
