@@ -113,7 +113,7 @@ def test_a_failing_check_shows_the_whole_state() -> None:
     ring: Ring[str] = Ring(lambda name: (1, 5), space=8)
     ring.add("a")
     ring._points[3] = ["ghost"]
-    with pytest.raises(AssertionError, match=r"(?s)member 'a'.*point 3: \['ghost'\]"):
+    with pytest.raises(AssertionError, match=r"(?s)space 8, 1 members, 3 points.*member 'a'.*point 3: \['ghost'\]"):
         ring._check()
 
 

@@ -35,4 +35,5 @@ def test_a_letter_that_shows_nothing_is_escaped(char: str) -> None:
 def test_four_marks_may_share_a_cell_with_their_letter(mark: str) -> None:
     assert visible("e" + mark * 4) == "e" + mark * 4
     assert visible("e" + mark * 6) == "e" + mark * 4 + f"\\u{ord(mark):04x}" * 2
+    assert visible(mark * 5) == mark * 4 + f"\\u{ord(mark):04x}"
     assert visible(("e" + mark * 4) * 3) == ("e" + mark * 4) * 3
