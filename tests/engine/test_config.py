@@ -185,6 +185,44 @@ def test_settings_that_are_not_given_are_those_of_the_current_release() -> None:
     assert default_settings(CURRENT) == BrokerSettings()
 
 
+def test_the_defaults_are_those_of_broker_conf() -> None:
+    broker_conf = {
+        "activeConsumerFailoverConsistentHashing": "false",
+        "activeConsumerFailoverDelayTimeMillis": "1000",
+        "maxConsumersPerSubscription": "0",
+        "maxConsumersPerTopic": "0",
+        "subscriptionKeySharedUseConsistentHashing": "true",
+        "subscriptionKeySharedConsistentHashingReplicaPoints": "100",
+        "subscriptionKeySharedUseClassicPersistentImplementation": "false",
+        "keySharedLookAheadMsgInReplayThresholdPerConsumer": "2000",
+        "keySharedLookAheadMsgInReplayThresholdPerSubscription": "20000",
+        "keySharedUnblockingIntervalMs": "10",
+        "maxUnackedMessagesPerConsumer": "50000",
+        "maxUnackedMessagesPerSubscription": "200000",
+        "aggregatePublisherStatsByProducerName": "false",
+        "defaultNumberOfNamespaceBundles": "4",
+        "loadBalancerAutoBundleSplitEnabled": "true",
+        "loadBalancerAutoUnloadSplitBundlesEnabled": "true",
+        "loadBalancerNamespaceBundleMaxTopics": "1000",
+        "loadBalancerNamespaceBundleMaxSessions": "1000",
+        "loadBalancerNamespaceBundleMaxMsgRate": "30000",
+        "loadBalancerNamespaceBundleMaxBandwidthMbytes": "100",
+        "loadBalancerNamespaceMaximumBundles": "128",
+        "loadBalancerMaxNumberOfBundlesToSplitPerCycle": "10",
+        "loadBalancerNamespaceBundleSplitConditionHitCountThreshold": "3",
+        "defaultNamespaceBundleSplitAlgorithm": "range_equally_divide",
+        "supportedNamespaceBundleSplitAlgorithms": (
+            "range_equally_divide,topic_count_equally_divide,specified_positions_divide,flow_or_qps_equally_divide"
+        ),
+        "flowOrQpsDifferenceThresholdPercentage": "10",
+    }
+    assert {name: BrokerSettings().text_of(name) for name in DEFAULTS} == broker_conf
+
+
+def test_a_release_of_which_nothing_is_said_behaves_as_the_current_one() -> None:
+    assert ReleaseBehaviour(CURRENT.label) == CURRENT
+
+
 def test_settings_take_the_text_of_broker_conf_and_give_it_back() -> None:
     settings = BrokerSettings()
     for name, text in [

@@ -15,7 +15,7 @@ from engine.keyshared.admission import (
     selector_for,
 )
 from engine.keyshared.autosplit import AutoSplitSelector
-from engine.keyshared.delivery_state import OrderRule
+from engine.keyshared.delivery_state import DeliveryTerms, OrderRule
 from engine.keyshared.ring import RingSelector
 from engine.keyshared.sticky import StickySelector
 from engine.keyshared.sticky_legacy import LegacyStickySelector
@@ -80,6 +80,10 @@ def test_no_points_is_refused_by_the_name_of_the_setting() -> None:
     refusal = selector_for(KeySharedMode.AUTO_SPLIT, settings)
     assert isinstance(refusal, Rejection)
     assert "subscriptionKeySharedConsistentHashingReplicaPoints is 0" in refusal.message
+
+
+def test_terms_of_which_nothing_is_said_are_those_of_a_broker_that_is_not_configured() -> None:
+    assert delivery_terms(PLAIN, BrokerSettings()) == DeliveryTerms()
 
 
 def test_draining_is_for_auto_split_in_strict_order_outside_the_classic_dispatcher() -> None:
