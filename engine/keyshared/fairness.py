@@ -151,8 +151,8 @@ def _lost_points(selector: RingSelector) -> dict[int, int]:
 
 def _same_point_keys(selector: RingSelector) -> frozenset[int]:
     """Consumers that have a point key in common with another one: their names, not their hashes, are to blame."""
-    if selector.form.tracks_names and not any("\0" in member.consumer.name for member in selector.members):
-        return frozenset()  # a name, a NUL, its index, a NUL and a number read only one way
+    if selector.form.tracks_names:
+        return frozenset()  # a name, a NUL, its index, a NUL and a number: from the end that reads only one way
     first: dict[str, int] = {}
     found: set[int] = set()
     for member in selector.members:
