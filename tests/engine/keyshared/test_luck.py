@@ -11,8 +11,9 @@ import pytest
 
 from engine.keyshared.autosplit import AutoSplitSelector
 from engine.keyshared.chance import binomial_at_least, binomial_quantiles
-from engine.keyshared.luck import Luck, Verdict, luck_of
+from engine.keyshared.luck import Luck, Verdict, luck_of, odds_of
 from engine.keyshared.model import Consumer, RangesById, Selector, SlotSpace, owner_of_key
+from engine.keyshared.placement import Placement
 from engine.keyshared.ring_forms import RingForm
 from engine.keyshared.sticky import sticky_selector
 from tests.engine.keyshared.selectors import accepted, auto_split, ring, sticky
@@ -177,6 +178,110 @@ def test_a_key_that_a_broker_sent_elsewhere_is_a_defect_and_counted_where_it_wen
     assert (luck.verdict, luck.misplaced) == (Verdict.DEFECT, (wrong,))
     assert [(each.keys, each.messages) for each in luck.consumers] == [(0, 0), (1, 3)]
     assert luck_of(selector, {wrong: 3, KEYS[0]: 1}, received={wrong: 9}).misplaced == (wrong,)
+
+
+def two_halves(*counts: float) -> dict[bytes, float]:
+    """Keys with these messages, by turns on the consumers 1 and 2 of ``halves``."""
+    sides = [[key for key in KEYS if owner_of_key(halves(), key) == number] for number in (1, 2)]
+    return {sides[at % 2][at // 2]: count for at, count in enumerate(counts)}
+
+
+def halves() -> Selector:
+    return sticky(sticky_selector(), ((0, 32_767),), ((32_768, 65_535),))
+
+
+def test_times_follow_from_the_messages_of_the_busiest_consumer() -> None:
+    luck = luck_of(halves(), two_halves(3, 1, 2, 2))
+    assert [(each.keys, each.messages) for each in luck.consumers] == [(2, 5), (2, 3)]
+    assert (luck.keys, luck.messages, luck.busiest_keys, luck.idle) == (4, 8, 2, 0)
+    assert luck.time_over_ideal == 5 * 2 / 8
+    assert luck.idle_time_share == pytest.approx(1 - 8 / 10)
+    assert (luck.hottest_share, luck.best_time_over_ideal) == (3 / 8, 1.0)
+    hot = luck_of(halves(), two_halves(6, 1, 1))
+    assert (hot.hottest_share, hot.best_time_over_ideal, hot.time_over_ideal) == (0.75, 1.5, 7 * 2 / 8)
+    nothing = luck_of(halves(), {})
+    assert (nothing.time_over_ideal, nothing.idle_time_share, nothing.idle, nothing.busiest_keys) == (1.0, 0.0, 2, 0)
+    assert (luck_of(ring(), {}).busiest_keys, luck_of(ring(), {}).time_over_ideal) == (0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("counts", "few"), [((4, 3, 2, 1), 2), ((5, 3, 2), 1), ((1, 1, 1), 2), ((0, 7), 1), ((2, 2, 1, 1, 1, 1), 2)]
+)
+def test_how_few_keys_carry_half(counts: tuple[float, ...], few: int) -> None:
+    assert luck_of(halves(), two_halves(*counts)).keys_for_half == few
+
+
+def test_each_consumer_is_shown_with_what_its_share_gives() -> None:
+    """Eight keys on a quarter and three quarters of the slots: the quantiles of two binomial distributions."""
+    selector = sticky(sticky_selector(), ((0, 16_383),), ((16_384, 65_535),))
+    luck = luck_of(selector, alike(8))
+    small, large = luck.consumers
+    assert (small.share, large.share) == (16_383 / 65_535, 49_152 / 65_535)
+    assert (small.expected_keys, large.expected_keys) == (pytest.approx(2, abs=1e-3), pytest.approx(6, abs=1e-3))
+    assert (small.likely_low, small.likely_high, large.likely_low, large.likely_high) == (0, 4, 4, 8)
+    assert luck.by_chance is not None
+    quantiles = tuple(luck.by_chance.quantile(level) for level in (0.05, 0.5, 0.95))
+    assert (luck.busiest_low, luck.busiest_median, luck.busiest_high) == quantiles == (4, 5, 7)
+
+
+def test_the_hottest_key_is_named_and_keys_of_nobody_are_never_it() -> None:
+    selector = sticky(sticky_selector(), ((0, 32_767),))
+    mine, other, lost = ([key for key in KEYS if owner_of_key(selector, key) == wanted][:2] for wanted in (1, 1, None))
+    luck = luck_of(selector, {mine[0]: 1.0, mine[1]: 3.0, lost[0]: 50.0})
+    assert (luck.hottest_key, luck.hottest_share, luck.ownerless_keys, luck.messages) == (mine[1], 0.75, 1, 4.0)
+    got = luck_of(selector, {other[0]: 1.0, lost[0]: 50.0, lost[1]: 70.0}, received={lost[0]: 1})
+    assert (got.hottest_key, got.ownerless_keys, got.misplaced) == (lost[0], 1, (lost[0],))
+    assert luck_of(selector, {}).hottest_key is None
+
+
+@pytest.mark.parametrize(
+    ("counts", "verdict"),
+    [
+        ((3, 1, 1, 1), Verdict.HOT_KEY),
+        ((2.99, 1, 1, 1), Verdict.CHANCE),
+        ((3, 1, 1, 1, 1), Verdict.CHANCE),
+        ((6, 2, 2, 2), Verdict.HOT_KEY),
+        ((3, 1.5, 1.5), Verdict.CHANCE),
+        ((0, 0, 0), Verdict.CHANCE),
+        ((7,), Verdict.HOT_KEY),
+    ],
+)
+def test_a_key_is_hot_from_three_times_the_others_and_a_fair_part_on(
+    counts: tuple[float, ...], verdict: Verdict
+) -> None:
+    assert luck_of(halves(), two_halves(*counts)).verdict is verdict
+
+
+def tail(throws: int, share: float, hits: int) -> float:
+    return math.fsum(math.comb(throws, at) * share**at * (1 - share) ** (throws - at) for at in range(hits, throws + 1))
+
+
+def placed(keys: tuple[int, ...], shares: tuple[float, ...], messages: tuple[float, ...] | None = None) -> Placement:
+    ids = tuple(range(len(keys)))
+    return Placement(ids, shares, keys, messages or tuple(map(float, keys)), ownerless=0, misplaced=())
+
+
+def test_the_odds_are_those_of_the_furthest_consumer_times_both_sides_of_all() -> None:
+    odds = odds_of(placed((9, 1), (0.75, 0.25)))
+    assert odds.equal == pytest.approx(4 * tail(10, 0.5, 9))
+    assert odds.by_shares == pytest.approx(4 * tail(10, 0.75, 9))
+    few = odds_of(placed((1, 14, 15), (0.5, 0.25, 0.25)))
+    assert few.equal == pytest.approx(6 * (1 - tail(30, 1 / 3, 2)))
+    assert few.by_shares == pytest.approx(6 * (1 - tail(30, 0.5, 2)))
+    assert odds_of(placed((5, 5), (0.5, 0.5))).equal == 1.0
+    nothing = odds_of(placed((0, 0), (0.5, 0.5)))
+    assert (nothing.equal, nothing.by_shares, nothing.messages) == (1.0, 1.0, 1.0)
+
+
+def test_the_odds_of_messages_count_them_in_keys_of_the_average_weight() -> None:
+    shares = (0.5, 0.5)
+    assert odds_of(placed((5, 5), shares, (45.0, 5.0))).messages == pytest.approx(4 * tail(10, 0.5, 9))
+    assert odds_of(placed((5, 5), shares, (44.9, 5.1))).messages == pytest.approx(4 * tail(10, 0.5, 8))
+    assert odds_of(placed((9, 1), shares, (0.9, 0.1))).messages == pytest.approx(4 * tail(10, 0.5, 9))
+    assert odds_of(placed((9, 1), shares, (0.0, 0.0))).messages == 1.0
+    assert odds_of(placed((0, 9, 1), (0.2, 0.4, 0.4), (0.0, 9.0, 1.0))).messages == pytest.approx(
+        6 * tail(10, 1 / 3, 9)
+    )
 
 
 def test_without_consumers_or_keys_or_messages_nothing_is_uneven() -> None:
