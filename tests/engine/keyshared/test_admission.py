@@ -33,24 +33,40 @@ def release(version: str) -> ReleaseBehaviour:
 
 
 @pytest.mark.parametrize(
-    ("active", "newcomer", "text"),
+    ("active", "newcomer", "field", "text"),
     [
-        (SHARED, PLAIN, "type of 'Shared' is different than the connecting consumer's type 'Key_Shared'."),
+        (
+            SHARED,
+            PLAIN,
+            "subscription_type",
+            "type of 'Shared' is different than the connecting consumer's type 'Key_Shared'.",
+        ),
         (
             STICKY,
             LOOSE,
+            "mode",
             "key_shared mode of 'STICKY' is different than the connecting consumer's key_shared mode 'AUTO_SPLIT'.",
         ),
-        (LOOSE, PLAIN, "allows out of order delivery while the connecting consumer does not allow it."),
-        (PLAIN, LOOSE, "does not allow out of order delivery while the connecting consumer allows it."),
+        (
+            LOOSE,
+            PLAIN,
+            "allow_out_of_order_delivery",
+            "allows out of order delivery while the connecting consumer does not allow it.",
+        ),
+        (
+            PLAIN,
+            LOOSE,
+            "allow_out_of_order_delivery",
+            "does not allow out of order delivery while the connecting consumer allows it.",
+        ),
     ],
 )
 def test_a_newcomer_of_another_kind_is_refused_by_the_first_difference(
-    active: SubscriptionTerms, newcomer: SubscriptionTerms, text: str
+    active: SubscriptionTerms, newcomer: SubscriptionTerms, field: str, text: str
 ) -> None:
     refusal = join_refusal(active, newcomer)
     assert refusal is not None
-    assert (refusal.error, refusal.message) == ("ConsumerBusy", DIFFERENT + text)
+    assert (refusal.error, refusal.field, refusal.message) == ("ConsumerBusy", field, DIFFERENT + text)
     assert join_refusal(None, newcomer) is None
     assert join_refusal(active, active) is None
 
@@ -73,6 +89,24 @@ def test_settings_and_mode_decide_the_selector() -> None:
         0,
         1,
     )
+
+
+@pytest.mark.parametrize(("version", "slot"), [("3.3.6", 0), ("4.0.6", 1), ("4.0.7", 1)])
+def test_a_sticky_selector_folds_slot_zero_since_4_0(version: str, slot: int) -> None:
+    assert accepted(selector_for(KeySharedMode.STICKY, BrokerSettings(), release(version))).slots.slot(65_536) == slot
+
+
+def test_every_limit_of_the_broker_gets_into_the_terms() -> None:
+    settings = BrokerSettings(
+        keySharedUnblockingIntervalMs=1,
+        keySharedLookAheadMsgInReplayThresholdPerConsumer=2,
+        keySharedLookAheadMsgInReplayThresholdPerSubscription=3,
+        maxUnackedMessagesPerConsumer=4,
+        maxUnackedMessagesPerSubscription=5,
+    )
+    terms = delivery_terms(PLAIN, settings)
+    assert (terms.unblocking_interval_ms, terms.look_ahead_per_consumer, terms.look_ahead) == (1, 2, 3)
+    assert (terms.unacked_per_consumer, terms.unacked) == (4, 5)
 
 
 def test_no_points_is_refused_by_the_name_of_the_setting() -> None:

@@ -13,6 +13,7 @@ from engine.errors import Rejection
 from engine.keyshared.admission import KeySharedMode, selector_for
 from engine.keyshared.assembly import JoinRefused, assemble
 from engine.keyshared.model import Consumer, Selector
+from engine.keyshared.ring import RingSelector
 from engine.keyshared.sticky_policy import policy_problem
 from tests.engine.keyshared.selectors import accepted
 
@@ -53,6 +54,16 @@ def test_sticky_is_that_of_single_joins_and_refuses_the_same_consumer(
     consumers = [Consumer(number, f"c-{number}", ranges) for number, ranges in enumerate(fine)]
     made = assemble(consumers, KeySharedMode.STICKY, BrokerSettings(), accepted(behaviour_of(release)))
     assert made == joined_singly(consumers, KeySharedMode.STICKY, BrokerSettings(), release)
+
+
+def test_a_point_that_a_newcomer_takes_away_for_good_is_lost_in_one_go_too() -> None:
+    """One of the 500 points of c-0 is one of c-109's, on the ring of 31 bits that 3.3.2 has."""
+    consumers = [Consumer(0, "c-0"), Consumer(1, "c-109")]
+    broker = BrokerSettings(subscriptionKeySharedConsistentHashingReplicaPoints=500)
+    made = assemble(consumers, KeySharedMode.AUTO_SPLIT, broker, accepted(behaviour_of("3.3.2")))
+    assert isinstance(made, RingSelector)
+    assert [len(member.lost) for member in made.members] == [1, 0]
+    assert made == joined_singly(consumers, KeySharedMode.AUTO_SPLIT, broker, "3.3.2")
 
 
 def test_one_consumer_more_than_slots_is_refused_as_pulsar_does() -> None:
