@@ -8,7 +8,7 @@ from engine.config import ReleaseBehaviour, behaviour_of
 from engine.errors import Rejection
 from engine.failover.choose import choose
 from engine.failover.dispatcher import Liveness, can_unsubscribe, close, connect, disconnect
-from engine.failover.effects import ActiveConsumerChanged, ConsumerDisconnected, Notified
+from engine.failover.effects import ActiveConsumerChanged, ConsumerDisconnected, HandoverScheduled, Notified
 from engine.failover.handover import advance_to
 from engine.failover.model import Consumer
 from engine.failover.state import Connection, DispatcherState, Outcome, SubscriptionType, Terms
@@ -63,6 +63,13 @@ def test_PersistentDispatcherFailoverConsumerTest_add_and_remove() -> None:
     state = done(outcome).state
     assert (ids(state), state.active_id, notices(outcome)) == ([1], 1, [])
     assert can_unsubscribe(state, 1) and not can_unsubscribe(state, 0)
+
+
+def test_without_a_moment_it_is_the_moment_zero() -> None:
+    first = done(connect(dispatcher(delay_ms=1000), cons(1)))
+    assert first.effects[-1] == HandoverScheduled(1000)
+    state = done(connect(advance_to(first.state, 1000).state, cons(2), 1100)).state
+    assert done(disconnect(state, 1)).effects == (ActiveConsumerChanged(1, 2), HandoverScheduled(1000))
 
 
 def test_a_closed_dispatcher_cuts_a_newcomer_off_without_listing_it() -> None:
