@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.config import ReleaseBehaviour, behaviour_of
+from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour, behaviour_of
 from engine.errors import Rejection
 from engine.failover.choose import choose
 from engine.failover.dispatcher import Liveness, can_unsubscribe, close, connect, disconnect
@@ -63,6 +63,15 @@ def test_PersistentDispatcherFailoverConsumerTest_add_and_remove() -> None:
     state = done(outcome).state
     assert (ids(state), state.active_id, notices(outcome)) == ([1], 1, [])
     assert can_unsubscribe(state, 1) and not can_unsubscribe(state, 0)
+
+
+def test_terms_of_which_nothing_is_said_are_those_of_a_broker_that_is_not_configured() -> None:
+    terms, settings = Terms(TOPIC, 4), BrokerSettings()
+    assert terms.delay_ms == settings.activeConsumerFailoverDelayTimeMillis
+    assert terms.consistent_hashing is settings.activeConsumerFailoverConsistentHashing
+    assert terms.max_consumers == settings.maxConsumersPerSubscription
+    assert (terms.subscription_type, terms.persistent, terms.behaviour) == (SubscriptionType.FAILOVER, True, CURRENT)
+    assert Connection(Consumer(1, "a")).protocol_version == 21
 
 
 def test_without_a_moment_it_is_the_moment_zero() -> None:
