@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from itertools import pairwise
 
 import pytest
 
@@ -21,6 +22,22 @@ def test_every_range_stands_in_the_code_once_and_in_order(language: ClientLangua
     numbers = [int(number) for number in re.findall(r"\d+", "\n".join(lines))]
     assert numbers == [bound for piece in ranges for bound in (piece.start, piece.end)]
     assert max(len(line.expandtabs(4)) for line in lines) <= WIDTH_CHARS
+
+
+@pytest.mark.parametrize("language", ClientLanguage)
+def test_each_row_of_ranges_holds_as_many_as_fit(language: ClientLanguage) -> None:
+    """The first range of a row, with its comma, would not have fitted into the row before."""
+    first = {ClientLanguage.JAVA: r"Range\.of\(\d+, \d+\)", ClientLanguage.PYTHON: r"\(\d+, \d+\)"}
+    for narrow in (0, 1) if language is ClientLanguage.GO else (0,):
+        for size in range(2, 10):
+            ranges = [HashRange(10**at, 10**at + 1 - narrow) for at in range(size)] * 12
+            rows = [line for line in policy_code(language, "it", ranges) if re.search(r"\d+, \d+", line)]
+            assert len(rows) > 1
+            for row, following in pairwise(rows):
+                match = re.match(first.get(language, r"\d+, \d+"), following.strip())
+                assert match is not None and row.endswith(",")
+                assert len(row.expandtabs(4)) + len(match[0]) + 2 > WIDTH_CHARS
+                assert len(row.expandtabs(4)) <= WIDTH_CHARS
 
 
 def test_python_code_is_python() -> None:
