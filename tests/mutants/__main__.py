@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from tests.mutants import equivalents
@@ -45,6 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     use_plain_hypothesis()
     rooms = [ROOMS[name] for name in options.room or ROOMS]
+    if options.tests:
+        rooms = [replace(room, tests=tuple(options.tests), families=()) for room in rooms]
     scores: list[Score] = []
     mistakes = 0
     try:
@@ -76,6 +78,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--file", action="append", help="only mutants of this file, as engine/ranges.py; repeatable")
     parser.add_argument("--line", type=int, help="only mutants of this line")
+    parser.add_argument(
+        "--tests",
+        action="append",
+        help="try only these files of the room's tests; repeatable (what survives them may not survive the others)",
+    )
     parser.add_argument("--jobs", type=int, default=1, help="trials at a time (1)")
     parser.add_argument("--list", action="store_true", help="print the mutants, try none")
     parser.add_argument("--verbose", action="store_true", help="print every mutant with the test that noticed it")

@@ -8,6 +8,7 @@ from itertools import product
 
 import pytest
 
+from engine.keyshared import chance
 from engine.keyshared.chance import (
     EXACT_KEYS_LIMIT,
     SAMPLES,
@@ -114,6 +115,25 @@ def test_beyond_its_limits_the_spread_is_estimated() -> None:
     # A thousand keys on a hundred consumers take too long where all shares differ by much, not where they are alike.
     assert not expected_spread(EXACT_KEYS_LIMIT, (0.9, 0.1)).exact
     assert expected_spread(1000, tuple((at + 50) / 9950 for at in range(100))).exact
+
+
+@pytest.mark.parametrize("shares", [equal_shares(2), equal_shares(9), (0.7, 0.3), (0.4, 0.3, 0.2, 0.1), (1.0,)])
+def test_a_spread_is_computed_while_its_multiplications_are_few_enough(
+    shares: tuple[float, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of the distribution's 4 sqrt(most) + 8 values that matter multiplies series of ``most`` terms, for equal
+    shares by squaring."""
+    monkeypatch.setattr(chance, "EXACT_WORK_LIMIT", 30_000)
+    chance._spread.cache_clear()
+    factors = math.log2(len(shares)) + 1 if len(set(shares)) == 1 else len(shares)
+    kinds = set()
+    for keys in range(0, 120, 3):
+        most = keys * max(shares)
+        few = keys * most * factors * (4 * math.sqrt(most) + 8) <= 30_000
+        kinds.add(few)
+        assert expected_spread(keys, shares).exact is few
+    assert kinds == {True, False}
+    chance._spread.cache_clear()
 
 
 @pytest.mark.parametrize(("keys", "shares"), [(6, (0.5, 0.3, 0.2)), (30, equal_shares(4)), (0, (0.5, 0.5))])
