@@ -261,6 +261,8 @@ def test_a_setting_has_the_type_of_its_default(name: str, text: str, value: obje
         ("activeConsumerFailoverConsistentHashing", "yes", "true or false"),
         ("activeConsumerFailoverDelayTimeMillis", "1s", "whole number"),
         ("loadBalancerNamespaceBundleMaxMsgRate", "2147483648", "whole number"),
+        ("loadBalancerNamespaceBundleMaxMsgRate", "-2147483649", "whole number"),
+        ("loadBalancerNamespaceBundleMaxMsgRate", "", "whole number"),
         ("activeconsumerfailoverconsistenthashing", "true", "did you mean activeConsumerFailoverConsistentHashing"),
         ("nonsense", "1", "no broker setting"),
         ("subscriptionKeySharedConsistentHashingReplicaPoints", "0", "is 0; a ring needs 1 point or more"),

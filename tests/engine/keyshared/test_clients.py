@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from itertools import pairwise
+from itertools import pairwise, product
 
 import pytest
 
@@ -28,16 +28,24 @@ def test_every_range_stands_in_the_code_once_and_in_order(language: ClientLangua
 def test_each_row_of_ranges_holds_as_many_as_fit(language: ClientLanguage) -> None:
     """The first range of a row, with its comma, would not have fitted into the row before."""
     first = {ClientLanguage.JAVA: r"Range\.of\(\d+, \d+\)", ClientLanguage.PYTHON: r"\(\d+, \d+\)"}
-    for narrow in (0, 1) if language is ClientLanguage.GO else (0,):
-        for size in range(2, 10):
-            ranges = [HashRange(10**at, 10**at + 1 - narrow) for at in range(size)] * 12
-            rows = [line for line in policy_code(language, "it", ranges) if re.search(r"\d+, \d+", line)]
-            assert len(rows) > 1
+    for short, low, high in product(range(2, 34), range(5), range(5)):
+        if low > high:
+            continue
+        ranges = [HashRange(0, 1)] * short + [HashRange(10**low, 10**high + 1)] * 3
+        for narrow in (ranges, [*ranges, HashRange(5, 5)]) if language is ClientLanguage.GO else (ranges,):
+            rows = [line for line in policy_code(language, "it", narrow) if re.search(r"\d+, \d+", line)]
             for row, following in pairwise(rows):
                 match = re.match(first.get(language, r"\d+, \d+"), following.strip())
                 assert match is not None and row.endswith(",")
-                assert len(row.expandtabs(4)) + len(match[0]) + 2 > WIDTH_CHARS
-                assert len(row.expandtabs(4)) <= WIDTH_CHARS
+                assert len(row.expandtabs(4)) <= WIDTH_CHARS < len(row.expandtabs(4)) + len(match[0]) + 2
+
+
+def test_java_code_ends_without_a_comma() -> None:
+    ranges = [HashRange(0, 1), HashRange(5, 9)]
+    assert policy_code(ClientLanguage.JAVA, "it", ranges) == (
+        "KeySharedPolicy it = KeySharedPolicy.stickyHashRange().ranges(",
+        "        Range.of(0, 1), Range.of(5, 9));",
+    )
 
 
 def test_python_code_is_python() -> None:
