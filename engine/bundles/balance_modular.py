@@ -139,7 +139,7 @@ class ModularCycles:
         if not places:
             return told
         rates, octets = self.leader.rates()
-        found = list(told.verdicts) if known else []
+        found = list(told.verdicts)
         for at in places:
             verdict = decision.verdicts[at]
             place = self.leader.averages.place[verdict.bundle]
@@ -200,7 +200,6 @@ class ModularCycles:
                 topics=world.topics_in(parent),
                 settings=start.settings,
                 behaviour=start.behaviour,
-                unload=start.settings.loadBalancerAutoUnloadSplitBundlesEnabled,
             )
         return self._plans[key]
 

@@ -21,6 +21,7 @@ from engine.bundles import (
     topic_load,
 )
 from engine.bundles.balls_in_bins import expected_empty, expected_fullest, occupied_below
+from engine.bundles.occupancy import MAX_BROKERS, MAX_BUNDLES_ASKED, MAX_TOPICS
 from engine.errors import Rejection
 
 
@@ -76,6 +77,30 @@ def test_chances_that_are_left_out_are_next_to_nothing(balls: int, bins: int) ->
         found = occupied_below(balls, bins, limit)
         wanted = (*chances, *(0.0,) * limit)[:limit]
         assert found == pytest.approx(wanted, abs=1e-12)
+
+
+def test_shares_and_ratios_of_given_expectations_can_be_checked_by_hand() -> None:
+    found = ExpectedOccupancy(8, 4, 2, 1.0, 3.0, 0.5, 5.0)
+    assert (found.mean_per_bundle, found.mean_per_broker) == (2.0, 4.0)
+    assert (found.empty_bundle_share, found.idle_broker_share) == (0.25, 0.25)
+    assert found.fullest_broker_packed == 8 / 2 + (1 - 1 / 2) * 3.0 == 5.5
+    assert (found.bundle_max_over_mean, found.dealt_max_over_mean, found.packed_max_over_mean) == (1.5, 1.25, 1.375)
+
+
+def test_the_largest_numbers_of_the_model_are_answered_and_one_more_is_not() -> None:
+    assert (MAX_TOPICS, MAX_BUNDLES_ASKED, MAX_BROKERS) == (2_000_000, 65_536, 1_024)
+    assert expected(2_000_000, 1, 1).fullest_bundle == pytest.approx(2_000_000)
+    assert expected(0, 65_536, 1_024).idle_brokers == 1_024
+    for numbers, field in (
+        ((2_000_001, 1, 1), "topics"),
+        ((-1, 1, 1), "topics"),
+        ((0, 65_537, 1), "bundles"),
+        ((0, 0, 1), "bundles"),
+        ((0, 1, 1_025), "brokers"),
+        ((0, 1, 0), "brokers"),
+    ):
+        refused = expected_occupancy(*numbers)
+        assert isinstance(refused, Rejection) and refused.field == field
 
 
 def test_a_million_topics_and_a_thousand_brokers_are_answered() -> None:
@@ -161,6 +186,18 @@ def test_B14_a_topic_below_the_first_boundary_is_counted_as_unplaced() -> None:
     found = count_occupancy(upper, [TopicLoad("low", 5), TopicLoad("high", 5000)], ["b:1"])
     assert isinstance(found, CountedOccupancy)
     assert (found.per_bundle, found.unplaced) == ((1,), ("low",))
+    assert found.expected == expected(1, 1, 1), "only the placed topics are beside chance"
+
+
+def test_a_count_says_how_many_are_empty_idle_and_fullest() -> None:
+    bundles = NamespaceBundles("t/n", (0, 10, 20, 30, 40, 0xFFFFFFFF))
+    topics = [TopicLoad(f"at-{at}", at) for at in (0, 9, 10, 15, 19, 40)]
+    found = count_occupancy(bundles, topics, ["b:1", "b:2", "b:3", "b:4"])
+    assert isinstance(found, CountedOccupancy)
+    assert found.per_bundle == (2, 3, 0, 0, 1)
+    assert found.per_broker == (("b:1", 3), ("b:2", 3), ("b:3", 0), ("b:4", 0))
+    assert (found.topics, found.empty_bundles, found.idle_brokers) == (6, 2, ("b:3", "b:4"))
+    assert (found.fullest_bundle, found.fullest_broker) == (3, 3)
 
 
 def test_owners_decide_and_strangers_are_refused() -> None:
