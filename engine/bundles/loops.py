@@ -75,11 +75,14 @@ def _full(balance: Balance) -> Iterable[Loop]:
 def _loops(
     kind: LoopKind, seen: Mapping[str, Sequence[int]], balance: Balance, why: Mapping[str, str]
 ) -> Iterable[Loop]:
-    last = balance.cycles[-1].number if balance.cycles else 0
     for name, numbers in seen.items():
         cycles = tuple(dict.fromkeys(numbers))
         if len(cycles) > 1:
-            yield Loop(kind, name, cycles, len(numbers), cycles[-1] == last, why.get(name, ""))
+            yield Loop(kind, name, cycles, len(numbers), _is_last(cycles[-1], balance), why.get(name, ""))
+
+
+def _is_last(number: int, balance: Balance) -> bool:
+    return number == balance.cycles[-1].number
 
 
 def _parting_nothing(balance: Balance) -> Iterable[Loop]:
@@ -98,24 +101,21 @@ def _parting_nothing(balance: Balance) -> Iterable[Loop]:
             chains.append(chain)
         chain.append((number, attempt))
         chain_of[full[0]] = chain
-    last = balance.cycles[-1].number if balance.cycles else 0
     for chain in chains:
         if len(chain) > 1:
             cycles = tuple(dict.fromkeys(number for number, _ in chain))
-            yield Loop("parts-nothing", chain[0][1].bundle, cycles, len(chain), cycles[-1] == last)
+            yield Loop("parts-nothing", chain[0][1].bundle, cycles, len(chain), _is_last(cycles[-1], balance))
 
 
 def _unloads(balance: Balance) -> Iterable[Loop]:
-    last = balance.cycles[-1].number if balance.cycles else 0
     for each in balance.cycles:
         for move in each.moves:
             if move.came_back:
-                yield Loop("unloaded-for-nothing", move.bundle, (each.number,), 1, each.number == last, move.to_broker)
+                lasts = _is_last(each.number, balance)
+                yield Loop("unloaded-for-nothing", move.bundle, (each.number,), 1, lasts, move.to_broker)
     namespace = balance.start.bundles.namespace
     history = [{f"{namespace}/{bundle}": broker for bundle, broker in each.owners} for each in balance.cycles]
-    for found in returning_bundles(history):
-        number = balance.cycles[found.cycles[-1] - 1].number
-        yield Loop(found.kind, found.bundle, found.cycles, found.times, number == last, found.detail)
+    yield from returning_bundles(history)
 
 
 def returning_bundles(history: Sequence[Mapping[str, str]]) -> tuple[Loop, ...]:

@@ -42,9 +42,8 @@ GROWTH = st.sampled_from([1.0, 1.0, 1.0, 1.05, 1.5, 0.5])
 def topics(draw: st.DrawFn, most: int = 12) -> list[BalancedTopic]:
     found = []
     for place in range(draw(st.integers(0, most))):
-        load = TopicLoad(
-            f"persistent://t/n/{place}", draw(HASHES), draw(RATES), 0.0, draw(RATES), has_stats=draw(st.booleans())
-        )
+        rates = [draw(RATES) for _ in range(4)]
+        load = TopicLoad(f"persistent://t/n/{place}", draw(HASHES), *rates, has_stats=draw(st.booleans()))
         found.append(BalancedTopic(load, draw(st.integers(0, 5)), draw(st.integers(0, 5)), draw(GROWTH)))
     return found
 
