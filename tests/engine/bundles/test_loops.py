@@ -64,9 +64,7 @@ def test_a_bundle_that_returns_is_found_in_a_balance_by_its_full_name() -> None:
     balance = run([at(5)], 4, bundles=NamespaceBundles("t/n", (0, 0xFFFFFFFF)))
     (bundle,) = balance.bundles
     owners = ("b:1", "b:2", "b:1", "b:1")
-    cycles = tuple(
-        replace(each, owners=((bundle, owner),)) for each, owner in zip(balance.cycles, owners, strict=True)
-    )
+    cycles = tuple(replace(each, owners=((bundle, owner),)) for each, owner in zip(balance.cycles, owners, strict=True))
     expected = Loop("returns-to-former-owner", WHOLE_NAME, (3,), 1, False, "b:1, b:2, b:1")
     assert find_loops(replace(balance, cycles=cycles)) == (expected,)
     assert find_loops(replace(balance, cycles=cycles[:3])) == (replace(expected, lasts=True),)
