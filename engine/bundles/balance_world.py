@@ -95,7 +95,6 @@ class World:
         """Carry out a split; the children stay with the parent's broker until they are unloaded."""
         broker = self.owners.pop(parent)
         topics = self._inside.pop(parent)
-        self.fresh.discard(parent)
         self.bundles = after
         for child, inside in zip(children, topics.among(children), strict=True):
             self.owners[child] = broker

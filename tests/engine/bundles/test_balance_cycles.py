@@ -98,6 +98,17 @@ def test_the_extensible_one_sees_one_sample_never_reports_early_and_says_what_wa
     assert thrown == [[None, None]] * 3 + [[None, "boundary"]] * 2
 
 
+@pytest.mark.parametrize(("factor", "splits"), [(1.5, [1]), (1.7, [1, 2, 2]), (2.0, [1, 2])])
+def test_first_rates_after_an_unload_count_where_they_are_reported(factor: float, splits: list[int]) -> None:
+    """18750 a child, above 30000 from a factor of 1.6 on. Doubled they are what the first broker has reported before.
+
+    So its next report is not early, and comes when its bundle is no longer new.
+    """
+    topics = [at((place << 28) + low, 6_250.0) for place in (0, 8) for low in (1, 2, 0x40000000)]
+    balance = run(topics, 3, first_rate_factor=factor)
+    assert [number for number, _ in balance.splits] == splits
+
+
 @pytest.mark.parametrize("manager", ["modular", "extensible"])
 def test_a_release_that_does_not_know_the_default_algorithm_halves_the_range(manager: str) -> None:
     old = behaviour_of("2.11.0")

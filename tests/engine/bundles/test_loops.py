@@ -72,3 +72,5 @@ def test_a_bundle_that_returns_is_found_in_a_balance_by_its_full_name() -> None:
 
 def test_a_bundle_that_stays_or_is_new_does_not_return() -> None:
     assert returning_bundles([{"x": "a"}, {"x": "a"}, {"x": "b", "y": "a"}, {"y": "b"}]) == ()
+    (found,) = returning_bundles([{"x": "a", "y": "a"}, {"x": "a", "y": "b"}, {"x": "a", "y": "a"}])
+    assert (found.bundle, found.cycles) == ("y", (3,))

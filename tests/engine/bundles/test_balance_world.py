@@ -1,0 +1,73 @@
+"""The namespace between two cycles: where an unloaded bundle goes, and traffic that is summed up anew when it grows."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.bundles import BalancedTopic, BalanceStart, BundleRange, NamespaceBundles, TopicLoad, balance_start
+from engine.bundles.balance_topics import hold_any, loads_at
+from engine.bundles.balance_world import World
+from engine.config import BrokerSettings
+
+FIVE = NamespaceBundles("t/n", (0, 10, 20, 30, 40, 0xFFFFFFFF))
+
+
+def start(topics: list[BalancedTopic], owners: str = "") -> BalanceStart:
+    """``owners``: one digit for each bundle, of the broker that owns it."""
+    found = balance_start(
+        FIVE,
+        topics,
+        ["b:1", "b:2", "b:3"],
+        BrokerSettings(),
+        owners={str(bundle): f"b:{owner}" for bundle, owner in zip(FIVE, owners, strict=False)},
+        change_events=False,
+    )
+    assert isinstance(found, BalanceStart)
+    return found
+
+
+def topic(position: int, *rates: float, growth: float = 1.0) -> BalancedTopic:
+    return BalancedTopic(TopicLoad(f"persistent://t/n/{position}", position, *rates), growth_per_cycle=growth)
+
+
+@pytest.mark.parametrize(
+    ("owners", "rates", "after"),
+    [
+        ("31123", (1.0, 10.0, 1.0, 5.0, 9.0), "b:2"),
+        ("31221", (1.0, 10.0, 1.0, 2.0, 9.0), "b:3"),
+        ("33122", (1.0, 20.0, 10.0, 1.0, 2.0), "b:2"),
+        ("33122", (1.0, 20.0, 2e-20, 1e-20, 0.0), "b:2"),
+        ("13322", (5.0, 1.0, 1.0, 1.0, 1.0), "b:1"),
+        ("13312", (5.0, 4.0, 4.0, 4.0, 4.0), "b:1"),
+        ("33211", (1.0, 5.0, 5.0, 5.0, 0.0), "b:2"),
+    ],
+)
+def test_an_unloaded_bundle_goes_to_the_least_messages_then_the_fewest_bundles_then_the_first_broker(
+    owners: str, rates: tuple[float, ...], after: str
+) -> None:
+    """In and out count alike: the rate is split between them. The first bundle is unloaded and counts for nobody."""
+    topics = [topic(at * 10, rate / 4, rate * 3 / 4, 1e9) for at, rate in enumerate(rates)]
+    world = World(start(topics, owners))
+    move = world.unload(FIVE[0])
+    assert (move.bundle, move.from_broker, move.to_broker) == ("t/n/0x00000000_0x0000000a", f"b:{owners[0]}", after)
+    assert list(move.topics) == ["persistent://t/n/0"]
+    assert dict(world.owned())[FIVE[0]] == after
+
+
+def test_growing_topics_are_scaled_anew_in_each_interval() -> None:
+    world = World(start([topic(5, 1.0, growth=2.0), topic(7, 10.0)]))
+    seen = []
+    for interval in (0, 1, 3):
+        world.interval = interval
+        listed = [load.msg_rate_in for load in world.topics()]
+        inside = [load.msg_rate_in for load in world.topics_in(FIVE[0])]
+        assert listed == inside
+        seen.append((*listed, world.stats()[FIVE[0]].msg_rate_in))
+    assert seen == [(1.0, 10.0, 11.0), (2.0, 10.0, 12.0), (8.0, 10.0, 18.0)]
+
+
+def test_a_range_holds_a_topic_from_its_lower_end_to_below_its_upper_one() -> None:
+    holds = hold_any([topic(10), topic(30), topic(0xFFFFFFFF)])
+    ranges = {(0, 10): False, (10, 11): True, (11, 30): False, (5, 31): True, (31, 0xFFFFFFFF): True, (31, 99): False}
+    assert {pair: holds(BundleRange(*pair)) for pair in ranges} == ranges
+    assert [load.hash for load in loads_at([topic(10), topic(30)], 3)] == [10, 30]
