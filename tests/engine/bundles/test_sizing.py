@@ -1,0 +1,71 @@
+"""How many bundles keep brokers even: the defaults, the bounds that can be given, and the table of powers of two."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from engine.bundles import BundlesNeeded, ExpectedOccupancy, bundles_needed, expected_occupancy
+from engine.errors import Rejection
+
+
+def needed(*numbers: int, **bounds: Any) -> BundlesNeeded:
+    found = bundles_needed(*numbers, **bounds)
+    assert isinstance(found, BundlesNeeded), found
+    return found
+
+
+def expected(*numbers: int) -> ExpectedOccupancy:
+    found = expected_occupancy(*numbers)
+    assert isinstance(found, ExpectedOccupancy), found
+    return found
+
+
+def test_one_and_a_half_times_the_mean_and_one_idle_broker_in_a_hundred_are_allowed() -> None:
+    """Eight topics on three brokers: 17 bundles leave too much on one, 7 too much idle."""
+    found = needed(8, 3)
+    assert (found.bundles, found.max_over_mean, found.idle_share, found.governed_by) == (18, 1.5, 0.01, "max_over_mean")
+    assert expected(8, 17, 3).packed_max_over_mean > 1.5 >= expected(8, 18, 3).packed_max_over_mean
+    idle = needed(8, 3, max_over_mean=3.0)
+    assert idle.governed_by == "idle_share"
+    assert expected(8, idle.bundles - 1, 3).idle_broker_share > 0.01 >= idle.expected.idle_broker_share
+
+
+def test_the_table_has_the_powers_of_two_up_to_one_that_is_enough_and_the_answer() -> None:
+    assert [each.bundles for each in needed(8, 3).table] == [1, 2, 4, 8, 16, 18, 32]
+    assert [each.bundles for each in needed(8, 1).table] == [1]
+    four = needed(8, 3, max_over_mean=2.0)
+    assert (four.bundles, [each.bundles for each in four.table]) == (4, [1, 2, 4])
+    assert four.table[-1] == four.expected == expected(8, 4, 3)
+
+
+@pytest.mark.parametrize(("bundles", "within"), [(127, True), (128, True), (129, False)])
+def test_up_to_128_bundles_can_come_of_automatic_splitting(bundles: int, within: bool) -> None:
+    bound = expected(1000, bundles, 7).packed_max_over_mean + 1e-9
+    found = needed(1000, 7, max_over_mean=bound)
+    assert (found.bundles, found.within_maximum) == (bundles, within)
+    assert needed(1000, 7, max_over_mean=bound, maximum_bundles=bundles).within_maximum
+    assert not needed(1000, 7, max_over_mean=bound, maximum_bundles=bundles - 1).within_maximum
+
+
+def test_the_ends_of_the_bounds_can_be_given() -> None:
+    assert needed(5, 1, max_over_mean=1.0, idle_share=0.0).bundles == 1
+    assert needed(1, 1).bundles == 1
+    assert needed(2, 2, max_over_mean=2.0, idle_share=1.0).bundles == 1
+    for bounds, field in (
+        ({"max_over_mean": 0.999}, "max_over_mean"),
+        ({"idle_share": 1.001}, "idle_share"),
+        ({"idle_share": -0.001}, "idle_share"),
+    ):
+        refused = bundles_needed(5, 1, **bounds)
+        assert isinstance(refused, Rejection)
+        assert (refused.error, refused.field) == ("IllegalArgumentException", field)
+
+
+def test_more_brokers_than_topics_leave_some_idle_whatever_the_bundles() -> None:
+    refused = bundles_needed(2, 10, max_over_mean=100.0, idle_share=0.7)
+    assert isinstance(refused, Rejection)
+    assert (refused.error, refused.field) == ("Unattainable", "idle_share")
+    assert needed(2, 10, max_over_mean=100.0, idle_share=0.85).bundles == 2
+    assert needed(2, 10, max_over_mean=100.0, idle_share=0.9).bundles == 1
