@@ -130,6 +130,6 @@ def occupied_below(balls: int, bins: int, limit: int) -> tuple[float, ...]:
 
 def _seldom_below(balls: int, bins: int, limit: int) -> bool:
     """Whether P(fewer than ``limit`` bins have a ball) is below 1e-15, by Bernstein's bound."""
-    empty = math.exp(balls * math.log1p(-1.0 / bins)) if bins > 1 else float(balls == 0)
+    empty = (1.0 - 1.0 / bins) ** balls
     less = bins * (1.0 - empty) - (limit - 1)
     return less > 0 and less * less > 2 * _SURE * (bins * empty * (1.0 - empty) + less / 3)

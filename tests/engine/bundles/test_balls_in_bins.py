@@ -28,7 +28,8 @@ def test_the_fullest_bin_is_what_all_throws_give_on_average(balls: int, weights:
 
 
 @pytest.mark.parametrize(
-    ("balls", "weight", "of"), [(600, 1, 2), (601, 1, 2), (1000, 9, 10), (1000, 6, 10), (1500, 1, 3), (1200, 1, 100)]
+    ("balls", "weight", "of"),
+    [(521, 100, 521), (600, 1, 2), (601, 1, 2), (1000, 9, 10), (1000, 6, 10), (1500, 1, 3), (1200, 1, 100)],
 )
 def test_the_fuller_of_two_bins_is_the_one_of_the_binomial_law(balls: int, weight: int, of: int) -> None:
     found = expected_fullest(balls, (weight / of, (of - weight) / of))

@@ -52,7 +52,19 @@ def test_no_bundles_is_a_bad_request(count: int) -> None:
 
 
 def test_a_typing_error_does_not_fill_the_memory() -> None:
-    assert refusal(default_boundaries(MAX_BUNDLES + 1)) == ("TooManyBundles", 0)
+    most = default_boundaries(2**20)
+    assert isinstance(most, tuple) and len(most) == MAX_BUNDLES + 1 == 1_048_577
+    assert refusal(default_boundaries(2**20 + 1)) == ("TooManyBundles", 0)
+
+
+def test_one_bundle_is_the_whole_space() -> None:
+    assert default_boundaries(1) == boundaries_at_creation(None, 1) == (0, 0xFFFFFFFF)
+    assert boundaries_at_creation(None, 0, default_count=1) == (0, 0xFFFFFFFF)
+
+
+@pytest.mark.parametrize("boundaries", [["1", "0xffffffff"], ["0", "0xfffffffe"], ["0"], ["0xffffffff"]])
+def test_boundaries_of_a_user_run_from_end_to_end(boundaries: list[str]) -> None:
+    assert refusal(validate_boundaries_at_creation(boundaries)) == ("RestException", 400)
 
 
 def test_creation_without_boundaries_makes_equal_bundles() -> None:
@@ -107,6 +119,7 @@ def test_a_hash_outside_the_list_is_in_no_bundle() -> None:
     upper_half = NamespaceBundles("t/n", (0x80000000, FULL_UPPER_BOUND))
     assert refusal(upper_half.find(0x7FFFFFFF)) == ("IndexOutOfBoundsException", 0)
     assert refusal(upper_half.find(2**32)) == ("IndexOutOfBoundsException", 0)
+    assert [upper_half.index_of(position) for position in (0x7FFFFFFF, 0x80000000, 2**32)] == [-1, 0, -1]
 
 
 def test_a_topic_of_another_namespace_is_in_no_bundle() -> None:
@@ -205,6 +218,8 @@ def test_bundles_are_ordered_by_namespace_and_then_by_place() -> None:
     assert compare_bundles("t/a", low, "t/a", high) == -1
     assert compare_bundles("t/a", high, "t/a", low) == 1
     assert compare_bundles("t/a", low, "t/a", low) == 0
+    assert compare_bundles("t/a", low, "t/a", BundleRange(20, FULL_UPPER_BOUND)) == -1
+    assert compare_bundles("t/a", BundleRange(20, FULL_UPPER_BOUND), "t/a", high) == 1
     assert refusal(compare_bundles("t/a", low, "t/a", BundleRange(9, 20))) == ("IllegalArgumentException", 412)
     top = BundleRange(FULL_UPPER_BOUND, FULL_UPPER_BOUND)
     assert refusal(compare_bundles("t/a", top, "t/a", BundleRange(5, FULL_UPPER_BOUND))) == (
