@@ -121,8 +121,7 @@ def forecast(start: BalanceStart, cycles: int = 20) -> Forecast | Rejection:
 
 
 def _shares(balance: Balance) -> tuple[ChildShare, ...]:
-    interval = balance.cycles[-1].interval if balance.cycles else 0
-    return shares_of(balance.bundles.bundles, loads_at(balance.start.topics, interval))
+    return shares_of(balance.bundles.bundles, loads_at(balance.start.topics, balance.cycles[-1].interval))
 
 
 def _first(cycles: tuple[BalanceCycle, ...], *, real: bool) -> ForecastAttempt | None:

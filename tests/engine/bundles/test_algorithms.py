@@ -182,3 +182,40 @@ def test_B07_topics_without_statistics_have_no_traffic() -> None:
 def test_limits_are_taken_from_the_settings_in_64_bits() -> None:
     limits = flow_limits(BrokerSettings(loadBalancerNamespaceBundleMaxBandwidthMbytes=5000))
     assert limits == FlowLimits(30000, 5000 * MIB, 10)
+
+
+def by_bytes(*megabytes: float) -> list[TopicLoad]:
+    """Topics at 10, 20, ... with these MiB a second, a quarter of them in."""
+    sizes = [size * MIB for size in megabytes]
+    return [TopicLoad(f"t{at}", 10 * at, 0.0, 0.0, size / 4, size * 3 / 4) for at, size in enumerate(sizes, 1)]
+
+
+@pytest.mark.parametrize(
+    ("megabytes", "percent", "cuts"),
+    [
+        ((60, 60, 60), 10, (16, 26)),
+        ((40, 40, 40), 10, (26,)),
+        ((40, 40, 40, 40, 40), 10, (26, 46)),
+        ((50, 55), 10, None),  # 105 of 110
+        ((50, 50), 0, ()),  # on the gate and on the limit
+        ((50, 50.5), 0, (16,)),
+        ((99, 100.5), 100, None),  # 199.5 of 200
+        ((100, 100), 100, (16,)),
+    ],
+)
+def test_bytes_open_the_gate_and_fill_pieces_as_messages_do(
+    megabytes: tuple[float, ...], percent: int, cuts: tuple[int, ...] | None
+) -> None:
+    assert flow_or_qps_equally_divide(by_bytes(*megabytes), FlowLimits(1000, 100 * MIB, percent)) == cuts
+
+
+def test_a_trickle_counts_and_idle_topics_before_it_do_not() -> None:
+    trickle = [*loads((5, 0), (10, 0.5)), TopicLoad("b", 20, 0.0, 0.0, 0.25)]
+    assert flow_or_qps_equally_divide(trickle, FlowLimits(0, 0, 0)) == (16,)
+
+
+def test_the_proposed_rule_halves_messages_or_bytes_from_the_first_topic_on() -> None:
+    assert flow_or_qps_as_proposed(loads((301, 3), (401, 2.5))) == (150,)
+    assert flow_or_qps_as_proposed(by_bytes(40, 30, 50)) == (15,)
+    assert flow_or_qps_as_proposed(by_bytes(60, 30, 30)) == (15,)
+    assert flow_or_qps_as_proposed(by_bytes(20, 10, 31)) == (25,)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.bundles import BundleStats, bandwidth_limit, exceeded_limit, flow_limits, new_bundle_data
+from engine.bundles import BundleStats, bandwidth_limit, exceeded_limit, flow_limits, limit_measures, new_bundle_data
+from engine.bundles.limits import LimitMeasure
 from engine.config import BrokerSettings
 
 NAME = "t/n/0x00000000_0xffffffff"
@@ -111,3 +112,45 @@ def test_the_first_limit_exceeded_is_named_and_reaching_one_is_not_exceeding_it(
 def test_a_session_limit_of_zero_or_less_is_off(limit: int) -> None:
     settings = BrokerSettings(loadBalancerNamespaceBundleMaxSessions=limit)
     assert exceeded_limit(BundleStats(NAME, 2, 10**6, 10**6), 0.0, 0.0, settings) == "Unknown"
+
+
+def test_a_session_limit_of_one_counts() -> None:
+    settings = BrokerSettings(loadBalancerNamespaceBundleMaxSessions=1)
+    assert exceeded_limit(BundleStats(NAME, 2, 1, 1), 0.0, 0.0, settings) == "Sessions"
+    assert exceeded_limit(BundleStats(NAME, 2, 1, 0), 0.0, 0.0, settings) == "Unknown"
+
+
+@pytest.mark.parametrize(("sessions", "reasons"), [(0, 3), (1, 4), (20, 4)])
+def test_each_limit_is_measured_and_sessions_only_where_they_are_limited(sessions: int, reasons: int) -> None:
+    settings = BrokerSettings(
+        loadBalancerNamespaceBundleMaxTopics=10,
+        loadBalancerNamespaceBundleMaxSessions=sessions,
+        loadBalancerNamespaceBundleMaxMsgRate=30,
+        loadBalancerNamespaceBundleMaxBandwidthMbytes=1,
+    )
+    measures = [
+        LimitMeasure("Topics", 5.0, 10.0),
+        LimitMeasure("Sessions", 7.0, float(sessions)),
+        LimitMeasure("MsgRate", 8.0, 30.0),
+        LimitMeasure("Bandwidth", 9.0, 1_048_576.0),
+    ]
+    found = limit_measures(BundleStats(NAME, 5, 3, 4), 8.0, 9.0, settings)
+    assert list(found) == [measure for measure in measures if reasons == 4 or measure.reason != "Sessions"]
+
+
+@pytest.mark.parametrize(
+    ("measured", "limit", "share", "exceeds"),
+    [
+        (3.0, 1.0, 3.0, True),
+        (0.25, 0.5, 0.5, False),
+        (0.0, 0.0, 0.0, False),
+        (5.0, 0.0, 2.0, True),
+        (0.0, -1.0, 2.0, True),
+        (1.0, 1.0, 1.0, False),
+    ],
+)
+def test_the_share_of_a_limit_of_zero_or_less_is_all_or_nothing(
+    measured: float, limit: float, share: float, exceeds: bool
+) -> None:
+    measure = LimitMeasure("MsgRate", measured, limit)
+    assert (measure.share_of_limit, measure.exceeds, measure.over_by) == (share, exceeds, measured - limit)

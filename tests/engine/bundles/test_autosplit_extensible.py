@@ -88,7 +88,9 @@ def test_a_bundle_passed_over_keeps_its_count(kind: str) -> None:
     memory = SplitMemory(((A, 3),))
     bundle = hot(topics=1) if kind == "one topic" else hot()
     memory, decision = run(bundle, memory=memory, not_owned=frozenset({A} if kind == "not owner" else ()))
-    assert (memory.hits_of(A), decision.chosen, decision.failures) == (3, (), 0)
+    assert (memory.hits_of(A), decision.verdicts[0].hits, decision.chosen, decision.failures) == (3, 3, (), 0)
+    owners = {"not_owned": frozenset({A})} if kind == "not owner" else {}
+    assert [verdict.hits for verdict in run(bundle, **owners)[1].verdicts] == [0]
     assert [verdict.bundle for verdict in run(hot(), memory=memory)[1].chosen] == [A]
 
 
@@ -98,6 +100,32 @@ def test_the_reason_and_both_children_are_said() -> None:
     assert (choice.reason, choice.hits, choice.boundaries) == ("MsgRate", 1, (0x20000000,))
     assert [str(child) for child in choice.children] == ["0x00000000_0x20000000", "0x20000000_0x40000000"]
     assert memory == SplitMemory()
+
+
+def test_a_calm_bundle_is_below_the_limits_and_has_no_hits() -> None:
+    memory, decision = run(calm(), memory=SplitMemory(((A, 3),)))
+    assert [(verdict.outcome, verdict.reason, verdict.hits) for verdict in decision.verdicts] == [
+        ("below-limits", "Unknown", 0)
+    ]
+    assert (memory, decision.lost) == (FRESH, ())
+
+
+def test_a_bundle_too_narrow_says_how_many_hits_it_keeps() -> None:
+    narrow = hot("t/n/0x00000000_0x00000001")
+    for hits in (0, 2):
+        memory = SplitMemory(((narrow.bundle, hits),) if hits else ())
+        assert [verdict.hits for verdict in run(narrow, memory=memory)[1].verdicts] == [hits]
+
+
+def test_what_was_chosen_is_lost_only_where_the_cycle_threw() -> None:
+    decision = run(hot(A), limits=AT_ONCE)[1]
+    assert ([verdict.bundle for verdict in decision.chosen], decision.lost) == ([A], ())
+
+
+def test_only_the_first_two_pieces_of_a_range_text_are_compared_and_all_that_are_being_split() -> None:
+    three_pieces = hot("t/n/0x0_0x10_more")
+    assert blocked_by_split(three_pieces, ["t/m/0x5_0x10", "t/n/0x5_0x10"]) == "t/n/0x5_0x10"
+    assert blocked_by_split(three_pieces, ["t/m/0x5_0x10", "t/n/0x5_0x11"]) is None
 
 
 def test_the_maximum_of_a_cycle_leaves_the_rest_unseen_and_without_a_hit() -> None:

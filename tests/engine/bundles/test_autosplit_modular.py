@@ -146,3 +146,16 @@ def test_the_twelfth_broker_doubles_the_buckets() -> None:
 def test_when_the_leader_decides_at_all(enabled: bool, leader: bool, brokers: int, reason: str | None) -> None:
     settings = BrokerSettings(loadBalancerAutoBundleSplitEnabled=enabled)
     assert why_no_run(settings, is_leader=leader, known_brokers=brokers) == reason
+
+
+def test_a_bundle_without_an_average_has_no_traffic() -> None:
+    """Limits of 0 are not reached by it."""
+    none = BrokerSettings(loadBalancerNamespaceBundleMaxMsgRate=0, loadBalancerNamespaceBundleMaxBandwidthMbytes=0)
+    assert [verdict.outcome for verdict in decide(("b", [busy(0, topics=2)]), settings=none).verdicts] == [
+        "below-limits"
+    ]
+
+
+def test_some_ids_of_a_larger_map_are_ordered_by_its_buckets() -> None:
+    assert visiting_order(["A", "P"]) == ("P", "A")
+    assert visiting_order(["A", "P"], 32) == visiting_order(["P", "A"], 32) == ("A", "P")

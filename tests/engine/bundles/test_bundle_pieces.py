@@ -1,4 +1,4 @@
-"""The flow rule over very many topics, in columns: its cuts are those of adding topic to topic, however long a piece."""
+"""The flow rule over very many topics, in columns: the cuts are those of adding topic to topic, also in long pieces."""
 
 from __future__ import annotations
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from engine.bundles import BundleRange, FlowCurve, FlowLimits, FlowRule, TopicLoad, flow_curve
+from engine.bundles import BalancedTopic, BundleRange, FlowCurve, FlowLimits, FlowRule, TopicLoad, flow_curve
+from engine.bundles.curve import curve_cut
+from engine.bundles.curve_columns import flow_curve_of_columns
 from engine.errors import Rejection
+from tests.properties.test_balance_columns import columns
 
 MEGA = 1_000_000
 TRAFFIC = ((10, 100, 1), (20, 200, 2), (80, 300, 3), (90, 400, 4), (100, 500, 5), (110, 2000, 190))
@@ -15,8 +20,13 @@ SHIPPED = FlowLimits(30_000, 100 * 1_048_576, 10)
 
 
 def curve(topics: list[TopicLoad], limits: FlowLimits = SHIPPED, rule: FlowRule = "merged") -> FlowCurve:
+    """The curve, which is the same from columns where no topic is bad."""
     found = flow_curve(BUNDLE, topics, limits, rule)
     assert isinstance(found, FlowCurve), found
+    if not found.bad_topics:
+        large = flow_curve_of_columns(BUNDLE, columns([BalancedTopic(topic) for topic in topics]).loads, limits, rule)
+        assert isinstance(large, FlowCurve), large
+        assert replace(large, points=tuple(large.points), idle=tuple(large.idle)) == found
     return found
 
 
@@ -34,6 +44,71 @@ def test_the_cut_lies_between_its_neighbours_and_parts_them() -> None:
     (cut,) = curve(EXAMPLE).cuts
     assert (cut.before, cut.after, cut.inside, cut.parts) == (100, 110, True, True)
     assert cut.bytes_per_sec == 205 * MEGA
+
+
+def test_totals_and_pieces_are_summed_topic_by_topic() -> None:
+    """Two topics fit into a piece by their messages, and a third one by its bytes only."""
+    topics = [TopicLoad(f"t{at}", at, 100.0, 300.0, 1.0, 2.0) for at in (0, 8, 17, 30)]
+    merged = curve(topics, FlowLimits(1000, 7, 10))
+    assert [(cut.position, cut.before, cut.after, cut.cause) for cut in merged.cuts] == [(13, 8, 17, "both")]
+    assert (merged.cuts[0].msgs_per_sec, merged.cuts[0].bytes_per_sec) == (1200.0, 9.0)
+    points = [(point.total_msgs_per_sec, point.total_bytes_per_sec) for point in merged.points]
+    assert points == [(400, 3), (800, 6), (1200, 9), (1600, 12)]
+    pieces = [(point.piece_msgs_per_sec, point.piece_bytes_per_sec) for point in merged.points]
+    assert pieces == [(400, 3), (800, 6), (400, 3), (800, 6)]
+    proposed = curve(topics, FlowLimits(1000, 7, 10), "proposed")
+    assert [(point.total_msgs_per_sec, point.total_bytes_per_sec) for point in proposed.points] == points
+    assert [(cut.position, cut.before, cut.after, cut.parts) for cut in proposed.cuts] == [(12, 8, 17, True)]
+
+
+def test_the_gates_are_the_limits_and_the_threshold_and_the_proposed_rule_has_none() -> None:
+    limits = FlowLimits(1000, 2000, 10)
+    merged, proposed = (curve(EXAMPLE, limits, rule) for rule in ("merged", "proposed"))
+    assert (merged.gate_msgs_per_sec, merged.gate_bytes_per_sec) == pytest.approx((1100, 2200))
+    assert (proposed.gate_msgs_per_sec, proposed.gate_bytes_per_sec) == (0.0, 0.0)
+    assert (merged.total_msgs_per_sec, merged.total_bytes_per_sec) == (3500.0, 205.0 * MEGA)
+
+
+def test_bytes_exactly_on_the_gate_pass_it_and_exactly_on_the_limit_fit() -> None:
+    found = curve([TopicLoad("a", 5, 0.0, 0.0, 500.0), TopicLoad("b", 9, 0.0, 0.0, 500.0)], FlowLimits(10, 1000, 0))
+    assert (found.outcome, found.gate_bytes_per_sec, found.cuts) == ("fits", 1000.0, ())
+
+
+def test_a_trickle_is_traffic() -> None:
+    topics = [TopicLoad("a", 5, 0.5), TopicLoad("b", 9, 0.0, 0.0, 0.25), TopicLoad("c", 12)]
+    found = curve(topics, FlowLimits(0, 0, 0))
+    assert ([point.topic for point in found.points], found.idle, found.positions) == (["a", "b"], ("c",), (8,))
+
+
+def test_half_is_passed_only_beyond_it_and_by_messages_or_by_bytes() -> None:
+    equal = [TopicLoad("a", 21, 10.0, 0.0, 10.0), TopicLoad("b", 31, 10.0, 0.0, 10.0)]
+    found = curve(equal, rule="proposed")
+    assert [(cut.position, cut.before, cut.cause, cut.parts) for cut in found.cuts] == [(26, 21, "both", True)]
+    first = curve([TopicLoad("a", 21, 11.0, 0.0, 10.0), equal[1]], rule="proposed")
+    assert [(cut.position, cut.before, cut.cause, cut.parts) for cut in first.cuts] == [(10, 0, "MsgRate", False)]
+    by_bytes = curve([TopicLoad("a", 21, 10.0, 0.0, 11.0), equal[1]], rule="proposed")
+    assert [(cut.position, cut.cause) for cut in by_bytes.cuts] == [(10, "Bandwidth")]
+    third = curve([TopicLoad("a", 21, 1.0), TopicLoad("b", 31, 1.0), TopicLoad("c", 41, 5.0)], rule="proposed")
+    assert [(cut.position, cut.before, cut.parts) for cut in third.cuts] == [(36, 31, True)]
+
+
+@pytest.mark.parametrize(
+    ("position", "inside", "parts"),
+    [(10, False, False), (11, True, False), (12, True, True), (15, True, True), (16, True, False), (20, False, False)],
+)
+def test_a_cut_is_inside_between_the_ends_and_parts_what_is_on_both_sides(
+    position: int, inside: bool, parts: bool
+) -> None:
+    cut = curve_cut(BundleRange(10, 20), position, (11, 15), (5.0, 6.0), (5.0, 5.0))
+    assert (cut.inside, cut.parts, cut.cause) == (inside, parts, "Bandwidth")
+
+
+@pytest.mark.parametrize(
+    ("sums", "cause"),
+    [((6.0, 5.0), "MsgRate"), ((5.0, 6.0), "Bandwidth"), ((6.0, 6.0), "both"), ((6.0, 1.0), "MsgRate")],
+)
+def test_the_cause_of_a_cut_is_what_is_above_its_level(sums: tuple[float, float], cause: str) -> None:
+    assert curve_cut(BundleRange(10, 20), 12, (11, 15), sums, (5.0, 5.0)).cause == cause
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from engine.bundles import (
+    BalancedTopic,
     BalanceSettings,
     BalanceStart,
     Forecast,
@@ -121,3 +122,30 @@ def test_a_release_without_flow_falls_back_to_halves_and_says_which_tree_is_conf
 def test_a_number_of_cycles_that_cannot_be_is_refused(cycles: int) -> None:
     found = forecast(start_of(LOW), cycles)
     assert isinstance(found, Rejection) and found.field == "cycles"
+
+
+def test_one_cycle_is_a_forecast_and_shows_the_nearest_to_a_limit_first() -> None:
+    halves = NamespaceBundles("t/n", (0, 0x80000000, 0xFFFFFFFF))
+    topics = [TopicLoad("persistent://t/n/a", 1, 9_000.0), TopicLoad("persistent://t/n/b", 0x90000000, 12_000.0)]
+    found = coming(replace(start_of(topics, "extensible"), bundles=halves), 1)
+    assert [(load.bundle, load.nearest_limit.share_of_limit) for load in found.outlook] == [
+        (halves[1], 0.4),
+        (halves[0], 0.3),
+    ]
+    assert found.configured.hottest.bundle == halves[1]
+
+
+def test_the_trees_hold_the_traffic_of_the_last_cycle() -> None:
+    """Doubled twice by the third cycle; nothing is split."""
+    growing = BalancedTopic(TopicLoad("persistent://t/n/a", 1, 10.0), growth_per_cycle=2.0)
+    start = balance_start(WHOLE, [growing], ["b:1", "b:2"], BrokerSettings(), change_events=False)
+    assert isinstance(start, BalanceStart)
+    found = coming(start, 3)
+    assert [[share.msgs_per_sec for share in tree.shares] for tree in found.trees] == [[40.0]] * 4
+
+
+def test_the_tree_of_an_algorithm_that_the_release_does_not_know_shows_that_algorithm() -> None:
+    old = behaviour_of("2.11.0")
+    assert not isinstance(old, Rejection)
+    trees = {tree.algorithm: tree for tree in coming(replace(start_of(LOW), behaviour=old), 3).trees}
+    assert [split.cuts for _, split in trees[FLOW_OR_QPS_EQUALLY_DIVIDE].balance.splits] == [(2501,)]

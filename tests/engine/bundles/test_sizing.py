@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from engine.bundles import BundlesNeeded, ExpectedOccupancy, bundles_needed, expected_occupancy
+from engine.bundles import BundlesNeeded, ExpectedOccupancy, bundles_needed, expected_occupancy, sizing
 from engine.errors import Rejection
 
 
@@ -69,3 +69,22 @@ def test_more_brokers_than_topics_leave_some_idle_whatever_the_bundles() -> None
     assert (refused.error, refused.field) == ("Unattainable", "idle_share")
     assert needed(2, 10, max_over_mean=100.0, idle_share=0.85).bundles == 2
     assert needed(2, 10, max_over_mean=100.0, idle_share=0.9).bundles == 1
+
+
+def test_the_search_ends_at_the_largest_number_of_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """18 bundles are needed; with 16 the fullest broker has at most 1.519 times the mean."""
+    monkeypatch.setattr(sizing, "MAX_BUNDLES_ASKED", 16)
+    refused = bundles_needed(8, 3)
+    assert isinstance(refused, Rejection)
+    assert (refused.error, refused.field) == ("Unattainable", "max_over_mean")
+    assert f"{expected(8, 16, 3).packed_max_over_mean:.4f}" in refused.message
+    idle = bundles_needed(2, 10, max_over_mean=100.0, idle_share=0.7)
+    assert isinstance(idle, Rejection) and f"{expected(2, 16, 10).idle_broker_share:.4f}" in idle.message
+    monkeypatch.setattr(sizing, "MAX_BUNDLES_ASKED", 32)
+    assert needed(8, 3).bundles == 18
+
+
+def test_the_explanation_has_a_sentence_for_the_bound_and_one_for_the_cap() -> None:
+    assert len(needed(5, 1).explanation) == 4
+    assert len(needed(8, 3).explanation) == 5 and "max_over_mean" in needed(8, 3).explanation[-1]
+    assert len(needed(8, 3, maximum_bundles=17).explanation) == 6
