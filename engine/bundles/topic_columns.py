@@ -96,7 +96,7 @@ class TopicColumns(ListedTopics):
             factor = BalancedTopic(self.loads[0], growth_per_cycle=growth).factor_at(interval)
             if factor != 1.0:
                 mine = self.growth == growth
-                rates = np.where(mine, np.minimum(self.loads.rates * factor, HIGHEST_RATE), rates)
+                rates = np.where(mine, _times(self.loads.rates, factor), rates)
         if rates is self.loads.rates:
             return self.loads
         return LoadColumns(self.loads.names, self.loads.hashes, rates, self.loads.has_stats)
@@ -134,6 +134,12 @@ class TopicColumns(ListedTopics):
         producers, consumers = self.sessions[:, rows].sum(axis=1).tolist()
         every = [each[known] for each in loads.rates]
         if factor != 1.0:
-            every = [np.minimum(each * factor, HIGHEST_RATE) for each in every]
+            every = [_times(each, factor) for each in every]
         first, second, third, fourth = map(sum_in_order, every)
         return len(rows), producers, consumers, first, second, third, fourth
+
+
+def _times(rates: NDArray[np.float64], factor: float) -> NDArray[np.float64]:
+    """The rates times a factor, each at most ``HIGHEST_RATE``; what floats cannot hold is above it and no warning."""
+    with np.errstate(over="ignore"):
+        return np.minimum(rates * factor, HIGHEST_RATE)

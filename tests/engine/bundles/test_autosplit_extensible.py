@@ -11,6 +11,7 @@ from engine.bundles import (
     CycleDecision,
     CycleLimits,
     CycleObservation,
+    CycleVerdict,
     SplitMemory,
     TopicLoad,
     blocked_by_split,
@@ -312,6 +313,11 @@ def test_a_bandwidth_limit_of_2048_chooses_every_idle_bundle_of_two_topics() -> 
     settings = BrokerSettings(loadBalancerNamespaceBundleMaxBandwidthMbytes=2048)
     decision = run(calm(A), calm(B), settings=settings, limits=AT_ONCE)[1]
     assert [verdict.reason for verdict in decision.chosen] == ["Bandwidth", "Bandwidth"]
+
+
+def test_ten_splits_and_three_hits_are_the_defaults() -> None:
+    assert CycleLimits() == CycleLimits(10, 3) == CycleLimits.of(SHIPPED)
+    assert CycleVerdict(A, "chosen") == CycleVerdict(A, "chosen", "Unknown", 0, None, (), None)
 
 
 def test_the_limits_of_a_cycle_are_those_of_the_brokers_settings_unless_others_are_given() -> None:

@@ -135,6 +135,12 @@ def test_one_cycle_is_a_forecast_and_shows_the_nearest_to_a_limit_first() -> Non
     assert found.configured.hottest.bundle == halves[1]
 
 
+def test_twenty_cycles_are_looked_ahead() -> None:
+    found = forecast(start_of(LOW))
+    assert isinstance(found, Forecast)
+    assert (found.cycles, len(found.configured.balance.cycles)) == (20, 20)
+
+
 def test_the_trees_hold_the_traffic_of_the_last_cycle() -> None:
     """Doubled twice by the third cycle; nothing is split."""
     growing = BalancedTopic(TopicLoad("persistent://t/n/a", 1, 10.0), growth_per_cycle=2.0)

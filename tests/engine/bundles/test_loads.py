@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from engine.bundles import BundleAverage, NamespaceBundles, TopicLoad, hottest_bundle, largest_bundle, with_partitions
+from engine.bundles import (
+    BalancedTopic,
+    BundleAverage,
+    BundleStats,
+    NamespaceBundles,
+    SplitWarning,
+    TopicLoad,
+    hottest_bundle,
+    largest_bundle,
+    with_partitions,
+)
 from engine.bundles.loads import averages_of, bundle_of_topic, topic_load
 
 LISTS = NamespaceBundles("t/n", (10, 20, 30, 0xFFFFFFFF))
@@ -46,3 +56,11 @@ def test_a_topic_below_the_first_boundary_is_in_no_bundle() -> None:
     position = topic_load(name).hash
     assert bundle_of_topic(NamespaceBundles("t/n", (position, 0xFFFFFFFF)), name) is not None
     assert bundle_of_topic(NamespaceBundles("t/n", (position + 1, 0xFFFFFFFF)), name) is None
+
+
+def test_nothing_is_assumed_of_traffic_that_is_not_given() -> None:
+    load = topic_load("a")
+    assert load == TopicLoad("a", load.hash) == TopicLoad("a", load.hash, 0.0, 0.0, 0.0, 0.0, True)
+    assert BundleStats("b") == BundleStats("b", 0, 0, 0, 0.0, 0.0, 0.0, 0.0)
+    assert BalancedTopic(load) == BalancedTopic(load, 0, 0, 1.0, ())
+    assert SplitWarning("empty-child") == SplitWarning("empty-child", "", (), (), "", 0.0, 0.0)

@@ -10,7 +10,7 @@ from engine.bundles import (
     TopicLoad,
     preview_all,
 )
-from engine.config import FLOW_OR_QPS_EQUALLY_DIVIDE, SPLIT_ALGORITHMS, BrokerSettings
+from engine.config import FLOW_OR_QPS_EQUALLY_DIVIDE, SPLIT_ALGORITHMS, BrokerSettings, behaviour_of
 from engine.errors import Rejection
 
 WHOLE = NamespaceBundles("t/n", (0, FULL_UPPER_BOUND))
@@ -97,3 +97,40 @@ def test_B01_a_lone_topic_is_not_split_by_any_algorithm_that_looks_at_topics() -
     lines = preview(WHOLE, "LARGEST", BUSY[:1], SETTINGS)
     assert [cuts(lines[name]) for name in SPLIT_ALGORITHMS[1:]] == [None, None, None]
     assert [lines[name].command for name in SPLIT_ALGORITHMS[1:]] == ["", "", ""]
+
+
+def test_only_the_line_of_positions_has_positions_and_says_whence() -> None:
+    lines = preview(WHOLE, "LARGEST", BUSY, SETTINGS, positions=[44])
+    seen = {name: (line.positions_from, getattr(line.plan, "positions", None)) for name, line in lines.items()}
+    assert seen.pop("specified_positions_divide") == ("given", (44,))
+    assert set(seen.values()) == {("", ())}
+
+
+def test_positions_on_the_top_of_the_bundle_are_replaced_by_its_middle() -> None:
+    at_the_top = [TopicLoad(f"persistent://t/n/{i}", FULL_UPPER_BOUND, 1.0) for i in range(2)]
+    middle = preview(WHOLE, "LARGEST", at_the_top, SETTINGS)["specified_positions_divide"]
+    assert (middle.positions_from, cuts(middle)) == ("middle", (0x7FFFFFFF,))
+
+
+def test_the_proposed_rule_can_be_had_as_positions_where_it_changes_something() -> None:
+    line = preview(WHOLE, "LARGEST", BUSY, SETTINGS)["flow_or_qps_equally_divide as proposed"]
+    assert isinstance(line.plan, SplitPlan)
+    assert (line.plan.cuts, line.plan.unload, line.plan.positions) == ((20,), False, ())
+    assert line.command.endswith(" -san specified_positions_divide -sb 20")
+    idle = [TopicLoad(f"persistent://t/n/{h}", h) for h in (10, 30)]
+    assert preview(WHOLE, "LARGEST", idle, SETTINGS)["flow_or_qps_equally_divide as proposed"].command == ""
+
+
+def test_a_release_without_flow_refuses_it_by_name() -> None:
+    old = behaviour_of("2.11.0")
+    assert not isinstance(old, Rejection)
+    lines = preview(WHOLE, "LARGEST", BUSY, SETTINGS, old)
+    refusals = {name: line.refusal.status if line.refusal else None for name, line in lines.items()}
+    assert refusals.pop(FLOW_OR_QPS_EQUALLY_DIVIDE) == 412
+    assert set(refusals.values()) == {None}
+
+
+def test_nothing_to_split_is_refused_by_the_extensible_load_manager_only() -> None:
+    for manager, status in (("modular", None), ("extensible", 500)):
+        line = preview(WHOLE, "LARGEST", BUSY[:1], SETTINGS, load_manager=manager)["topic_count_equally_divide"]
+        assert (line.refusal.status if line.refusal else None) == status
