@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.bundles import BundleStats, bandwidth_limit, exceeded_limit, flow_limits, limit_measures, new_bundle_data
+from engine.bundles.averages import BundleData, TimeAverageMessageData
 from engine.bundles.limits import LimitMeasure
 from engine.config import BrokerSettings
 
@@ -19,6 +20,11 @@ def test_a_bundle_never_seen_starts_from_fifty_each_way_with_windows_of_10_and_1
     data = new_bundle_data()
     assert (data.short_term.max_samples, data.long_term.max_samples, data.topics) == (10, 1000, 0)
     assert (data.long_term.num_samples, data.long_term.msgs_per_sec, data.long_term.bytes_per_sec) == (0, 100, 100_000)
+
+
+def test_an_average_begins_without_samples_and_traffic() -> None:
+    assert TimeAverageMessageData(7) == TimeAverageMessageData(7, 0, 0.0, 0.0, 0.0, 0.0)
+    assert BundleData(TimeAverageMessageData(1), TimeAverageMessageData(2)).topics == 0
 
 
 def test_the_first_sample_replaces_the_start_values_wholly() -> None:

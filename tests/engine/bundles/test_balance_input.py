@@ -17,7 +17,8 @@ from engine.bundles import (
     bandwidth_finding,
     check_topics,
 )
-from engine.config import BrokerSettings
+from engine.bundles.balance_model import BalanceVerdict
+from engine.config import CURRENT, BrokerSettings
 from engine.errors import Rejection
 
 WHOLE = NamespaceBundles("t/n", (0, 0xFFFFFFFF))
@@ -114,3 +115,13 @@ def test_change_events_comes_once_and_only_when_asked_for() -> None:
         found = balance_start(WHOLE, topics, ["b:1"], BrokerSettings(), change_events=wanted)
         assert isinstance(found, BalanceStart)
         assert len(found.topics) == count
+
+
+def test_a_start_has_pulsars_intervals_no_owners_and_true_first_rates_unless_others_are_given() -> None:
+    assert BalanceSettings() == BalanceSettings(5000, 10, 15, 15, 1)
+    plain = BalanceStart(WHOLE, (), ("b:1",), BrokerSettings(), BalanceSettings())
+    assert start([]) == plain
+    assert (plain.load_manager, plain.owners, plain.averages, plain.first_rate_factor) == ("modular", {}, {}, 1.0)
+    assert (plain.behaviour, plain.problems, plain.bad_topics) == (CURRENT, (), 0)
+    verdict = BalanceVerdict("t/n/0x00000000_0xffffffff", "b:1", "below-limits", "Unknown", None)
+    assert (verdict.hits, verdict.detail) == (0, None)

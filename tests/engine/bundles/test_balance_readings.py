@@ -60,6 +60,12 @@ def test_a_split_known_with_the_very_next_event_makes_its_child_a_bundle_at_once
     assert decided(events) == [([], [UPPER]), ([WHOLE, UPPER], [])]
 
 
+def test_a_step_is_shown_without_all_its_averages() -> None:
+    (step,) = replay_modular([report(0, "b:1", WHOLE)], BrokerSettings())
+    assert list(step.averages) == [WHOLE]
+    assert "averages" not in repr(step) and "b:1" in repr(step)
+
+
 def plain(at_ms: int, broker: str) -> ReportWritten:
     return ReportWritten(at_ms, BrokerReport(broker, ()))
 

@@ -69,7 +69,7 @@ def test_boundaries_of_a_user_run_from_end_to_end(boundaries: list[str]) -> None
 
 def test_creation_without_boundaries_makes_equal_bundles() -> None:
     assert boundaries_at_creation(None, 2) == boundaries_at_creation([], 2) == (0, 0x80000000, FULL_UPPER_BOUND)
-    assert boundaries_at_creation(["0", "0xffffffff"], 0, default_count=4) == QUARTERS.boundaries
+    assert boundaries_at_creation(["0", "0xffffffff"], 0) == QUARTERS.boundaries
     assert boundaries_at_creation(["0", "16", "0xffffffff"], 7) == (0, 16, FULL_UPPER_BOUND)
 
 
