@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from engine.bundles import BalancedTopic, BalanceStart, BundleRange, NamespaceBundles, TopicLoad, balance_start
+from engine.bundles import (
+    BalancedTopic,
+    BalanceStart,
+    BundleRange,
+    BundleStats,
+    NamespaceBundles,
+    TopicLoad,
+    balance_start,
+)
 from engine.bundles.balance_topics import hold_any, loads_at
 from engine.bundles.balance_world import World
 from engine.config import BrokerSettings
@@ -64,6 +74,27 @@ def test_growing_topics_are_scaled_anew_in_each_interval() -> None:
         assert listed == inside
         seen.append((*listed, world.stats()[FIVE[0]].msg_rate_in))
     assert seen == [(1.0, 10.0, 11.0), (2.0, 10.0, 12.0), (8.0, 10.0, 18.0)]
+
+
+def test_the_listing_is_scaled_anew_when_nothing_else_was_asked_in_between() -> None:
+    world = World(start([topic(5, 1.0, growth=2.0)]))
+    seen = []
+    for world.interval in (0, 1, 1, 2):
+        seen += [load.msg_rate_in for load in world.topics()]
+    assert seen == [1.0, 2.0, 2.0, 4.0]
+
+
+@pytest.mark.parametrize(("fresh", "factor"), [(False, 1.0), (True, 3.0)])
+def test_a_bundle_reports_the_sums_of_its_topics_too_high_when_it_was_just_unloaded(fresh: bool, factor: float) -> None:
+    topics = [
+        BalancedTopic(TopicLoad(f"persistent://t/n/{at}", at, 1.0, 10.0, 100.0, 1000.0 * at), at, 2 * at)
+        for at in (1, 3, 5)
+    ]
+    unopened = BalancedTopic(TopicLoad("persistent://t/n/8", 8, 7.0, 7.0, 7.0, 7.0, has_stats=False), 1, 1)
+    world = World(replace(start([*topics, unopened]), first_rate_factor=3.0))
+    world.fresh.update({FIVE[0]} if fresh else ())
+    rates = (3.0 * factor, 30.0 * factor, 300.0 * factor, 9000.0 * factor)
+    assert world.stats() == {FIVE[0]: BundleStats("t/n/0x00000000_0x0000000a", 4, 10, 19, *rates)}
 
 
 def test_a_range_holds_a_topic_from_its_lower_end_to_below_its_upper_one() -> None:

@@ -117,6 +117,7 @@ def test_the_cause_of_a_cut_is_what_is_above_its_level(sums: tuple[float, float]
         ([TopicLoad("a", 5, 5000.0)], "too-few-topics"),
         ([TopicLoad("a", 5, 5000.0), TopicLoad("b", 9)], "too-few-hashes"),
         ([TopicLoad("a", 5, 500.0), TopicLoad("b", 9, 500.0)], "below-gate"),
+        ([TopicLoad("a", 5, 500.0), TopicLoad("b", 9, 550.0)], "below-gate"),
         ([TopicLoad("a", 5, 550.0), TopicLoad("b", 9, 550.0)], "cut"),
     ],
 )
