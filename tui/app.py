@@ -155,8 +155,8 @@ class RingsideApp(ThemedApp):
         if self._front is not None:
             self._front.paint(self.colours)
 
-    def action_switch_theme(self) -> None:
-        self.theme = theme_name("light" if self._theme_name == "dark" else "dark")
+    async def action_switch_theme(self) -> None:
+        await self.switch_theme(theme_name("light" if self._theme_name == "dark" else "dark"))
 
     async def action_quit(self) -> None:
         """Leave with exit code 0, or 1 after a script whose expectations failed. Steps are on disk already."""

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from typing import ClassVar, Final
 
+from textual import events
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.command import Provider
 from textual.filter import LineFilter
 from textual.notifications import SeverityLevel
+from textual.theme import Theme
 
 from engine.visible import visible
 from themes.palettes import Depth, Palette, ThemeName, palette
 from tui.hidden_characters import VisibleFilter
 from tui.look import depth_of, textual_theme, theme_name, variables_of
+from tui.parsed_once import ParsedOnce
 from tui.plain_ascii import AsciiFilter
 from tui.screens.command_list import PALETTE_ID, PlainCommandPalette, PlainCommands
 
@@ -42,6 +46,37 @@ class ThemedApp(App[int]):
         for name in ("dark", "light"):
             self.register_theme(textual_theme(name, depth_used))
         self.theme = theme_name(theme)
+        self.stylesheet = ParsedOnce(variables=self.get_css_variables())
+
+    async def on_event(self, event: events.Event) -> None:
+        """Let others have their turn before each key or click, however many came at once."""
+        if isinstance(event, events.InputEvent) and not event.is_forwarded:
+            await asyncio.sleep(0)
+        await super().on_event(event)
+
+    async def switch_theme(self, name: str) -> None:
+        """Change the theme: parse in one turn of the event loop, apply in another, as each takes its time."""
+        if isinstance(self.stylesheet, ParsedOnce):
+            self.stylesheet.prepare(self._variables_with(self.available_themes[name]))
+            await asyncio.sleep(0)
+        self.theme = name
+
+    def refresh_css(self, animate: bool = True) -> None:
+        """As the stock one, but arranging what is in front and styling what is below it have turns of their own."""
+        self.stylesheet.set_variables(self.get_css_variables())
+        self.stylesheet.reparse()
+        self.stylesheet.update(self, animate=animate)
+        for screen in self.screen_stack:
+            if screen is self.screen:
+                screen.refresh(layout=True)
+            else:
+                self.call_later(self.stylesheet.update, screen, animate=animate)
+            screen._css_update_count = self._css_update_count
+
+    def _variables_with(self, theme: Theme) -> dict[str, str]:
+        """What ``get_css_variables`` will give with another theme."""
+        ours = variables_of(palette("dark" if theme.dark else "light", self.depth))
+        return {**ours, **theme.to_color_system().generate(), **theme.variables}
 
     @property
     def depth(self) -> Depth:

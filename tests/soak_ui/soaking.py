@@ -11,12 +11,12 @@ from typing import Final
 
 from tests.soak_ui.choosing import Chooser
 from tests.soak_ui.judging import judged
+from tests.soak_ui.pace import get_to_know
 from tests.soak_ui.playing import Outcome, play, replay
 from tests.soak_ui.report import Tally
 from tests.soak_ui.scenes import ENDINGS, WEIGHTS
 from tests.soak_ui.steps import session_of
 from tests.soak_ui.twin import disagreement
-from tests.thrift import sharing_styles
 
 KEYS_OF_SESSION: Final = 250
 ENDING_WEIGHTS: Final = (0.3, 0.1, 0.08, 0.06, 0.06)
@@ -35,8 +35,7 @@ WARMING: Final = (
 def prepare() -> None:
     """Warm up; the garbage collector works between sessions only, so that its time is not counted as a step's."""
     gc.disable()
-    sharing = sharing_styles()
-    sharing.__enter__()
+    get_to_know()
     for line in WARMING:
         replay(session_of(line))
     gc.collect()

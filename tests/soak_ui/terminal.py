@@ -19,6 +19,8 @@ _OWN: Final = re.compile(r"\x1b\[\?2026[hl]|\x1b\]52;c;[A-Za-z0-9+/=]*(?:\x07|\x
 _COMMANDING: Final = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """Characters that a terminal obeys, or that turn round what follows."""
 
+BELL: Final = "\x07"
+
 Cell = tuple[str, str]
 """A character and its style; what a wide one covers has no character."""
 BLANK: Final[Cell] = (" ", "")
@@ -39,7 +41,8 @@ class RecordingDriver(HeadlessDriver):
         return False
 
     def write(self, data: str) -> None:
-        self._written.append(data)
+        if data != BELL:  # what the app itself rings is written alone; any other one comes from a name or a paste
+            self._written.append(data)
 
     def show(self, size: tuple[int, int] | None = None) -> Picture:
         """Apply what was written until now; with a ``size`` the terminal has this one from now on, and is blank."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
+from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
 
 from tui.plain_text import plain
 from tui.screens.leaving import LeavesOnce
+from tui.widgets.options import has_pages
 
 PALETTE_ID = "--command-palette"
 """By this Textual knows whether one is open."""
@@ -36,3 +37,7 @@ class PlainCommands(Provider):
 
 class PlainCommandPalette(CommandPalette, LeavesOnce[None]):
     """The stock palette, closed once however often it is clicked."""
+
+    def _action_command_list(self, action: str) -> None:
+        if not action.startswith("page") or has_pages(self.query_one(CommandList)):
+            super()._action_command_list(action)

@@ -1,0 +1,33 @@
+"""How slow the processor is at the moment: with other work beside it the same steps take twice the CPU time.
+
+A fixed piece of work is timed; compared with the fastest run that this process has seen it says by how much.
+"""
+
+from __future__ import annotations
+
+from statistics import median
+from time import thread_time
+
+_fastest = float("inf")
+
+
+def slowness(times: int = 3) -> float:
+    """How many times as long as at the best moment work takes now; at least 1."""
+    taken = median(_work() for _ in range(times))
+    return max(1.0, taken / _fastest)
+
+
+def get_to_know(times: int = 150) -> None:
+    """Find out how fast the processor can be."""
+    slowness(times)
+
+
+def _work() -> float:
+    """About a millisecond of what rendering does: small objects, dictionaries, strings."""
+    global _fastest  # noqa: PLW0603
+    begin = thread_time()
+    cells = {(number, str(number)): [number] * 3 for number in range(2_000)}
+    "".join(text for _, text in sorted(cells, key=lambda cell: cell[1]))
+    taken = thread_time() - begin
+    _fastest = min(_fastest, taken)
+    return taken
