@@ -165,6 +165,8 @@ class _Player:
         self._made.append(step)
         if step == words.CHECK:
             if self._check is not None:
+                await app.animator.wait_until_complete()  # what moves is painted when it has arrived
+                await asyncio.sleep(words.SETTLED_MS / 1000)
                 told = self._check(launched)
                 if told:
                     self._outcome.failure = Failure("disagrees", told.partition(":")[0], told)

@@ -37,6 +37,8 @@ class Steady(LeavesOnce[ScreenResultType], Generic[ScreenResultType]):
     _arranging = False
     _owes_paint = False
     _postponed = 0
+    _arranged: object = None
+    """The map of all widgets that the last arrangement left."""
 
     def _screen_resized(self, size: Size) -> None:
         """Nothing to do where the size is the one it has: what else is to be arranged, the timer finds."""
@@ -46,14 +48,24 @@ class Steady(LeavesOnce[ScreenResultType], Generic[ScreenResultType]):
     def _refresh_layout(self, size: Size | None = None, scroll: bool = False) -> None:
         """Arrange; on coming to the front and at another size without a paint."""
         if size is None:
+            # After scrolling Textual arranges all widgets again when first asked where one is, and does not paint what
+            # has moved until then: neither then nor when it arranges the next time and finds all at its place.
+            unpainted = self._arranged is not None and self._map_of_all() is not self._arranged
             super()._refresh_layout(size, scroll)
+            self._arranged = self._map_of_all()
+            if unpainted and not scroll:
+                self.refresh()
             return
         self._arranging = True
         try:
             super()._refresh_layout(size, scroll)
         finally:
             self._arranging = False
+            self._arranged = self._map_of_all()
             self.refresh()
+
+    def _map_of_all(self) -> object:
+        return getattr(self._compositor, "_full_map", None)
 
     def _on_timer_update(self) -> None:
         """Arrange or paint: what is arranged sends events that change what is to be painted."""
