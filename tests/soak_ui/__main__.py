@@ -16,7 +16,7 @@ from tests.soak_ui.soaking import prepare, soaked
 from tests.soak_ui.steps import session_of
 from tests.soak_ui.twin import disagreement
 
-PORTION: Final = 2_000
+PORTION: Final = 1_000
 
 
 def main() -> int:
@@ -27,7 +27,8 @@ def main() -> int:
     parser.add_argument("--replay", default="", metavar="LINE", help="do what a line of a failure says")
     given = parser.parse_args()
     if given.replay:
-        return _replayed(given.replay)
+        prepare()
+        return replayed(given.replay)
     begin = perf_counter()
     tally = Tally()
     portions = [
@@ -55,9 +56,9 @@ def _take(tally: Tally, other: Tally, seconds: float) -> None:
     sys.stdout.flush()
 
 
-def _replayed(line: str) -> int:
+def replayed(line: str) -> int:
+    """Make the steps of a line three times, and say what they lead to; 1 if that is a failure."""
     session = session_of(line)
-    prepare()
     for _ in range(3):
         outcome = replay(session, disagreement)
         if outcome.failure is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -32,11 +32,18 @@ class Finding:
         return f"{self.line}  # {self.failure.kind}: {self.failure.text} [{self.failure.place}]"
 
 
-def judged(outcome: Outcome, check: Check | None = None, limit_seconds: float = LIMIT_SECONDS) -> Finding | None:
-    """The failure of a session, as short as it can be shown; None where all is well."""
+def judged(
+    outcome: Outcome,
+    check: Check | None = None,
+    limit_seconds: float = LIMIT_SECONDS,
+    known: Collection[Failure] = (),
+) -> Finding | None:
+    """The failure of a session, as short as it can be shown; None where all is well. What is known is not shrunk."""
     failure = outcome.failure
     if failure is None:
         return _blocked(outcome, limit_seconds)
+    if any(failure.is_like(other) for other in known):
+        return Finding(failure, outcome.session)
     budget = Budget(lambda session: failure.is_like(replay(session, check).failure))
     return Finding(failure, shrunk(outcome.session, budget))
 

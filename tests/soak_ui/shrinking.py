@@ -17,7 +17,7 @@ Fails = Callable[[Session], bool]
 class Budget:
     """So many replays, and so much time for them, that a failure may cost."""
 
-    def __init__(self, fails: Fails, *, replays: int = 400, cpu_seconds: float = 90.0) -> None:
+    def __init__(self, fails: Fails, *, replays: int = 400, cpu_seconds: float = 60.0) -> None:
         self._fails = fails
         self._replays = replays
         self._until = process_time() + cpu_seconds

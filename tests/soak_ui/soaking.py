@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import random
-from collections.abc import Callable
+from collections.abc import Iterator
 from functools import cache
 from time import process_time
 from typing import Final
@@ -12,13 +12,15 @@ from typing import Final
 from tests.soak_ui.choosing import Chooser
 from tests.soak_ui.judging import judged
 from tests.soak_ui.pace import get_to_know
-from tests.soak_ui.playing import Outcome, play, replay
+from tests.soak_ui.playing import Failure, Outcome, play, replay
 from tests.soak_ui.report import Tally
 from tests.soak_ui.scenes import ENDINGS, WEIGHTS
 from tests.soak_ui.steps import session_of
 from tests.soak_ui.twin import disagreement
 
 KEYS_OF_SESSION: Final = 250
+_KNOWN: Final[list[Failure]] = []
+"""What this process has found and shrunk."""
 ENDING_WEIGHTS: Final = (0.3, 0.1, 0.08, 0.06, 0.06)
 """How often a session has each of the endings of a scene's name."""
 WARMING: Final = (
@@ -42,23 +44,30 @@ def prepare() -> None:
     gc.freeze()
 
 
-def soaked(seed: str, keys: int, report: Callable[[Outcome], None] | None = None) -> Tally:
+def soaked(seed: str, keys: int) -> Tally:
     """Press so many keys; a failure ends its session and not the run."""
     prepare()
     tally = Tally()
-    number = 0
-    while tally.keys < keys:
-        begin = process_time()
-        outcome = _session(f"{seed}-{number}", min(KEYS_OF_SESSION, keys - tally.keys))
+    begin = process_time()
+    for outcome in sessions(seed, keys):
         tally.add(outcome, process_time() - begin)
-        finding = judged(outcome, disagreement)
+        finding = judged(outcome, disagreement, known=_KNOWN)
         if finding is not None:
             tally.findings.append(finding)
-        if report is not None:
-            report(outcome)
-        number += 1
+            _KNOWN.append(finding.failure)
         gc.collect()
+        begin = process_time()
     return tally
+
+
+def sessions(seed: str, keys: int) -> Iterator[Outcome]:
+    """So many keys in sessions of which each begins anew."""
+    number = 0
+    while keys > 0:
+        outcome = _session(f"{seed}-{number}", min(KEYS_OF_SESSION, keys))
+        keys -= outcome.session.keys
+        number += 1
+        yield outcome
 
 
 def _session(seed: str, keys: int) -> Outcome:

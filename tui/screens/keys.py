@@ -113,6 +113,7 @@ class KeysScreen(KeysActions):
         self.waiting = frozenset(wait.slot for wait in view.waits)
         self.ring = view.ring
         self.consumers_listed = self.matching(view.consumers)
+        self.title_list(len(self.consumers_listed), len(view.consumers))  # also where no listed row has changed
         self.waits = view.waits
         self._tell_wait()  # its rule changes with the mode, also where nothing waits
         self.gaps = view.gaps

@@ -96,6 +96,7 @@ class MainScreen(MainActions):
         self.weights = tuple(row.active_partitions for row in view.consumers)
         self.few_words = rule_in_few_words(view.status, view.consumers)
         self.consumers_listed = self.matching(view.consumers)
+        self.title_list(len(self.consumers_listed), len(view.consumers))  # also where no listed row has changed
         self.ring = view.ring
         self.namespaces = view.namespaces
         self.event_lines = view.events

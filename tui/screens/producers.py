@@ -101,6 +101,7 @@ class ProducersScreen(ProducersActions):
         status = view.status
         set_title(self.query_one("#ring"), f"1 who has opened what: {status.producers:,} x {status.partitions:,}")
         self.producers_listed = self.matching(view.producers)
+        self.title_list(len(self.producers_listed), len(view.producers))  # also where no listed row has changed
         self.counts = view.counts
         self.steps = view.events
         self.deliveries = view.deliveries
