@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import wraps
 from typing import Any, Final
 
 import pytest
@@ -40,6 +41,7 @@ def sharing_styles() -> Iterator[None]:
     real = Stylesheet._parse_rules
     parsed: dict[Any, Any] = {}
 
+    @wraps(real)
     def once(self: Stylesheet, *given: Any, **named: Any) -> Any:
         key = (given, frozenset(named.items()), frozenset(self._variables.items()))
         if key not in parsed:

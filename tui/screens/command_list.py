@@ -6,7 +6,6 @@ from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Hits
 
 from tui.plain_text import plain
 from tui.screens.leaving import LeavesOnce
-from tui.widgets.options import has_pages
 
 PALETTE_ID = "--command-palette"
 """By this Textual knows whether one is open."""
@@ -39,5 +38,6 @@ class PlainCommandPalette(CommandPalette, LeavesOnce[None]):
     """The stock palette, closed once however often it is clicked."""
 
     def _action_command_list(self, action: str) -> None:
-        if not action.startswith("page") or has_pages(self.query_one(CommandList)):
+        """As the stock one, but before the list has lines in sight a page has no height, and is not turned."""
+        if not action.startswith("page") or self.query_one(CommandList).scrollable_content_region:
             super()._action_command_list(action)

@@ -17,7 +17,6 @@ from engine.errors import Rejection
 from tui.keys_words import MODES
 from tui.plain_text import NEW_LINE, PlainLabel, assembled
 from tui.screens.dialog import Dialog
-from tui.widgets.options import Options
 
 WITH_POINTS = "consistent-sticky"
 POINTS = "100"
@@ -42,7 +41,7 @@ class ShareKeysScreen(Dialog):
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog -middle"):
-            yield Options(*(Option(self._prompt(mode), id=mode) for mode in MODES), markup=False, compact=True)
+            yield OptionList(*(Option(self._prompt(mode), id=mode) for mode in MODES), markup=False, compact=True)
             yield PlainLabel("points of each node", classes="dialog--label points")
             yield Input(self._points, id="points", classes="points", compact=True, restrict=r"[0-9]*", max_length=9)
             yield PlainLabel("", classes="dialog--error")

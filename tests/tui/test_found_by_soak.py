@@ -1,0 +1,127 @@
+"""What random keys have found once, replayed as ``make soak-ui`` printed it."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from typing import Any
+
+import pytest
+from textual import events
+from textual.css import stylesheet
+from textual.css.stylesheet import Stylesheet
+from textual.message import Message
+
+from tests.soak_ui.loop import simulated
+from tests.soak_ui.playing import replay
+from tests.soak_ui.steps import session_of
+from tests.soak_ui.twin import disagreement
+from tests.tui.screens_under_test import app_of, cluster
+from tui.look import theme_name
+from tui.parsed_once import ParsedOnce
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param("small 80x24 ctrl+p up pageup ~ =", id="a page of the command list before it is arranged"),
+        pytest.param("small 80x24 ctrl+p ~3 pagedown ~ =", id="a page of the command list before it has lines"),
+        pytest.param("small 1x1 ctrl+p ~ pageup ~ =", id="a page of the command list where there is no room"),
+        pytest.param(
+            "one 80x24 s ~ j ~ y ~ ctrl+p ~3 move@18,9 escape ~ right move@18,9 ~ ~1200 ~1200 ~1200 ~1200 =",
+            id="cards that move up after they were scrolled",
+        ),
+        pytest.param("small 80x24 slash ~ paste=zz enter ~ x ~ =", id="the number of consumers, none listed"),
+        pytest.param("keys 80x24 slash ~ paste=zz enter ~ x ~ =", id="the number of consumers of keys, none listed"),
+        pytest.param(
+            "producers-few 80x24 slash ~ paste=zz enter ~ colon ~ paste=producer%20add enter ~ =",
+            id="the number of producers, none listed",
+        ),
+    ],
+)
+def test_a_line_that_once_failed(line: str) -> None:
+    assert replay(session_of(line), disagreement).failure is None
+
+
+def test_each_of_many_keys_at_once_has_its_own_turn_of_the_event_loop() -> None:
+    app = app_of(cluster())
+    turns: list[int] = []
+
+    async def press() -> None:
+        def note(message: Message) -> None:
+            if isinstance(message, events.Key) and not message.is_forwarded:
+                turns.append(loop.measured.callbacks)
+
+        async with app.run_test(message_hook=note):
+            await asyncio.sleep(1)
+            for key in ("down", "up", "end", "home", "v"):
+                app.post_message(events.Key(key, None))
+            await asyncio.sleep(1)
+
+    with simulated() as loop:
+        loop.run_until_complete(press())
+    # A turn begins after the message is taken out of the queue: what is handled in it is the key before.
+    assert len(turns) == 5
+    assert len(set(turns)) == 5
+
+
+@pytest.fixture
+def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The sheets that are parsed, in order; tests share no parsed sheets meanwhile."""
+    sheets: list[str] = []
+    real: Any = stylesheet.parse
+
+    def counted(scope: str, css: str, *given: Any, **named: Any) -> Any:
+        sheets.append(css)
+        return real(scope, css, *given, **named)
+
+    monkeypatch.setattr(Stylesheet, "_parse_rules", inspect.unwrap(Stylesheet._parse_rules))
+    monkeypatch.setattr(stylesheet, "parse", counted)
+    return sheets
+
+
+def test_a_style_sheet_is_parsed_once_for_a_theme(parsed: list[str]) -> None:
+    one, other = {"ink": "red"}, {"ink": "blue"}
+    sheet = ParsedOnce(variables=one)
+    sheet.add_source("Label { color: $ink; }", ("a", ""))
+    sheet.reparse()
+    sheet.add_source("Input { color: $ink; }", ("b", ""))
+    sheet.reparse()
+    assert len(parsed) == 2
+    sheet.prepare(other)
+    assert len(parsed) == 4
+    for variables in (other, one, other):
+        sheet.set_variables(variables)
+        sheet.reparse()
+        stock = Stylesheet(variables=variables)
+        stock.source = sheet.source.copy()
+        stock.parse()
+        assert [rule.css for rule in sheet.rules] == [rule.css for rule in stock.rules]
+    assert len(parsed) == 4 + 3 * 2  # those of the stock sheets alone
+
+
+@pytest.mark.parametrize("depth", ["truecolor", "mono"])
+def test_what_is_parsed_ahead_is_what_the_other_theme_needs(depth: Any) -> None:
+    """Also where the terminal has few colours."""
+    app = app_of(cluster(), depth=depth)
+
+    async def switch() -> None:
+        async with app.run_test() as pilot:
+            sheet = app.stylesheet
+            assert isinstance(sheet, ParsedOnce)
+            known = len(sheet._kept)
+            for name in ("light", "dark", "light"):
+                ahead = app._variables_with(app.available_themes[theme_name(name)])
+                await pilot.press("f2")
+                await pilot.pause()
+                assert app.theme == theme_name(name)
+                assert app.get_css_variables() == ahead
+            assert len(sheet._kept) == known + 1
+
+    asyncio.run(switch())
+
+
+def test_screens_below_take_the_other_theme_too() -> None:
+    """They are styled in later turns, and dialogs show them."""
+    assert replay(session_of("two-kinds 120x40 n ~ f2 ~ a ~ ="), disagreement).failure is None
+    assert replay(session_of("small 80x24 b ~ f2 escape ~ = f2 ~ b ~ ="), disagreement).failure is None
