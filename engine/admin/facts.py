@@ -25,10 +25,12 @@ class Decoded(Generic[T]):
 
 
 LARGEST: Final = 2**53
-"""No broker counts further, and beyond it JSON readers disagree about whole numbers."""
+"""No rate or number of things is above it, and beyond it JSON readers disagree about whole numbers."""
 Rate = Annotated[float, msgspec.Meta(ge=0, le=float(LARGEST))]
 Moment = Annotated[float, msgspec.Meta(ge=-float(LARGEST), le=float(LARGEST))]
 Count = Annotated[int, msgspec.Meta(ge=-LARGEST, le=LARGEST)]
+Counter = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+"""A Java long that only ever grows: at 1 GB/s a counter of bytes passes 2^53 within four months."""
 Slot = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
 _RANGE_TEXT: Final = re.compile(r"\[\s*([0-9]{1,10})\s*,\s*([0-9]{1,10})\s*\]")
 
@@ -74,21 +76,20 @@ class ConsumerFacts(
         >>> ConsumerFacts(range_texts=("[0, 16383]",)).key_hash_ranges
         ((0, 16383),)
         """
-        ranges = (_range_of(text) for text in self.range_texts)
-        return self.range_arrays or tuple(pair for pair in ranges if pair is not None)
+        return self.range_arrays or tuple(found for text in self.range_texts if (found := _range(text)) is not None)
 
     @property
     def unreadable_range(self) -> str | None:
         """A text among ``range_texts`` that is no range like ``[0, 16383]``."""
-        return next((text for text in self.range_texts if _range_of(text) is None), None)
+        return next((text for text in self.range_texts if _range(text) is None), None)
 
 
-def _range_of(text: str) -> tuple[int, int] | None:
+def _range(text: str) -> tuple[int, int] | None:
+    """The ends of ``[0, 16383]``; up to 2^31 - 1, as releases with a ring over all integers print them."""
     match = _RANGE_TEXT.fullmatch(text.strip())
-    if match is None:
+    if match is None or max(int(match[1]), int(match[2])) >= 2**31:
         return None
-    start, end = int(match[1]), int(match[2])
-    return (start, end) if max(start, end) < 2**31 else None
+    return int(match[1]), int(match[2])
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from engine.admin.facts import ConsumerFacts, Count, Decoded, Rate
+from engine.admin.facts import ConsumerFacts, Count, Counter, Decoded, Rate
 from engine.admin.text import child, raw_object, value_problem
 from engine.admin.topics import without_nulls
 from engine.errors import Problem
@@ -62,8 +62,8 @@ class _SubscriptionWire(msgspec.Struct):
     msgThroughputOut: Rate = 0.0
     msgBacklog: Count = 0
     unackedMessages: Count = 0
-    msgOutCounter: Count = 0
-    bytesOutCounter: Count = 0
+    msgOutCounter: Counter = 0
+    bytesOutCounter: Counter = 0
     consumers: tuple[ConsumerFacts, ...] = ()
 
 
@@ -72,10 +72,10 @@ class _TopicWire(msgspec.Struct):
     msgThroughputIn: Rate = 0.0
     msgRateOut: Rate = 0.0
     msgThroughputOut: Rate = 0.0
-    bytesInCounter: Count = 0
-    msgInCounter: Count = 0
-    bytesOutCounter: Count = 0
-    msgOutCounter: Count = 0
+    bytesInCounter: Counter = 0
+    msgInCounter: Counter = 0
+    bytesOutCounter: Counter = 0
+    msgOutCounter: Counter = 0
     averageMsgSize: Rate = 0.0
     storageSize: Count = 0
     backlogSize: Count = 0

@@ -18,6 +18,7 @@ from engine.admin.namespaces import (
     decode_topic_list,
 )
 from engine.admin.naming import Naming, naming_of, scenario_facts
+from engine.admin.partitions import bounded
 from engine.admin.reading import MAX_INPUT_BYTES, Intake
 from engine.admin.text import plain_json, raw_object
 from engine.admin.topics import (
@@ -185,7 +186,7 @@ class _Collector:
         counts = Counts(
             self.files_read, self.passed_over, self.bytes_read, len(topics), self.set_aside, self.superseded
         )
-        return Snapshot(
+        found = Snapshot(
             title,
             topics,
             self.bundles,
@@ -196,6 +197,7 @@ class _Collector:
             tuple(self.problems),
             counts,
         )
+        return bounded(found)
 
 
 _NAMELESS: Final = (AnswerKind.TOPIC_STATS, AnswerKind.BUNDLES, AnswerKind.POLICIES)

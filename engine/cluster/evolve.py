@@ -22,7 +22,13 @@ from engine.cluster.key_events import KeyConsumerJoined, KeyEvent, KeySubscripti
 from engine.cluster.key_evolve import after, created, key_objection
 from engine.cluster.key_evolve import without_topic as keys_without
 from engine.cluster.large_edits import listed_with, listed_without, with_topic, without_loads, without_topic
-from engine.cluster.producer_apply import grown_producers, producer_event_objection, with_producer_event
+from engine.cluster.partition_bounds import refuse_partitions
+from engine.cluster.producer_apply import (
+    grown_producers,
+    producer_event_objection,
+    refuse_growth,
+    with_producer_event,
+)
 from engine.cluster.producer_events import ProducerTopicEvent
 from engine.cluster.state import BundleSplit, ClusterState, Namespace, Subscription, Topic
 from engine.config import BrokerSettings
@@ -124,7 +130,11 @@ def _topic_objection(state: ClusterState, event: TopicAdded | TopicRemoved | Top
     if isinstance(event, TopicRepartitioned):
         if topic is None or topic.partitions == 0:
             return f"there is no partitioned topic {event.topic!r}"
-        return "" if event.partitions >= topic.partitions else f"{event.topic!r} cannot lose partitions"
+        if event.partitions < topic.partitions:
+            return f"{event.topic!r} cannot lose partitions"
+        refusal = refuse_partitions(state, event.partitions - topic.partitions, event.partitions)
+        refusal = refusal or refuse_growth(state, event.topic, event.partitions)
+        return "" if refusal is None else refusal.message
     if topic is not None:
         return f"topic {event.topic!r} exists"
     unknown = set(event.subscriptions) - {each.key for each in state.subscriptions}
@@ -133,6 +143,11 @@ def _topic_objection(state: ClusterState, event: TopicAdded | TopicRemoved | Top
     name = parse_topic_name(event.topic)
     if not isinstance(name, TopicName) or name.complete != event.topic:
         return f"{event.topic[:200]!r} is not a complete topic name"
+    if name.namespace not in state.namespaces:
+        return f"{event.topic!r} lies in a namespace without bundles"
+    refusal = refuse_partitions(state, event.partitions, event.partitions)
+    if refusal is not None:
+        return refusal.message
     return "" if event.partitions >= 0 else "a topic has no negative number of partitions"
 
 

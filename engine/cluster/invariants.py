@@ -9,11 +9,19 @@ from typing import Final
 from engine.bundles import namespace_bundles
 from engine.cluster.key_state import KeySubscription
 from engine.cluster.large_topics import LargeLoads, LargeTopics
-from engine.cluster.limits import INT_32, INT_64
+from engine.cluster.limits import INT_32, INT_64, MAX_PARTITIONS, MAX_WITHOUT_STATISTICS
+from engine.cluster.partition_bounds import without_statistics
 from engine.cluster.producer_invariants import producer_faults
 from engine.cluster.state import ClusterState, Load, Namespace, Subscription, Topic
 from engine.errors import Rejection
-from engine.names import TopicName, parse_topic_name, refuse_namespace, refuse_subscription
+from engine.names import (
+    PARTITION_SUFFIX,
+    TopicName,
+    parse_topic_name,
+    partition_index,
+    refuse_namespace,
+    refuse_subscription,
+)
 
 _LARGEST: Final = 2**63
 """Counters are Java longs; a rate that is not below this is infinite, no number, or a slip."""
@@ -49,8 +57,11 @@ def _topic_faults(state: ClusterState) -> list[str]:
             found.append(f"{topic.name!r} is no complete topic name")
         elif name.namespace not in state.namespaces:
             found.append(f"topic {topic.name!r} lies in a namespace without bundles")
-        if topic.partitions < 0:
-            found.append(f"topic {topic.name!r} has {topic.partitions} partitions")
+        if not 0 <= topic.partitions <= MAX_PARTITIONS:
+            found.append(f"topic {topic.name!r} has {topic.partitions} partitions: 0 to {MAX_PARTITIONS} are modelled")
+    bare = without_statistics(state)
+    if bare > MAX_WITHOUT_STATISTICS:
+        found.append(f"{bare} partitions have no statistics: up to {MAX_WITHOUT_STATISTICS} are modelled")
     return found
 
 
@@ -70,14 +81,23 @@ def _faults_of_loads(state: ClusterState, loads: Mapping[str, Load]) -> list[str
     if isinstance(loads, LargeLoads) and loads.topics is state.topics:
         fine = all(bool(((each >= 0) & (each < _LARGEST)).all()) for each in (loads.rates, loads.counts))
         return [] if fine else ["statistics hold a number that is negative or no number"]
-    dispatchers = {name for topic in state.topics.values() for name in topic.partition_names()}
-    found = [f"statistics of {name!r}, which does not exist" for name in loads if name not in dispatchers]
+    found = [f"statistics of {name!r}, which does not exist" for name in loads if not _has_dispatcher(state, name)]
     found += [
         f"statistics of {name!r} hold a number that is negative or no number"
         for name, load in loads.items()
         if not all(0 <= value < _LARGEST for value in astuple(load))
     ]
     return found
+
+
+def _has_dispatcher(state: ClusterState, name: str) -> bool:
+    """Whether a name is that of a topic without partitions or of a partition. Names every partition of no topic."""
+    topic = state.topics.get(name)
+    if topic is not None and topic.partitions == 0:
+        return True
+    parent = state.topics.get(name.rpartition(PARTITION_SUFFIX)[0])
+    # Java reads other digits, too, and writes these.
+    return parent is not None and 0 <= partition_index(name) < parent.partitions and name[-1].isascii()
 
 
 def _subscription_faults(state: ClusterState) -> list[str]:

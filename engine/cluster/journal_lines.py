@@ -21,8 +21,8 @@ from engine.cluster.codec import (
 )
 from engine.cluster.evolve import evolve, objection
 from engine.cluster.grammar_text import command_text
-from engine.cluster.limits import MAX_STEPS
-from engine.cluster.plain import convert, decode, encode, to_plain
+from engine.cluster.limits import INT_64, MAX_STEPS
+from engine.cluster.plain import convert, decode, encode, fail, to_plain
 from engine.cluster.timeline import Step, Timeline
 from engine.errors import InputError, Problem
 
@@ -121,6 +121,8 @@ def _read_header(line: bytes, source: str) -> Timeline:
         seed = convert(entry.get("seed"), int, source, "$.seed")
         from_where = convert(entry.get("source"), str, source, "$.source")
         state = state_from_plain(entry.get("state"), source)
+        if seed not in INT_64:
+            fail(source, "$.seed", "the seed does not fit into 64 bits")
     except InputError as error:
         problems = error.problems or (Problem(source, "$", str(error), line=1),)
         raise InputError(f"{source} cannot be used as a journal: {error}", problems) from error

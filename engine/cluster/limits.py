@@ -10,6 +10,9 @@ NAME_LIMIT_BYTES: Final = 65_536
 MAX_PARTITIONS: Final = 100_000
 """Partitions of one topic; a broker without ``maxNumPartitionsPerPartitionedTopic`` knows no limit."""
 
+MAX_WITHOUT_STATISTICS: Final = 200_000
+"""Partitions of all topics that have no statistics: a single number in a file makes any number of them."""
+
 MAX_CONSUMERS: Final = 100_000
 """Consumers of one subscription, whatever ``maxConsumersPerSubscription`` allows."""
 

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from engine.cluster.folding import fold
+from engine.cluster.limits import INT_64, MAX_PARTITIONS
+from engine.cluster.producer_bounds import refuse_more_messages, refuse_more_producers, senders_of
 from engine.cluster.producer_events import (
     PartitionFailed,
     PartitionRecovered,
@@ -119,6 +121,8 @@ def _step(topic: ProducerTopic, event: ProducerTopicEvent) -> ProducersStep | Re
 
 def seen_objection(event: ProducersSeen) -> str:
     """Why a topic's producers cannot begin like this, "" when they can."""
+    if event.partitions > MAX_PARTITIONS or event.brokers not in INT_64 or event.seed not in INT_64:
+        return f"{event.partitions} partitions on {event.brokers} brokers are not modelled"
     state = model.producers_state(event.partitions, brokers=event.brokers, seed=event.seed)
     return str(state) if isinstance(state, Rejection) else ""
 
@@ -130,26 +134,31 @@ def producer_objection(topic: ProducerTopic, event: ProducerTopicEvent) -> str:
             return f"the producers of {topic.topic!r} count already"
         case ProducersAdded():
             made = plan_settings(event.plan, topic.partitions)
-            return (
-                str(made)
-                if isinstance(made, Rejection)
-                else ""
-                if event.plan.count >= 0
-                else "a count is no less than 0"
-            )
+            if isinstance(made, Rejection):
+                return str(made)
+            if event.plan.count < 0:
+                return "a count is no less than 0"
+            return _text(refuse_more_producers(topic, event.plan, lazily=made[0].starts_lazily))
         case ProducersSent():
             if event.times < 0 or event.size_bytes < 0:
                 return "there is no negative number of messages or bytes"
-            return "" if event.producer is None else _known(topic, event.producer)
+            unknown = "" if event.producer is None else _known(topic, event.producer)
+            return unknown or _text(refuse_more_messages(topic, senders_of(topic, event.producer) * event.times))
         case ProducerClosed():
             return _known(topic, event.producer)
         case PartitionFailed() | PartitionRecovered():
             known = 0 <= event.partition < topic.partitions
             return "" if known else f"{topic.topic!r} has no partition {event.partition}"
         case ProducerPartitionsGrown():
-            return "" if event.partitions >= topic.partitions else f"{topic.topic!r} cannot lose partitions"
+            if event.partitions < topic.partitions:
+                return f"{topic.topic!r} cannot lose partitions"
+            return "" if event.partitions <= MAX_PARTITIONS else f"{event.partitions} partitions are not modelled"
         case ProducerTimePassed():
             return "" if event.now_ms >= topic.now_ms else "time does not run backwards"
+
+
+def _text(refusal: Rejection | None) -> str:
+    return "" if refusal is None else refusal.message
 
 
 def _known(topic: ProducerTopic, number: int) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from engine.cluster.limits import MAX_PRODUCER_CELLS, MAX_PRODUCER_MESSAGES, MAX_PRODUCER_OBJECTS, MAX_PRODUCERS
 from engine.cluster.producer_apply import find_producer_topic
+from engine.cluster.producer_bounds import refuse_more_messages, refuse_more_producers, senders_of
 from engine.cluster.producer_commands import (
     AddProducers,
     CloseProducer,
@@ -71,20 +71,11 @@ def _add(
         return made
     begin = ProducersSeen(topic.name, topic.partitions, BROKERS, len(state.producer_topics))
     before = found or seen(begin)
-    there = len(before.producers.producers)
-    settings = made[0]
     if plan.count < 1:
         return Rejection("IllegalArgumentException", f"{plan.count} is no number of producers", "count")
-    if there + plan.count > MAX_PRODUCERS or (there + plan.count) * topic.partitions > MAX_PRODUCER_CELLS:
-        message = (
-            f"{there + plan.count} producers on {topic.partitions} partitions: up to {MAX_PRODUCERS} producers, and"
-            f" {MAX_PRODUCER_CELLS} pairs of producer and partition, are modelled here"
-        )
-        return Rejection("TooManyProducers", message, "count")
-    objects = before.objects
-    objects += plan.count * (1 if settings.starts_lazily else topic.partitions)
-    if objects > MAX_PRODUCER_OBJECTS:
-        return _too_many_objects(objects, "count")
+    refusal = refuse_more_producers(before, plan, lazily=made[0].starts_lazily)
+    if refusal is not None:
+        return refusal
     event = ProducersAdded(topic.name, plan)
     step = after(before, event)
     if step.tally.created == 0:
@@ -102,16 +93,12 @@ def _send(topic: ProducerTopic, command: SendByProducers) -> tuple[ProducerTopic
         return Rejection("IllegalArgumentException", f"{command.times} times is no number of messages", "times")
     if command.size_bytes < 0:
         return Rejection("IllegalArgumentException", f"{command.size_bytes} is below 0", "sizeBytes")
-    senders = sum(each.state != "Closed" for each in producers) if command.producer is None else 1
+    senders = senders_of(topic, command.producer)
     if senders == 0:
         return Rejection("AlreadyClosedException", "all producers are closed; producer add creates others", "producer")
-    messages = senders * command.times
-    if messages > MAX_PRODUCER_MESSAGES:
-        text = f"{messages} messages: up to {MAX_PRODUCER_MESSAGES} are sent in one step here"
-        return Rejection("TooManyMessages", text, "times")
-    objects = topic.objects + messages
-    if objects > MAX_PRODUCER_OBJECTS + MAX_PRODUCER_MESSAGES:
-        return _too_many_objects(objects, "times")
+    refusal = refuse_more_messages(topic, senders * command.times)
+    if refusal is not None:
+        return refusal
     return (ProducersSent(topic.topic, command.producer, command.key, command.times, command.size_bytes),)
 
 
@@ -139,8 +126,3 @@ def _unknown_producer(topic: ProducerTopic, number: int) -> Rejection:
     count = len(topic.producers.producers)
     known = f"0 to {count - 1}" if count else "none yet"
     return Rejection("ProducerNotFound", f"there is no producer {number}; known: {known}", "producer", 404)
-
-
-def _too_many_objects(objects: int, field: str) -> Rejection:
-    message = f"{objects} producer objects on brokers: up to {MAX_PRODUCER_OBJECTS} are modelled here; start lazily"
-    return Rejection("TooManyProducers", message, field)

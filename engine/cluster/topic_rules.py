@@ -6,7 +6,7 @@ from engine.bundles.boundaries import default_boundaries
 from engine.cluster.commands import AddTopic, RemoveTopic, RepartitionTopic
 from engine.cluster.consumer_rules import refuse_long_name
 from engine.cluster.events import Event, NamespaceSeen, TopicAdded, TopicRemoved, TopicRepartitioned
-from engine.cluster.limits import MAX_PARTITIONS
+from engine.cluster.partition_bounds import refuse_partitions
 from engine.cluster.producer_apply import refuse_growth
 from engine.cluster.state import ClusterState, Topic
 from engine.errors import Rejection
@@ -22,7 +22,7 @@ def add_topic(state: ClusterState, command: AddTopic) -> tuple[Event, ...] | Rej
     if isinstance(name, Rejection):
         return name
     refusal = (
-        _refuse_partitions(command.partitions, least=0)
+        _refuse_partitions(state, command.partitions, least=0)
         or _refuse_partition_like(name, command.partitions)
         or _refuse_taken(state, name, range(command.partitions))
     )
@@ -61,7 +61,7 @@ def repartition_topic(state: ClusterState, command: RepartitionTopic) -> tuple[E
         )
     name = _read(topic.name)
     assert isinstance(name, TopicName), f"the state holds a topic without a valid name: {topic.name!r}"
-    refusal = _refuse_partitions(command.partitions, least=1) or _refuse_taken(
+    refusal = _refuse_partitions(state, command.partitions, least=1, now=topic.partitions) or _refuse_taken(
         state, name, range(topic.partitions, command.partitions), growing=True
     )
     refusal = refusal or refuse_growth(state, topic.name, command.partitions)
@@ -105,17 +105,10 @@ def find_topic(state: ClusterState, text: str) -> Topic | Rejection:
     return Rejection("RestException", f"Topic {name.complete} not found", "topic", 404)
 
 
-def _refuse_partitions(partitions: int, *, least: int) -> Rejection | None:
+def _refuse_partitions(state: ClusterState, partitions: int, *, least: int, now: int = 0) -> Rejection | None:
     if partitions < least:
         return Rejection("RestException", "Number of partitions should be more than 0", "partitions", 406)
-    if partitions > MAX_PARTITIONS:
-        return Rejection(
-            "TooManyPartitions",
-            f"{partitions} partitions: up to {MAX_PARTITIONS} of one topic are modelled here",
-            "partitions",
-            406,
-        )
-    return None
+    return refuse_partitions(state, partitions - now, partitions)
 
 
 def _refuse_partition_like(name: TopicName, partitions: int) -> Rejection | None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from engine.admin.facts import Snapshot
+from engine.admin.partitions import bounded
 from engine.admin.priorities import infer_priority_levels
 from engine.cluster.bulk import LARGE_PARTITIONS
 from engine.cluster.large_topics import LargeLoads, LargeTopics
@@ -47,7 +48,7 @@ def open_fleet_part(part: FleetPart) -> Opened:
     The flag is the one told, else the one that explains the recorded active consumers, else that of the lists. Raises
     ``InputError`` where nothing of it can be shown. O(t log t) for t partitions.
     """
-    snapshot, listed = part.snapshot, part.listed_flag
+    snapshot, listed = bounded(part.snapshot), part.listed_flag
     _check(part)
     recorded = snapshot.settings is not None or listed is None or _tells_flag(gather(snapshot, topics_of(snapshot))[0])
     opened = open_snapshot(snapshot, consistent_hashing=None if recorded else listed)

@@ -57,7 +57,7 @@ def test_parts_that_an_event_does_not_touch_stay_the_same_objects() -> None:
     before = cluster()
 
     changed = evolve(before, SettingChanged("maxConsumersPerTopic", "9"))
-    grown = evolve(before, TopicAdded("persistent://shop/us/x", 0, ()))
+    grown = evolve(before, TopicAdded("persistent://shop/eu/x", 0, ()))
 
     assert changed.topics is before.topics and changed.subscriptions is before.subscriptions
     assert grown.loads is before.loads and grown.subscriptions[0] is before.subscriptions[0]

@@ -1,0 +1,197 @@
+"""Runs what reads input in children with limited memory and CPU time, forked from one process that has loaded it all.
+
+A child costs some milliseconds instead of the seconds that imports take. The kernel holds the limits: RLIMIT_CPU ends
+a child with SIGXCPU, whatever it is doing. RLIMIT_DATA makes allocations fail beyond 1 GB of private writable memory,
+which is the heap and everything that Python, numpy and Arrow map for themselves; RLIMIT_AS would count libraries and
+reserved address space instead, which differ from machine to machine.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import json
+import os
+import resource
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Any, Final
+
+from tests.patience import HANG_S
+
+MEMORY_BYTES: Final = 10**9
+CPU_S: Final = 10
+OUTPUT_BYTES: Final = 1 << 22
+"""What is kept of an output."""
+_LENGTH: Final = struct.Struct("<Q")
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What one child does: ``words`` for ``ringside``, or for another reader if the first of them begins with ``@``."""
+
+    words: tuple[str, ...]
+    folder: str
+    stdin: str = os.devnull
+    memory_bytes: int = MEMORY_BYTES
+    cpu_s: int = CPU_S
+    plant: str = ""
+    """``module:function`` that is called in the child before it reads: a bug for tests of what finds bugs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How it ended: ``code`` is -1 where a signal ended it."""
+
+    code: int
+    signal: int
+    out: str
+    err: str
+    cpu_s: float = field(default=0.0, compare=False)
+    peak_bytes: int = field(default=0, compare=False)
+
+
+class Limited:
+    """The process that forks, as seen by the one that asks."""
+
+    def __init__(self) -> None:
+        root = Path(__file__).resolve().parents[2]
+        environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONUTF8": "1"}
+        for name in ("RINGSIDE_DEBUG", "NO_COLOR", "COLUMNS"):
+            environment.pop(name, None)
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.hostile.limited"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            cwd=root,
+            env=environment,
+        )
+
+    def run(self, job: Job) -> Ended:
+        assert self._process.stdin is not None and self._process.stdout is not None
+        _send(self._process.stdin, asdict(job))
+        return Ended(**_received(self._process.stdout))
+
+    def close(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait(HANG_S)
+
+
+@contextmanager
+def limited() -> Iterator[Limited]:
+    """Runs jobs until the end of the ``with``."""
+    runner = Limited()
+    try:
+        yield runner
+    finally:
+        runner.close()
+
+
+def _send(stream: Any, message: Any) -> None:
+    data = json.dumps(message).encode()
+    stream.write(_LENGTH.pack(len(data)) + data)
+    stream.flush()
+
+
+def _received(stream: Any) -> Any:
+    (length,) = _LENGTH.unpack(stream.read(_LENGTH.size))
+    return json.loads(stream.read(length))
+
+
+def serve() -> None:
+    """Take jobs from standard input until it ends."""
+    from tests.hostile.readers import OTHER_READERS, load_everything
+
+    load_everything()
+    requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    gc.collect()
+    gc.freeze()
+    # The first run still loads and compiles what is loaded on demand.
+    while length := requests.read(_LENGTH.size):
+        job = Job(**json.loads(requests.read(_LENGTH.unpack(length)[0])))
+        _send(answers, asdict(_in_a_child(job, OTHER_READERS)))
+
+
+def _in_a_child(job: Job, readers: dict[str, Callable[[Sequence[str]], int]]) -> Ended:
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        child = os.fork()
+        if child == 0:
+            _be_the_child(job, readers, out.fileno(), err.fileno())
+        status, usage = _awaited(child)
+        code = os.waitstatus_to_exitcode(status)
+        return Ended(
+            max(code, -1),
+            max(-code, 0),
+            _text(out),
+            _text(err),
+            usage.ru_utime + usage.ru_stime,
+            usage.ru_maxrss * 1024,
+        )
+
+
+def _awaited(child: int) -> tuple[int, resource.struct_rusage]:
+    """How a child ended; one that waits for something that never comes is killed, so that it is told, too."""
+
+    def kill(_number: int, _frame: FrameType | None) -> None:
+        os.kill(child, signal.SIGKILL)
+
+    signal.signal(signal.SIGALRM, kill)
+    signal.alarm(round(HANG_S))
+    _, status, usage = os.wait4(child, 0)
+    signal.alarm(0)
+    return status, usage
+
+
+def _text(file: Any) -> str:
+    file.seek(0)
+    return str(file.read(OUTPUT_BYTES).decode("utf-8", "backslashreplace"))
+
+
+def _be_the_child(job: Job, readers: dict[str, Callable[[Sequence[str]], int]], out: int, err: int) -> None:
+    code = 99
+    try:
+        os.dup2(os.open(job.stdin, os.O_RDONLY), 0)
+        os.dup2(out, 1)
+        os.dup2(err, 2)
+        os.chdir(job.folder)
+        os.environ["XDG_STATE_HOME"] = f"{job.folder}/state"
+        _limit(job)
+        if job.plant:
+            module, _, name = job.plant.partition(":")
+            getattr(__import__(module, fromlist=[name]), name)()
+        code = _read(job, readers)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError, ValueError):
+                stream.flush()
+        os._exit(code)
+
+
+def _limit(job: Job) -> None:
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CPU, (job.cpu_s, job.cpu_s + 5))
+    resource.setrlimit(resource.RLIMIT_DATA, (job.memory_bytes, job.memory_bytes))
+
+
+def _read(job: Job, readers: dict[str, Callable[[Sequence[str]], int]]) -> int:
+    from tui.cli.main import main
+
+    if job.words[0].startswith("@"):
+        return readers[job.words[0]](job.words[1:])
+    return main(job.words)
+
+
+if __name__ == "__main__":
+    serve()

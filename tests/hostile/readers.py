@@ -1,0 +1,159 @@
+"""What reads input: the commands for each kind of file, and the readers of fleets without Spark around them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
+from pathlib import Path
+from pkgutil import walk_packages
+from typing import Any, Final
+
+KINDS: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
+    "answers": (
+        ("{}", "--once"),
+        ("{}", "--json"),
+        ("lint", "{}"),
+        ("lint", "{}", "--json"),
+        ("explain", "orders", "{}"),
+        ("explain", "key", "k-1", "{}"),
+        ("explain", "route", "k-1", "{}"),
+        ("split", "LARGEST", "{}"),
+        ("split", "HOT", "{}", "--json"),
+        ("curve", "LARGEST", "{}"),
+        ("forecast", "{}"),
+        ("occupancy", "{}"),
+        ("keys", "{}"),
+        ("verify", "{}"),
+        ("{}", "--once", "--topic", "persistent://public/default/orders"),
+        ("-", "--once"),
+        ("@import", "{}"),
+    ),
+    "journals": (
+        ("replay", "{}", "--once"),
+        ("replay", "{}", "--json"),
+        ("replay", "{}", "--once", "--no-journal"),
+        ("lint", "{}"),
+        ("keys", "{}"),
+        ("{}", "--once"),
+    ),
+    "scripts": (
+        ("demo", "{}", "--headless"),
+        ("demo", "{}", "--headless", "--json"),
+        ("demo", "{}", "--once"),
+        ("{}", "--once"),
+    ),
+    "keys": (
+        ("keys", "--consumers", "a,b", "--keys", "{}"),
+        ("partitions", "--from", "3", "--to", "7", "--keys", "{}"),
+        ("plan", "--nodes", "3", "--to", "4", "--keys", "{}", "--json"),
+        ("keys", "--consumers", "a,b", "--keys", "-"),
+    ),
+    "consumers": (
+        ("keys", "--consumers-from", "{}"),
+        ("keys", "--consumers-from", "{}", "--mode", "sticky", "--json"),
+        ("lint", "--names-from", "{}"),
+        ("lint", "--names-from", "{}", "--sticky"),
+        ("explain", "key", "k-1", "--consumers-from", "{}"),
+        ("lint", "{}"),
+    ),
+    "lists": (("@lists", "{}"),),
+    "traces": (("@traces", "{}"),),
+    "recordings": (
+        ("verify", "{}"),
+        ("verify", "{}", "--json"),
+        ("{}", "--once"),
+        ("{}", "--json"),
+        ("lint", "{}"),
+        ("split", "LARGEST", "{}"),
+        ("keys", "{}"),
+        ("forecast", "{}"),
+    ),
+    "results": (("fleet", "open", "{}", "--once"), ("fleet", "open", "{}", "--json")),
+}
+"""Which commands read a kind of file, whose path stands for ``{}``; with ``-`` it is standard input."""
+
+MAY_FAIL: Final = frozenset({"verify", "lint", "demo"})
+"""Commands that end with 1 for what a sound file says: a difference, a finding, an expectation that does not hold."""
+
+
+def import_answers(words: Sequence[str]) -> int:
+    """What ``fleet import`` does with one file before Spark has it."""
+    from pipeline.reading.answers import QUARANTINED, Told, take_file
+    from pipeline.reading.rows import Rows
+
+    (path,) = words
+    rows = Rows()
+    outcomes = {
+        take_file(rows, path, Path(path).name, told, limit_bytes=10**8).outcome
+        for told in (Told(), Told("broker-0", "public/default"), Told("broker-0", "persistent://public/default/orders"))
+    }
+    return _said(rows.quarantine, refused=outcomes == {QUARANTINED})
+
+
+def read_traces(words: Sequence[str]) -> int:
+    """What ``fleet keys`` does with one trace before Spark has it."""
+    from engine.errors import InputError
+    from pipeline.reading.trace_pieces import read_piece
+    from pipeline.reading.trace_rows import TraceAccount
+    from pipeline.reading.traces import find_traces
+
+    try:
+        pieces, problems = find_traces(Path(words[0]))
+    except InputError as error:
+        return _refused(error)
+    account = TraceAccount()
+    rows = sum(table.num_rows for piece in pieces for table in read_piece(piece, account, spread=False))
+    for problem in problems:
+        sys.stderr.write(f"ringside: {_visible(str(problem))}\n")
+    return _said(account.told, refused=not rows)
+
+
+def read_lists(words: Sequence[str]) -> int:
+    """What ``fleet assign --consumers-from`` does with a list."""
+    from engine.errors import InputError
+    from pipeline.reading.consumer_lists import read_consumer_lists
+
+    try:
+        _, told = read_consumer_lists(Path(words[0]))
+    except InputError as error:
+        return _refused(error)
+    return _said(told, refused=False)
+
+
+OTHER_READERS: Final[dict[str, Callable[[Sequence[str]], int]]] = {
+    "@import": import_answers,
+    "@traces": read_traces,
+    "@lists": read_lists,
+}
+
+
+def _said(rows: Sequence[Any], *, refused: bool) -> int:
+    for row in rows[:20]:
+        sys.stderr.write(f"ringside: {_visible(' '.join(map(str, row)))}\n")
+    return 2 if refused else 0
+
+
+def _refused(error: Exception) -> int:
+    sys.stderr.write(f"ringside: {_visible(str(error))}\n")
+    return 2
+
+
+def _visible(text: str) -> str:
+    from engine.visible import visible
+
+    return visible(text)
+
+
+def load_everything() -> None:
+    """Import all that a child could load, so that no child has to."""
+    for package in ("engine", "tui", "pipeline"):
+        for name in _modules(package):
+            import_module(name)
+
+
+def _modules(package: str) -> Iterator[str]:
+    found = import_module(package)
+    for each in walk_packages(found.__path__, f"{package}."):
+        if not each.name.endswith("__main__"):
+            yield each.name
