@@ -43,7 +43,7 @@ _RAW = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _LOADED = msgspec.json.Decoder(dict[str, dict[str, dict[str, dict[str, msgspec.Raw]]]])
 
 
-def client_facts(*sources: str | Path | bytes, limit_bytes: int = MAX_INPUT_BYTES) -> ClientFacts:
+def client_facts(*sources: str | Path | bytes | AnswerFile, limit_bytes: int = MAX_INPUT_BYTES) -> ClientFacts:
     """Folders, files and raw answers. What cannot be understood is passed over: ``read_answers`` tells of it.
 
     Answers about a single topic do not name it, and are left out. Raises ``InputError`` as ``read_answers`` does for
@@ -62,10 +62,12 @@ def client_facts(*sources: str | Path | bytes, limit_bytes: int = MAX_INPUT_BYTE
     return ClientFacts(MappingProxyType(versions), manager)
 
 
-def _files(sources: tuple[str | Path | bytes, ...], intake: Intake) -> Iterator[AnswerFile]:
+def _files(sources: tuple[str | Path | bytes | AnswerFile, ...], intake: Intake) -> Iterator[AnswerFile]:
     for source in sources:
         if isinstance(source, bytes):
             yield AnswerFile(STANDARD_INPUT, source)
+        elif isinstance(source, AnswerFile):
+            yield source
         else:
             yield from read_files(Path(source), intake).files
 

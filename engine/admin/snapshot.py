@@ -33,8 +33,8 @@ from engine.errors import InputError, Problem
 STANDARD_INPUT: Final = "standard input"
 
 
-def read_answers(*sources: str | Path | bytes, limit_bytes: int = MAX_INPUT_BYTES) -> Snapshot:
-    """Folders, files and raw answers as one ``Snapshot``; of two answers about one thing the later one counts.
+def read_answers(*sources: str | Path | bytes | AnswerFile, limit_bytes: int = MAX_INPUT_BYTES) -> Snapshot:
+    """Folders, files and answers in memory as one ``Snapshot``; of two answers about one thing the later one counts.
 
     Later means: later in the arguments, then in the natural order of file names (``9-…`` before ``10-…``); statistics
     of a topic always count more than broker-stats, which lacks the active consumer. Bad input never loses good input:
@@ -45,16 +45,17 @@ def read_answers(*sources: str | Path | bytes, limit_bytes: int = MAX_INPUT_BYTE
     intake = Intake(limit_bytes)
     titles: list[str] = []
     for source in sources:
-        if isinstance(source, bytes):
-            titles.append(STANDARD_INPUT)
-            collector.add(FilesRead((AnswerFile(STANDARD_INPUT, source),), (), ()))
+        if isinstance(source, bytes | AnswerFile):
+            file = source if isinstance(source, AnswerFile) else AnswerFile(STANDARD_INPUT, source)
+            titles.append(file.name)
+            collector.add(FilesRead((file,), (), ()))
         else:
             titles.append(str(source))
             collector.add(read_files(Path(source), intake))
     title = ", ".join(titles)
     if not collector.understood:
         problems, read = tuple(collector.problems), collector.files_read
-        in_folder = any(not isinstance(source, bytes) and Path(source).is_dir() for source in sources)
+        in_folder = any(isinstance(source, str | Path) and Path(source).is_dir() for source in sources)
         if read == 1 and not in_folder:
             raise InputError(f"{title}: this is no answer of a broker", problems)
         raise InputError(f"{title}: none of {read:,} file{'' if read == 1 else 's'} is an answer of a broker", problems)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tests.hostile.limited import Ended
-from tests.hostile.readers import MAY_FAIL
+from tests.hostile.readers import ABOUT_A_PART, MAY_FAIL
 
 LONGEST_LINE: Final = 2_000
 """Characters of a sentence for people; whatever a file holds, nobody reads more."""
@@ -50,7 +50,7 @@ def _of_refusal(words: Sequence[str], ended: Ended, path: Path, kind: str) -> li
     if not ended.err.strip():
         return ["refused without a word"]
     known_as = "standard input" if "-" in words else path.name
-    if known_as not in ended.err:
+    if known_as not in ended.err and words[0] not in ABOUT_A_PART:
         return [f"refused without the name of the file: {ended.err[:200]!r}"]
     if kind == "answers" and words[0] != "verify" and is_malformed(path) and not _PLACE.search(ended.err):
         return [f"malformed, and no place is named: {ended.err[:300]!r}"]

@@ -17,7 +17,6 @@ KINDS: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
         ("lint", "{}", "--json"),
         ("explain", "orders", "{}"),
         ("explain", "key", "k-1", "{}"),
-        ("explain", "route", "k-1", "{}"),
         ("split", "LARGEST", "{}"),
         ("split", "HOT", "{}", "--json"),
         ("curve", "LARGEST", "{}"),
@@ -72,6 +71,9 @@ KINDS: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
     "results": (("fleet", "open", "{}", "--once"), ("fleet", "open", "{}", "--json")),
 }
 """Which commands read a kind of file, whose path stands for ``{}``; with ``-`` it is standard input."""
+
+ABOUT_A_PART: Final = frozenset({"explain", "split", "curve"})
+"""Commands about a topic, a bundle or a key in a file: a sentence that it is not there does not name the file."""
 
 MAY_FAIL: Final = frozenset({"verify", "lint", "demo"})
 """Commands that end with 1 for what a sound file says: a difference, a finding, an expectation that does not hold."""

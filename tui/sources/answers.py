@@ -9,10 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from engine.admin.files import read_file
+from engine.admin.files import AnswerFile, read_file
 from engine.admin.reading import MAX_INPUT_BYTES, Intake, size_text
+from engine.admin.snapshot import STANDARD_INPUT as STDIN_NAME
 from engine.admin.snapshot import read_answers
-from engine.admin.text import plain_json
+from engine.admin.text import plain_json, raw_object
 from engine.admin.unpacking import collected
 from engine.errors import InputError, Problem, Rejection
 from engine.names import parse_topic_name
@@ -53,13 +54,16 @@ def opened(
 
 def _opened_about(topic: str, path: str | None, release: str | None, limit_bytes: int) -> Opened:
     answer, source, problems = answer_about(topic, path, limit_bytes=limit_bytes)
-    found = open_snapshot(read_answers(answer, limit_bytes=limit_bytes), release=release)
+    try:
+        found = open_snapshot(read_answers(answer, limit_bytes=limit_bytes), release=release)
+    except InputError as error:
+        raise InputError(str(error), (*problems, *error.problems)) from error
     return replace(found, problems=(*problems, *found.problems), source=source)
 
 
 def answer_about(
     topic: str, path: str | None, piped: bytes | None = None, *, limit_bytes: int = MAX_INPUT_BYTES
-) -> tuple[bytes, str, tuple[Problem, ...]]:
+) -> tuple[AnswerFile, str, tuple[Problem, ...]]:
     """One answer without a name, as the form {topic: answer} that has one; what to call it; what was wrong with it.
 
     ``piped`` is standard input where it was read already. Raises ``InputError``.
@@ -74,8 +78,14 @@ def answer_about(
     if reason is not None:
         raise InputError(reason)
     data, told = (piped, ()) if piped is not None else _one_file(path, limit_bytes)
-    text, problems = plain_json(data, path, limit=limit_bytes)
-    return b"{%s:%s}" % (json.dumps(topic).encode(), text), f"{path} about {topic}", (*told, *problems)
+    name_of_file = STDIN_NAME if path == STANDARD_INPUT else Path(path).name
+    text, problems = plain_json(data, name_of_file, limit=limit_bytes)
+    # Looked at before it is put into another text, where its lines and columns would be others.
+    members, faults = raw_object(text, name_of_file, check_names=False) if text.strip() else ({}, ())
+    if not members:
+        raise InputError(f"{path}: this is no answer of a broker", (*told, *problems, *faults))
+    named = AnswerFile(name_of_file, b"{%s:%s}" % (json.dumps(topic).encode(), text))
+    return named, f"{path} about {topic}", (*told, *problems)
 
 
 def _one_file(path: str, limit_bytes: int) -> tuple[bytes, tuple[Problem, ...]]:

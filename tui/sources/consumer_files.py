@@ -61,15 +61,18 @@ def read_consumers(path: str, *, with_ranges: bool) -> tuple[NamedRanges, ...]:
     """
     lines = read_text_lines(path)
     if lines and lines[0][1].lstrip().startswith("["):
-        return _of_json("\n".join(text for _, text in lines), path)
+        return _of_json(lines, path)
     if not with_ranges:
         return tuple((text, None) for _, text in lines)
     return tuple(named_ranges(text, f"{path}:{number}") for number, text in lines)
 
 
-def _of_json(text: str, path: str) -> tuple[NamedRanges, ...]:
+def _of_json(lines: Sequence[tuple[int, str]], path: str) -> tuple[NamedRanges, ...]:
     try:
-        document = json.loads(text)
+        document = json.loads("\n".join(text for _, text in lines))
+    except json.JSONDecodeError as error:
+        place = f"{path}:{lines[error.lineno - 1][0]}:{error.colno}"
+        raise InputError(f"{place}: no JSON: {error.msg}") from error
     except ValueError as error:
         raise InputError(f"{path}: no JSON: {error}") from error
     except RecursionError as error:

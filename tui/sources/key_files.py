@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Final
 
+from engine.admin.reading import MAX_INPUT_BYTES, opened, size_text
 from engine.errors import InputError, Problem, Rejection
 from engine.keyshared.key_text import BASE64, HEX, TEXT, key_of_text
 from tui.sources.nearby import STANDARD_INPUT, missing
@@ -17,6 +18,13 @@ from tui.sources.nearby import STANDARD_INPUT, missing
 MAX_KEYS: Final = 10_000_000
 """Different keys beyond which a file is refused: some gigabytes of memory."""
 
+MAX_LINE_BYTES: Final = 10**6
+"""A longer line is no key: brokers take no message as large as that with a key in it."""
+
+MAX_TEXT_BYTES: Final = 5 * 10**7
+"""What is read of a list of consumers, which is kept as one text."""
+
+_PIECE: Final = 1 << 18
 PROBLEMS_KEPT: Final = 100
 _PREFIXES: Final = tuple(prefix.encode() for prefix in (HEX, BASE64, TEXT))
 _BOM: Final = b"\xef\xbb\xbf"
@@ -39,13 +47,18 @@ def read_keys(path: str) -> KeyFile:
     counts: dict[bytes, int] = {}
     source = "standard input" if path == STANDARD_INPUT else path
     problems = _Problems(source)
+    reason = missing(path, kind="file")
+    if reason is not None:
+        raise InputError(reason)
     for number, line in enumerate(_lines(path), start=1):
         text, tab, tail = line.rpartition(b"\t") if b"\t" in line else (line, b"", b"")
         if not line.strip():
             continue
         count = _count(tail) if tab else 1
         key = _key(text)
-        if count is None:
+        if len(line) > MAX_LINE_BYTES:
+            problems.add(number, f"the line has more than {size_text(MAX_LINE_BYTES)}", "look what this file really is")
+        elif count is None:
             problems.add(number, "what follows the tab is no number of messages", "a key with a tab is written as hex:")
         elif isinstance(key, str):
             problems.add(number, key, "")
@@ -60,8 +73,11 @@ def read_keys(path: str) -> KeyFile:
 
 def read_text_lines(path: str) -> tuple[tuple[int, str], ...]:
     """The lines of a text file that are not blank, with their numbers from 1. Raises ``InputError``."""
+    reason = missing(path, kind="file")
+    if reason is not None:
+        raise InputError(reason)
     found: list[tuple[int, str]] = []
-    for number, line in enumerate(_lines(path), start=1):
+    for number, line in enumerate(_lines(path, limit=MAX_TEXT_BYTES, line_limit=MAX_TEXT_BYTES), start=1):
         try:
             text = line.decode("utf-8")
         except UnicodeDecodeError as error:
@@ -108,33 +124,47 @@ def _count(text: bytes) -> int | None:
     return int(digits) if digits.isdigit() and len(digits) <= 18 else None
 
 
-def _lines(path: str) -> Iterator[bytes]:
-    """Lines without their ends. Raises ``InputError``."""
-    with _opened(path) as file:
-        try:
-            yield from _stripped(file)
-        except OSError as error:
-            raise InputError(f"{path}: {error.strerror or error}") from error
+def _lines(path: str, *, limit: int = MAX_INPUT_BYTES, line_limit: int = MAX_LINE_BYTES) -> Iterator[bytes]:
+    """Lines without their ends, of one above ``line_limit`` its beginning. Raises ``InputError``, also above ``limit``."""
+    source = "standard input" if path == STANDARD_INPUT else path
+    try:
+        with _opened(path) as pieces:
+            for number, line in enumerate(_split(_within(limit, pieces), line_limit)):
+                yield line.removeprefix(_BOM) if number == 0 else line
+    except InputError as error:
+        raise InputError(f"{source}: {error}") from error
+    except (OSError, ValueError) as error:  # ValueError: a path with a NUL in it
+        raise InputError(f"{source}: {getattr(error, 'strerror', None) or error}") from error
 
 
-def _stripped(file: Iterable[bytes]) -> Iterator[bytes]:
-    for number, line in enumerate(file):
-        yield (line.removeprefix(_BOM) if number == 0 else line).rstrip(b"\r\n")
+def _within(limit: int, pieces: Iterable[bytes]) -> Iterator[bytes]:
+    size = 0
+    for piece in pieces:
+        size += len(piece)
+        if size > limit:
+            raise InputError(f"has more than {size_text(limit)}, which is all that is read of it")
+        yield piece
+
+
+def _split(pieces: Iterable[bytes], line_limit: int) -> Iterator[bytes]:
+    """Lines of pieces that are cut anywhere. Of a line without an end no more is kept than can be said of it."""
+    begun = bytearray()
+    for piece in pieces:
+        *lines, rest = piece.split(b"\n")
+        for line in lines:
+            yield (bytes(begun) + line if begun else line).rstrip(b"\r")[: line_limit + 1]
+            begun.clear()
+        begun += rest[: line_limit + 1 - len(begun)]
+    if begun:
+        yield bytes(begun).rstrip(b"\r")
 
 
 @contextmanager
-def _opened(path: str) -> Iterator[BinaryIO]:
+def _opened(path: str) -> Iterator[Iterable[bytes]]:
     if path == STANDARD_INPUT:
         if sys.stdin is None:
-            raise InputError("standard input is closed")
-        with os.fdopen(os.dup(sys.stdin.fileno()), "rb") as file:
-            yield file
+            raise InputError("is closed")
+        yield iter(lambda: os.read(sys.stdin.fileno(), _PIECE), b"")
         return
-    reason = missing(path, kind="file")
-    if reason is not None:
-        raise InputError(reason)
-    try:
-        with Path(path).open("rb") as file:
-            yield file
-    except (OSError, ValueError) as error:  # ValueError: a path with a NUL in it
-        raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
+    with opened(Path(path)) as file:
+        yield file.pieces()

@@ -225,13 +225,14 @@ def _read(paths: tuple[str, ...], what_if: WhatIf, piped: bytes | None, topic: s
     from dataclasses import replace
 
     from engine.admin.clients import client_facts
+    from engine.admin.files import AnswerFile
     from engine.admin.snapshot import read_answers
     from engine.errors import InputError
     from engine.scenarios.opening import BUNDLES_ASSUMED, RELEASE_ASSUMED, open_snapshot
     from tui.sources.answers import answer_about
     from tui.sources.nearby import STANDARD_INPUT, missing
 
-    sources: list[str | bytes] = []
+    sources: list[str | bytes | AnswerFile] = []
     source = ""
     problems: tuple[Problem, ...] = ()
     if topic is not None:
