@@ -125,7 +125,7 @@ def _count(text: bytes) -> int | None:
 
 
 def _lines(path: str, *, limit: int = MAX_INPUT_BYTES, line_limit: int = MAX_LINE_BYTES) -> Iterator[bytes]:
-    """Lines without their ends, of one above ``line_limit`` its beginning. Raises ``InputError``, also above ``limit``."""
+    """Lines without their ends, of one above ``line_limit`` its beginning. Raises ``InputError``, also for too many."""
     source = "standard input" if path == STANDARD_INPUT else path
     try:
         with _opened(path) as pieces:

@@ -109,7 +109,7 @@ def test_a_million_keys_are_taken(run: Run, tmp_path: Path) -> None:
         (["--nodes", "4", "--to", "5", "--key", "base64:?"], "--key"),
         (["--nodes", "4", "--to", "5", "--key", "\udcff"], "--key: '\\udcff' is no valid text"),
         (["--nodes", "4", "--to", "5", "--keys", "absent"], "absent: no such file"),
-        (["--nodes", "4", "--to", "5", "--keys", "."], ".: Is a directory"),
+        (["--nodes", "4", "--to", "5", "--keys", "."], ".: is a folder"),
         (["--nodes", "4", "--to", "5", "--keys", "a\0b"], "no such file"),
         (["--nodes", "4", "--to", "5", "--keys", "blank"], "blank: no key in it"),
         (["--nodes", "4", "--to", "5", "--generated", "0"], "--generated"),
