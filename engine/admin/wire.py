@@ -35,7 +35,7 @@ class TopicWire(msgspec.Struct):
 
 class BundlesWire(msgspec.Struct):
     boundaries: list[str]
-    numBundles: int | None = None
+    numBundles: Count | None = None
 
 
 class HashPositionsWire(msgspec.Struct):

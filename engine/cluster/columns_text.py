@@ -20,8 +20,11 @@ from engine.cluster.made_up import made_up_loads, made_up_topics
 from engine.cluster.state import Load, Topic
 
 _TRAFFIC: Final = ("rates", "counts", "known")
-LIMIT: Final = 2**24
+LIMIT: Final = 2**22
 """Partitions that are read; more were never written."""
+
+MADE_UP_LIMIT: Final = 1_000_000
+"""Partitions of a recipe, whose text has the same length however many they are."""
 
 
 def columns_to_plain(topics: LargeTopics, loads: Mapping[str, Load]) -> dict[str, Any]:
@@ -52,8 +55,8 @@ def columns_from_plain(plain: Any) -> tuple[LargeTopics, LargeLoads]:
         recipe = msgspec.convert(plain["recipe"], Recipe)
         if min(recipe.topics, recipe.partitions, recipe.seed) < 0 or recipe.partitions > MAX_PARTITIONS:
             raise ValueError("a recipe has no negative numbers, and not that many partitions")
-        if recipe.topics * max(recipe.partitions, 1) > LIMIT:
-            raise ValueError(f"more than {LIMIT} partitions are not read")
+        if recipe.topics * max(recipe.partitions, 1) > MADE_UP_LIMIT:
+            raise ValueError(f"more than {MADE_UP_LIMIT} made-up partitions are not read")
         topics = made_up_topics(recipe)
         return topics, made_up_loads(topics)
     if not isinstance(plain, dict) or plain.keys() != {"names", "partitions", "rates", "counts", "known"}:

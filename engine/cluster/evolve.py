@@ -22,6 +22,7 @@ from engine.cluster.key_events import KeyConsumerJoined, KeyEvent, KeySubscripti
 from engine.cluster.key_evolve import after, created, key_objection
 from engine.cluster.key_evolve import without_topic as keys_without
 from engine.cluster.large_edits import listed_with, listed_without, with_topic, without_loads, without_topic
+from engine.cluster.limits import IDS, INT_32
 from engine.cluster.partition_bounds import refuse_partitions
 from engine.cluster.producer_apply import (
     grown_producers,
@@ -100,6 +101,8 @@ def objection(state: ClusterState, event: Event) -> str:
         case ConsumerAdded():
             if all(each.key != event.subscription for each in state.subscriptions):
                 return f"there is no subscription {event.subscription!r}"
+            if event.consumer_id not in IDS or event.priority_level not in INT_32:
+                return f"the id {event.consumer_id} or the level {event.priority_level} does not fit into 32 bits"
             return "" if event.consumer_id >= state.next_consumer_id else f"the id {event.consumer_id} was used before"
         case ConsumerRemoved():
             connected = any(each.consumer_id == event.consumer_id for each in _consumers(state, event.subscription))

@@ -9,7 +9,7 @@ from typing import Final
 from engine.bundles import namespace_bundles
 from engine.cluster.key_state import KeySubscription
 from engine.cluster.large_topics import LargeLoads, LargeTopics
-from engine.cluster.limits import INT_32, INT_64, MAX_PARTITIONS, MAX_WITHOUT_STATISTICS
+from engine.cluster.limits import IDS, INT_32, MAX_PARTITIONS, MAX_WITHOUT_STATISTICS
 from engine.cluster.partition_bounds import without_statistics
 from engine.cluster.producer_invariants import producer_faults
 from engine.cluster.state import ClusterState, Load, Namespace, Subscription, Topic
@@ -124,8 +124,8 @@ def _subscription_faults(state: ClusterState) -> list[str]:
             if each.consumer_id in ids or not 0 <= each.consumer_id < state.next_consumer_id:
                 found.append(f"consumer id {each.consumer_id} is not unique or not below {state.next_consumer_id}")
             ids.add(each.consumer_id)
-    if state.next_consumer_id not in INT_64:
-        found.append("consumer ids ran out of 64 bits")
+    if not 0 <= state.next_consumer_id <= len(IDS):
+        found.append(f"the next consumer id is {state.next_consumer_id}: ids have 32 bits")
     return found
 
 

@@ -20,6 +20,7 @@ from engine.cluster.key_events import (
     KeyTimePassed,
 )
 from engine.cluster.key_state import KeySubscription
+from engine.cluster.limits import IDS
 from engine.config import CURRENT, behaviour_of, default_settings
 from engine.errors import Rejection
 from engine.keyshared.admission import KeySharedMode, SubscriptionTerms, delivery_terms, selector_for
@@ -134,6 +135,8 @@ def key_objection(subscription: KeySubscription, event: KeyEvent) -> str:
 
 def refuse_join(subscription: KeySubscription, newcomer: Consumer) -> Rejection | None:
     """Why the selector does not take a consumer that is not connected; None when it does."""
+    if newcomer.consumer_id not in IDS:
+        return Rejection("ConsumerId", f"the id {newcomer.consumer_id} does not fit into 32 bits", "consumer_id")
     selector = subscription.delivery.selector
     if isinstance(selector, RingSelector):
         refusal = refuse_ring(len(selector.members) + 1, selector.points)

@@ -22,6 +22,9 @@ MAX_STEPS: Final = 100_000
 INT_32: Final = range(-(2**31), 2**31)
 """Numbers that the wire protocol can carry as a priority level."""
 
+IDS: Final = range(2**31 - 1)
+"""Ids of consumers, which columns keep as signed 32-bit numbers."""
+
 INT_64: Final = range(-(2**63), 2**63)
 """Numbers that a JSON body can carry as a split position (Java ``long``)."""
 

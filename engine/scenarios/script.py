@@ -130,6 +130,13 @@ def start_of(script: Script, *, limit_bytes: int = MAX_INPUT_BYTES) -> Opened:
 
     Raises ``InputError`` when it cannot be opened or made.
     """
+    try:
+        return _opened(script, limit_bytes)
+    except InputError as error:
+        raise InputError(f"{script.source} cannot start: {error}", error.problems) from error
+
+
+def _opened(script: Script, limit_bytes: int) -> Opened:
     match script.start:
         case StartScene(name):
             return embedded(name)

@@ -63,7 +63,7 @@ def _csv_entries(data: bytes, source: str) -> Iterator[_Entry | Problem]:
     columns = reader.fieldnames or ()
     if not {"subscription", "consumer"} <= set(columns):
         raise InputError(f"{source} lacks {_WANTED}")
-    for row in reader:
+    for row in _rows(reader, source):
         line = reader.line_num
         subscription, name = (row.get("subscription") or "").strip(), row.get("consumer")
         level = (row.get("priority_level") or "0").strip()
@@ -78,6 +78,13 @@ def _csv_entries(data: bytes, source: str) -> Iterator[_Entry | Problem]:
             yield Problem(source, "$", reason, "this line is set aside", line)
         else:
             yield (namespace, subscription), name, int(level)
+
+
+def _rows(reader: csv.DictReader[str], source: str) -> Iterator[dict[str, str | None]]:
+    try:
+        yield from reader
+    except csv.Error as fault:
+        raise InputError(f"{source}:{reader.line_num}: {fault}; look what this file really is") from fault
 
 
 def _json_entries(data: bytes, source: str) -> Iterator[_Entry | Problem]:

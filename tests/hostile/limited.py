@@ -1,9 +1,9 @@
 """Runs what reads input in children with limited memory and CPU time, forked from one process that has loaded it all.
 
-A child costs some milliseconds instead of the seconds that imports take. The kernel holds the limits: RLIMIT_CPU ends
-a child with SIGXCPU, whatever it is doing. RLIMIT_DATA makes allocations fail beyond 1 GB of private writable memory,
-which is the heap and everything that Python, numpy and Arrow map for themselves; RLIMIT_AS would count libraries and
-reserved address space instead, which differ from machine to machine.
+A child costs some milliseconds instead of the seconds that imports take. The kernel holds the limits, and no clock on a
+wall is asked: RLIMIT_CPU ends a child with SIGXCPU, whatever it is doing. RLIMIT_DATA makes allocations fail beyond
+1 GB of private writable memory, which is the heap and everything that Python, numpy and Arrow map for themselves;
+RLIMIT_AS would count libraries and reserved address space instead, which differ from machine to machine.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import json
+import math
 import os
 import resource
 import signal
@@ -32,14 +33,19 @@ MEMORY_BYTES: Final = 10**9
 CPU_S: Final = 10
 OUTPUT_BYTES: Final = 1 << 22
 """What is kept of an output."""
+UNEXPECTED: Final = 99
+"""The exit code where something was raised that nobody caught."""
 _LENGTH: Final = struct.Struct("<Q")
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What one child does: ``words`` for ``ringside``, or for another reader if the first of them begins with ``@``."""
+    """What one child does, one after another: words for ``ringside``, or for another reader if they begin with ``@``.
 
-    words: tuple[str, ...]
+    Each command has the CPU time for itself. What one of them leaves behind the next ones find, as in a test process.
+    """
+
+    commands: tuple[tuple[str, ...], ...]
     folder: str
     stdin: str = os.devnull
     memory_bytes: int = MEMORY_BYTES
@@ -50,7 +56,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How it ended: ``code`` is -1 where a signal ended it."""
+    """How one command ended: ``code`` is -1 where a signal ended it."""
 
     code: int
     signal: int
@@ -76,10 +82,11 @@ class Limited:
             env=environment,
         )
 
-    def run(self, job: Job) -> Ended:
+    def run(self, job: Job) -> tuple[Ended, ...]:
+        """How the commands ended. Where one was ended by a signal it is the last, and the others were not run."""
         assert self._process.stdin is not None and self._process.stdout is not None
         _send(self._process.stdin, asdict(job))
-        return Ended(**_received(self._process.stdout))
+        return tuple(Ended(**each) for each in _received(self._process.stdout))
 
     def close(self) -> None:
         assert self._process.stdin is not None
@@ -116,27 +123,28 @@ def serve() -> None:
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     gc.collect()
     gc.freeze()
-    # The first run still loads and compiles what is loaded on demand.
     while length := requests.read(_LENGTH.size):
-        job = Job(**json.loads(requests.read(_LENGTH.unpack(length)[0])))
-        _send(answers, asdict(_in_a_child(job, OTHER_READERS)))
+        asked = json.loads(requests.read(_LENGTH.unpack(length)[0]))
+        job = Job(**{**asked, "commands": tuple(tuple(words) for words in asked["commands"])})
+        _send(answers, [asdict(each) for each in _in_a_child(job, OTHER_READERS)])
 
 
-def _in_a_child(job: Job, readers: dict[str, Callable[[Sequence[str]], int]]) -> Ended:
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+Readers = dict[str, Callable[[Sequence[str]], int]]
+
+
+def _in_a_child(job: Job, readers: Readers) -> list[Ended]:
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, tempfile.TemporaryFile() as results:
         child = os.fork()
         if child == 0:
-            _be_the_child(job, readers, out.fileno(), err.fileno())
+            _be_the_child(job, readers, out, err, results)
         status, usage = _awaited(child)
         code = os.waitstatus_to_exitcode(status)
-        return Ended(
-            max(code, -1),
-            max(-code, 0),
-            _text(out),
-            _text(err),
-            usage.ru_utime + usage.ru_stime,
-            usage.ru_maxrss * 1024,
-        )
+        results.seek(0)
+        ended = [Ended(**json.loads(line)) for line in results]
+        if code != 0:
+            spent = usage.ru_utime + usage.ru_stime - sum(each.cpu_s for each in ended)
+            ended.append(Ended(max(code, -1), max(-code, 0), _text(out), _text(err), spent, usage.ru_maxrss * 1024))
+        return ended
 
 
 def _awaited(child: int) -> tuple[int, resource.struct_rusage]:
@@ -157,40 +165,55 @@ def _text(file: Any) -> str:
     return str(file.read(OUTPUT_BYTES).decode("utf-8", "backslashreplace"))
 
 
-def _be_the_child(job: Job, readers: dict[str, Callable[[Sequence[str]], int]], out: int, err: int) -> None:
-    code = 99
+def _be_the_child(job: Job, readers: Readers, out: Any, err: Any, results: Any) -> None:
+    code = UNEXPECTED
     try:
-        os.dup2(os.open(job.stdin, os.O_RDONLY), 0)
-        os.dup2(out, 1)
-        os.dup2(err, 2)
         os.chdir(job.folder)
         os.environ["XDG_STATE_HOME"] = f"{job.folder}/state"
-        _limit(job)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_DATA, (job.memory_bytes, job.memory_bytes))
         if job.plant:
             module, _, name = job.plant.partition(":")
             getattr(__import__(module, fromlist=[name]), name)()
-        code = _read(job, readers)
+        for words in job.commands:
+            ended = _run_one(words, job, readers, out, err)
+            results.write(json.dumps(asdict(ended)).encode() + b"\n")
+        code = 0
     except BaseException:
         traceback.print_exc()
     finally:
-        for stream in (sys.stdout, sys.stderr):
-            with contextlib.suppress(OSError, ValueError):
-                stream.flush()
+        with contextlib.suppress(OSError, ValueError):
+            results.flush()
         os._exit(code)
 
 
-def _limit(job: Job) -> None:
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_CPU, (job.cpu_s, job.cpu_s + 5))
-    resource.setrlimit(resource.RLIMIT_DATA, (job.memory_bytes, job.memory_bytes))
-
-
-def _read(job: Job, readers: dict[str, Callable[[Sequence[str]], int]]) -> int:
+def _run_one(words: tuple[str, ...], job: Job, readers: Readers, out: Any, err: Any) -> Ended:
     from tui.cli.main import main
 
-    if job.words[0].startswith("@"):
-        return readers[job.words[0]](job.words[1:])
-    return main(job.words)
+    for file in (out, err):
+        file.seek(0)
+        file.truncate()
+    stdin = os.open(job.stdin, os.O_RDONLY)
+    for source, target in ((stdin, 0), (out.fileno(), 1), (err.fileno(), 2)):
+        os.dup2(source, target)
+    os.close(stdin)
+    before = _spent()
+    resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(before) + job.cpu_s, resource.RLIM_INFINITY))
+    try:
+        code = readers[words[0]](words[1:]) if words[0].startswith("@") else main(words)
+    except Exception:
+        traceback.print_exc()
+        code = UNEXPECTED
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return Ended(code, 0, _text(out), _text(err), _spent() - before, peak)
+
+
+def _spent() -> float:
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
 
 
 if __name__ == "__main__":

@@ -108,7 +108,7 @@ def read_traces(words: Sequence[str]) -> int:
     rows = sum(table.num_rows for piece in pieces for table in read_piece(piece, account, spread=False))
     for problem in problems:
         sys.stderr.write(f"ringside: {_visible(str(problem))}\n")
-    return _said(account.told, refused=not rows)
+    return _said(account.quarantine(), refused=not rows and bool(account.quarantine()))
 
 
 def read_lists(words: Sequence[str]) -> int:
@@ -131,8 +131,9 @@ OTHER_READERS: Final[dict[str, Callable[[Sequence[str]], int]]] = {
 
 
 def _said(rows: Sequence[Any], *, refused: bool) -> int:
-    for row in rows[:20]:
-        sys.stderr.write(f"ringside: {_visible(' '.join(map(str, row)))}\n")
+    for source, place, line, column, *_, reason, _ in rows[:20]:
+        where = f"{source}:{line}:{column}" if line else f"{source} at {place}"
+        sys.stderr.write(f"ringside: {_visible(f'{where}: {reason}')}\n")
     return 2 if refused else 0
 
 

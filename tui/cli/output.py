@@ -13,6 +13,8 @@ from engine.visible import visible
 from tui.cli.exits import ClosedPipe
 
 SHOWN_PROBLEMS = 20
+LONGEST_SENTENCE: Final = 1_500
+"""Characters on stderr; a name may have thousands, and the sentence around it is what counts."""
 _CONTROLS_OF_JSON: Final = {code: f"\\u{code:04x}" for code in range(0x7F, 0xA0)}
 """JSON lets these stand as they are, and a terminal takes some of them for commands; escaped they mean the same."""
 
@@ -62,8 +64,11 @@ def say(sentence: str) -> None:
     from tui.wording import safe_name
 
     if sys.stderr is not None:
+        text = safe_name(sentence)
+        if len(text) > LONGEST_SENTENCE:
+            text = f"{text[: LONGEST_SENTENCE // 2]} … {text[-LONGEST_SENTENCE // 2 :]} ({len(text):,} characters)"
         with suppress(OSError, ValueError):
-            sys.stderr.write(f"ringside: {safe_name(sentence)}\n")
+            sys.stderr.write(f"ringside: {text}\n")
             sys.stderr.flush()
 
 

@@ -60,7 +60,9 @@ def read_consumers(path: str, *, with_ranges: bool) -> tuple[NamedRanges, ...]:
     is a name, or where ``with_ranges`` NAME=START-END,... .
     """
     lines = read_text_lines(path)
-    if lines and lines[0][1].lstrip().startswith("["):
+    if not lines:
+        raise InputError(f"{path}: no consumer in it; write one a line")
+    if lines[0][1].lstrip().startswith("["):
         return _of_json(lines, path)
     if not with_ranges:
         return tuple((text, None) for _, text in lines)

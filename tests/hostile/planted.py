@@ -1,0 +1,38 @@
+"""Bugs to be planted in a child: what judges input must find them."""
+
+from __future__ import annotations
+
+
+def endless_loop() -> None:
+    """The next thing that is read never ends."""
+    import tui.cli.main
+
+    def spin(_: object) -> int:
+        while True:
+            pass
+
+    tui.cli.main.main = spin  # type: ignore[assignment]
+
+
+def two_gigabytes() -> None:
+    """The next thing that is read needs more memory than there is."""
+    import tui.cli.main
+
+    def fill(_: object) -> int:
+        return len(bytes(2 * 10**9))
+
+    tui.cli.main.main = fill  # type: ignore[assignment]
+
+
+def priority_of_13() -> None:
+    """Statistics with thirteen unacknowledged messages somewhere are too much."""
+    import engine.admin.topics as topics
+
+    real = topics._subscription
+
+    def wrong(name: str, wire: topics.SubscriptionWire) -> topics.SubscriptionFacts:
+        if any(each.unacked_messages < 0 for each in wire.consumers):
+            raise KeyError("planted")
+        return real(name, wire)
+
+    topics._subscription = wrong
