@@ -1,0 +1,213 @@
+"""Input that is large, endless, or no file at all, made here and read in a process with 1 GB and 10 s of CPU time."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.hostile.judging import faults
+from tests.hostile.limited import Ended, Job, Limited, limited
+
+TOPIC = "persistent://public/default/orders"
+STATS = '{"msgRateIn":1.0,"publishers":[],"subscriptions":{"s":{"type":"Failover","consumers":[{"consumerName":"c"}]}}}'
+pytestmark = pytest.mark.xdist_group("hostile")
+
+Read = Callable[..., Ended]
+
+
+@pytest.fixture(scope="module")
+def runner() -> Iterator[Limited]:
+    with limited() as running:
+        yield running
+
+
+@pytest.fixture
+def read(runner: Limited, tmp_path: Path) -> Read:
+    """Read one thing with one command, and find nothing wrong with how that ends."""
+
+    def reading(name: str, *words: str, kind: str = "large") -> Ended:
+        (ended,) = runner.run(Job((words or (name, "--once"),), str(tmp_path)))
+        assert faults(words or (name, "--once"), ended, tmp_path / name, kind) == []
+        return ended
+
+    return reading
+
+
+def zeros_packed(path: Path, size: int) -> None:
+    """A gzip file that unpacks to ``size`` zeros, made without unpacking them: blocks of deflate are repeated."""
+    block = 1 << 20
+    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
+    first = packer.compress(bytes(block)) + packer.flush(zlib.Z_FULL_FLUSH)
+    again = packer.compress(bytes(block)) + packer.flush(zlib.Z_FULL_FLUSH)
+    end = packer.flush()
+    with path.open("wb") as file:
+        file.write(b"\x1f\x8b\x08\0\0\0\0\0\0\xff" + first)
+        for _ in range(size // block - 1):
+            file.write(again)
+        file.write(end + bytes(8))
+
+
+def test_ten_gigabytes_in_a_gzip_file_of_ten_megabytes(read: Read, tmp_path: Path) -> None:
+    zeros_packed(tmp_path / "bomb.json", 10 * 10**9)
+    assert 8 * 10**6 < (tmp_path / "bomb.json").stat().st_size < 12 * 10**6
+    assert read("bomb.json").code == 2
+    assert "NUL" in read("bomb.json").err
+
+
+def test_ten_gigabytes_of_blanks_are_measured_and_refused(read: Read, tmp_path: Path) -> None:
+    """No first byte betrays them, so their size has to."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
+    piece = b" " * 10**7
+    with (tmp_path / "blanks.json").open("wb") as file:
+        for _ in range(25):
+            file.write(packer.compress(piece))
+        file.write(packer.flush())
+    ended = read("blanks.json", "blanks.json", "--once", "--max-input", "200MB")
+    assert ended.code == 2 and "--max-input is 200 MB" in ended.err
+    assert ended.peak_bytes < 4 * 10**8
+
+
+def test_200_000_empty_gzip_members(read: Read, tmp_path: Path) -> None:
+    (tmp_path / "members.json").write_bytes(gzip.compress(b"", mtime=0) * 200_000)
+    assert read("members.json").code == 2
+
+
+def test_200_000_gzip_members_of_a_byte_are_one_text(read: Read, tmp_path: Path) -> None:
+    text = json.dumps({TOPIC: json.loads(STATS)}).ljust(200_000)
+    members = {char: gzip.compress(char.encode(), mtime=0) for char in set(text)}
+    (tmp_path / "members.json").write_bytes(b"".join(members[char] for char in text))
+    assert read("members.json").code == 0
+
+
+@pytest.mark.parametrize("words", [("{}", "--once"), ("verify", "{}"), ("lint", "{}"), ("keys", "{}")], ids=" ".join)
+def test_a_sparse_file_of_a_gigabyte(read: Read, tmp_path: Path, words: tuple[str, ...]) -> None:
+    with (tmp_path / "sparse.json").open("wb") as file:
+        file.truncate(10**9)
+    assert read("sparse.json", *(word.replace("{}", "sparse.json") for word in words)).code == 2
+
+
+@pytest.mark.parametrize("kind", ["keys", "consumers-from", "script", "journal"])
+def test_a_sparse_file_of_a_gigabyte_in_place_of_a_list(read: Read, tmp_path: Path, kind: str) -> None:
+    with (tmp_path / "sparse").open("wb") as file:
+        file.truncate(10**9)
+    words = {
+        "keys": ("keys", "--consumers", "a,b", "--keys", "sparse"),
+        "consumers-from": ("keys", "--consumers-from", "sparse"),
+        "script": ("demo", "sparse", "--headless"),
+        "journal": ("replay", "sparse", "--once"),
+    }
+    assert read("sparse", *words[kind]).code == 2
+
+
+def test_30_000_repeated_members(read: Read, tmp_path: Path) -> None:
+    members = ",".join(f'"m{at % 15_000}":{at}' for at in range(30_000))
+    (tmp_path / "members.json").write_text(f'{{"{TOPIC}":{{"msgRateIn":1.0,"subscriptions":{{}},{members}}}}}')
+    ended = read("members.json")
+    assert ended.code == 0 and "stands twice" in ended.err
+    (tmp_path / "subscriptions.json").write_text(
+        f'{{"{TOPIC}":{{"subscriptions":{{{",".join(STATS_OF_S for _ in range(30_000))}}}}}}}'
+    )
+    assert "stands twice" in read("subscriptions.json").err
+
+
+STATS_OF_S = '"s":{"type":"Failover","consumers":[]}'
+
+
+def test_20_000_repeated_topics(read: Read, tmp_path: Path) -> None:
+    (tmp_path / "topics.json").write_text("{" + ",".join(f'"{TOPIC}":{STATS}' for _ in range(20_000)) + "}")
+    ended = read("topics.json")
+    assert ended.code == 0 and "stands here twice" in ended.err
+
+
+def test_100_000_files_in_a_folder(read: Read, tmp_path: Path) -> None:
+    folder = tmp_path / "many"
+    folder.mkdir()
+    for at in range(100_000):
+        os.close(os.open(folder / f"{at}.json", os.O_CREAT | os.O_WRONLY))
+    (folder / "stats.json").write_text(f'{{"{TOPIC}":{STATS}}}')
+    ended = read("many")
+    assert ended.code == 0 and "more problems like these" in ended.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("{}", "--once"),
+        ("verify", "{}"),
+        ("replay", "{}", "--once"),
+        ("demo", "{}", "--headless"),
+        ("keys", "--consumers", "a,b", "--keys", "{}"),
+        ("keys", "--consumers-from", "{}"),
+        ("lint", "--names-from", "{}"),
+        ("lint", "{}"),
+        ("split", "LARGEST", "{}"),
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("kind", ["loop", "pipe", "folder", "device", "nowhere", "unreadable-link"])
+def test_what_is_no_file(read: Read, tmp_path: Path, kind: str, words: tuple[str, ...]) -> None:
+    path = tmp_path / "x.json"
+    match kind:
+        case "loop":
+            path.symlink_to(tmp_path / "y.json")
+            (tmp_path / "y.json").symlink_to(path)
+        case "pipe":
+            os.mkfifo(path)
+        case "folder":
+            path.mkdir()
+        case "device":
+            path.symlink_to("/dev/zero")
+        case "nowhere":
+            path.symlink_to(tmp_path / "missing.json")
+        case "unreadable-link":
+            path.symlink_to("/proc/self/mem")
+    ended = read("x.json", *(word.replace("{}", "x.json") for word in words))
+    assert ended.code == 2
+    assert "did you mean x.json" not in ended.err
+
+
+@pytest.mark.parametrize("kind", ["pipe", "folder", "device", "loop"])
+def test_what_is_no_file_in_a_folder_is_passed_over(read: Read, tmp_path: Path, kind: str) -> None:
+    folder = tmp_path / "answers"
+    folder.mkdir()
+    (folder / "stats.json").write_text(f'{{"{TOPIC}":{STATS}}}')
+    path = folder / "x.json"
+    match kind:
+        case "pipe":
+            os.mkfifo(path)
+        case "folder":
+            path.mkdir()
+        case "device":
+            path.symlink_to("/dev/zero")
+        case "loop":
+            path.symlink_to(path)
+    assert read("answers").code == 0
+    assert read("answers", "lint", "answers").code == 0
+
+
+def test_lines_of_megabytes(read: Read, tmp_path: Path) -> None:
+    (tmp_path / "long").write_bytes(b"k" * 3_000_000 + b"\nkey-1\n")
+    ended = read("long", "keys", "--consumers", "a,b", "--keys", "long")
+    assert ended.code == 0 and "long:1: the line has more than 1 MB" in ended.err
+    (tmp_path / "long.ringside").write_bytes(b"new topics 3\nadd " + b"x" * 3_000_000)
+    assert read("long.ringside", "demo", "long.ringside", "--headless").code == 1
+    (tmp_path / "long.jsonl").write_bytes(b'{"subscription":"s","key":"' + b"k" * 3_000_000 + b'"}\n')
+    assert read("long.jsonl", "@traces", "long.jsonl").code == 0
+
+
+def test_a_trace_that_unpacks_to_gigabytes(read: Read, tmp_path: Path) -> None:
+    zeros_packed(tmp_path / "zeros.csv.gz", 10 * 10**9)
+    assert read("zeros.csv.gz", "@traces", "zeros.csv.gz").code == 2
+
+
+def test_lists_that_need_200_000_partitions_without_statistics(read: Read, tmp_path: Path) -> None:
+    names = [f"{TOPIC}-{at}-partition-99999" for at in range(4)]
+    (tmp_path / "list.json").write_text(json.dumps(names))
+    ended = read("list.json")
+    assert ended.code == 0 and "up to 200,000" in ended.err
