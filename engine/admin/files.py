@@ -78,11 +78,19 @@ def _listed(path: Path) -> tuple[list[str], list[str]]:
     """The names of a folder's files in natural order, and those of its folders. Raises ``InputError``."""
     try:
         with os.scandir(path) as entries:
-            listed = [(entry.name, entry.is_file(), entry.is_dir()) for entry in entries]
+            listed = [(entry.name, *_kinds(entry)) for entry in entries]
     except OSError as fault:
         raise InputError(f"{path} cannot be read: {fault.strerror or fault}") from fault
     names = sorted((name for name, is_file, _ in listed if is_file), key=natural_key)
     return names, sorted(name for name, _, is_dir in listed if is_dir)
+
+
+def _kinds(entry: os.DirEntry[str]) -> tuple[bool, bool]:
+    """Whether an entry is a file and whether a folder. Reading a loop of links will tell what is wrong with it."""
+    try:
+        return entry.is_file(), entry.is_dir()
+    except OSError:
+        return True, False
 
 
 def read_file(path: Path, name: str, intake: Intake | None = None) -> tuple[AnswerFile | None, tuple[Problem, ...]]:

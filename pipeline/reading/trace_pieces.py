@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import io
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 import msgspec
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
+from engine.admin.unpacking import Gunzipped
 from engine.errors import Problem
 from pipeline.reading.rows import BAD, quarantine_row
 from pipeline.reading.trace_rows import COUNTS, KNOWN, TELL_A_KEY, TEXTS, TraceAccount, events_of
@@ -20,6 +20,7 @@ from pipeline.reading.traces import LINES, PARQUET, TracePiece
 
 _ROWS_AT_ONCE: Final = 1 << 17
 _BYTES_AT_ONCE: Final = 1 << 20
+_LONGEST_LINE_BYTES: Final = 1 << 24
 _RAISES: Final = (OSError, pa.ArrowException, UnicodeError)
 
 
@@ -158,12 +159,19 @@ def _text_lines(piece: TracePiece, account: TraceAccount) -> Iterator[bytes]:
         if piece.first:
             # The line that began before belongs to the piece before.
             plain.seek(piece.first - 1)
-            plain.readline()
-        place = plain.tell()
-        while place < piece.last and (line := plain.readline()):
-            place += len(line)
+            _line(plain)
+        while plain.tell() < piece.last and (line := _line(plain)):
             if line.strip():
                 yield line
+
+
+def _line(plain: BinaryIO) -> bytes:
+    """The next line, of one that is too long only its beginning, which is no event."""
+    line = plain.readline(_LONGEST_LINE_BYTES)
+    rest = line
+    while len(rest) == _LONGEST_LINE_BYTES and not rest.endswith(b"\n"):
+        rest = plain.readline(_LONGEST_LINE_BYTES)
+    return line
 
 
 def _csv(piece: TracePiece, account: TraceAccount) -> Iterator[Any]:
@@ -225,7 +233,7 @@ class _Unpacked(io.RawIOBase):
     def _more(self) -> None:
         try:
             data = next(self._source, None)
-        except (OSError, zlib.error, EOFError, pa.ArrowException) as fault:
+        except (OSError, EOFError, pa.ArrowException) as fault:
             self._ended = True
             words = str(fault).splitlines()[0] if str(fault) else "it ends early"
             lost = " and what was begun of a line is left out" if self._line_begun else ""
@@ -235,6 +243,11 @@ class _Unpacked(io.RawIOBase):
             self._ready, self._line_begun, self._ended = self._line_begun, b"", True
             return
         whole, newline, rest = (self._line_begun + data).rpartition(b"\n")
+        if len(rest) > _LONGEST_LINE_BYTES:
+            self._ended = True
+            reason = f"a line has more than {_LONGEST_LINE_BYTES:,} bytes; it and what follows are left out"
+            _tell(self._piece, self._account, reason, "look what this file really is")
+            rest = b""
         self._ready, self._line_begun = whole + newline, rest
 
 
@@ -253,14 +266,7 @@ def _unpacked(path: Path) -> Iterator[bytes]:
 
 
 def _gunzipped(stream: Any) -> Iterator[bytes]:
-    member: Any = None
-    while packed := stream.read(_BYTES_AT_ONCE):
-        while packed:
-            member = member or zlib.decompressobj(wbits=31)
-            yield member.decompress(packed)
-            packed = member.unused_data
-            if member.eof:
-                member = None
-    if member is not None:
-        yield member.flush()
-        raise EOFError("it ends early")
+    unpacked = Gunzipped(iter(lambda: stream.read(_BYTES_AT_ONCE), b""))
+    yield from unpacked
+    if unpacked.fault:
+        raise EOFError(unpacked.fault)
