@@ -1,0 +1,112 @@
+"""Draws inputs by their numbers, runs them, and keeps what fails, shrunk."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from tests.fuzz.case import RECORDINGS, Case
+from tests.fuzz.corpus import WEIGHTS, seeds
+from tests.fuzz.mutate import mutated
+from tests.fuzz.shrink import shrunk
+from tests.hostile.judging import faults
+from tests.hostile.limited import Ended, Job, Limited, limited
+from tests.hostile.readers import KINDS
+
+COMMANDS_OF_AN_INPUT: Final = 2
+_RAISED: Final = re.compile(r"\b([A-Z]\w*(?:Error|Exception|Interrupt))\b|(SIG[A-Z]+)")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An input, the command that did not take it, and what was wrong. ``sort`` is how it failed, in a few words."""
+
+    case: Case
+    form: tuple[str, ...]
+    fault: str
+    sort: str
+    runs: int = 0
+    "How often it was run while it was shrunk."
+
+
+def drawn(seed: int, number: int, kinds: tuple[str, ...] = tuple(WEIGHTS)) -> tuple[Case, tuple[tuple[str, ...], ...]]:
+    """The input of that number, and the commands that are to read it: always the same for the same numbers."""
+    random = Random(f"{seed}/{number}")
+    kind = random.choices(kinds, [WEIGHTS[each] for each in kinds])[0]
+    case = mutated(random, random.choice(seeds(kind)))
+    return case, tuple(random.sample(KINDS[kind], min(COMMANDS_OF_AN_INPUT, len(KINDS[kind]))))
+
+
+class Bench:
+    """Where inputs are run: a process that forks, and a folder."""
+
+    def __init__(self, runner: Limited, folder: Path, plant: str = "") -> None:
+        self._runner = runner
+        self._folder = folder
+        self._plant = plant
+        self.runs = 0
+        self.cpu_s = 0.0
+
+    def failure(self, case: Case, forms: tuple[tuple[str, ...], ...]) -> Failure | None:
+        """How reading a case fails, None where nothing is wrong."""
+        path = case.put(self._folder)
+        commands = tuple(tuple(word.replace("{}", str(path)) for word in form) for form in forms)
+        stdin = "/dev/null" if case.kind == RECORDINGS else str(path)
+        ended: tuple[Ended, ...] = self._runner.run(Job(commands, str(self._folder), stdin, plant=self._plant))
+        self.runs += len(ended)
+        self.cpu_s += sum(each.cpu_s for each in ended)
+        for form, words, each in zip(forms, commands, ended, strict=False):
+            found = faults(words, each, path, case.kind)
+            if found:
+                return Failure(case, form, found[0], _sort(found[0]))
+        return None
+
+    def smallest(self, failure: Failure) -> Failure:
+        """The failure with as small an input as was found to fail in the same way."""
+        before = self.runs
+
+        def fails(case: Case) -> bool:
+            other = self.failure(case, (failure.form,))
+            return other is not None and other.sort == failure.sort
+
+        case = shrunk(failure.case, fails)
+        fault = self.failure(case, (failure.form,))
+        return Failure(case, failure.form, (fault or failure).fault, failure.sort, self.runs - before)
+
+
+@contextmanager
+def bench(plant: str = "") -> Iterator[Bench]:
+    """A place to run inputs in."""
+    with limited() as runner, TemporaryDirectory() as folder:
+        yield Bench(runner, Path(folder), plant)
+
+
+def keep(failure: Failure, into: Path) -> Path:
+    """Write the input down under the name of its fault, in the folder of its kind."""
+    folder = into / failure.case.kind
+    folder.mkdir(parents=True, exist_ok=True)
+    content = failure.case.content()
+    suffix = "".join(Path(failure.case.name).suffixes[-2:])
+    stem = f"found-{failure.sort}-{zlib.crc32(content):08x}"
+    if failure.case.kind != RECORDINGS:
+        path = folder / f"{stem}{suffix}"
+        path.write_bytes(content)
+        return path
+    path = folder / stem
+    path.mkdir(exist_ok=True)
+    for name, data in {**failure.case.others, failure.case.name: content}.items():
+        (path / name).write_bytes(data)
+    return path
+
+
+def _sort(fault: str) -> str:
+    raised = _RAISED.search(fault)
+    words = (raised[1] or raised[2]) if raised is not None else " ".join(fault.partition(":")[0].split()[:4])
+    return re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-")
