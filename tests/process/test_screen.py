@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -71,8 +72,13 @@ def test_a_signal_restores_the_terminal_and_gives_its_code(
     assert (timeline.length, problems) == (1, ())
 
 
-def test_a_window_that_is_closed_ends_the_process(env: dict[str, str], tmp_path: Path) -> None:
-    with Terminal(["--no-animation"], env=env, cwd=tmp_path) as terminal:
+NO_HANG_UPS = ("/bin/sh", "-c", 'trap "" HUP; exec "$0" -m tui "$@"', sys.executable)
+"""As ``nohup`` starts it: its terminal can go, and no signal tells."""
+
+
+@pytest.mark.parametrize("program", [(sys.executable, "-m", "tui"), NO_HANG_UPS], ids=["heard", "ignored"])
+def test_a_window_that_is_closed_ends_the_process(env: dict[str, str], tmp_path: Path, program: Sequence[str]) -> None:
+    with Terminal(["--no-animation"], env=env, cwd=tmp_path, program=program) as terminal:
         terminal.wait_for(SHOWN)
         terminal.hang_up()
         assert terminal.wait() == 129
