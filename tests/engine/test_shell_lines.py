@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from engine.bundles import BundleRange, NamespaceBundles, TopicLoad, preview_all, split_command
 from engine.config import SPECIFIED_POSITIONS_DIVIDE, BrokerSettings
 from engine.shell_lines import path_word, shell_line
+from tests.patience import HANG_S
 
 HOSTILE = (
     "evil/ns;$(touch pwned)",
@@ -84,5 +85,5 @@ def _pasted(line: str, folder: Path) -> tuple[list[str], list[str]]:
     recorder.write_text(RECORDER)
     recorder.chmod(0o755)
     environment = {"PATH": f"{programs}{os.pathsep}{os.defpath}", "RECORD": str(record), "HOME": str(home)}
-    subprocess.run(["sh"], input=line + "\n", text=True, cwd=home, env=environment, check=True, timeout=60)
+    subprocess.run(["sh"], input=line + "\n", text=True, cwd=home, env=environment, check=True, timeout=HANG_S)
     return record.read_text().split("\0")[:-1], [found.name for found in home.iterdir()]

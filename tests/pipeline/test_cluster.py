@@ -20,9 +20,9 @@ from pyspark.sql import SparkSession
 
 from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions
+from tests.patience import HANG_S
 from tests.pipeline.test_fleet import Fleet
 
-PATIENCE_SEC = 150
 SPARK_CLASS = "org.apache.spark.deploy"
 DRIVER = """
 import json
@@ -97,7 +97,7 @@ def cluster(tmp_path: Path) -> Iterator[str]:
     here = ("--host", "127.0.0.1", "--webui-port", "0")
     with ExitStack() as running:
         start = running.enter_context(daemon(tmp_path, f"{SPARK_CLASS}.master.Master", *here, "--port", str(port)))
-        deadline = time.monotonic() + PATIENCE_SEC
+        deadline = time.monotonic() + HANG_S
         while not answers(port):
             assert time.monotonic() < deadline, "the master does not answer"
             with suppress(subprocess.TimeoutExpired):
@@ -129,7 +129,7 @@ def test_executors_of_a_cluster_get_the_engine_and_give_the_results_of_one_machi
     # Relative names: executors have working folders of their own.
     command = [sys.executable, "-c", DRIVER, cluster, source.name, far.name]
     ran = subprocess.run(
-        command, capture_output=True, text=True, timeout=PATIENCE_SEC, check=False, cwd=tmp_path, env=with_project()
+        command, capture_output=True, text=True, timeout=HANG_S, check=False, cwd=tmp_path, env=with_project()
     )
     assert ran.returncode == 0, ran.stderr[-2000:]
     places = json.loads(ran.stdout)

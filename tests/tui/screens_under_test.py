@@ -15,6 +15,7 @@ from textual.pilot import Pilot
 from engine.cluster.state import ClusterState, Load, Namespace, Subscription, Topic
 from engine.cluster.timeline import Timeline
 from engine.failover.model import Consumer
+from tests.patience import HANG_S
 from tui.app import RingsideApp
 from tui.screens.main import MainScreen
 from tui.themed_app import ThemedApp
@@ -100,6 +101,14 @@ def main_screen(app: RingsideApp) -> MainScreen:
     screen = app.screen_stack[0]
     assert isinstance(screen, MainScreen)
     return screen
+
+
+async def until(app: App[Any], settled: Callable[[str], bool]) -> str:
+    """The screen as text once it is as wanted: what timers of the library bring up has no other end to wait for."""
+    async with asyncio.timeout(HANG_S):
+        while not settled(text := text_of(app)):
+            await asyncio.sleep(0.01)
+    return text
 
 
 async def at_once(pilot: Pilot[int], *keys: str) -> None:

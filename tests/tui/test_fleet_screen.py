@@ -233,6 +233,18 @@ def test_an_export_is_written_where_it_says_and_a_refusal_stays_in_the_prompt(
     assert [row["severity"] for row in json.loads((tmp_path / "findings.json").read_text())] == ["warning", "info"]
 
 
+def test_the_command_palette_writes_no_picture_of_the_screen(folder: Path) -> None:
+    app = app_on(folder)
+
+    async def run() -> None:
+        async with app.run_test() as pilot:
+            await pilot.pause()
+            titles = {each.title for each in app.get_system_commands(app.screen)}
+            assert {"Theme", "Quit"} <= titles and "Screenshot" not in titles
+
+    asyncio.run(run())
+
+
 def test_a_word_that_wants_a_number_says_so_when_the_filter_is_answered(folder: Path) -> None:
     asked = ("slash", "i", "d", "l", "e", "greater_than_sign")
     assert "idle>x wants a number" in play(app_on(folder), *asked, "x", "enter")

@@ -17,7 +17,7 @@ from tests.tui.bundle_scenes import bundles_app
 from tests.tui.fleet_scenes import small_result
 from tests.tui.key_scenes import keys_app
 from tests.tui.producer_scenes import producers_app
-from tests.tui.screens_under_test import app_of, cluster, main_screen, run, text_of
+from tests.tui.screens_under_test import app_of, cluster, main_screen, run, text_of, until
 from tui.app import RingsideApp
 from tui.fleet_app import FleetApp
 from tui.hidden_characters import COMMANDS, VisibleFilter
@@ -231,12 +231,11 @@ def test_the_command_palette_finds_a_subscription_by_a_name_that_is_markup(name:
 
     async def story(pilot: Pilot[int]) -> None:
         await pilot.press("ctrl+p")
-        await pilot.pause(0.1)
+        await until(app, lambda text: "Go to the consumers" in text)
         assert_plain(app)
         await pilot.press(*"Show")
-        await pilot.pause(0.1)
+        await until(app, lambda text: f"Show {name}" in text and "Go to the consumers" not in text)
         assert_plain(app)
-        assert f"Show {name}" in text_of(app)
         await pilot.press("enter")
         await pilot.pause()
         assert app.store.subscription_key == name and len(app.screen_stack) == 1
@@ -249,8 +248,8 @@ def test_a_double_click_in_the_command_palette_leaves_it_once() -> None:
 
     async def story(pilot: Pilot[int]) -> None:
         await pilot.press("ctrl+p", *"Theme")
-        await pilot.pause(0.1)
-        row = next(at for at, line in enumerate(text_of(app).split("\n")) if "Dark or light" in line)
+        text = await until(app, lambda text: "Dark or light" in text and "Go to the consumers" not in text)
+        row = next(at for at, line in enumerate(text.split("\n")) if "Dark or light" in line)
         await pilot.click(offset=(10, row), times=3)
         await pilot.pause()
         assert app.is_running and app.screen is main_screen(app)
