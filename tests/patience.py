@@ -4,5 +4,5 @@ from __future__ import annotations
 
 from typing import Final
 
-HANG_S: Final = 600.0
+HANG_S: Final = 1800.0
 """What takes longer hangs, however many other things the machine does at the same time."""
