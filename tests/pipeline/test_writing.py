@@ -17,8 +17,10 @@ import pyarrow.dataset
 import pytest
 
 from engine.errors import InputError, RingsideError
+from pipeline.jobs import job_called
+from pipeline.jobs.result import JobOptions
 from pipeline.schemas import BROKERS, CONSUMER_SETS, EVERY_TABLE, FILES, SETTINGS, Table, check_folder
-from pipeline.writing import RUNS, PartWriter, replacing, write_json, write_rows
+from pipeline.writing import RUNS, PartWriter, one_after_another, replacing, write_json, write_rows
 
 KILLED = """
 import os, signal, sys
@@ -111,6 +113,41 @@ def test_two_runs_do_not_write_to_one_place_at_once(tmp_path: Path) -> None:
         with pytest.raises(RingsideError, match="another run is writing"), replacing(tmp_path, "other"):
             pytest.fail("this must not be reached")
     assert words(tmp_path) == (["first"], "first")
+
+
+OTHER = """
+import sys
+from pathlib import Path
+from engine.errors import RingsideError
+from pipeline.writing import replacing
+try:
+    with replacing(Path(sys.argv[1]), "other"):
+        print("alone")
+except RingsideError as refusal:
+    print(refusal)
+"""
+
+
+def another_run(target: Path) -> str:
+    command = [sys.executable, "-c", OTHER, str(target)]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_nobody_comes_between_the_jobs_of_one_run(tmp_path: Path) -> None:
+    with one_after_another(tmp_path):
+        write_result(tmp_path, "first")
+        assert "another run is writing" in another_run(tmp_path)
+        write_result(tmp_path, "second", job="next")
+    assert json.loads((tmp_path / "job.json").read_text()) == {"run": "first"}
+    assert json.loads((tmp_path / "next.json").read_text()) == {"run": "second"}
+    assert another_run(tmp_path) == "alone"
+
+
+def test_a_run_without_anything_to_read_leaves_no_out(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    with pytest.raises(InputError):
+        job_called("run")(None, tmp_path / "in", tmp_path / "out", JobOptions())  # type: ignore[arg-type]
+    assert not (tmp_path / "out").exists()
 
 
 def test_jobs_keep_their_tables_apart(tmp_path: Path) -> None:
