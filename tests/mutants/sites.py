@@ -106,6 +106,8 @@ class _Sites(cst.CSTVisitor):
             self.statements.pop()
 
     def _enter(self, node: cst.CSTNode) -> None:
+        if self._is_statement(node) and not self.names:
+            self.private = self.module.code_for_node(node).lstrip().startswith("_")
         if isinstance(node, cst.ClassDef):
             self.names.append(node.name.value)
         elif isinstance(node, cst.FunctionDef):
@@ -114,8 +116,6 @@ class _Sites(cst.CSTVisitor):
             self.names.append("<locals>")
         if self._is_statement(node):
             self.statements.append(self._head(node))
-            if not self.names:
-                self.private = self.module.code_for_node(node).lstrip().startswith("_")
 
     @staticmethod
     def _is_statement(node: cst.CSTNode) -> bool:

@@ -71,6 +71,11 @@ def test_what_takes_effect_on_import_is_known(tmp_path: Path) -> None:
     assert places[8] == ("Rule.check", "Rule.check")
 
 
+def test_a_default_of_a_class_behind_a_private_constant_is_not_private(tmp_path: Path) -> None:
+    found = mutants(tmp_path, "_LIMIT = 3\n\n\nclass Rule:\n    size: int = 4\n")
+    assert {mutant.line: bool(mutant.lines) for mutant in found} == {1: True, 5: False}
+
+
 def test_an_entry_that_matches_no_mutant_is_found(tmp_path: Path) -> None:
     found = mutants(tmp_path, "def rule(a, b):\n    return a <= b\n")
     assert equivalents.stale([found[0].key], found) == []

@@ -19,7 +19,7 @@ import hypothesis
 import pytest
 
 CPU_SECONDS: Final = 1.5
-CPU_FACTOR: Final = 10.0
+CPU_FACTOR: Final = 4.0
 """A test that takes this much longer than with the engine as it is runs into an endless loop."""
 WALL_SECONDS: Final = 300.0
 MEMORY_BYTES: Final = 4 << 30
