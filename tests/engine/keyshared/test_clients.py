@@ -28,6 +28,7 @@ def test_every_range_stands_in_the_code_once_and_in_order(language: ClientLangua
 def test_each_row_of_ranges_holds_as_many_as_fit(language: ClientLanguage) -> None:
     """The first range of a row, with its comma, would not have fitted into the row before."""
     first = {ClientLanguage.JAVA: r"Range\.of\(\d+, \d+\)", ClientLanguage.PYTHON: r"\(\d+, \d+\)"}
+    assert WIDTH_CHARS == 100
     for short, low, high in product(range(2, 34), range(5), range(5)):
         if low > high:
             continue

@@ -36,6 +36,7 @@ def test_base64_is_read_as_java_reads_it(text: str, data: bytes | None) -> None:
         (EntryMetadata(b"", "p"), b"", KeySource.ORDERING_KEY),
         (EntryMetadata(None, "p\u00e9", False, "x", 1), "p\u00e9".encode(), KeySource.PARTITION_KEY),
         (EntryMetadata(None, "AP8=", False), b"AP8=", KeySource.PARTITION_KEY),
+        (EntryMetadata(partition_key="AP8="), b"AP8=", KeySource.PARTITION_KEY),
         (EntryMetadata(None, "AP8=", True), b"\0\xff", KeySource.PARTITION_KEY_BYTES),
         (EntryMetadata(None, "AP8", True, "x", 1), b"\0\xff", KeySource.PARTITION_KEY_BYTES),
         (EntryMetadata(None, "A", True, "x", 1), NONE_KEY, KeySource.UNREADABLE),

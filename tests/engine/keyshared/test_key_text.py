@@ -41,6 +41,15 @@ def test_bytes_can_be_given_in_three_forms(key: bytes) -> None:
     assert key_of_text(f"hex:{key.hex()}") == key_of_text(f"hex:{key.hex().upper()}") == key
 
 
+def test_a_refused_text_is_shown_up_to_60_characters() -> None:
+    for length in (59, 60, 61, 5_000):
+        text = "hex:" + "x" * (length - 4)
+        refusal = key_of_text(text)
+        assert isinstance(refusal, Rejection)
+        assert (repr(text) in refusal.message) == (length <= 60)
+        assert text[: min(length, 60)] in refusal.message and "x" * 57 not in refusal.message
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [
