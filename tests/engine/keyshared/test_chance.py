@@ -148,6 +148,13 @@ def test_an_estimate_is_near_what_it_estimates_and_has_the_same_seed_s_throws(
     assert expected_spread(keys, shares, exact=False, seed=0) == estimated
 
 
+def test_shares_are_thrown_as_parts_of_their_sum() -> None:
+    """A sum a little above 1 passes for 1, as rounding makes it."""
+    spread = expected_spread(5, (1 + 5e-10, 0.0), exact=False)
+    assert spread.busiest == (0.0,) * 5 + (1.0,)
+    assert expected_spread(0, (0.5, 0.5), exact=False).busiest == (1.0,)
+
+
 def test_another_seed_has_other_throws() -> None:
     one, other = (expected_spread(30, equal_shares(4), exact=False, seed=seed) for seed in (1, 2))
     assert one.busiest != other.busiest
@@ -175,6 +182,7 @@ def test_tails_at_the_edges() -> None:
     assert [binomial_at_least(4, 0.0, hits) for hits in (1, 4)] == [0.0, 0.0]
     assert [binomial_at_least(4, 1.0, hits) for hits in (1, 4)] == [1.0, 1.0]
     assert binomial_at_least(0, 0.5, 0) == 1.0
+    assert [binomial_at_least(10_000, 0.5, hits) for hits in (1, 9_999)] == [1.0, 0.0]
 
 
 @pytest.mark.parametrize(
