@@ -7,6 +7,7 @@ import pytest
 from engine.config import (
     CURRENT,
     DEFAULTS,
+    LINES,
     SPLIT_ALGORITHMS,
     BrokerSettings,
     ReleaseBehaviour,
@@ -29,6 +30,7 @@ def known(version: str) -> ReleaseBehaviour:
         ("2.11.0", False),
         ("3.0.7", False),
         ("3.0.8", True),
+        ("3.1.0", False),
         ("3.1.3", False),
         ("3.2.3", False),
         ("3.3.2", False),
@@ -72,6 +74,20 @@ def test_a_missing_patch_number_means_the_newest_of_the_line() -> None:
 def test_the_fourth_number_of_a_vendors_build_plays_no_part() -> None:
     assert not known("4.0.0.9").knows_failover_consistent_hashing
     assert known("4.0.1.1").knows_failover_consistent_hashing
+
+
+@pytest.mark.parametrize(
+    ("version", "attempts"), [("2.11.0", 1), ("3.3.9", 1), ("4.0.7", 1), ("4.0.8", 5), ("4.1.0", 5), ("4.2.4", 5)]
+)
+def test_a_second_exclusive_consumer_is_tried_five_times_since_4_0_8(version: str, attempts: int) -> None:
+    assert known(version).exclusive_attempts == attempts
+
+
+def test_the_lines_that_were_looked_at_and_the_current_release() -> None:
+    assert CURRENT.label == "4.2.4"
+    written = ["2.10", "2.11", "3.0", "3.1", "3.2", "3.3", "4.0", "4.1", "4.2", "5.0"]
+    assert [f"{major}.{minor}" for major, minor in LINES] == written
+    assert [unknown_line(line) for line in written] == [""] * len(written)
 
 
 def test_the_first_modelled_version_is_2_10_0() -> None:
@@ -122,6 +138,7 @@ def test_what_is_no_version_or_too_old_is_refused(version: str) -> None:
         ("4.0.6", "current", "served"),
         ("4.0.7", "current", "unserved"),
         ("4.1.0", "current", "served"),
+        ("4.1.1", "current", "unserved"),
         ("4.2.4", "current", "unserved"),
         ("5.0.0-M1-SNAPSHOT", "current", "unserved"),
     ],
@@ -136,6 +153,7 @@ def test_each_release_has_its_form_of_the_key_shared_ring_and_of_sticky_gaps(
     ("version", "keyless", "order", "folds", "ownerless"),
     [
         ("2.11.0", "one-key", "recently-joined", False, "stops-subscription"),
+        ("3.0.0", "one-key", "recently-joined", False, "delays-newcomers"),
         ("3.0.2", "one-key", "recently-joined", False, "delays-newcomers"),
         ("3.3.6", "one-key", "recently-joined", False, "delays-newcomers"),
         ("4.0.0", "spread", "draining-hashes", True, "waits"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from engine.keyshared.delivery import acknowledge, join, publish, skip_to
+from dataclasses import replace
+
+from engine.keyshared.delivery import acknowledge, advance_to, join, leave, publish, skip_to
 from engine.keyshared.delivery_state import Delivery, DeliveryState, DeliveryTerms, OrderRule
 from engine.keyshared.draining import DrainingHash, DrainingHashes
 from engine.keyshared.model import Consumer, DeclaredRanges, Selector, owner_of_key
@@ -124,6 +126,40 @@ def test_what_is_skipped_is_forgotten_up_to_its_position_and_drains_no_more() ->
     assert (positions(kept), sorted(kept.state.backlog), sorted(kept.state.replay)) == ([], [3, 4], [3, 4])
     beyond = skip_to(state, 99, 5)
     assert (beyond.state.read_position, dict(beyond.state.backlog), beyond.state.replay) == (5, {}, frozenset())
+
+
+def test_skipped_messages_leave_the_replay_queue_and_the_delayed_ones_up_to_their_position() -> None:
+    state = publish(DeliveryState(DeliveryTerms(order=OrderRule.NONE), accepted(sticky_selector())), [], 0).state
+    state = with_all(state, Consumer(1, "a", ((0, 0),)))
+    state = publish(state, KEYS[:2], 0, deliver_at_ms=50).state
+    state = publish(state, KEYS[:2], 0).state
+    assert (sorted(state.delayed), sorted(state.replay)) == ([0, 1], [2, 3])
+    assert [sorted(skip_to(state, at, 0).state.delayed) for at in (-1, 0, 1)] == [[0, 1], [1], []]
+    assert [sorted(skip_to(state, at, 0).state.replay) for at in (1, 2, 3)] == [[2, 3], [3], []]
+    assert skip_to(state, 1, 0).state.read_due_ms is None
+
+
+def test_time_makes_delayed_messages_due_at_their_moment_and_leaves_a_later_read_alone() -> None:
+    state = with_all(DeliveryState(DeliveryTerms(), auto_split()), Consumer(1, "a"))
+    state = replace(publish(state, KEYS[:1], 0, deliver_at_ms=50).state, read_due_ms=60)
+    assert advance_to(state, 49) == Delivery(state)
+    ripe = advance_to(state, 50)
+    assert (positions(ripe), ripe.state.delayed, ripe.state.replay) == ([0], frozenset(), frozenset())
+    assert (ripe.state.read_due_ms, advance_to(ripe.state, 60).state.read_due_ms) == (60, None)
+
+
+def test_a_read_that_is_due_outlives_a_leave_but_not_the_last_one() -> None:
+    state = with_all(DeliveryState(DeliveryTerms(), auto_split()), Consumer(1, "a"), Consumer(2, "b"))
+    due = replace(state, read_due_ms=60, draining=DrainingHashes(cleared_total={1: 1, 2: 3, 9: 4}))
+    one = leave(due, 1, 5).state
+    assert (one.read_due_ms, dict(one.draining.cleared_total)) == (60, {2: 3, 9: 4})
+    nobody = leave(one, 2, 5).state
+    assert (nobody.read_due_ms, nobody.draining) == (None, DrainingHashes())
+
+
+def test_the_shortest_look_ahead_is_one_message() -> None:
+    assert DeliveryTerms(look_ahead_per_consumer=1, look_ahead=0).look_ahead_limit(1) == 1
+    assert DeliveryTerms(look_ahead_per_consumer=5, look_ahead=1).look_ahead_limit(1) == 1
 
 
 def test_what_was_skipped_while_it_was_not_read_yet_is_never_read() -> None:
