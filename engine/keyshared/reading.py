@@ -58,7 +58,6 @@ class _Reader:
         """
         message = self._before.backlog[position]
         if message.deliver_at_ms > self._now_ms:
-            self.replay.discard(position)
             self.delayed.add(position)
             return True
         owner = self._before.selector.owner(message.slot)

@@ -75,6 +75,28 @@ def test_a_newcomer_waits_for_those_that_hold_what_was_read_before_it_the_busies
     assert only(even) == (WaitReason.RECENTLY_JOINED, (Holder(1, 1), Holder(2, 1)))
 
 
+def test_the_first_message_after_the_joining_waits_already_and_skipping_what_was_before_releases_it() -> None:
+    state = with_all(DeliveryState(DeliveryTerms(order=OrderRule.RECENTLY_JOINED), auto_split()), Consumer(1, "a"))
+    state = with_all(publish(state, KEYS[:1], 0).state, Consumer(2, "b"))
+    mine = keys_at(state.selector, 2)[0]
+    waiting = publish(state, [mine], 0).state
+    assert waiting.recently_joined.marks == ((2, 1),)
+    assert only(waiting) == (WaitReason.RECENTLY_JOINED, (Holder(1, 1),))
+    skipped = skip_to(waiting, 0, 0)
+    assert (positions(skipped), skipped.state.recently_joined.marks) == ([1], ())
+
+
+def test_a_slot_that_drains_no_more_waits_for_the_next_read() -> None:
+    one = with_all(DeliveryState(DeliveryTerms(), auto_split()), Consumer(1, "a"))
+    both = with_all(one, Consumer(2, "b"))
+    key = keys_at(both.selector, 2)[0]
+    state = publish(with_all(publish(one, [key], 0).state, Consumer(2, "b")), [key], 1).state
+    freed = acknowledge(state, 1, 0, 5)
+    assert (positions(freed), freed.state.read_due_ms) == ([], 15)
+    assert only(freed.state) == (WaitReason.READ_DUE, ())
+    assert positions(advance_to(freed.state, 15)) == [1]
+
+
 def test_behind_a_full_replay_queue_unread_messages_wait_for_it_to_get_shorter() -> None:
     terms = DeliveryTerms(max_unacked=1, look_ahead_per_consumer=1)
     state = with_all(DeliveryState(terms, auto_split()), Consumer(1, "a"), Consumer(2, "b"))
