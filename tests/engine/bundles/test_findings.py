@@ -50,6 +50,13 @@ def test_the_hottest_topic_is_the_farthest_above_one_of_its_limits(
     )
 
 
+@pytest.mark.parametrize(("msgs", "octets", "limits", "hottest"), [(3, 2, (2, 1), "b"), (2, 3, (1, 2), "a")])
+def test_a_limit_of_one_is_one(msgs: float, octets: float, limits: tuple[int, int], hottest: str) -> None:
+    """Twice its limit is farther above than one and a half times."""
+    (found,) = findings([topic("a", msgs, 0.0), topic("b", 0.0, octets)], FlowLimits(*limits, 0))
+    assert found.topics == (hottest,)
+
+
 def test_a_topic_on_its_limits_is_not_hot() -> None:
     assert findings([topic("a", 100.0, 1000.0)], FlowLimits(100, 1000, 0)) == []
     assert [each.code for each in findings([topic("a", 100.0, 1000.5)], FlowLimits(100, 1000, 0))] == ["hot-topic"]
