@@ -50,13 +50,17 @@ def topic(position: int, *rates: float, growth: float = 1.0) -> BalancedTopic:
         ("13322", (5.0, 1.0, 1.0, 1.0, 1.0), "b:1"),
         ("13312", (5.0, 4.0, 4.0, 4.0, 4.0), "b:1"),
         ("33211", (1.0, 5.0, 5.0, 5.0, 0.0), "b:2"),
+        ("12311", (1.0, None, 0.5, 9.0, 9.0), "b:2"),
     ],
 )
 def test_an_unloaded_bundle_goes_to_the_least_messages_then_the_fewest_bundles_then_the_first_broker(
-    owners: str, rates: tuple[float, ...], after: str
+    owners: str, rates: tuple[float | None, ...], after: str
 ) -> None:
-    """In and out count alike: the rate is split between them. The first bundle is unloaded and counts for nobody."""
-    topics = [topic(at * 10, rate / 4, rate * 3 / 4, 1e9) for at, rate in enumerate(rates)]
+    """In and out count alike: the rate is split between them. The first bundle is unloaded and counts for nobody.
+
+    A bundle without topics, here None, has no messages and is a bundle.
+    """
+    topics = [topic(at * 10, rate / 4, rate * 3 / 4, 1e9) for at, rate in enumerate(rates) if rate is not None]
     world = World(start(topics, owners))
     move = world.unload(FIVE[0])
     assert (move.bundle, move.from_broker, move.to_broker) == ("t/n/0x00000000_0x0000000a", f"b:{owners[0]}", after)

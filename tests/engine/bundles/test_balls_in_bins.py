@@ -36,9 +36,9 @@ def test_the_fuller_of_two_bins_is_the_one_of_the_binomial_law(balls: int, weigh
     assert found == pytest.approx(float(exact.fuller_of_two(balls, weight, of)), abs=1e-8)
 
 
-def test_the_fuller_of_two_bins_with_very_many_balls_is_exact_too() -> None:
+@pytest.mark.parametrize("half", [5_000, 50_000])
+def test_the_fuller_of_two_bins_with_very_many_balls_is_exact_too(half: int) -> None:
     """The mean, and the mean distance from it, which is half of the balls times the chance of a tie."""
-    half = 50_000
     tie = math.comb(2 * half, half) / 2 ** (2 * half)
     assert expected_fullest(2 * half, (0.5, 0.5)) == pytest.approx(half * (1 + tie), abs=1e-7)
 
