@@ -26,6 +26,7 @@ def test_a_split_without_anything_odd_has_no_warning() -> None:
     assert planned(bundle="LARGEST", topics=SPREAD).warnings == ()
     assert planned(algorithm="specified_positions_divide", positions=[15], topics=SPREAD).warnings == ()
     assert planned(topics=SPREAD, load_manager="extensible").warnings == ()
+    assert [planned(topics=SPREAD).unload, planned(topics=SPREAD, unload=True).unload] == [False, True]
 
 
 def test_a_default_that_is_no_algorithm_is_named() -> None:
