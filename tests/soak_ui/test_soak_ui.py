@@ -19,24 +19,24 @@ from tests.soak_ui.shrinking import FEW
 from tests.soak_ui.soaking import sessions
 from tests.soak_ui.steps import session_of
 from tests.soak_ui.twin import disagreement
-from tui.screens.bundles import BundlesScreen
-from tui.screens.common_screen import CommonScreen
+from tui.screens.add_consumer import AddConsumerScreen
+from tui.screens.main import MainScreen
 from tui.sources.keeping import Keeping
 
-KEYS = 500
+KEYS_OF_TEST = 250
 
 
-@pytest.mark.parametrize("seed", ["test-1", "test-2", "test-3", "test-4"])
+@pytest.mark.parametrize("seed", [f"test-{number}" for number in range(1, 9)])
 def test_random_keys_on_every_screen_end_no_session_and_show_nothing_wrong(seed: str) -> None:
     pressed = 0
-    for outcome in sessions(seed, KEYS):
+    for outcome in sessions(seed, KEYS_OF_TEST):
         pressed += outcome.session.keys
         assert judged(outcome, disagreement, limit_seconds=inf) is None
-    assert pressed >= KEYS
+    assert pressed >= KEYS_OF_TEST
 
 
 def test_the_same_seed_presses_the_same_keys() -> None:
-    first, second = (random_session("small", "again", 60) for _ in range(2))
+    first, second = (random_session("again", 40) for _ in range(2))
     assert first.session == second.session
     assert [moment.screen for moment in first.moments] == [moment.screen for moment in second.moments]
 
@@ -44,11 +44,11 @@ def test_the_same_seed_presses_the_same_keys() -> None:
 def test_a_planted_exception_is_found_shrunk_and_replayed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def fail(_: BundlesScreen) -> None:
+    def fail(_: AddConsumerScreen) -> None:
         raise LookupError("planted")
 
-    monkeypatch.setattr(BundlesScreen, "action_zoom", fail)
-    finding = shrunk_finding("small", "exception")
+    monkeypatch.setattr(AddConsumerScreen, "submit", fail)
+    finding = shrunk_finding("b")
     assert finding.failure.kind == "raises LookupError"
     assert_replayed(finding, capsys)
 
@@ -56,14 +56,14 @@ def test_a_planted_exception_is_found_shrunk_and_replayed(
 def test_a_planted_loss_of_a_step_is_found_shrunk_and_replayed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The third step and all behind it are not written to the journal."""
+    """The second step and all behind it are not written to the journal."""
     record = Keeping.record
 
     def forgetful(keeping: Keeping, timeline: Any) -> str:
-        return record(keeping, timeline) if len(timeline.log) < 3 else "saved"
+        return record(keeping, timeline) if len(timeline.log) < 2 else "saved"
 
     monkeypatch.setattr(Keeping, "record", forgetful)
-    finding = shrunk_finding("small", "loss")
+    finding = shrunk_finding("b")
     assert (finding.failure.kind, finding.failure.place) == ("disagrees", "journal")
     assert_replayed(finding, capsys)
 
@@ -71,29 +71,28 @@ def test_a_planted_loss_of_a_step_is_found_shrunk_and_replayed(
 def test_a_planted_block_of_the_event_loop_is_found_and_shrunk(monkeypatch: pytest.MonkeyPatch) -> None:
     """The clock of the processor is simulated, too: it moves on in the planted place only."""
     spent = 0.0
+    kill = MainScreen.action_kill
 
-    def clock() -> float:
-        return spent
-
-    def block(_: CommonScreen) -> None:
+    def block(screen: MainScreen) -> None:
         nonlocal spent
         spent += 0.051
+        kill(screen)
 
-    monkeypatch.setattr(loop, "thread_time", clock)
+    monkeypatch.setattr(loop, "thread_time", lambda: spent)
     monkeypatch.setattr(loop, "slowness", lambda: 1.0)
-    monkeypatch.setattr(CommonScreen, "action_redo", block)
-    finding = shrunk_finding("small", "block")
+    monkeypatch.setattr(MainScreen, "action_kill", block)
+    finding = shrunk_finding("b")
     assert finding.failure.kind == "blocks"
     assert finding.session.keys <= FEW
 
 
-def random_session(scene: str, seed: str, keys: int) -> Outcome:
-    return play(scene, (80, 24), Chooser(seed, keys, check_every=10), disagreement)
+def random_session(seed: str, keys: int) -> Outcome:
+    return play("small", (80, 24), Chooser(seed, keys, check_every=10), disagreement)
 
 
-def shrunk_finding(scene: str, seed: str) -> Finding:
-    """What is found within 250 keys."""
-    finding = judged(random_session(scene, seed, 250), disagreement)
+def shrunk_finding(seed: str) -> Finding:
+    """What is found within a few keys."""
+    finding = judged(random_session(seed, 60), disagreement)
     assert finding is not None
     return finding
 

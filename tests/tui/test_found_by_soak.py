@@ -31,6 +31,9 @@ from tui.parsed_once import ParsedOnce
             "one 80x24 s ~ j ~ y ~ ctrl+p ~3 move@18,9 escape ~ right move@18,9 ~ ~1200 ~1200 ~1200 ~1200 =",
             id="cards that move up after they were scrolled",
         ),
+        pytest.param(
+            "part 110x10 size@80x24 ~ question_mark double@69,23 ~", id="a dialog that opens while the app ends"
+        ),
         pytest.param("small 80x24 slash ~ paste=zz enter ~ x ~ =", id="the number of consumers, none listed"),
         pytest.param("keys 80x24 slash ~ paste=zz enter ~ x ~ =", id="the number of consumers of keys, none listed"),
         pytest.param(

@@ -36,7 +36,12 @@ class LeavesOnce(Screen[ScreenResultType], Generic[ScreenResultType]):
         return super().check_message_enabled(message)
 
     async def _dispatch_message(self, message: Message) -> None:
-        """Skip messages that came too late: queued before the screen left, or about rows that are gone."""
+        """Skip messages that came too late: queued before the screen left, or about rows that are gone.
+
+        A screen that is opened while the app ends has no widgets, and does nothing with them on being mounted.
+        """
         if not self.check_message_enabled(message) or (isinstance(message, LineTable.OfRow) and message.is_stale):
+            return
+        if isinstance(message, events.Mount) and self.app._exit:
             return
         await super()._dispatch_message(message)
