@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 STAMP  := $(VENV)/.ready-for-tests
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 
-.PHONY: run setup test check soak pictures bench bench-spark fleet clean soak-ui mutants
+.PHONY: run setup test check soak fuzz pictures bench bench-spark fleet clean soak-ui mutants
 
 run: $(READY)
 	@$(BIN)/ringside
@@ -42,6 +42,10 @@ SECONDS ?= 60
 SEED    ?= 1
 soak: $(STAMP)
 	@$(BIN)/python -m tests.soak --seconds $(SECONDS) --seed $(SEED)
+
+# Mutated real input for every reader; what breaks one is shrunk and kept in tests/hostile.
+fuzz: $(STAMP)
+	@$(BIN)/python -m tests.fuzz --seconds $(SECONDS) --seed $(SEED) $(ARGS)
 
 # Random keys on every screen: KEYS=n SEED=s JOBS=processes; REPLAY='…' does again what a failure printed.
 soak-ui: $(STAMP)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -195,9 +197,26 @@ def _csv(piece: TracePiece, account: TraceAccount) -> Iterator[Any]:
     if not any(name in header for name in TELL_A_KEY):
         _tell(piece, account, f"its header has none of {', '.join(TELL_A_KEY)}", "write a header line")
         return
-    for batch in pa.csv.open_csv(pa.PythonFile(stream, mode="r"), **options):
-        table = pa.Table.from_batches([batch])
-        yield table.select([name for name in KNOWN if name in header])
+    with _silent_about_texts():
+        for batch in pa.csv.open_csv(pa.PythonFile(stream, mode="r"), **options):
+            table = pa.Table.from_batches([batch])
+            yield table.select([name for name in KNOWN if name in header])
+
+
+@contextmanager
+def _silent_about_texts() -> Iterator[None]:
+    """Arrow cannot hand over a wrong line that is no UTF-8: it prints a traceback, and ends with an error, too."""
+    before = sys.unraisablehook
+
+    def unraisable(fault: sys.UnraisableHookArgs) -> None:
+        if not isinstance(fault.exc_value, UnicodeDecodeError):
+            before(fault)
+
+    sys.unraisablehook = unraisable
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
 
 
 def _header(stream: io.BufferedReader) -> list[str]:

@@ -62,16 +62,17 @@ def _answers() -> list[Case]:
     by_kind: dict[str, list[Case]] = {}
     for path in sorted((ROOT / "recordings").glob("*/*.json.gz")):
         what = path.name.lstrip("0123456789-").removesuffix(".json.gz")
-        data = gzip.decompress(path.read_bytes())
-        if len(data) <= LARGEST_BYTES and len(by_kind.setdefault(what, [])) < 5:
-            by_kind[what].append(of_bytes("answers", f"{what}.json", data))
+        if len(by_kind.setdefault(what, [])) < 4:
+            data = gzip.decompress(path.read_bytes())
+            if len(data) <= LARGEST_BYTES:
+                by_kind[what].append(of_bytes("answers", f"{what}.json", data))
     return [case for cases in by_kind.values() for case in cases]
 
 
 def _recordings() -> list[Case]:
     """Small recordings, each with its scenario and with its other files as what is changed."""
     found: list[Case] = []
-    for folder in sorted((ROOT / "recordings").iterdir()):
+    for folder in sorted((ROOT / "recordings").iterdir())[::4]:
         files = {path.name: path.read_bytes() for path in sorted(folder.glob("*.json.gz"))}
         if len(files) > 14 or sum(map(len, files.values())) > LARGEST_BYTES:
             continue

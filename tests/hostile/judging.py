@@ -6,6 +6,7 @@ import gzip
 import json
 import re
 import signal
+import unicodedata
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -94,7 +95,7 @@ def _of_json(text: str) -> list[str]:
 
 
 def _may_be_printed(char: str) -> bool:
-    return char.isprintable() or char == "\n"
+    return char.isprintable() or char == "\n" or unicodedata.category(char) == "Zs"
 
 
 def _name_of(number: int) -> str:

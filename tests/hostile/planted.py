@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 def endless_loop() -> None:
     """The next thing that is read never ends."""
@@ -24,8 +26,8 @@ def two_gigabytes() -> None:
     tui.cli.main.main = fill  # type: ignore[assignment]
 
 
-def priority_of_13() -> None:
-    """Statistics with thirteen unacknowledged messages somewhere are too much."""
+def negative_messages() -> None:
+    """Statistics with a negative number of unacknowledged messages are too much."""
     import engine.admin.topics as topics
 
     real = topics._subscription
@@ -36,3 +38,15 @@ def priority_of_13() -> None:
         return real(name, wire)
 
     topics._subscription = wrong
+
+
+def negative_consumer_ids() -> None:
+    """Events about a consumer with a negative id are too much."""
+    import engine.cluster.journal_lines as lines
+
+    real = lines.objection
+
+    def wrong(state: Any, event: Any) -> str:
+        return str(1 // 0) if getattr(event, "consumer_id", 0) < 0 else real(state, event)
+
+    lines.objection = wrong

@@ -79,6 +79,8 @@ def _of_json(lines: Sequence[tuple[int, str]], path: str) -> tuple[NamedRanges, 
         raise InputError(f"{path}: no JSON: {error}") from error
     except RecursionError as error:
         raise InputError(f"{path}: no list of consumers: too deeply nested") from error
+    if not document:
+        raise InputError(f"{path}: no consumer in it; the list is empty")
     return tuple(_consumer(each, f"{path} at $[{at}]") for at, each in enumerate(document))
 
 

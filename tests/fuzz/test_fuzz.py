@@ -1,0 +1,118 @@
+"""A short run with a fixed seed, and proof that the fuzzer finds, shrinks and keeps what is planted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from tests.fuzz.campaign import Bench, Failure, bench, drawn, keep
+from tests.fuzz.case import RECORDINGS, Case, Lines, of_bytes, sealed
+from tests.fuzz.corpus import WEIGHTS, seeds
+from tests.fuzz.mutate import mutated
+from tests.fuzz.shrink import shrunk
+from tests.fuzz.tree import Literal, Members, edited, parsed, paths, replaced, written
+
+INPUTS = 150
+SEED = 1
+pytestmark = pytest.mark.xdist_group("fuzz")
+
+
+@pytest.fixture(scope="module")
+def place() -> Iterator[Bench]:
+    with bench() as made:
+        yield made
+
+
+def test_a_short_run_finds_nothing(place: Bench) -> None:
+    found = [failure for number in range(INPUTS) if (failure := place.failure(*drawn(SEED, number))) is not None]
+    assert not found, "\n".join(f"{' '.join(each.form)}: {each.fault}" for each in found)
+    assert place.runs >= INPUTS
+
+
+def test_inputs_are_the_same_for_the_same_numbers_and_of_every_kind() -> None:
+    assert all(drawn(SEED, at)[0].content() == drawn(SEED, at)[0].content() for at in range(20))
+    assert {drawn(SEED, at)[0].kind for at in range(200)} == set(WEIGHTS)
+
+
+@pytest.mark.parametrize("kind", WEIGHTS)
+def test_real_input_is_read_without_a_fault(place: Bench, kind: str) -> None:
+    """What is mutated begins sound: a fault is one of what was changed."""
+    from tests.hostile.readers import KINDS
+
+    real = [case for case in seeds(kind) if not case.name.startswith("found-")]
+    assert len(real) > 3
+    for case in Random(kind).sample(real, 3):
+        assert place.failure(case, KINDS[kind][:1]) is None, case.name
+
+
+NEGATIVE = b'{"persistent://t/n/x":{"subscriptions":{"s":{"type":"Failover","consumers":[{"unackedMessages":-13}]}}}}'
+
+
+def test_a_planted_bug_is_found_shrunk_and_kept(tmp_path: Path) -> None:
+    """Negative numbers of messages are planted as a bug: some mutation finds it, and little of a recording is left."""
+    failure: Failure | None = None
+    with bench("tests.hostile.planted:negative_messages") as place:
+        for number in range(1_000):
+            case, _ = drawn(7, number, ("answers",))
+            if b'"unackedMessages":-' not in case.content():
+                continue
+            failure = place.failure(case, (("{}", "--once"),))
+            if failure is not None:
+                break
+        assert failure is not None and failure.sort == "keyerror"
+        small = place.smallest(failure)
+    kept = keep(small, tmp_path)
+    assert kept.parent == tmp_path / "answers" and kept.name.startswith("found-keyerror-")
+    assert len(kept.read_bytes()) < 250 < len(failure.case.content())
+    assert b"unackedMessages" in kept.read_bytes()
+    json.loads(kept.read_bytes())
+
+
+def test_a_planted_bug_in_journals_is_found(tmp_path: Path) -> None:
+    """The check sum fits after every change, so that changes get as far as the events."""
+    with bench("tests.hostile.planted:negative_consumer_ids") as place:
+        found = None
+        for number in range(400):
+            case, _ = drawn(3, number, ("journals",))
+            if b'"consumer_id":-' in case.content():
+                found = found or place.failure(case, (("replay", "{}", "--once"),))
+        assert found is not None and found.sort == "zerodivisionerror"
+
+
+def test_shrinking_leaves_what_makes_it_fail() -> None:
+    case = of_bytes("answers", "x.json", json.dumps({"a": [1, 2, {"b": "x" * 1000, "c": [[7, -5]]}], "d": {}}).encode())
+    small = shrunk(case, lambda each: b"-5" in each.content())
+    assert small.content() in (b"[-5]", b'{"a":[-5]}', b'{"a":[{"c":[[-5]]}]}')
+    lines = Case("scripts", "x", Lines([b"one\n", b"two bad words\n", b"three\n"]))
+    assert shrunk(lines, lambda each: b"bad" in each.content()).content() == b"bad"
+    folder = replace(case, kind=RECORDINGS, others={"one": b"1", "two": b"2"})
+    assert set(shrunk(folder, lambda each: "two" in each.others).others) == {"two"}
+
+
+def test_trees_hold_what_json_may_not() -> None:
+    text = '{"a":1e400,"a":[NaN,"\\ud800"],"b":{}}'
+    tree = parsed(text)
+    assert written(tree) == text
+    assert len(paths(tree)) == 6
+    assert written(replaced(tree, (1, 0), Literal("007"))) == text.replace("NaN", "007")
+    assert written(edited(tree, (0,))) == text.replace('"a":1e400,', "")
+    assert isinstance(edited(tree, (0,)), Members)
+
+
+def test_lines_of_journals_are_sealed_again() -> None:
+    case = next(each for each in seeds("journals") if each.name == "pip392.journal")
+    assert isinstance(case.body, Lines) and all(isinstance(line, Members) for line in case.body)
+    again = of_bytes("journals", "x.journal", case.content())
+    assert again.content() == case.content()
+    assert sealed(case.body[0]) == case.content().splitlines(keepends=True)[0]
+
+
+def test_most_changes_change_something() -> None:
+    random = Random(5)
+    case = seeds("answers")[0]
+    assert sum(mutated(random, case).content() != case.content() for _ in range(100)) > 80
