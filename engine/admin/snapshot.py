@@ -162,6 +162,7 @@ class _Collector:
             if topic is None:
                 advice = "name the file like persistent%3A%2F%2Ft%2Fn%2Fx.json, give --topic, or write {topic: answer}"
                 self.problems.append(Problem(name, "$", "the answer does not say which topic it is about", advice))
+                self.problems += raw_object(data, name)[1]
                 self.set_aside += 1
                 return
             one = decode_topic_stats(data, topic, name)

@@ -276,14 +276,20 @@ def without_nulls(value: object) -> object:
 
 
 def _locate(raw: bytes, source: str, path: str, fault: msgspec.ValidationError) -> Problem:
-    """msgspec writes ``[...]`` for a key of a map; decode the subscriptions one by one to name the right one."""
-    if "$.subscriptions[...]" in str(fault):
-        subscriptions = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])["subscriptions"]
-        for name, sub in msgspec.json.decode(subscriptions, type=dict[str, msgspec.Raw]).items():
-            try:
-                msgspec.convert(without_nulls(msgspec.json.decode(sub)) or {}, type=SubscriptionWire)
-            except msgspec.ValidationError as inner:
-                return value_problem(source, child(child(path, "subscriptions"), name), inner)
+    """msgspec writes ``[...]`` for a key of a map; decode the subscriptions one by one to name the right one.
+
+    What comes after the wrong value was not read before, and may be no JSON.
+    """
+    try:
+        members = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
+        if "$.subscriptions[...]" in str(fault):
+            for name, sub in msgspec.json.decode(members["subscriptions"], type=dict[str, msgspec.Raw]).items():
+                try:
+                    msgspec.convert(without_nulls(msgspec.json.decode(sub)) or {}, type=SubscriptionWire)
+                except msgspec.ValidationError as inner:
+                    return value_problem(source, child(child(path, "subscriptions"), name), inner)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as worse:
+        return malformed(raw, source, worse, path)
     return value_problem(source, path, fault)
 
 

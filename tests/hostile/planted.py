@@ -26,18 +26,19 @@ def two_gigabytes() -> None:
     tui.cli.main.main = fill  # type: ignore[assignment]
 
 
-def negative_messages() -> None:
-    """Statistics with a negative number of unacknowledged messages are too much."""
+def billions_of_messages() -> None:
+    """Statistics with more than two thousand million messages per second are too much."""
     import engine.admin.topics as topics
 
-    real = topics._subscription
+    real = topics._decoded
 
-    def wrong(name: str, wire: topics.SubscriptionWire) -> topics.SubscriptionFacts:
-        if any(each.unacked_messages < 0 for each in wire.consumers):
+    def wrong(raw: bytes) -> topics.TopicWire:
+        wire = real(raw)
+        if wire.msgRateIn > 2 * 10**9:
             raise KeyError("planted")
-        return real(name, wire)
+        return wire
 
-    topics._subscription = wrong
+    topics._decoded = wrong
 
 
 def negative_consumer_ids() -> None:
