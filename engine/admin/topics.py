@@ -23,6 +23,7 @@ from engine.admin.text import (
     value_problem,
 )
 from engine.admin.wire import SubscriptionWire, TopicWire
+from engine.bundles.boundaries import FULL_UPPER_BOUND, parse_range
 from engine.errors import Problem, Rejection
 from engine.names import (
     PARTITION_SUFFIX,
@@ -139,7 +140,7 @@ def _broker_stats(
     faults: dict[Place, str] = {}
     for name, raw, place, path in found:
         if place not in faults:
-            refusal = refuse_namespace(place.namespace) or refuse_range(place.bundle)
+            refusal = refuse_namespace(place.namespace) or refuse_range(place.bundle) or _refuse_ends(place.bundle)
             faults[place] = "" if refusal is None else refusal.message
             if refusal is not None:
                 where = child(child("$", place.namespace), place.bundle)
@@ -157,6 +158,16 @@ def _broker_stats(
             problems.append(Problem(source, child(path, name), reason, "record the answer again"))
         topics[name], places[name] = facts, place
     return Decoded(BrokerStats(topics, places), tuple(problems), broken)
+
+
+def _refuse_ends(bundle: str) -> Rejection | None:
+    """None for a range that a bundle can have: its ends ascend, and are no more than the hash has."""
+    read = parse_range(bundle)
+    if isinstance(read, Rejection):
+        return read
+    if read.upper > FULL_UPPER_BOUND:
+        return Rejection("IllegalArgumentException", f"{bundle!r} ends above {FULL_UPPER_BOUND:#010x}", "bundle")
+    return None
 
 
 def _decode_all(
@@ -288,6 +299,8 @@ def _locate(raw: bytes, source: str, path: str, fault: msgspec.ValidationError) 
                     msgspec.convert(without_nulls(msgspec.json.decode(sub)) or {}, type=SubscriptionWire)
                 except msgspec.ValidationError as inner:
                     return value_problem(source, child(child(path, "subscriptions"), name), inner)
+    except msgspec.ValidationError:
+        pass  # it is no object at all, as the fault says
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as worse:
         return malformed(raw, source, worse, path)
     return value_problem(source, path, fault)

@@ -6,16 +6,18 @@ Owns what one step tells, and which of its facts are of kinds that are not model
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from engine.admin.kinds import AnswerKind, recognise
 from engine.admin.requests import parse_request
+from engine.errors import Problem
 from engine.verify.keyshared_told import KEY_SHARED_FACTS, is_key_shared, key_shared_told
-from engine.verify.members import dicts, text, whole
+from engine.verify.members import dicts, items, text, whole
 from engine.verify.producers_told import PRODUCER_FACTS, producers_scenario, producers_told
 from engine.verify.recording import Answer, Step
 from engine.verify.scenario_files import Files
 
+_REFUSED: Final = 400
 # Members of steps that hold facts of kinds that are not modelled; the report counts them.
 _STEP_FACTS = KEY_SHARED_FACTS | PRODUCER_FACTS
 
@@ -32,10 +34,29 @@ def steps_of(scenario: dict[str, Any], files: Files) -> tuple[Step, ...]:
     """The steps in order; one without a label has its number. Files that they name count as used."""
     steps: list[Step] = []
     forms = _Forms(is_key_shared(scenario), producers_scenario(scenario) is not None)
-    for number, raw in enumerate(dicts(scenario.get("steps")), 1):
-        answers = tuple(_answer(each, files) for each in dicts(raw.get("answers")))
-        steps.append(_step(raw, str(raw.get("step", number)), answers, forms))
+    for place, raw in enumerate(items(scenario.get("steps"))):
+        if isinstance(raw, dict):
+            answers = _answers(raw, files, f"$.steps[{place}]")
+            steps.append(_step(raw, str(raw.get("step", len(steps) + 1)), answers, forms))
     return tuple(steps)
+
+
+def _answers(step: dict[str, Any], files: Files, where: str) -> tuple[Answer, ...]:
+    """The answers of a step but those about names that no broker has: they are set aside with their place.
+
+    A broker that refused such a name did what it should, and its refusal is kept.
+    """
+    found: list[Answer] = []
+    for place, raw in enumerate(items(step.get("answers"))):
+        if not isinstance(raw, dict):
+            continue
+        answer = _answer(raw, files)
+        if answer.request.fault and (answer.status is None or answer.status < _REFUSED):
+            at = f"{where}.answers[{place}].request"
+            files.problems.append(Problem(files.scenario, at, answer.request.fault, "what it answered is set aside"))
+        else:
+            found.append(answer)
+    return tuple(found)
 
 
 def untold_of(scenario: dict[str, Any]) -> tuple[tuple[str, int], ...]:

@@ -18,6 +18,7 @@ from engine.admin.topics import decode_broker_stats_topics
 from engine.errors import InputError
 from engine.names import refuse_bundle, refuse_namespace, refuse_subscription, topic_fault
 from engine.scenarios.opening import open_path
+from engine.verify import verify_folder
 
 EVIL = "evil/ns;$(touch pwned)"
 GOOD = "persistent://t/n/x"
@@ -94,6 +95,23 @@ def test_broker_stats_of_an_impossible_namespace_or_bundle_are_set_aside() -> No
     assert decoded.set_aside == 2
     assert [problem.source for problem in decoded.problems] == ["a.json", "a.json"]
     assert "0x0_;" in decoded.problems[0].path and EVIL in decoded.problems[1].path
+
+
+@pytest.mark.parametrize("bundle", ["0x90000000_0x10000000", "0x0_0x0", "0x0_0x1ffffffff", "0x0", "", "0_1"])
+def test_broker_stats_of_a_range_that_no_bundle_has_are_set_aside(bundle: str) -> None:
+    answer = {"t/n": {RANGE: {"persistent": {GOOD: STATS}}, bundle: {"persistent": {"persistent://t/n/y": STATS}}}}
+    decoded = decode_broker_stats_topics(json.dumps(answer).encode(), "a.json")
+    assert (list(decoded.good.topics), decoded.set_aside) == ([GOOD], 1)
+    assert [problem.path for problem in decoded.problems] == [f'$["t/n"]["{bundle}"]']
+
+
+def test_verify_sets_answers_about_impossible_names_aside_with_their_place(tmp_path: Path) -> None:
+    asked = "GET /admin/v2/persistent/evil/ns%3B%24/x/stats"
+    more = [{"request": asked, "status": status, "file": "stats.json"} for status in (200, 412)]
+    recording(tmp_path / "inj", *more)
+    report = verify_folder(tmp_path / "inj")
+    places = [problem.path for problem in report.problems if problem.source == "scenario.json"]
+    assert places == ["$.steps[0].answers[0].request", "$.steps[0].answers[1].request"]
 
 
 def test_a_subscription_without_a_name_is_set_aside_and_the_others_are_kept() -> None:
