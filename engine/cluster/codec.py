@@ -148,7 +148,7 @@ def _topics_and_loads(plain: Any, source: str) -> tuple[Mapping[str, Topic], Map
     if "columns" in plain:
         try:
             return columns_from_plain(from_plain(plain["columns"]))
-        except (ValueError, TypeError, msgspec.ValidationError) as error:
+        except (ValueError, TypeError, OverflowError, msgspec.ValidationError) as error:
             fail(source, "$.columns", str(error))
     topics = {each.name: each for each in list_of(plain, "topics", Topic, source)}
     return topics, _loads_from_plain(plain, source, "$")

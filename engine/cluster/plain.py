@@ -17,6 +17,9 @@ from engine.errors import InputError, Problem
 
 T = TypeVar("T")
 
+DEEPEST: Final = 100
+"""Levels of lists and objects; what is written has about ten."""
+
 _encoder: Final = msgspec.json.Encoder(order="deterministic")
 
 
@@ -35,16 +38,18 @@ def to_plain(value: Any, *, tagged: bool = False) -> Any:
     return value
 
 
-def from_plain(plain: Any) -> Any:
-    """Texts and numbers that JSON cannot carry, back from their wrappings."""
+def from_plain(plain: Any, levels: int = DEEPEST) -> Any:
+    """Texts and numbers that JSON cannot carry, back from their wrappings. Raises ValueError for what is too deep."""
+    if levels == 0:
+        raise ValueError(f"nested more than {DEEPEST} levels deep")
     if isinstance(plain, list):
-        return [from_plain(each) for each in plain]
+        return [from_plain(each, levels - 1) for each in plain]
     if isinstance(plain, dict):
         if plain.keys() == {"code_points"}:
             return "".join(map(chr, plain["code_points"]))
         if plain.keys() == {"float"}:
             return float(plain["float"])
-        return {key: from_plain(each) for key, each in plain.items()}
+        return {key: from_plain(each, levels - 1) for key, each in plain.items()}
     return plain
 
 

@@ -11,6 +11,7 @@ from tests.fuzz.campaign import Bench, Failure, bench, drawn, keep
 from tests.fuzz.corpus import ROOT, WEIGHTS
 
 FIRST_REPORT_S = 20.0
+AT_ONCE = 10
 
 
 def main() -> int:
@@ -34,15 +35,15 @@ def _fuzz(asked: argparse.Namespace, place: Bench) -> int:
     start, report_at = time.monotonic(), FIRST_REPORT_S
     number = failures = inputs = 0
     while True:
-        case, forms = drawn(asked.seed, number if asked.number is None else asked.number, kinds)
-        failure = place.failure(case, forms)
-        inputs += 1
-        if failure is not None:
-            failures += 1
-            if (failure.case.kind, failure.sort) not in known:
+        numbers = range(number, number + AT_ONCE) if asked.number is None else (asked.number,)
+        found = place.failures([drawn(asked.seed, each, kinds) for each in numbers])
+        inputs += len(numbers)
+        number += len(numbers)
+        for drawn_as, failure in zip(numbers, found, strict=True):
+            failures += failure is not None
+            if failure is not None and (failure.case.kind, failure.sort) not in known:
                 known.add((failure.case.kind, failure.sort))
-                _tell(place.smallest(failure), asked, number)
-        number += 1
+                _tell(place.smallest(failure), asked, drawn_as)
         spent = time.monotonic() - start
         if spent >= report_at:
             _say(_line(place, inputs, failures, spent))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,7 +37,10 @@ class Failure:
     "How often it was run while it was shrunk."
 
 
-def drawn(seed: int, number: int, kinds: tuple[str, ...] = tuple(WEIGHTS)) -> tuple[Case, tuple[tuple[str, ...], ...]]:
+Forms = tuple[tuple[str, ...], ...]
+
+
+def drawn(seed: int, number: int, kinds: tuple[str, ...] = tuple(WEIGHTS)) -> tuple[Case, Forms]:
     """The input of that number, and the commands that are to read it: always the same for the same numbers."""
     random = Random(f"{seed}/{number}")
     kind = random.choices(kinds, [WEIGHTS[each] for each in kinds])[0]
@@ -54,11 +58,11 @@ class Bench:
         self.runs = 0
         self.cpu_s = 0.0
 
-    def failure(self, case: Case, forms: tuple[tuple[str, ...], ...]) -> Failure | None:
+    def failure(self, case: Case, forms: Forms) -> Failure | None:
         """How reading a case fails, None where nothing is wrong."""
         path = case.put(self._folder)
         commands = tuple(tuple(word.replace("{}", str(path)) for word in form) for form in forms)
-        stdin = "/dev/null" if case.kind == RECORDINGS else str(path)
+        stdin = os.devnull if case.kind == RECORDINGS else str(path)
         ended: tuple[Ended, ...] = self._runner.run(Job(commands, str(self._folder), stdin, plant=self._plant))
         self.runs += len(ended)
         self.cpu_s += sum(each.cpu_s for each in ended)
@@ -67,6 +71,35 @@ class Bench:
             if found:
                 return Failure(case, form, found[0], _sort(found[0]))
         return None
+
+    def failures(self, batch: Sequence[tuple[Case, Forms]]) -> list[Failure | None]:
+        """The same for several inputs, which one child reads one after another: a new child costs as much as to read.
+
+        What fails there is read again by a child of its own, as is all where a signal ended the child.
+        """
+        commands: list[tuple[str, ...]] = []
+        stdins: list[str] = []
+        read: list[tuple[Case, tuple[str, ...], Path]] = []
+        for at, (case, forms) in enumerate(batch):
+            folder = self._folder / str(at)
+            folder.mkdir(exist_ok=True)
+            path = case.put(folder)
+            for form in forms:
+                read.append((case, form, path))
+                commands.append(tuple(word.replace("{}", str(path)) for word in form))
+                stdins.append(os.devnull if case.kind == RECORDINGS else str(path))
+        job = Job(tuple(commands), str(self._folder), stdins=tuple(stdins), plant=self._plant)
+        ended = self._runner.run(job)
+        self.runs += len(ended)
+        self.cpu_s += sum(each.cpu_s for each in ended)
+        if len(ended) < len(commands) or ended[-1].signal:
+            return [self.failure(case, forms) for case, forms in batch]
+        doubtful = {
+            id(case)
+            for (case, _, path), words, each in zip(read, commands, ended, strict=True)
+            if faults(words, each, path, case.kind)
+        }
+        return [self.failure(case, forms) if id(case) in doubtful else None for case, forms in batch]
 
     def smallest(self, failure: Failure) -> Failure:
         """The failure with as small an input as was found to fail in the same way."""

@@ -15,8 +15,9 @@ MOST_TRIES: Final = 600
 def shrunk(case: Case, fails: Callable[[Case], bool], most_tries: int = MOST_TRIES) -> Case:
     """The smallest input found that fails, after so many tries at most. Tries what takes away much first."""
     tries = 0
+    # Read again, bytes are perhaps JSON, and a literal of many levels is a tree.
     parsed = of_bytes(case.kind, case.name, case.content(), case.others)
-    if isinstance(case.body, bytes) and parsed.content() == case.content():
+    if parsed.name == case.name and parsed.content() == case.content():
         case = parsed
     progress = True
     while progress:
@@ -68,6 +69,9 @@ def _smaller_trees(tree: Any) -> Iterator[Any]:
             yield part
     for path in sorted(places[1:], key=len):
         yield edited(tree, path)
+    for path in places[1:]:
+        if path[-1] == 0 and len(path) > 1:
+            yield replaced(tree, path[:-1], at_path(tree, path))
     for path in places[1:]:
         value = at_path(tree, path)
         if isinstance(value, str) and not isinstance(value, Literal) and len(value) > 1:

@@ -11,6 +11,7 @@ from random import Random
 
 import pytest
 
+from tests.fuzz.__main__ import AT_ONCE
 from tests.fuzz.campaign import Bench, Failure, bench, drawn, keep
 from tests.fuzz.case import RECORDINGS, Case, Lines, of_bytes, sealed
 from tests.fuzz.corpus import WEIGHTS, seeds
@@ -30,7 +31,8 @@ def place() -> Iterator[Bench]:
 
 
 def test_a_short_run_finds_nothing(place: Bench) -> None:
-    found = [failure for number in range(INPUTS) if (failure := place.failure(*drawn(SEED, number))) is not None]
+    batches = [[drawn(SEED, number) for number in range(at, at + AT_ONCE)] for at in range(0, INPUTS, AT_ONCE)]
+    found = [failure for batch in batches for failure in place.failures(batch) if failure is not None]
     assert not found, "\n".join(f"{' '.join(each.form)}: {each.fault}" for each in found)
     assert place.runs >= INPUTS
 
@@ -85,7 +87,7 @@ def test_a_planted_bug_in_journals_is_found(tmp_path: Path) -> None:
 def test_shrinking_leaves_what_makes_it_fail() -> None:
     case = of_bytes("answers", "x.json", json.dumps({"a": [1, 2, {"b": "x" * 1000, "c": [[7, -5]]}], "d": {}}).encode())
     small = shrunk(case, lambda each: b"-5" in each.content())
-    assert small.content() in (b"[-5]", b'{"a":[-5]}', b'{"a":[{"c":[[-5]]}]}')
+    assert b"-5" in small.content() and len(small.content()) <= 10
     lines = Case("scripts", "x", Lines([b"one\n", b"two bad words\n", b"three\n"]))
     assert shrunk(lines, lambda each: b"bad" in each.content()).content() == b"bad"
     folder = replace(case, kind=RECORDINGS, others={"one": b"1", "two": b"2"})

@@ -48,6 +48,8 @@ class Job:
     commands: tuple[tuple[str, ...], ...]
     folder: str
     stdin: str = os.devnull
+    stdins: tuple[str, ...] = ()
+    """Another standard input for each of the commands."""
     memory_bytes: int = MEMORY_BYTES
     cpu_s: int = CPU_S
     plant: str = ""
@@ -175,8 +177,8 @@ def _be_the_child(job: Job, readers: Readers, out: Any, err: Any, results: Any) 
         if job.plant:
             module, _, name = job.plant.partition(":")
             getattr(__import__(module, fromlist=[name]), name)()
-        for words in job.commands:
-            ended = _run_one(words, job, readers, out, err)
+        for words, stdin in zip(job.commands, job.stdins or [job.stdin] * len(job.commands), strict=True):
+            ended = _run_one(words, stdin, job.cpu_s, readers, out, err)
             results.write(json.dumps(asdict(ended)).encode() + b"\n")
         code = 0
     except BaseException:
@@ -187,18 +189,18 @@ def _be_the_child(job: Job, readers: Readers, out: Any, err: Any, results: Any) 
         os._exit(code)
 
 
-def _run_one(words: tuple[str, ...], job: Job, readers: Readers, out: Any, err: Any) -> Ended:
+def _run_one(words: tuple[str, ...], stdin: str, cpu_s: int, readers: Readers, out: Any, err: Any) -> Ended:
     from tui.cli.main import main
 
     for file in (out, err):
         file.seek(0)
         file.truncate()
-    stdin = os.open(job.stdin, os.O_RDONLY)
-    for source, target in ((stdin, 0), (out.fileno(), 1), (err.fileno(), 2)):
-        os.dup2(source, target)
-    os.close(stdin)
+    source = os.open(stdin, os.O_RDONLY)
+    for descriptor, standard in ((source, 0), (out.fileno(), 1), (err.fileno(), 2)):
+        os.dup2(descriptor, standard)
+    os.close(source)
     before = _spent()
-    resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(before) + job.cpu_s, resource.RLIM_INFINITY))
+    resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(before) + cpu_s, resource.RLIM_INFINITY))
     try:
         code = readers[words[0]](words[1:]) if words[0].startswith("@") else main(words)
     except Exception:
