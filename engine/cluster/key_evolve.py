@@ -20,7 +20,7 @@ from engine.cluster.key_events import (
     KeyTimePassed,
 )
 from engine.cluster.key_state import KeySubscription
-from engine.cluster.limits import IDS
+from engine.cluster.limits import IDS, INT_64, MAX_KEY_MESSAGES
 from engine.config import CURRENT, behaviour_of, default_settings
 from engine.errors import Rejection
 from engine.keyshared.admission import KeySharedMode, SubscriptionTerms, delivery_terms, selector_for
@@ -124,13 +124,11 @@ def key_objection(subscription: KeySubscription, event: KeyEvent) -> str:
         case KeyIntervalsSeen():
             return _interval_objection(subscription, event)
         case KeysSeen():
-            if any(count < 0 for _, count in event.keys):
-                return "a key has no negative number of messages"
-            return _text_objection(text for text, _ in event.keys)
+            return _count_objection(event) or _text_objection(text for text, _ in event.keys)
         case KeysPublished():
             return _text_objection(event.keys)
         case KeyTimePassed():
-            return "" if event.now_ms >= subscription.now_ms else "time does not run backwards"
+            return _time_objection(subscription.now_ms, event.now_ms)
 
 
 def refuse_join(subscription: KeySubscription, newcomer: Consumer) -> Rejection | None:
@@ -212,6 +210,20 @@ def _key(text: str) -> bytes:
     key = key_of_text(text)
     assert isinstance(key, bytes), f"{text!r} was let in: {key}"
     return key
+
+
+def _time_objection(before_ms: int, now_ms: int) -> str:
+    """Why time cannot go on to a moment, "" when it can."""
+    if now_ms not in INT_64:
+        return "time ran out of 64 bits"
+    return "" if now_ms >= before_ms else "time does not run backwards"
+
+
+def _count_objection(event: KeysSeen) -> str:
+    if any(count < 0 for _, count in event.keys):
+        return "a key has no negative number of messages"
+    most = max((count for _, count in event.keys), default=0)
+    return f"a key has up to {MAX_KEY_MESSAGES} messages, not {most}" if most > MAX_KEY_MESSAGES else ""
 
 
 def _text_objection(texts: Iterable[str]) -> str:

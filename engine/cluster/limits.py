@@ -22,6 +22,9 @@ MAX_STEPS: Final = 100_000
 INT_32: Final = range(-(2**31), 2**31)
 """Numbers that the wire protocol can carry as a priority level."""
 
+MAX_KEY_MESSAGES: Final = 10**12
+"""Messages of one known key in the past: those of millions of keys still add up within 64 bits."""
+
 IDS: Final = range(2**31 - 1)
 """Ids of consumers, which columns keep as signed 32-bit numbers."""
 

@@ -154,6 +154,8 @@ def producer_objection(topic: ProducerTopic, event: ProducerTopicEvent) -> str:
                 return f"{topic.topic!r} cannot lose partitions"
             return "" if event.partitions <= MAX_PARTITIONS else f"{event.partitions} partitions are not modelled"
         case ProducerTimePassed():
+            if event.now_ms not in INT_64:
+                return "time ran out of 64 bits"
             return "" if event.now_ms >= topic.now_ms else "time does not run backwards"
 
 

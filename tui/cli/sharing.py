@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from engine.cluster.facts import behaviour_in
 from engine.cluster.key_state import KeySubscription, SharingMode
 from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour, behaviour_of
 from engine.errors import InputError, Rejection
@@ -172,8 +173,7 @@ def _recorded(choice: SharingChoice, path: str) -> Sharing:
             say(note.text)
     timeline = session.timeline
     subscription = chosen_subscription(timeline.state.key_subscriptions, choice.subscription, path)
-    behaviour = behaviour_of(timeline.state.release)
-    assert not isinstance(behaviour, Rejection), "a state has a release that is known"
+    behaviour = behaviour_in(timeline.state)
     delivery = subscription.delivery
     return Sharing(
         delivery.selector,
