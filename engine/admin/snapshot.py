@@ -20,7 +20,7 @@ from engine.admin.namespaces import (
 from engine.admin.naming import Naming, naming_of, scenario_facts
 from engine.admin.partitions import bounded
 from engine.admin.reading import MAX_INPUT_BYTES, Intake
-from engine.admin.text import plain_json, raw_object
+from engine.admin.text import WHOLE_CHECK_BYTES, malformed, plain_json, raw_object
 from engine.admin.topics import (
     decode_broker_stats_topics,
     decode_named_stats,
@@ -119,6 +119,12 @@ class _Collector:
             self.problems += faults or [
                 Problem(file.name, "$", reason, "name a recorded answer of the admin interface")
             ]
+        if kind is AnswerKind.OTHER and len(data) <= WHOLE_CHECK_BYTES:
+            # Its members were not looked into, so that nobody knows yet whether it is text.
+            try:
+                data.decode()
+            except UnicodeDecodeError as fault:
+                self.problems.append(malformed(data, file.name, fault))
         return [(kind, file.name, data)]
 
     def _take(self, kind: AnswerKind, name: str, data: bytes) -> None:
