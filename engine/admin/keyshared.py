@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import msgspec
 
 from engine.admin.facts import Count, Decoded, Slot
-from engine.admin.text import child, raw_object, value_problem
+from engine.admin.text import child, malformed, raw_object, value_problem
 from engine.admin.topics import without_nulls
 from engine.errors import Problem
 
@@ -90,8 +90,10 @@ def decode_key_shared(data: bytes, source: str = "", path: str = "$") -> Decoded
             document = without_nulls(msgspec.json.decode(raw))
             if isinstance(document, dict) and document.get("type") == "Key_Shared":
                 good[name] = msgspec.convert(document, type=KeySharedFacts)
-        except (msgspec.ValidationError, msgspec.DecodeError) as fault:
+        except msgspec.ValidationError as fault:
             found.append(value_problem(source, child(child(path, "subscriptions"), name), fault))
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
+            found.append(malformed(bytes(raw), source, fault, child(child(path, "subscriptions"), name)))
     return Decoded(good, tuple(found))
 
 

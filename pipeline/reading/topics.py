@@ -10,7 +10,7 @@ import msgspec
 from engine.admin.facts import TopicFacts
 from engine.admin.kinds import AnswerKind
 from engine.admin.salvage import salvage_broker_stats, salvage_topics
-from engine.admin.text import WHOLE_CHECK_BYTES, child, raw_object, value_problem
+from engine.admin.text import WHOLE_CHECK_BYTES, child, malformed, raw_object, value_problem
 from engine.admin.topics import (
     decode_broker_stats_topics,
     decode_named_stats,
@@ -131,3 +131,5 @@ def _publisher(raw: msgspec.Raw, path: str, source: str) -> PublisherWire | Prob
         return msgspec.convert(without_nulls(msgspec.json.decode(raw)) or {}, type=PublisherWire)
     except msgspec.ValidationError as fault:
         return value_problem(source, path, fault)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
+        return malformed(bytes(raw), source, fault, path)
