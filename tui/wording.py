@@ -52,7 +52,8 @@ def shorten_middle(text: str, cells: int) -> str:
     if cells <= 1:
         return _ELLIPSIS[:cells]
     tail_cells = cells // 2
-    head = chop_cells(text, cells - 1 - tail_cells)[0] if cells > 2 else ""
+    begin = text[: 4 * cells]  # enough, and quickly chopped where a text is very long
+    head = chop_cells(begin, cells - 1 - tail_cells)[0] if cells > 2 else ""
     tail = _last_cells(text, tail_cells)
     return f"{head}{_ELLIPSIS}{tail}"
 

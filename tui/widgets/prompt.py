@@ -14,9 +14,12 @@ from textual.suggester import SuggestFromList
 from textual.widgets import Input
 
 from tui.plain_text import PlainLabel
+from tui.wording import shorten_middle
 
 MANY_OPTIONS = 20_000
 """Above so many the stock suggester, which looks through all of them at every key, is left out."""
+LONGEST_ERROR_CELLS = 320
+"""Four lines of a narrow terminal. An error may quote what was pasted, which would push the panels out of sight."""
 
 
 class Prompt(Vertical):
@@ -101,7 +104,7 @@ class Prompt(Vertical):
     def complain(self, error: str) -> None:
         """Say what is wrong with the answer; "" takes it back."""
         label = self.query_one(".prompt--error", PlainLabel)
-        label.update(error)
+        label.update(shorten_middle(error, LONGEST_ERROR_CELLS))
         label.set_class(bool(error), "-shown")
 
     def close(self) -> None:
