@@ -1,5 +1,7 @@
 """The job ``assign`` under Pulsar's two rules, done by DuckDB and by plain numpy: the same rows from the same Parquet.
 
+The flag is off, so modulo says who is active now, and the ring moves what it gives to another consumer.
+
 Both use the engine's own kernels, as the tasks of the job do: what is compared is the way around them.
 """
 
@@ -67,11 +69,12 @@ def by_duckdb(source: Path, target: Path, threads: int) -> None:
               told as (
                 select *, unnest([0, 1]) as pick from owned),
               named as (
-                select told.*, name as active_consumer
-                from told join consumers on nr = if(pick = 0, packed & 4294967295, packed >> 32))
+                select told.*, chosen.name as active_consumer, now.name as active_before, chosen.nr != now.nr as moved
+                from told join consumers chosen on chosen.nr = if(pick = 0, packed & 4294967295, packed >> 32)
+                join consumers now on now.nr = packed & 4294967295)
               select subscription, topic, namespace, partition_index, if(pick = 0, 'flag_off', 'flag_on') as policy,
                      if(pick = 0, 'modulo', 'ring') as rule, false as what_if, active_consumer,
-                     active_consumer as active_before, false as moved, msg_rate_out, msg_throughput_out
+                     active_before, moved, msg_rate_out, msg_throughput_out
               from named) to '{target}/assignments.parquet' (format parquet, compression zstd)"""
         )
         loads = _LOADS.format(rows=f"'{target}/assignments.parquet'")
@@ -92,10 +95,12 @@ def by_numpy(source: Path, target: Path) -> None:
             told = table["subscription"].chunk(0)
             unit = np.array([rules.number[name] for name in told.dictionary.to_pylist()])[told.indices.to_numpy()]
             packed = rules.both(unit, table["topic"], table["partition_index"].to_numpy().astype(np.int64))
-            for at, owner in enumerate((packed & 0xFFFFFFFF, packed >> 32)):
+            now = packed & 0xFFFFFFFF
+            before = names.take(pa.array(now)).dictionary_encode()
+            for at, owner in enumerate((now, packed >> 32)):
                 counts[at] += np.bincount(owner, minlength=len(names))
                 rates[at] += np.bincount(owner, table["msg_rate_out"].to_numpy(), minlength=len(names))
-                rows = _rows(table, names.take(pa.array(owner)).dictionary_encode(), at)
+                rows = _rows(table, names.take(pa.array(owner)).dictionary_encode(), before, owner != now, at)
                 if writer is None:
                     path = target / "assignments.parquet"
                     writer = pq.ParquetWriter(path, rows.schema, compression="zstd", use_dictionary=few)
@@ -114,7 +119,7 @@ def by_numpy(source: Path, target: Path) -> None:
     pq.write_table(pa.table(loads), target / "loads.parquet")
 
 
-def _rows(table: Any, owners: Any, at: int) -> Any:
+def _rows(table: Any, owners: Any, before: Any, moved: Any, at: int) -> Any:
     count = table.num_rows
     same = np.zeros(count, dtype=np.int32)
     columns = {
@@ -122,8 +127,8 @@ def _rows(table: Any, owners: Any, at: int) -> Any:
         "rule": pa.DictionaryArray.from_arrays(same, pa.array([("modulo", "ring")[at]])),
         "what_if": pa.repeat(False, count),
         "active_consumer": owners,
-        "active_before": owners,
-        "moved": pa.repeat(False, count),
+        "active_before": before,
+        "moved": pa.array(moved),
     }
     arrays = [columns[name] if name in columns else table[name] for name in ASSIGNMENTS.names]
     return pa.Table.from_arrays(arrays, names=list(ASSIGNMENTS.names))

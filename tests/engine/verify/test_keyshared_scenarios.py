@@ -329,7 +329,8 @@ def test_without_a_scenario_no_slot_may_be_two_consumers(tmp_path: Path, name: s
             end = first[member][-1][1]
             second[member].append([end, end + 1])
         else:
-            second[member].append(first[member][-1].replace("]", "0]"))
+            end = int(first[member][-1].strip("[]").split(", ")[1])
+            second[member].append(f"[{end}, {end + 1}]")
 
     edit(folder, file, overlap)
     found = verify_folder(folder).differences
