@@ -129,7 +129,8 @@ def _piece_by_piece(before: KeysSlice, now: KeysSlice) -> _Found:
     ends = np.union1d(before.pieces.ends, now.pieces.ends)
     widths = np.diff(ends, prepend=now.pieces.first - 1)
     old, new = before.pieces.owners_at(ends), now.pieces.owners_at(ends)
-    different = old != new
+    # Declared ranges may begin below the lowest slot: a piece that ends there has no slot.
+    different = (old != new) & (widths > 0)
     old, new, widths, ends = old[different], new[different], widths[different], ends[different]
     connected = np.array(_ids(before), dtype=np.int64)
     stayed = np.intersect1d(connected, np.array(_ids(now), dtype=np.int64))

@@ -17,7 +17,6 @@ import engine.keyshared.autosplit
 import engine.keyshared.draining
 import engine.keyshared.recently_joined
 import engine.keyshared.ring_layout
-import engine.keyshared.sticky_legacy
 import engine.routing.producer
 import engine.routing.routers
 from engine.bundles.boundaries import BundleRange
@@ -94,13 +93,6 @@ def one_consumer_that_is_left_still_waits(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(joined, "leave", lambda self, consumer_id, left: leave(self, consumer_id, left + 1 if left else 0))
 
 
-def ranges_that_touch_do_not_overlap(patch: pytest.MonkeyPatch) -> None:
-    """``>`` for ``>=`` among ranges of one consumer."""
-    spans = engine.keyshared.sticky_legacy._Spans
-    overlap = spans.overlap
-    patch.setattr(spans, "overlap", lambda self, start, end: overlap(self, start + 1, end))
-
-
 def a_bundle_has_its_upper_end(patch: pytest.MonkeyPatch) -> None:
     """``<=`` for ``<``."""
     patch.setattr(BundleRange, "includes", lambda self, topic_hash: self.lower <= topic_hash <= self.upper)
@@ -133,12 +125,11 @@ def the_cursor_is_not_written(patch: pytest.MonkeyPatch) -> None:
 PLANTS: Final[dict[Plant, int]] = {
     equal_points_do_not_count: 0,
     past_the_end_is_the_last_point: 0,
-    names_in_order_of_code_points: 0,
+    names_in_order_of_code_points: 93,
     the_upper_half_goes_to_the_newcomer: 0,
     the_last_claimant_keeps_a_point: 0,
     nothing_drains: 0,
     one_consumer_that_is_left_still_waits: 0,
-    ranges_that_touch_do_not_overlap: 0,
     a_bundle_has_its_upper_end: 0,
     the_cut_is_one_too_high: 0,
     a_lazy_start_costs_no_turn: 0,
