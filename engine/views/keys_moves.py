@@ -48,12 +48,11 @@ def key_moves(before: KeysSlice | None, now: KeysSlice) -> KeyMoves:
         return KeyMoves({}, {}, 0, 0, (), everything, _moved_keys(before, now))
     shares = before.pieces.shared or now.pieces.shared
     gained, lost, bystanders, changed = (_slot_by_slot if shares else _piece_by_piece)(before, now)
-    counts_before, counts_now = before.slot_counts(), now.slot_counts()
     return KeyMoves(
         gained=gained,
         lost=lost,
         moved=sum(lost.values()),
-        least=sum(max(0, count - counts_now.get(owner, 0)) for owner, count in counts_before.items()),
+        least=sum(max(0, count - gained.get(owner, 0)) for owner, count in lost.items()),
         bystanders=() if _restarts(before) != _restarts(now) else bystanders,
         changed=changed,
         keys=_moved_keys(before, now),
@@ -126,11 +125,12 @@ _Found = tuple[dict[int, int], dict[int, int], tuple[int, ...], tuple[HashRange,
 
 def _piece_by_piece(before: KeysSlice, now: KeysSlice) -> _Found:
     """Between two neighbouring ends of either nothing differs, so the pieces of both together are enough."""
+    first = max(before.pieces.first, now.pieces.first)  # releases differ in whether slot 0 occurs
     ends = np.union1d(before.pieces.ends, now.pieces.ends)
-    widths = np.diff(ends, prepend=now.pieces.first - 1)
+    ends = ends[ends >= first]
+    widths = np.diff(ends, prepend=first - 1)
     old, new = before.pieces.owners_at(ends), now.pieces.owners_at(ends)
-    # Declared ranges may begin below the lowest slot: a piece that ends there has no slot.
-    different = (old != new) & (widths > 0)
+    different = old != new
     old, new, widths, ends = old[different], new[different], widths[different], ends[different]
     connected = np.array(_ids(before), dtype=np.int64)
     stayed = np.intersect1d(connected, np.array(_ids(now), dtype=np.int64))

@@ -23,7 +23,8 @@ GRACE_S: Final = 3.0
 class ScreenSignals:
     """The first signal closes the screen; a second one, or ``GRACE_S`` seconds without success, calls ``restore`` and
     ends the process at once. ``code`` is the exit code that the signal asked for, None without one. A terminal that is
-    gone counts as SIGHUP, also where that is ignored (nohup): its end would be read as input over and over.
+    gone counts as SIGHUP, also where that is ignored (nohup): its end would be read as input over and over. A terminal
+    that goes away often says so twice, so SIGHUP never insists; the ``GRACE_S`` seconds do.
 
     All this is done by a thread: the handlers of Python would run only once the screen's loop wakes up, and not at all
     while it hangs.

@@ -65,6 +65,19 @@ def test_where_ranges_are_declared_a_leave_leaves_a_gap_and_moves_nothing_betwee
     assert [(gap.start, gap.end) for gap in found.gaps] == [(21_845, 43_689)]
 
 
+@pytest.mark.parametrize("releases", [("3.0.3", "4.2.4"), ("4.2.4", "3.0.3")], ids="to ".join)
+@pytest.mark.parametrize(("ranges", "slots"), [("1-3290", 3290), ("0-3290", 3290), ("5-9", 5)])
+def test_slot_0_which_one_release_alone_has_moves_nowhere(releases: tuple[str, str], ranges: str, slots: int) -> None:
+    """Without an owner it is a piece that ends at 0; where it does not occur, nothing of that is left."""
+    old, new = releases
+    timeline = after(f"release {old}", "share sticky", f"add a ranges {ranges}", f"release {new}")
+    found = view(timeline)
+    has_slot_0 = new == "3.0.3" and ranges.startswith("0-")
+    assert by_name(found) == {"a": (0, 0, False)}
+    assert [row.slots for row in found.consumers] == [slots + has_slot_0]
+    assert (found.moves.slots, found.moves.least) == (0, 0)
+
+
 def test_of_consistent_sticky_nodes_the_last_takes_over_the_index_that_is_free_and_its_own_slots_go_to_all() -> None:
     timeline = after("share consistent-sticky points 9", *THREE, "add d", "kill b")
     found = view(timeline)
