@@ -126,15 +126,20 @@ def _add(draws: Draws, timeline: Timeline) -> Command:
     level = draws.one_of((0, 0, 0, 0, 1, 2, -1))
     ranges = None
     if subscription is not None and getattr(subscription, "declares", False) and draws.chance(0.8):
-        ranges = _ranges(draws)
+        ranges = _ranges(draws, subscription)
     return AddConsumer(_key(subscription), draws.one_of(NAMES), level, ranges)
 
 
-def _ranges(draws: Draws) -> tuple[tuple[int, int], ...]:
+def _ranges(draws: Draws, subscription: Any) -> tuple[tuple[int, int], ...]:
+    """Of any width, often at a power of two, and often where a range of another consumer begins or ends."""
     edges = (0, 1, 2, 15, 16, 255, 4095, 4096, 16_384, 30_000, 32_767, 32_768, 49_152, 60_000, 65_534, 65_535, 65_536)
+    declared = [pair for each in subscription.consumers for pair in each.declared or ()]
     found = []
     for _ in range(1 + draws.upto(2)):
-        start = draws.one_of(edges) if draws.chance(0.5) else draws.upto(65_535)
+        if declared and draws.chance(0.3):
+            start = draws.one_of(draws.one_of(declared)) + draws.upto(1)
+        else:
+            start = draws.one_of(edges) if draws.chance(0.5) else draws.upto(65_535)
         end = draws.one_of(edges) if draws.chance(0.3) else start + draws.upto(8_000)
         found.append((start, end) if draws.chance(0.02) else (min(start, end), max(start, end)))
     return tuple(found)

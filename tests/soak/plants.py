@@ -17,6 +17,7 @@ import engine.keyshared.autosplit
 import engine.keyshared.draining
 import engine.keyshared.recently_joined
 import engine.keyshared.ring_layout
+import engine.keyshared.sticky_legacy
 import engine.routing.producer
 import engine.routing.routers
 from engine.bundles.boundaries import BundleRange
@@ -93,6 +94,11 @@ def one_consumer_that_is_left_still_waits(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(joined, "leave", lambda self, consumer_id, left: leave(self, consumer_id, left + 1 if left else 0))
 
 
+def a_range_inside_another_is_free(patch: pytest.MonkeyPatch) -> None:
+    """Only end points within a range stand in its way, not a range around it."""
+    patch.setattr(engine.keyshared.sticky_legacy.LegacyStickySelector, "_surrounding", lambda self, start, end: None)
+
+
 def a_bundle_has_its_upper_end(patch: pytest.MonkeyPatch) -> None:
     """``<=`` for ``<``."""
     patch.setattr(BundleRange, "includes", lambda self, topic_hash: self.lower <= topic_hash <= self.upper)
@@ -130,6 +136,7 @@ PLANTS: Final[dict[Plant, int]] = {
     the_last_claimant_keeps_a_point: 0,
     nothing_drains: 0,
     one_consumer_that_is_left_still_waits: 0,
+    a_range_inside_another_is_free: 0,
     a_bundle_has_its_upper_end: 0,
     the_cut_is_one_too_high: 0,
     a_lazy_start_costs_no_turn: 0,

@@ -66,13 +66,6 @@ def test_no_oracle_knows_the_engine() -> None:
     assert ran.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("seed", [239, 540])
-def test_an_episode_that_found_something_once_finds_nothing(seed: int) -> None:
-    """A piece of the old ranges without a slot, below the lowest one of the new dispatcher."""
-    episode = Episode.drawn(seed)
-    assert episode.play(episode.deeds, Tally()).found is None
-
-
 @pytest.mark.parametrize(("plant", "first"), PLANTS.items(), ids=[plant.__name__ for plant in PLANTS])
 def test_what_is_planted_is_found_and_shrunk_to_a_journal(
     plant: Plant, first: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
