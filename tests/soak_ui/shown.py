@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import Any, Final
 
+from rich.cells import cell_len
 from textual.screen import Screen
 from textual.widgets import Tooltip
 from textual.widgets._toast import Toast
@@ -154,7 +155,7 @@ def _sentence(screen: CommonScreen, picture: Picture, twin: Session) -> str:
         return ""
     text = "".join(line.text() for line in lines_of(screen, picture, screen.query_one("#sentence")))
     wanted = _hint(screen, twin)
-    shown, due = ("".join(each.split()) for each in (text, ascii_text(wanted) if screen.ascii_only else wanted))
+    shown, due = (_cells(each) for each in (text, ascii_text(wanted) if screen.ascii_only else wanted))
     if not shown:
         return ""
     shown = shown.removeprefix("?")
@@ -162,6 +163,11 @@ def _sentence(screen: CommonScreen, picture: Picture, twin: Session) -> str:
     if not due.startswith(head) or (head == shown and len(shown) != len(due)):
         return f"sentence: {text.strip()!r} is shown, due is {wanted!r}"
     return ""
+
+
+def _cells(text: str) -> str:
+    """The characters that take a cell of their own, without blanks."""
+    return "".join(each for each in text if not each.isspace() and cell_len(each))
 
 
 def _hint(screen: CommonScreen, twin: Session) -> str:

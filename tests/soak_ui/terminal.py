@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from rich.cells import cell_len
+from rich.cells import cell_len, split_graphemes
 from textual.driver import Driver
 from textual.drivers.headless_driver import HeadlessDriver
 
@@ -45,12 +45,11 @@ class RecordingDriver(HeadlessDriver):
             self._written.append(data)
 
     def show(self, size: tuple[int, int] | None = None) -> Picture:
-        """Apply what was written until now; with a ``size`` the terminal has this one from now on, and is blank."""
+        """Apply what was written until now; with a ``size`` the terminal has this one from now on."""
         self.picture.feed("".join(self._written))
         self._written.clear()
         if size is not None and size != (self.picture.width, self.picture.height):
-            unexpected, self.picture = self.picture.unexpected, Picture(*size)
-            self.picture.unexpected = unexpected
+            self.picture = self.picture.resized(*size)
         return self.picture
 
 
@@ -91,16 +90,23 @@ class Picture:
                     row[x] = (character, style)
                 x += 1
             return x
-        for character in text:
-            cells = cell_len(character)
+        for start, _, cells in split_graphemes(text)[0]:
             if cells == 0:
                 continue
             if 0 <= x < width:
-                row[x] = (character, style)
+                row[x] = (text[start], style)
                 if cells == 2 and x + 1 < width:
                     row[x + 1] = ("", style)
             x += cells
         return x
+
+    def resized(self, width: int, height: int) -> Picture:
+        """What there is of it in another size: what is new is blank, and what no longer has room is lost."""
+        other = Picture(width, height)
+        other.unexpected = self.unexpected
+        for old, new in zip(self.rows, other.rows, strict=False):
+            new[: len(old)] = old[:width]
+        return other
 
     @property
     def lines(self) -> list[str]:

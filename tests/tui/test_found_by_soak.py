@@ -19,6 +19,7 @@ from tests.soak_ui.twin import disagreement
 from tests.tui.screens_under_test import app_of, cluster
 from tui.look import theme_name
 from tui.parsed_once import ParsedOnce
+from tui.widgets.typed_line import LONGEST_LINE, TypedLine
 
 
 @pytest.mark.parametrize(
@@ -34,17 +35,41 @@ from tui.parsed_once import ParsedOnce
         pytest.param(
             "part 110x10 size@80x24 ~ question_mark double@69,23 ~", id="a dialog that opens while the app ends"
         ),
-        pytest.param("small 80x24 f ~ slash paste:huge ~ enter ~300 =", id="an error that quotes a very long text"),
+        pytest.param("small 80x24 f ~ slash paste:digits ~ enter ~300 =", id="an error that quotes a very long text"),
         pytest.param("small 80x24 slash ~ paste=zz enter ~ x ~ =", id="the number of consumers, none listed"),
         pytest.param("keys 80x24 slash ~ paste=zz enter ~ x ~ =", id="the number of consumers of keys, none listed"),
         pytest.param(
             "producers-few 80x24 slash ~ paste=zz enter ~ colon ~ paste=producer%20add enter ~ =",
             id="the number of producers, none listed",
         ),
+        pytest.param("fleet 80x24 e ~ paste:surrogate enter ~", id="half a character in the name of an export"),
+        pytest.param("fleet 80x24 e ~ paste:zeros enter ~", id="NUL in the name of an export"),
+        pytest.param("demo-keys-points 80x24 size@120x40 size@80x24 =", id="larger and back at once"),
+        pytest.param(
+            "hostile 120x40 enter a paste=send%20h-19 enter ~ paste:combining enter =", id="accents without a cell"
+        ),
+        pytest.param(
+            "producers 60x20 a ~ paste:emoji paste=add%20h-23 ~ t enter =", id="several characters in one cell"
+        ),
     ],
 )
 def test_a_line_that_once_failed(line: str) -> None:
     assert replay(session_of(line), disagreement).failure is None
+
+
+def test_a_text_that_no_line_takes_is_told_and_not_inserted() -> None:
+    app = app_of(cluster())
+
+    async def paste() -> None:
+        async with app.run_test() as pilot:
+            await pilot.press("slash", "z")
+            for length, value in ((LONGEST_LINE, "z"), (LONGEST_LINE - 1, "z" + "x" * (LONGEST_LINE - 1))):
+                app.screen.query_one(TypedLine).post_message(events.Paste("x" * length))
+                await pilot.pause()
+                assert app.screen.query_one(TypedLine).value == value
+                assert len(app._notifications) == 1
+
+    asyncio.run(paste())
 
 
 def test_each_of_many_keys_at_once_has_its_own_turn_of_the_event_loop() -> None:

@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.widgets import Input
 
 from engine.cluster.commands import AddConsumer
 from engine.errors import Rejection
 from tui.plain_text import PlainLabel
 from tui.screens.dialog import Dialog
+from tui.widgets.typed_line import TypedLine
 
 
 class AddConsumerScreen(Dialog):
@@ -28,9 +28,9 @@ class AddConsumerScreen(Dialog):
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog"):
             yield PlainLabel("name", classes="dialog--label")
-            yield Input(self._suggested, id="name", compact=True)
+            yield TypedLine(self._suggested, id="name")
             yield PlainLabel("priority level (lower is first)", classes="dialog--label")
-            yield Input("0", id="priority", compact=True, restrict=r"[-+]?[0-9]*", max_length=11)
+            yield TypedLine("0", id="priority", restrict=r"[-+]?[0-9]*", max_length=11)
             yield PlainLabel("", classes="dialog--error")
             yield PlainLabel("enter connects, tab next field, escape cancels", classes="dialog--help")
 

@@ -289,6 +289,9 @@ class FleetScreen(Steady[None]):
                 path = Path(message.text.strip()).expanduser().absolute()
                 written = export(self._listing, path)
                 self.say("done", export_told(written.rows, written.changed_cells, path))
+            except UnicodeEncodeError:
+                prompt.complain("this name holds half a character, which no file name can; type it anew")
+                return
             except (InputError, RuntimeError) as error:
                 prompt.complain(str(error))
                 return

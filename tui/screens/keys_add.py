@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.widgets import Input
 
 from engine.cluster.commands import AddConsumer
 from engine.cluster.grammar import parse_command
@@ -14,6 +13,7 @@ from engine.cluster.state import ClusterState
 from engine.errors import Rejection
 from tui.plain_text import PlainLabel
 from tui.screens.dialog import Dialog
+from tui.widgets.typed_line import TypedLine
 
 Ranges = tuple[tuple[int, int], ...]
 
@@ -44,10 +44,10 @@ class AddKeyConsumerScreen(Dialog):
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog"):
             yield PlainLabel("name", classes="dialog--label")
-            yield Input(self._suggested, id="name", compact=True)
+            yield TypedLine(self._suggested, id="name")
             if self._ranges is not None:
                 yield PlainLabel("ranges of slots it declares", classes="dialog--label")
-                yield Input(self._ranges, id="ranges", placeholder="0-16383,32768-49151", compact=True)
+                yield TypedLine(self._ranges, id="ranges", placeholder="0-16383,32768-49151")
             yield PlainLabel("", classes="dialog--error")
             if self._note:
                 yield PlainLabel(self._note, classes="dialog--label")

@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.widgets import Input, OptionList
+from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from engine.cluster.commands import ShareKeys
@@ -17,6 +17,7 @@ from engine.errors import Rejection
 from tui.keys_words import MODES
 from tui.plain_text import NEW_LINE, PlainLabel, assembled
 from tui.screens.dialog import Dialog
+from tui.widgets.typed_line import TypedLine
 
 WITH_POINTS = "consistent-sticky"
 POINTS = "100"
@@ -43,7 +44,7 @@ class ShareKeysScreen(Dialog):
         with Vertical(classes="dialog -middle"):
             yield OptionList(*(Option(self._prompt(mode), id=mode) for mode in MODES), markup=False, compact=True)
             yield PlainLabel("points of each node", classes="dialog--label points")
-            yield Input(self._points, id="points", classes="points", compact=True, restrict=r"[0-9]*", max_length=9)
+            yield TypedLine(self._points, id="points", classes="points", restrict=r"[0-9]*", max_length=9)
             yield PlainLabel("", classes="dialog--error")
             yield PlainLabel("all consumers stop and come back · enter changes, escape cancels", classes="dialog--help")
 

@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.suggester import SuggestFromList
-from textual.widgets import Input
 
 from engine.cluster.commands import SendKeys
 from engine.errors import Rejection
 from tui.plain_text import PlainLabel
 from tui.screens.dialog import Dialog
+from tui.widgets.typed_line import TypedLine
 
 
 class SendKeysScreen(Dialog):
@@ -36,9 +36,9 @@ class SendKeysScreen(Dialog):
         known = SuggestFromList(self._known, case_sensitive=True) if self._known else None
         with Vertical(classes="dialog"):
             yield PlainLabel("key (text, hex:00ff or base64:AP8=)", classes="dialog--label")
-            yield Input(self._proposed, id="key", suggester=known, compact=True)
+            yield TypedLine(self._proposed, id="key", suggester=known)
             yield PlainLabel("how many messages", classes="dialog--label")
-            yield Input("1", id="times", compact=True, restrict=r"[0-9]*", max_length=9)
+            yield TypedLine("1", id="times", restrict=r"[0-9]*", max_length=9)
             yield PlainLabel("", classes="dialog--error")
             yield PlainLabel("enter sends, right completes, tab next field, escape cancels", classes="dialog--help")
 

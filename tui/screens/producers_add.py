@@ -17,6 +17,7 @@ from engine.errors import Rejection
 from engine.routing.producer_settings import ACCESS_MODES
 from tui.plain_text import PlainLabel
 from tui.screens.dialog import Dialog
+from tui.widgets.typed_line import TypedLine
 from tui.wording import short_topic
 
 STARTS: Final = ("lazy", "eager")
@@ -55,7 +56,7 @@ class AddProducersScreen(Dialog):
             for name, label, text, known in fields:
                 yield PlainLabel(label, classes="dialog--label")
                 suggester = SuggestFromList(known, case_sensitive=False) if known else None
-                yield Input(text, id=name, suggester=suggester, compact=True)
+                yield TypedLine(text, id=name, suggester=suggester)
             yield PlainLabel("", classes="dialog--error")
             yield PlainLabel("enter creates, up and down change the field, escape cancels", classes="dialog--help")
 

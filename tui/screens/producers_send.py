@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.widgets import Input
 
 from engine.cluster.producer_commands import SendByProducers
 from engine.errors import Rejection
 from tui.plain_text import PlainLabel
 from tui.screens.dialog import Dialog
+from tui.widgets.typed_line import TypedLine
 from tui.wording import shorten_middle
 
 
@@ -30,9 +30,9 @@ class SendByProducersScreen(Dialog):
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog"):
             yield PlainLabel("how many messages", classes="dialog--label")
-            yield Input("1", id="times", compact=True, restrict=r"[0-9]*", max_length=9)
+            yield TypedLine("1", id="times", restrict=r"[0-9]*", max_length=9)
             yield PlainLabel("key (nothing: no key, so the router decides)", classes="dialog--label")
-            yield Input(self._key, id="key", compact=True)
+            yield TypedLine(self._key, id="key")
             yield PlainLabel("", classes="dialog--error")
             yield PlainLabel("enter sends, down next field, escape cancels", classes="dialog--help")
 

@@ -14,6 +14,7 @@ from textual.suggester import SuggestFromList
 from textual.widgets import Input
 
 from tui.plain_text import PlainLabel
+from tui.widgets.typed_line import TypedLine
 from tui.wording import shorten_middle
 
 MANY_OPTIONS = 20_000
@@ -78,7 +79,7 @@ class Prompt(Vertical):
     def compose(self) -> ComposeResult:
         with Horizontal():
             yield PlainLabel("", classes="prompt--mark")
-            yield Input(compact=True)
+            yield TypedLine()
         yield PlainLabel("", classes="prompt--error")
 
     @property
