@@ -13,7 +13,7 @@ from random import Random
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from tests.fuzz.case import RECORDINGS, Case
+from tests.fuzz.case import FOLDERS, Case
 from tests.fuzz.corpus import WEIGHTS, seeds
 from tests.fuzz.mutate import mutated
 from tests.fuzz.shrink import shrunk
@@ -62,7 +62,7 @@ class Bench:
         """How reading a case fails, None where nothing is wrong."""
         path = case.put(self._folder)
         commands = tuple(tuple(word.replace("{}", str(path)) for word in form) for form in forms)
-        stdin = os.devnull if case.kind == RECORDINGS else str(path)
+        stdin = os.devnull if case.kind in FOLDERS else str(path)
         ended: tuple[Ended, ...] = self._runner.run(Job(commands, str(self._folder), stdin, plant=self._plant))
         self.runs += len(ended)
         self.cpu_s += sum(each.cpu_s for each in ended)
@@ -87,7 +87,7 @@ class Bench:
             for form in forms:
                 read.append((case, form, path))
                 commands.append(tuple(word.replace("{}", str(path)) for word in form))
-                stdins.append(os.devnull if case.kind == RECORDINGS else str(path))
+                stdins.append(os.devnull if case.kind in FOLDERS else str(path))
         job = Job(tuple(commands), str(self._folder), stdins=tuple(stdins), plant=self._plant)
         ended = self._runner.run(job)
         self.runs += len(ended)
@@ -128,14 +128,12 @@ def keep(failure: Failure, into: Path) -> Path:
     content = failure.case.content()
     suffix = "".join(Path(failure.case.name).suffixes[-2:])
     stem = f"found-{failure.sort}-{zlib.crc32(content):08x}"
-    if failure.case.kind != RECORDINGS:
+    if failure.case.kind not in FOLDERS:
         path = folder / f"{stem}{suffix}"
         path.write_bytes(content)
         return path
     path = folder / stem
-    path.mkdir(exist_ok=True)
-    for name, data in {**failure.case.others, failure.case.name: content}.items():
-        (path / name).write_bytes(data)
+    failure.case.put_files(path)
     return path
 
 

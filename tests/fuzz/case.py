@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import shutil
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,15 +13,17 @@ from typing import Any, Final
 from tests.fuzz.tree import Members, parsed, written
 
 RECORDINGS: Final = "recordings"
+RESULTS: Final = "results"
+FOLDERS: Final = frozenset({RECORDINGS, RESULTS})
+"""Kinds that are read as a folder of files."""
 _SEAL: Final = slice(-len(b',"~":"00000000"}\n'), None)
-_FOLDER: Final = "recording"
 
 
 @dataclass(frozen=True)
 class Case:
     """``kind`` as in ``tests.hostile.readers``. ``body`` is bytes, a tree of JSON, or lines, each bytes or a tree.
 
-    Lines that are trees are written with the check sum of a journal. ``others`` are files of the same recording.
+    Lines that are trees are written with the check sum of a journal. ``others`` are files of the same folder.
     """
 
     kind: str
@@ -37,17 +40,21 @@ class Case:
 
     def put(self, folder: Path) -> Path:
         """Write it into an empty folder; gives the path that commands are to read."""
-        if self.kind != RECORDINGS:
+        if self.kind not in FOLDERS:
             path = folder / self.name
             path.write_bytes(self.content())
             return path
-        recording = folder / _FOLDER
-        recording.mkdir(exist_ok=True)
-        for old in recording.iterdir():
-            old.unlink()
+        path = folder / "folder"
+        shutil.rmtree(path, ignore_errors=True)
+        self.put_files(path)
+        return path
+
+    def put_files(self, folder: Path) -> None:
+        """Write all files of a case that is a folder."""
         for name, data in {**self.others, self.name: self.content()}.items():
-            (recording / name).write_bytes(data)
-        return recording
+            file = folder / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(data)
 
 
 class Lines(list[Any]):

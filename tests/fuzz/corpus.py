@@ -7,14 +7,16 @@ import io
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
-from tests.fuzz.case import RECORDINGS, Case, of_bytes
+from tests.fuzz.case import RECORDINGS, RESULTS, Case, of_bytes
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 LARGEST_BYTES: Final = 20_000
 WEIGHTS: Final[Mapping[str, int]] = {
     "answers": 30, RECORDINGS: 20, "journals": 24, "scripts": 8, "consumers": 6, "keys": 4, "lists": 4, "traces": 4,
+    RESULTS: 8,
 }  # fmt: skip
 _PLAIN: Final[Mapping[str, Mapping[str, bytes]]] = {
     "keys": {"keys.txt": b"key-1\nhex:00ff\t5\nbase64:AP8=\ntext:\nkey-1\t9\n"},
@@ -45,6 +47,8 @@ def seeds(kind: str) -> tuple[Case, ...]:
         found += _answers()
     if kind == RECORDINGS:
         return tuple(_recordings())
+    if kind == RESULTS:
+        return tuple(_results())
     if kind == "journals":
         found += _journals()
     if kind == "scripts":
@@ -81,6 +85,19 @@ def _recordings() -> list[Case]:
             case = of_bytes(RECORDINGS, name, data, others)
             found += [case] * (len(files) if name == "scenario.json.gz" else 1)
     return found
+
+
+def _results() -> list[Case]:
+    """What the jobs of a fleet leave, with each of its files as what is changed."""
+    from tests.tui.fleet_scenes import small_result
+
+    with TemporaryDirectory() as name:
+        folder = small_result(Path(name))
+        files = {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*.*"))}
+    return [
+        of_bytes(RESULTS, name, data, {other: content for other, content in files.items() if other != name})
+        for name, data in files.items()
+    ]
 
 
 def _journals() -> list[Case]:

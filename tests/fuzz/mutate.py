@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 from collections.abc import Callable
 from dataclasses import replace
 from random import Random
@@ -32,6 +33,12 @@ NAMES: Final = (
     "ranges", "columns", "recipe", "topics", "loads", "keyHashRanges", "keyHashRangeArrays", "activeConsumerName",
     "unackedMessages", "scenario", "version", "lastStats", "bundleStats", "topicHashPositions", "connected",
 )  # fmt: skip
+COLUMNS: Final[tuple[tuple[Any, ...], ...]] = (
+    (None,), (0, -1, 2**31, 2**63 - 1, -(2**63)), (0.0, float("nan"), float("inf"), 1e308, -1.0), (True, False),
+    tuple(text for text in TEXTS if text.isprintable() or text.isascii()), (b"\xff", b""), ([1], [], [2**40]),
+    (["a", ""], [None], []), ({"a": 1},),
+)  # fmt: skip
+"""Values that a column may have, each column of one type."""
 Mutation = Callable[[Random, Any], Any]
 
 
@@ -39,7 +46,9 @@ def mutated(random: Random, case: Case) -> Case:
     """The input after one to four changes, sometimes of its bytes at the end."""
     for _ in range(random.choice((1, 1, 1, 2, 2, 4))):
         body = case.body
-        if isinstance(body, Lines):
+        if case.name.endswith(".parquet") and random.random() < 0.7:
+            case = replace(case, body=_of_table(random, body))
+        elif isinstance(body, Lines):
             case = replace(case, body=_of_lines(random, body))
         elif not isinstance(body, bytes):
             case = replace(case, body=_of_tree(random, body))
@@ -73,6 +82,37 @@ def _of_tree(random: Random, tree: Any) -> Any:
     if roll < 0.92 and isinstance(at_path(tree, path[:-1]), Members):
         return edited(tree, path, thing, [random.choice(NAMES), _any(random)])
     return replaced(tree, path, _nested(random))
+
+
+def _of_table(random: Random, data: bytes) -> bytes:
+    """A column gone, twice, of another type or name, or with other values; or rows gone or repeated."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.read_table(io.BytesIO(data))
+    except (pa.ArrowException, OSError, ValueError):
+        return _of_bytes(random, data)
+    at = random.randrange(table.num_columns) if table.num_columns else 0
+    roll = random.randrange(8)
+    if not table.num_columns or roll == 0:
+        table = table.slice(random.randrange(table.num_rows + 1))
+    elif roll == 1:
+        table = pa.concat_tables([table] * 3)
+    elif roll == 2:
+        table = table.remove_column(at)
+    elif roll == 3:
+        table = table.append_column(table.field(at), table.column(at))
+    elif roll == 4:
+        table = table.set_column(at, random.choice(NAMES), table.column(at))
+    else:
+        column = random.choice(COLUMNS)
+        values = column[random.randrange(len(column))] if roll == 5 else None
+        cells = [random.choice(column) if values is None else values for _ in range(table.num_rows)]
+        table = table.set_column(at, table.field(at).name, pa.array(cells))
+    changed = io.BytesIO()
+    pq.write_table(table, changed)
+    return changed.getvalue()
 
 
 def _other(random: Random, value: Any) -> Any:

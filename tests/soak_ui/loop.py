@@ -1,15 +1,8 @@
-"""An event loop whose clock jumps to the next timer, and which measures the CPU time of every callback.
-
-Nothing sleeps: where a program waits for a tenth of a second, the clock is a tenth of a second later at once. What
-would run in a thread of its own runs when the loop has nothing else to do. So the same steps happen in the same order
-every time, as fast as the processor can.
-"""
+"""A virtual loop that measures the CPU time of every callback."""
 
 from __future__ import annotations
 
 import asyncio
-import selectors
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import Context
@@ -17,20 +10,13 @@ from dataclasses import dataclass, field
 from time import thread_time
 from typing import Any, Final
 
-import pytest
-
 from tests.soak_ui.pace import slowness
+from tests.virtual_time import NothingLeftError, VirtualLoop, clocks_agree
 
 NOTICED_SECONDS: Final = 0.020
 """Callbacks that take less are not worth to be measured exactly."""
-START: Final = 1000.0
-"""What the clock shows at first; any number would do."""
 ENDLESS: Final = 200_000
 """So many callbacks for one step, and it is taken for one that never ends."""
-
-
-class NothingLeftError(Exception):
-    """The driver waits for something that nobody will do."""
 
 
 @dataclass(slots=True)
@@ -60,19 +46,12 @@ class Measured:
         self.callbacks = 0
 
 
-class SimulatedLoop(asyncio.SelectorEventLoop):
+class SimulatedLoop(VirtualLoop):
     """The loop of one session."""
 
     def __init__(self) -> None:
-        self.now = START
         self.measured = Measured()
-        self._jobs: deque[Callable[[], None]] = deque()
-        super().__init__(_Jumping(self))
-
-    def time(self) -> float:
-        return self.now
-
-    # what is measured
+        super().__init__()
 
     def call_soon(self, callback: Callable[..., object], *args: Any, context: Context | None = None) -> asyncio.Handle:
         return super().call_soon(self._measure, callback, args, context=context)
@@ -104,63 +83,6 @@ class SimulatedLoop(asyncio.SelectorEventLoop):
             if measured.callbacks > ENDLESS:
                 self.stop()
 
-    # threads
-
-    def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> asyncio.Future[Any]:
-        """Run it when there is nothing else to do."""
-        answer = self.create_future()
-
-        def job() -> None:
-            try:
-                result = func(*args)
-            except BaseException as error:
-                if not answer.cancelled():
-                    answer.set_exception(error)
-            else:
-                if not answer.cancelled():
-                    answer.set_result(result)
-
-        self.run_when_idle(job)
-        return answer
-
-    def run_when_idle(self, job: Callable[[], None]) -> None:
-        """Instead of a thread of its own."""
-        self._jobs.append(job)
-
-    def wait(self, seconds: float | None) -> None:
-        """Nothing is ready: do what waits for an idle moment, else let the time pass."""
-        if self._jobs:
-            self._jobs.popleft()()
-        elif seconds is None:
-            raise NothingLeftError("the driver waits, and there is no timer, no callback and no thread left")
-        else:
-            self.now += seconds
-
-
-class _Jumping(selectors.DefaultSelector):  # type: ignore[misc, valid-type]
-    """Does not wait for anything."""
-
-    def __init__(self, loop: SimulatedLoop) -> None:
-        super().__init__()
-        self._of = loop
-
-    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        if timeout is None or timeout > 0:
-            self._of.wait(timeout)
-        return super().select(0)
-
-
-class _JobInsteadOfThread:
-    """Stands in for ``threading.Thread`` where the screen computes something in one."""
-
-    def __init__(self, target: Callable[[], None], **_: object) -> None:
-        self._target = target
-
-    def start(self) -> None:
-        loop = asyncio.get_running_loop()
-        assert isinstance(loop, SimulatedLoop)
-        loop.run_when_idle(self._target)
-
 
 def _owner(callback: Callable[..., object]) -> str:
     task = getattr(callback, "__self__", None)
@@ -173,16 +95,7 @@ def _owner(callback: Callable[..., object]) -> str:
 def simulated() -> Iterator[SimulatedLoop]:
     """A loop that all clocks of the screen library agree with."""
     loop = SimulatedLoop()
-    with pytest.MonkeyPatch.context() as patch:
-        for place in (
-            "textual._time.get_time",
-            "textual.message_pump.time",
-            "textual.widget.monotonic",
-            "textual.command.monotonic",
-        ):
-            patch.setattr(place, loop.time)
-        for place in ("tui.beside.Thread", "tui.sources.fleet_results.Thread"):
-            patch.setattr(place, _JobInsteadOfThread)
+    with clocks_agree() as patch:
         # A traceback with the values of all variables is written for people, and takes a quarter of a second.
         patch.setattr("textual.app.App._fatal_error", lambda app: app._close_messages_no_wait())
         asyncio.set_event_loop(loop)

@@ -10,6 +10,8 @@ import pytest
 from tests.patience import HANG_S
 from tui.beside import beside
 
+pytestmark = pytest.mark.real_time
+
 
 def test_the_answer_comes_from_another_thread() -> None:
     assert asyncio.run(beside(current_thread)) is not main_thread()

@@ -305,6 +305,7 @@ def test_where_there_is_one_namespace_n_and_p_say_so() -> None:
     assert "no other namespace" not in after_b(bundles_app(), "n", "right_square_bracket")
 
 
+@pytest.mark.real_time
 def test_leaving_waits_for_no_forecast(monkeypatch: pytest.MonkeyPatch) -> None:
     """A million topics take minutes: with q the terminal is free at once, not when the last forecast is through."""
     release, through = Event(), list[bool]()

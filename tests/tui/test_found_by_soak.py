@@ -19,7 +19,7 @@ from tests.soak_ui.twin import disagreement
 from tests.tui.screens_under_test import app_of, cluster
 from tui.look import theme_name
 from tui.parsed_once import ParsedOnce
-from tui.widgets.typed_line import LONGEST_LINE, TypedLine
+from tui.typed_line import LONGEST_LINE, TypedLine
 
 
 @pytest.mark.parametrize(

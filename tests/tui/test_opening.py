@@ -21,6 +21,7 @@ from tui.scene import Opening, Scene
 from tui.screens.main import MainScreen
 from tui.screens.opening import OpeningScreen
 
+pytestmark = pytest.mark.real_time  # what opens is loaded in a thread
 ROOT = Path(__file__).resolve().parents[2]
 
 

@@ -11,7 +11,7 @@ from engine.cluster.commands import AddConsumer
 from engine.errors import Rejection
 from tui.plain_text import PlainLabel
 from tui.screens.dialog import Dialog
-from tui.widgets.typed_line import TypedLine
+from tui.typed_line import TypedLine
 
 
 class AddConsumerScreen(Dialog):

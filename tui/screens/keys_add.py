@@ -13,7 +13,7 @@ from engine.cluster.state import ClusterState
 from engine.errors import Rejection
 from tui.plain_text import PlainLabel
 from tui.screens.dialog import Dialog
-from tui.widgets.typed_line import TypedLine
+from tui.typed_line import TypedLine
 
 Ranges = tuple[tuple[int, int], ...]
 

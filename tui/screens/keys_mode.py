@@ -17,7 +17,7 @@ from engine.errors import Rejection
 from tui.keys_words import MODES
 from tui.plain_text import NEW_LINE, PlainLabel, assembled
 from tui.screens.dialog import Dialog
-from tui.widgets.typed_line import TypedLine
+from tui.typed_line import TypedLine
 
 WITH_POINTS = "consistent-sticky"
 POINTS = "100"

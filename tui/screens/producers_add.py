@@ -17,7 +17,7 @@ from engine.errors import Rejection
 from engine.routing.producer_settings import ACCESS_MODES
 from tui.plain_text import PlainLabel
 from tui.screens.dialog import Dialog
-from tui.widgets.typed_line import TypedLine
+from tui.typed_line import TypedLine
 from tui.wording import short_topic
 
 STARTS: Final = ("lazy", "eager")

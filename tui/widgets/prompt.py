@@ -14,7 +14,7 @@ from textual.suggester import SuggestFromList
 from textual.widgets import Input
 
 from tui.plain_text import PlainLabel
-from tui.widgets.typed_line import TypedLine
+from tui.typed_line import TypedLine
 from tui.wording import shorten_middle
 
 MANY_OPTIONS = 20_000

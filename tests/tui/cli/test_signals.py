@@ -171,6 +171,7 @@ def closed_with(ask: Callable[[], None], *, before_the_loop: bool) -> tuple[list
     return asked, signals.code
 
 
+@pytest.mark.real_time
 @pytest.mark.parametrize("before_the_loop", [True, False])
 @pytest.mark.parametrize(("number", "code"), CODES)
 def test_a_screen_is_asked_to_close_whenever_and_wherever_a_signal_comes(
