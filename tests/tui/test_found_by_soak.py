@@ -42,6 +42,10 @@ from tui.typed_line import LONGEST_LINE, TypedLine
             "producers-few 80x24 slash ~ paste=zz enter ~ colon ~ paste=producer%20add enter ~ =",
             id="the number of producers, none listed",
         ),
+        pytest.param(
+            "demo-flow-split+ascii 80x24 size@200x60 colon paste:combining right ctrl+p n ~ double@80,21 enter ~",
+            id="a double click on a command that the first click took away",
+        ),
         pytest.param("fleet 80x24 e ~ paste:surrogate enter ~", id="half a character in the name of an export"),
         pytest.param("fleet 80x24 e ~ paste:zeros enter ~", id="NUL in the name of an export"),
         pytest.param("demo-keys-points 80x24 size@120x40 size@80x24 =", id="larger and back at once"),

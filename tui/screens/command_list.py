@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
+from textual import events
+from textual.app import ComposeResult
+from textual.command import CommandInput, CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
 
 from tui.plain_text import plain
 from tui.screens.leaving import LeavesOnce
+from tui.typed_line import LONGEST_LINE
 
 PALETTE_ID = "--command-palette"
 """By this Textual knows whether one is open."""
@@ -34,8 +37,25 @@ class PlainCommands(Provider):
                 yield Hit(score, name, callback, text=title, help=told)
 
 
+class _Commands(CommandList):
+    """The stock list; the second click of a double one may be on a line that the first took away."""
+
+    def on_click(self, event: events.Click) -> None:
+        """Keep from the stock handler, which comes next, an option that is gone."""
+        option = event.style.meta.get("option")
+        if option is not None and option >= self.option_count:
+            event.prevent_default()
+
+
 class PlainCommandPalette(CommandPalette, LeavesOnce[None]):
     """The stock palette, closed once however often it is clicked."""
+
+    def compose(self) -> ComposeResult:
+        """As the stock one, with a list and a line of our own in place of its own."""
+        for widget in super().compose():
+            if isinstance(widget, CommandInput):
+                widget.max_length = LONGEST_LINE
+            yield _Commands() if isinstance(widget, CommandList) else widget
 
     def _action_command_list(self, action: str) -> None:
         """As the stock one, but before the list has lines in sight a page has no height, and is not turned."""
