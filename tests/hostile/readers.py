@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
@@ -68,7 +69,7 @@ KINDS: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
         ("keys", "{}"),
         ("forecast", "{}"),
     ),
-    "results": (("fleet", "open", "{}", "--once"), ("fleet", "open", "{}", "--json")),
+    "results": (("fleet", "open", "{}", "--once"), ("fleet", "open", "{}", "--json"), ("@screen", "{}")),
 }
 """Which commands read a kind of file, whose path stands for ``{}``; with ``-`` it is standard input."""
 
@@ -123,10 +124,39 @@ def read_lists(words: Sequence[str]) -> int:
     return _said(told, refused=False)
 
 
+def show_results(words: Sequence[str]) -> int:
+    """What ``fleet open`` does with a folder on its screen: every list, and what each opens."""
+    from engine.errors import InputError
+    from tui.cli.fleet_screen import session_of
+    from tui.fleet_app import FleetApp
+    from tui.sources.fleet_results import read_results
+
+    folder = Path(words[0])
+    try:
+        results = read_results(folder)
+    except InputError as error:
+        return _refused(error)
+    for keys in (("s", "down"), ("2", "slash", "a", "escape"), ("3",), ("4", "end")):
+        app = FleetApp(results)
+        asyncio.run(_press(app, *keys, "enter"))
+        if app.chosen is not None:
+            try:
+                session_of(folder, app.chosen)
+            except InputError as error:
+                _refused(error)
+    return 0
+
+
+async def _press(app: Any, *keys: str) -> None:
+    async with app.run_test() as pilot:
+        await pilot.press(*keys)
+
+
 OTHER_READERS: Final[dict[str, Callable[[Sequence[str]], int]]] = {
     "@import": import_answers,
     "@traces": read_traces,
     "@lists": read_lists,
+    "@screen": show_results,
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 from pyarrow import csv
 
 from engine.errors import InputError
+from pipeline import schemas
 from tests.tui.fleet_scenes import large_result, small_result
 from tui.fleet_columns import SUBSCRIPTIONS
+from tui.sources import fleet_tables
 from tui.sources.fleet_export import Exported, export
 from tui.sources.fleet_listing import Columns, Listing, filtered, ordered, whole
 from tui.sources.fleet_results import FINDINGS, NAMESPACES, SET_ASIDE, FleetResults, read_results
@@ -199,3 +201,44 @@ def test_the_flag_is_that_of_the_row_else_that_of_the_fleet(tmp_path: Path) -> N
     results = FleetResults(small_result(tmp_path / "out"))
     told = [results.listed_flag(policy) for policy in ("flag_off", "flag_on", "auto_split", None)]
     assert told == [False, True, True, True]
+
+
+def test_what_is_read_is_what_the_jobs_write() -> None:
+    """Every column that is read is declared by the pipeline, of the same type, and empty only where it may be."""
+    written = {table.name: table.arrow for table in schemas.EVERY_TABLE}
+    for name, line in fleet_tables._DECLARED.items():
+        for column, _, kind in (part.partition(": ") for part in line.split(", ")):
+            field = written[name].field(column)
+            assert fleet_tables._is_of(field.type, fleet_tables._TYPES[kind.rstrip("?*")]), (name, column)
+            assert field.nullable == kind.endswith("?"), (name, column)
+
+
+SPOILT: dict[str, Callable[[pa.Table], pa.Table]] = {
+    "no columns idle": lambda table: table.drop_columns(["idle"]),
+    "Multiple matches for FieldRef.Name(idle)": lambda table: table.append_column("idle", table.column("idle")),
+    "has string in the column idle": lambda table: replaced(table, "idle", pa.array(["3"] * len(table))),
+    "has rows without idle": lambda table: replaced(table, "idle", pa.nulls(len(table), pa.int64())),
+    "without a bound in the column max_over_mean": lambda table: replaced(
+        table, "max_over_mean", pa.array([float("inf")] * len(table))
+    ),
+}
+
+
+def replaced(table: pa.Table, column: str, values: pa.Array) -> pa.Table:
+    return table.set_column(table.column_names.index(column), column, values)
+
+
+@pytest.mark.parametrize("fault", SPOILT)
+def test_a_table_that_no_job_wrote_is_refused_with_its_fault(fault: str, tmp_path: Path) -> None:
+    path = small_result(tmp_path) / "worst_subscriptions" / "part-0.parquet"
+    pq.write_table(SPOILT[fault](pq.read_table(path)), path)
+    with pytest.raises(InputError, match="worst_subscriptions") as refusal:
+        read_results(tmp_path)
+    assert fault in str(refusal.value)
+
+
+def test_bytes_that_are_no_parquet_are_refused(tmp_path: Path) -> None:
+    path = small_result(tmp_path) / "worst_subscriptions" / "part-0.parquet"
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(InputError, match="cannot be read"):
+        read_results(tmp_path)

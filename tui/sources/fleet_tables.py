@@ -1,15 +1,55 @@
-"""Parquet tables of a fleet's result folder, read with Arrow. Needs pyarrow."""
+"""Parquet tables of a fleet's result folder, read with Arrow and held against what the jobs write. Needs pyarrow."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from engine.errors import InputError
+
+_TYPES: Final[Mapping[str, Any]] = {
+    "text": pa.string(),
+    "whole": pa.int64(),
+    "real": pa.float64(),
+    "texts": pa.list_(pa.string()),
+    "ranges": pa.list_(pa.struct([("start", pa.int32()), ("end", pa.int32())])),
+}
+_QUARANTINE: Final = (
+    "file: text, place: text, line: whole?, column: whole?, table: text, rows: whole, kind: text, reason: text,"
+    " advice: text"
+)
+_DECLARED: Final[Mapping[str, str]] = {
+    "worst_subscriptions": "namespace: text, subscription: text, type: text, policy: text, partitions: whole,"
+    " consumers: whole, idle: whole, max_over_mean: real?, max_over_mean_rate: real?, moved: whole,"
+    " least_moved: whole, verdict: text?, findings: whole, worst_severity: text?, msg_rate_out: real*,"
+    " msg_backlog_entries: whole*",
+    "worst_namespaces": "namespace: text, topics: whole, subscriptions: whole, msg_rate_in: real, msg_rate_out: real,"
+    " backlog_size_bytes: whole, bundles: whole, bundles_to_split: whole, worst_max_over_mean: real?,"
+    " worst_subscription: text?, idle: whole, findings: whole, worst_severity: text?",
+    "findings": "rule: text, severity: text, severity_level: whole, namespace: text, subscription: text, bundle: text,"
+    " topic: text, consumer: text, topics: whole, what: text, advice: text",
+    "quarantine": _QUARANTINE,
+    "assign_quarantine": _QUARANTINE,
+    "key_quarantine": _QUARANTINE,
+    "subscriptions": "subscription: text, topic: text, partitioned_topic: text, type: text, consumer_set: whole,"
+    " told_active_consumer: text?, msg_rate_out: real, msg_throughput_out: real, msg_backlog_entries: whole,"
+    " unacked_messages: whole, partition_index: whole",
+    "topics": "topic: text, domain: text, namespace: text, partition_index: whole, msg_rate_in: real,"
+    " msg_rate_out: real, msg_throughput_in: real, msg_throughput_out: real, storage_size_bytes: whole,"
+    " backlog_size_bytes: whole, publishers: whole, bundle: text?, kind: text, file: text",
+    "consumer_sets": "consumer_set: whole, names: texts",
+    "consumers": "subscription: text, topic: text, position: whole, consumer: text, connected_since: text,"
+    " unacked_messages: whole, key_hash_ranges: ranges",
+    "bundles": "lower: whole, upper: whole",
+    "settings": "name: text, value: text",
+    "brokers": "version: text",
+}
+"""What is read of each table: columns and types. With ``?`` rows may have none, with ``*`` earlier releases lack it."""
 
 
 def parts_of(folder: Path, name: str) -> list[Path]:
@@ -26,7 +66,8 @@ def read_table(
 ) -> Any:
     """A ``pyarrow.Table``; ``wanted`` are filters as pyarrow takes them, ``repeated`` columns come as dictionaries.
 
-    Raises ``InputError``: a table that is not there, with the command that makes it, or one that cannot be read.
+    Raises ``InputError``: a table that is not there, with the command that makes it, or one that cannot be read or is
+    not as the jobs write it.
     """
     parts = parts_of(folder, name)
     if not parts:
@@ -35,8 +76,53 @@ def read_table(
         )
     chosen = list(columns) if columns is not None else None
     try:
-        return pa.concat_tables(
-            [pq.read_table(part, columns=chosen, filters=wanted, read_dictionary=list(repeated)) for part in parts]
+        tables = [pq.read_table(part, columns=chosen, filters=wanted, read_dictionary=list(repeated)) for part in parts]
+        table = pa.concat_tables(tables)
+        fault = _fault(table, name, chosen)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise InputError(
+            f"{folder / name} cannot be read: {(str(error).splitlines() or ['it is damaged'])[0]}"
+        ) from error
+    if fault:
+        raise InputError(f"{folder / name} {fault}; make it again with ringside fleet run IN OUT")
+    return table
+
+
+def _fault(table: Any, name: str, chosen: Sequence[str] | None) -> str:
+    """How a table differs from what the jobs write, "" for not at all."""
+    for line in _DECLARED[name].split(", "):
+        column, _, kind = line.partition(": ")
+        if chosen is not None and column not in chosen:
+            continue
+        count = table.column_names.count(column)
+        if count == 0 and kind.endswith("*"):
+            continue
+        if count != 1:
+            return f"has {count or 'no'} columns {column}"
+        values = table.column(column)
+        if not _is_of(values.type, _TYPES[kind.rstrip("?*")]):
+            return f"has {values.type} in the column {column}"
+        if values.null_count and not kind.endswith("?"):
+            return f"has rows without {column}"
+        if pa.types.is_floating(values.type) and not pc.all(pc.is_finite(values), min_count=0).as_py():
+            return f"has numbers without a bound in the column {column}"
+        if pa.types.is_list(values.type) and _has_gaps(values):
+            return f"has lists with nothing in a place in the column {column}"
+    return ""
+
+
+def _has_gaps(values: Any) -> bool:
+    inner = pc.list_flatten(values)
+    if pa.types.is_struct(inner.type):
+        return bool(
+            inner.null_count or any(pc.struct_field(inner, at).null_count for at in range(inner.type.num_fields))
         )
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(f"{folder / name} cannot be read: {str(error).splitlines()[0]}") from error
+    return bool(inner.null_count)
+
+
+def _is_of(kind: Any, declared: Any) -> bool:
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    if pa.types.is_integer(declared):
+        return bool(pa.types.is_signed_integer(kind))
+    return bool(kind == declared)
