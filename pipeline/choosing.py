@@ -1,4 +1,4 @@
-"""The active consumer of many partitions under many policies: the engine's bulk rules, and the what-ifs beside them.
+"""The active consumer of many partitions under many policies: the engine's bulk rules, and the fewest moves.
 
 Arrays in, arrays out; no Spark, no files. Owners are places in the unit's list (``pipeline.lists``), ``-1`` nobody.
 """
@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from engine.config import ReleaseBehaviour
 from engine.fleet.failover_assign import assign
 from engine.fleet.failover_ring import Cohorts, Rings, cohorts, rings_of
+from pipeline.fewest_moves import fewest_moves
 from pipeline.lists import ConsumerList, Slots, carried_over, slots_of
 from pipeline.policies import Policy
-from pipeline.what_if import RING_POINTS, bounded_load, capacity, fewest_moves, member_hashes, rendezvous
 
 Places = NDArray[np.int64]
 
@@ -28,7 +28,6 @@ class Choosers:
     lists: Sequence[ConsumerList]
     made: Cohorts
     rings: Rings
-    what_if_rings: Rings | None
     behaviour: ReleaseBehaviour
 
     def places(self, policy: Policy, partitions: Partitions, before: Places | None = None) -> Places:
@@ -37,39 +36,21 @@ class Choosers:
         ``before`` is for ``fewest_moves``: where each partition is now, as a place in these lists. O(n log points).
         """
         unit, hashes = partitions.unit, partitions.hashes
-        match policy:
-            case Policy.FLAG_OFF | Policy.FLAG_ON:
-                on = policy is Policy.FLAG_ON
-                found = assign(
-                    self.made, self.rings, unit, hashes, partitions.index,
-                    consistent_hashing=on, behaviour=self.behaviour,
-                )  # fmt: skip
-                return found.astype(np.int64)
-            case Policy.RING_1000_POINTS:
-                assert self.what_if_rings is not None, "the rings of this policy were not asked for"
-                found = self.what_if_rings.look_up(unit, hashes)
-                return found.astype(np.int64)
-        chosen = np.full(len(unit), -1, dtype=np.int64)
+        if policy is not Policy.FEWEST_MOVES:
+            return assign(
+                self.made, self.rings, unit, hashes, partitions.index,
+                consistent_hashing=policy is Policy.FLAG_ON, behaviour=self.behaviour,
+            ).astype(np.int64)  # fmt: skip
+        assert before is not None, "the fewest moves from where?"
+        places = np.full(len(unit), -1, dtype=np.int64)
         for number, rows in partitions.by_unit():
-            chosen[rows] = self._in_one_unit(policy, number, hashes[rows], None if before is None else before[rows])
-        return chosen
+            places[rows] = self._fewest_moves(number, before[rows])
+        return places
 
-    def _in_one_unit(self, policy: Policy, unit: int, hashes: Places, before: Places | None) -> Places:
+    def _fewest_moves(self, unit: int, before: Places) -> Places:
         members = self.made.members[self.made.start[unit] : self.made.start[unit + 1]].astype(np.int64)
         if not len(members):
-            return np.full(len(hashes), -1, dtype=np.int64)
-        if policy is Policy.RENDEZVOUS:
-            names = self.lists[unit].names
-            return members[rendezvous(hashes, member_hashes([names[place] for place in members.tolist()]))]
-        if policy is Policy.BOUNDED_LOAD:
-            owners = self.rings.owners_of(unit).astype(np.int64)
-            points = self.rings.points_of(unit)
-            # Of the claimants of one point the first stands for it; the others own nothing there.
-            first = np.append(True, points[1:] != points[:-1])
-            points, owners = points[first], owners[first]
-            # A namesake that lost every point can hold nothing, so the others have to hold all.
-            return bounded_load(hashes, points, owners, capacity(len(hashes), len(np.unique(owners))))
-        assert policy is Policy.FEWEST_MOVES and before is not None, policy
+            return np.full(len(before), -1, dtype=np.int64)
         rank = np.full(len(self.lists[unit].names), -1, dtype=np.int64)
         rank[members] = np.arange(len(members))
         return members[fewest_moves(np.where(before < 0, -1, rank[before]), len(members))]
@@ -93,13 +74,12 @@ class Partitions:
             yield int(sorted_units[start]), order[start:end]
 
 
-def choosers(lists: Sequence[ConsumerList], policies: Sequence[Policy], behaviour: ReleaseBehaviour) -> Choosers:
-    """Make ready for some policies. O(p log p) for p ring points in all."""
+def choosers(lists: Sequence[ConsumerList], behaviour: ReleaseBehaviour) -> Choosers:
+    """Make ready. O(p log p) for p ring points in all."""
     names = [each.names for each in lists]
     made = cohorts(names, [each.levels for each in lists])
     rings = rings_of(made, names)
-    what_if = rings_of(made, names, points=RING_POINTS) if Policy.RING_1000_POINTS in policies else None
-    return Choosers(lists, made, rings, what_if, behaviour)
+    return Choosers(lists, made, rings, behaviour)
 
 
 @dataclass(frozen=True)
@@ -149,11 +129,10 @@ class Change:
 def change_of(
     before: Sequence[ConsumerList],
     after: Sequence[ConsumerList] | None,
-    policies: Sequence[Policy],
     behaviour: ReleaseBehaviour,
 ) -> Change:
     """Make a change ready; ``after`` None means that nothing changes."""
-    old = choosers(before, policies, behaviour)
-    new = old if after is None else choosers(after, policies, behaviour)
+    old = choosers(before, behaviour)
+    new = old if after is None else choosers(after, behaviour)
     carried = carried_over(before, before if after is None else after)
     return Change(old, new, slots_of(before), slots_of(new.lists), carried)

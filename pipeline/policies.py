@@ -1,4 +1,4 @@
-"""The policies a fleet is judged under: Pulsar's two, and what-ifs that no Pulsar has."""
+"""The policies a fleet is judged under: Pulsar's two, and the least that would have to move for even numbers."""
 
 from __future__ import annotations
 
@@ -13,20 +13,17 @@ class Policy(Enum):
 
     FLAG_OFF = "flag_off"
     FLAG_ON = "flag_on"
-    RING_1000_POINTS = "ring_1000_points"
-    BOUNDED_LOAD = "bounded_load"
-    RENDEZVOUS = "rendezvous"
     FEWEST_MOVES = "fewest_moves"
 
     @property
     def what_if(self) -> bool:
         """True for a policy that no Pulsar has."""
-        return self not in (Policy.FLAG_OFF, Policy.FLAG_ON)
+        return self is Policy.FEWEST_MOVES
 
     @property
     def needs_whole_subscription(self) -> bool:
         """Whether where one partition goes depends on the others."""
-        return self in (Policy.BOUNDED_LOAD, Policy.FEWEST_MOVES)
+        return self is Policy.FEWEST_MOVES
 
 
 WHAT_IF_RULE: Final = "what-if"

@@ -141,7 +141,7 @@ def build_rings(
 ) -> Rings:
     """One ring for each list of consumer names (the cohort of it); an owner is a position in the given list.
 
-    ``points`` other than Pulsar's 100 is a what-if; ``bits`` narrows the hashes. O(p log p) for p points in all; a name
+    ``points``: of each consumer, 100 in Pulsar; ``bits`` narrows the hashes. O(p log p) for p points in all; a name
     that stands in many lists is hashed once.
 
     >>> rings = build_rings([["c1", "c11"]])

@@ -114,7 +114,7 @@ class LiveRing(LiveAssignment):
     ) -> None:
         """``hashes``: (n,) int32, ascending (``engine.fleet.failover_assign.sort_topics``); consumers in connect order.
 
-        ``points`` other than Pulsar's 100 is a what-if; ``bits`` narrows the hashes of points (topics come narrowed).
+        ``points``: of each consumer, 100 in Pulsar; ``bits`` narrows the hashes of points (topics come narrowed).
         """
         assert hashes.dtype == np.int32, f"topic hashes are int32, not {hashes.dtype}"
         self.members = Membership(consumers)

@@ -200,7 +200,7 @@ class _Assign:
         folder = self.draft.aside("staged")
         for table in _STAGED:
             (folder / table.name).mkdir(exist_ok=True)
-        change = change_of(before, after, asked.policies, asked.behaviour)
+        change = change_of(before, after, asked.behaviour)
         units = {key: place for place, key in enumerate(keys)}
         plan = AssignPlan(units, change, asked.policies, asked.in_force, str(folder))
         answers = self._answers(plan, number, chunks)

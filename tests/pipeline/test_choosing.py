@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,9 +10,9 @@ from hypothesis import strategies as st
 from engine.config import ReleaseBehaviour, behaviour_of
 from engine.fleet.hashing import murmur3_bulk
 from pipeline.choosing import Change, Partitions, change_of
+from pipeline.fewest_moves import fewest_moves
 from pipeline.lists import Changes, ConsumerList, carried_over, list_of, slots_of
 from pipeline.policies import Policy
-from pipeline.what_if import bounded_load, capacity, fewest_moves, member_hashes, rendezvous
 from tests.pipeline.scalar_policies import Topic, places
 
 # Names of which some are others with a digit: their ring points meet.
@@ -48,7 +46,7 @@ def partitions_of(topics: list[list[Topic]]) -> Partitions:
 
 
 def change(before: list[ConsumerList], after: list[ConsumerList] | None, version: str = "4.2.4") -> Change:
-    return change_of(before, after, tuple(Policy), behaviour(version))
+    return change_of(before, after, behaviour(version))
 
 
 @settings(max_examples=60, deadline=None)
@@ -86,19 +84,6 @@ def test_the_flag_alone_moves_partitions_and_the_rule_in_force_none(in_force: Po
     assert moved[in_force] == 0
     other = Policy.FLAG_ON if in_force is Policy.FLAG_OFF else Policy.FLAG_OFF
     assert 80 < moved[other] == moved[Policy.FLAG_ON] + moved[Policy.FLAG_OFF]
-    assert moved[Policy.RENDEZVOUS] > 0
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.integers(0, 200), st.integers(1, 12))
-def test_bounded_load_never_gives_anybody_more_than_its_share_allows(count: int, members: int) -> None:
-    names = [f"consumer-{number}" for number in range(members)]
-    made = change([list_of(sorted(names))], None)
-    partitions = partitions_of([topics_of(0, count, partitioned=True)])
-    held = Counter(made.new.places(Policy.BOUNDED_LOAD, partitions).tolist())
-    assert sum(held.values()) == count
-    assert -1 not in held
-    assert max(held.values(), default=0) <= capacity(count, members)
 
 
 @settings(max_examples=100, deadline=None)
@@ -116,21 +101,7 @@ def test_fewest_moves_is_even_and_no_even_share_needs_fewer(before: list[int], m
     assert int((after != now).sum()) == least
 
 
-@settings(max_examples=40, deadline=None)
-@given(st.lists(st.sampled_from("abcdefg"), min_size=1, max_size=7, unique=True), st.data())
-def test_under_rendezvous_only_the_topics_of_the_one_who_leaves_move(names: list[str], data: st.DataObject) -> None:
-    topics = murmur3_bulk([f"t{number}" for number in range(50)])
-    gone = data.draw(st.sampled_from(names))
-    left = [name for name in names if name != gone]
-    before = [names[place] for place in rendezvous(topics, member_hashes(names)).tolist()]
-    after = [left[place] if left else gone for place in rendezvous(topics, member_hashes(left)).tolist()]
-    assert [a for b, a in zip(before, after, strict=True) if b != gone] == [b for b in before if b != gone]
-
-
-def test_a_ring_without_members_gives_nobody() -> None:
-    empty = np.zeros(0, dtype=np.int64)
-    assert bounded_load(np.array([1, 2]), empty, empty, 3).tolist() == [-1, -1]
-    assert rendezvous(np.array([1, 2]), empty).tolist() == [-1, -1]
+def test_without_members_there_is_nobody_to_move_to() -> None:
     assert fewest_moves(np.array([-1, -1]), 0).tolist() == [-1, -1]
 
 
