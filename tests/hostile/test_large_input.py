@@ -125,10 +125,10 @@ def test_20_000_repeated_topics(read: Read, tmp_path: Path) -> None:
     assert ended.code == 0 and "stands here twice" in ended.err
 
 
-def test_100_000_files_in_a_folder(read: Read, tmp_path: Path) -> None:
+def test_20_000_files_in_a_folder(read: Read, tmp_path: Path) -> None:
     folder = tmp_path / "many"
     folder.mkdir()
-    for at in range(100_000):
+    for at in range(20_000):
         os.close(os.open(folder / f"{at}.json", os.O_CREAT | os.O_WRONLY))
     (folder / "stats.json").write_text(f'{{"{TOPIC}":{STATS}}}')
     ended = read("many")

@@ -2,7 +2,7 @@
 
 Each JVM that these tests start is told to compile once and lightly, and to collect with one thread, and the shared
 session to run small plans as they are: none lives long enough to win back what more costs, which is more than half of
-its CPU time. ``tests/process/test_fleet.py`` runs a whole fleet with the settings that users have.
+its CPU time. ``tests/process/test_fleet.py`` runs a whole fleet with the Spark settings that users have.
 """
 
 from __future__ import annotations
