@@ -21,8 +21,8 @@ from pipeline.jobs.result import JobOptions
 from pipeline.session import open_session
 from tests.inventory import write_inventory
 from tui.app import RingsideApp
-from tui.fleet_app import FleetApp
-from tui.screens.common_screen import CommonScreen
+from tui.fleet.app import FleetApp
+from tui.kit.common_screen import CommonScreen
 from tui.sources.fleet_results import read_results
 
 

@@ -125,7 +125,7 @@ def clocks_agree() -> Iterator[pytest.MonkeyPatch]:
             "textual.command.monotonic",
         ):
             patch.setattr(place, _time)
-        for place in ("tui.beside.Thread", "tui.sources.fleet_results.Thread"):
+        for place in ("tui.kit.background.Thread", "tui.sources.fleet_results.Thread"):
             patch.setattr(place, _JobInsteadOfThread)
         yield patch
 

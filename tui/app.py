@@ -20,18 +20,18 @@ from textual.widget import Widget
 
 from themes import stylesheet
 from themes.palettes import Depth, ThemeName
-from tui.look import theme_name
+from tui.failover.bindings import GROUPS
+from tui.kit.theme import theme_name
+from tui.kit.themed_app import ThemedApp
 from tui.scene import Opening, Scene
-from tui.screens.main_bindings import GROUPS
-from tui.themed_app import ThemedApp
 
 if TYPE_CHECKING:
     from engine.cluster.timeline import Timeline
     from engine.scenarios.script_model import Script
     from engine.views.model import Notice
-    from tui.front import Front
-    from tui.screens.common_screen import CommonScreen
-    from tui.store import Journal, Store
+    from tui.kit.common_screen import CommonScreen
+    from tui.kit.store import Journal, Store
+    from tui.navigator import Front
 
 LEAVING = ("q", "ctrl+c")
 """Keys that work before there is anything to show; all others are kept until then."""
@@ -89,15 +89,15 @@ class RingsideApp(ThemedApp):
         """The screen of the first subscription, bound to the store; while there is no store the bare frame."""
         if self._opening is None:
             return self._first_screen()
-        from tui.screens.opening import OpeningScreen
+        from tui.opening import OpeningScreen
 
         screen = OpeningScreen(self._opening.name, mono=self.depth == "mono")
         screen.call_after_refresh(self._open_later, self._opening)
         return screen
 
     def _first_screen(self) -> CommonScreen:
-        from tui.front import Front
-        from tui.player import Player, Stage
+        from tui.kit.player import Player, Stage
+        from tui.navigator import Front
 
         stage = Stage(Player(self._script) if self._script is not None else None)
         self._front = Front(
@@ -164,7 +164,7 @@ class RingsideApp(ThemedApp):
         self.exit(0, return_code=1 if failed else 0)
 
     def action_help(self) -> None:
-        from tui.screens.help import RING_LEGEND, HelpScreen, key_groups
+        from tui.kit.help import RING_LEGEND, HelpScreen, key_groups
 
         everywhere = [binding for binding in self.BINDINGS if isinstance(binding, Binding)]
         palette_key = Binding(self.COMMAND_PALETTE_BINDING, "command_palette", tooltip="All commands by name")
@@ -202,14 +202,14 @@ class RingsideApp(ThemedApp):
 
 def _loaded(opening: Opening) -> tuple[Store, Script | None]:
     """What takes long between the first paint and the first state; runs in a thread."""
-    import tui.front  # noqa: F401 - so that making the screen finds it loaded
+    import tui.navigator  # noqa: F401 - so that making the screen finds it loaded
 
     scene = opening.load()
     return _store_of(scene), scene.script
 
 
 def _store_of(scene: Scene) -> Store:
-    from tui.store import Store
+    from tui.kit.store import Store
 
     return Store(
         scene.timeline,

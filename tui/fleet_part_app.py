@@ -9,9 +9,9 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from tui.app import RingsideApp
-from tui.screens.common_screen import CommonScreen
-from tui.widgets.key_footer import KeyFooter, KeyHint
-from tui.widgets.prompt import Prompt
+from tui.kit.common_screen import CommonScreen
+from tui.kit.footer import KeyFooter, KeyHint
+from tui.kit.prompt import Prompt
 
 BACK: Final = Binding(
     "escape", "to_fleet", "Fleet", key_display="esc", priority=True, show=False, tooltip="Back to the fleet's lists"

@@ -10,7 +10,7 @@ if TYPE_CHECKING:  # what is shown may be loaded after the first picture stands,
     from engine.cluster.timeline import Timeline
     from engine.scenarios.script_model import Script
     from engine.views.model import Notice
-    from tui.store import Journal
+    from tui.kit.store import Journal
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-THE_ONE = ROOT / "tui" / "plain_text.py"
+THE_ONE = ROOT / "tui" / "kit" / "plain_text.py"
 FILES = sorted(path for path in (ROOT / "tui").rglob("*.py") if path != THE_ONE)
 READ_MARKUP = frozenset({
     "Static", "Label", "Button", "Tooltip", "Checkbox", "RadioButton", "Switch", "Collapsible", "Tab", "Tabs",
@@ -18,7 +18,7 @@ READ_MARKUP = frozenset({
 """Widgets of Textual that take a text as markup unless they are kept from it."""
 MARKUP_METHODS = frozenset({"from_markup", "from_text", "render_str", "visualize", "markup_to_content"})
 TITLES = frozenset({"border_title", "border_subtitle", "tooltip", "BORDER_TITLE", "BORDER_SUBTITLE"})
-SUBCLASSED = {"CommandPalette": "tui/screens/command_list.py"}
+SUBCLASSED = {"CommandPalette": "tui/kit/command_palette.py"}
 """Widgets that a module makes safe by a class of its own."""
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.tui.fleet_scenes import installation, large_result, small_result
 from themes.palettes import Depth
-from tui.fleet_app import FleetApp
+from tui.fleet.app import FleetApp
 from tui.sources.fleet_results import read_results
 
 SIZES = [(80, 24), (120, 40), (200, 60)]

@@ -16,19 +16,19 @@ from engine.views.balance import balance_frame, balance_view
 from engine.views.balance_model import BalanceView
 from tests.soak_ui.reading import Line, headings, lines_of, number_before, says, title_of
 from tests.soak_ui.terminal import Picture
+from tui.bundles.questions import QUICK_TOPICS
+from tui.bundles.screen import BundlesScreen
 from tui.cli.session import Session
-from tui.hints import hint
-from tui.keys_hints import keys_hint
-from tui.layouts import Layout
-from tui.plain_ascii import ascii_text
-from tui.producers_hints import producers_hint
-from tui.screens.bundles import BundlesScreen
-from tui.screens.bundles_questions import QUICK_TOPICS
-from tui.screens.common_screen import CommonScreen
-from tui.screens.keys import KeysScreen
-from tui.screens.main import MainScreen
-from tui.widgets.line_table import LineTable
-from tui.wording import counted, safe_name
+from tui.drawing.plain_ascii import ascii_text
+from tui.failover.hints import hint
+from tui.failover.screen import MainScreen
+from tui.keys.hints import keys_hint
+from tui.keys.screen import KeysScreen
+from tui.kit.common_screen import CommonScreen
+from tui.kit.layouts import Layout
+from tui.kit.line_table import LineTable
+from tui.kit.wording import counted, safe_name
+from tui.producers.hints import producers_hint
 
 Document = Mapping[str, Any]
 

@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 
 from tests.soak_ui.reading import lines_of, title_of
 from tests.soak_ui.terminal import Picture
-from tui.plain_ascii import ascii_text
-from tui.screens.fleet import FleetScreen
-from tui.widgets.line_table import LineTable
-from tui.wording import safe_name
+from tui.drawing.plain_ascii import ascii_text
+from tui.fleet.screen import FleetScreen
+from tui.kit.line_table import LineTable
+from tui.kit.wording import safe_name
 
 _COUNT: Final = re.compile(r"(?:([\d,]+|none) of )?([\d,]+) (?:subscription|namespace|finding|record|row|answer)")
 _NAMED: Final = {"worst_subscriptions": ("namespace", "subscription"), "worst_namespaces": ("namespace",)}

@@ -22,14 +22,14 @@ from tests.soak_ui.shown import differences
 from tests.soak_ui.shown_fleet import fleet_differences
 from tests.soak_ui.terminal import Picture, RecordingDriver, painted
 from tui.app import RingsideApp
+from tui.bundles.screen import BundlesScreen
 from tui.cli.options import WhatIf
 from tui.cli.reopening import reopened
 from tui.cli.session import Session, resumed
 from tui.cli.showing import session_document
-from tui.screens.bundles import BundlesScreen
-from tui.screens.common_screen import CommonScreen
-from tui.screens.fleet import FleetScreen
-from tui.store import Store
+from tui.fleet.screen import FleetScreen
+from tui.kit.common_screen import CommonScreen
+from tui.kit.store import Store
 
 
 def disagreement(launched: Launched) -> str:

@@ -12,7 +12,7 @@ from engine.cluster.timeline import Timeline
 from engine.scenarios.embedded import embedded
 from tests.tui.screens_under_test import run, text_of
 from tui.app import RingsideApp
-from tui.screens.bundles import BundlesScreen
+from tui.bundles.screen import BundlesScreen
 
 
 def flow_state(**settings: Any) -> ClusterState:

@@ -11,7 +11,7 @@ from engine.cluster.state import ClusterState, Namespace
 from engine.cluster.timeline import Timeline
 from tests.tui.screens_under_test import cluster
 from tui.app import RingsideApp
-from tui.screens.keys import KeysScreen
+from tui.keys.screen import KeysScreen
 
 TOPIC: Final = "persistent://shop/orders/placed"
 ORDERS: Final = tuple(f"order-{number}" for number in range(1, 41))

@@ -8,7 +8,7 @@ from engine.cluster.producer_events import ProducerPlan
 from engine.cluster.timeline import Timeline
 from engine.scenarios.synthetic_producers import synthetic_producers
 from tui.app import RingsideApp
-from tui.screens.producers import ProducersScreen
+from tui.producers.screen import ProducersScreen
 
 MIXED: Final = (
     "producer send all times 4",

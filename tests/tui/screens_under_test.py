@@ -17,8 +17,8 @@ from engine.cluster.timeline import Timeline
 from engine.failover.model import Consumer
 from tests.patience import HANG_S
 from tui.app import RingsideApp
-from tui.screens.main import MainScreen
-from tui.themed_app import ThemedApp
+from tui.failover.screen import MainScreen
+from tui.kit.themed_app import ThemedApp
 
 NAMESPACE = "shop/orders"
 Story = Callable[[Pilot[int]], Awaitable[None]]

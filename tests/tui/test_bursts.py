@@ -12,13 +12,13 @@ from tests.tui.key_scenes import before_a_move, keys_app, keys_screen, sent, two
 from tests.tui.producer_scenes import producers_app, producers_screen
 from tests.tui.screens_under_test import app_of, at_once, cluster, main_screen, run
 from tui.app import RingsideApp
+from tui.bundles.screen import BundlesScreen
+from tui.failover.consumer_table import ConsumerTable
+from tui.failover.partitions import PartitionsScreen
+from tui.failover.screen import MainScreen
+from tui.keys.screen import KeysScreen
+from tui.kit.line_table import LineTable
 from tui.scene import Scene
-from tui.screens.bundles import BundlesScreen
-from tui.screens.keys import KeysScreen
-from tui.screens.main import MainScreen
-from tui.screens.partitions import PartitionsScreen
-from tui.widgets.consumer_table import ConsumerTable
-from tui.widgets.line_table import LineTable
 
 
 def demo_app(name: str) -> RingsideApp:

@@ -11,9 +11,9 @@ from textual.pilot import Pilot
 from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Timeline
 from tests.tui.screens_under_test import after_keys, app_of, cluster, main_screen, run, text_of
-from tui.screens.partitions import PartitionsScreen
-from tui.widgets.line_table import LineTable
-from tui.widgets.ring_panel import RingPanel
+from tui.failover.partitions import PartitionsScreen
+from tui.kit.line_table import LineTable
+from tui.kit.ring_panel import RingPanel
 
 EVERY_KEY = [
     "c",

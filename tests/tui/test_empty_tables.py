@@ -15,9 +15,9 @@ from tests.tui.fleet_scenes import small_result
 from tests.tui.key_scenes import in_mode, keys_app
 from tests.tui.producer_scenes import producers_app
 from tests.tui.screens_under_test import app_of, cluster, main_screen, run
-from tui.fleet_app import FleetApp
+from tui.fleet.app import FleetApp
+from tui.kit.themed_app import ThemedApp
 from tui.sources.fleet_results import read_results
-from tui.themed_app import ThemedApp
 
 MOVES = ("up", "down", "pageup", "pagedown", "home", "end", "g", "G", "j", "k", "left", "right", "enter")
 SIZES = [(60, 18), (80, 24), (120, 40)]

@@ -19,13 +19,13 @@ from tests.tui.key_scenes import keys_app
 from tests.tui.producer_scenes import producers_app
 from tests.tui.screens_under_test import app_of, cluster, main_screen, run, text_of, until
 from tui.app import RingsideApp
-from tui.fleet_app import FleetApp
-from tui.hidden_characters import COMMANDS, VisibleFilter
-from tui.screens.bundles import BundlesScreen
-from tui.screens.fleet import FleetScreen
-from tui.screens.partitions import PartitionsScreen
+from tui.bundles.screen import BundlesScreen
+from tui.failover.partitions import PartitionsScreen
+from tui.fleet.app import FleetApp
+from tui.fleet.screen import FleetScreen
+from tui.kit.hidden_characters import COMMANDS, VisibleFilter
+from tui.kit.themed_app import ThemedApp
 from tui.sources.fleet_results import read_results
-from tui.themed_app import ThemedApp
 
 CLOSES = "[/x]"
 CLICK = "[@click=app.quit]all is well[/]"

@@ -15,9 +15,11 @@ from tests.tui.key_scenes import SUBSCRIBED, joined, keys_app, state_after
 from tests.tui.producer_scenes import producers_app
 from tests.tui.screens_under_test import app_of, cluster, run, text_of
 from tui.app import RingsideApp
-from tui.screens import keys_bindings, main_bindings, producers_bindings
-from tui.screens.common_screen import CommonScreen
-from tui.screens.help import HelpScreen
+from tui.failover import bindings as main_bindings
+from tui.keys import bindings as keys_bindings
+from tui.kit.common_screen import CommonScreen
+from tui.kit.help import HelpScreen
+from tui.producers import bindings as producers_bindings
 
 
 class Sister(NamedTuple):

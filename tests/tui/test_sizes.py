@@ -8,10 +8,10 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.tui.screens_under_test import after_keys, app_of, cluster, main_screen, run, text_of
-from tui.layouts import Layout, layout_for
-from tui.widgets.key_footer import KeyHint, fitting
-from tui.widgets.sentence_line import SentenceLine
-from tui.widgets.status_line import status_parts
+from tui.failover.status import status_parts
+from tui.kit.footer import KeyHint, fitting
+from tui.kit.layouts import Layout, layout_for
+from tui.kit.sentence_line import SentenceLine
 
 KEYS = [
     "c",

@@ -14,11 +14,11 @@ from tests.patience import HANG_S
 from tests.tui.key_scenes import TOPIC, in_mode, keys_app, two_kinds
 from tests.tui.screens_under_test import app_of, run, text_of
 from tui.app import RingsideApp
+from tui.failover.screen import MainScreen
+from tui.keys.screen import KeysScreen
+from tui.kit.help import HelpScreen
+from tui.kit.store import Store
 from tui.scene import Opening, Scene
-from tui.screens.help import HelpScreen
-from tui.screens.keys import KeysScreen
-from tui.screens.main import MainScreen
-from tui.store import Store
 
 
 def test_n_and_p_go_through_both_kinds_and_each_has_its_screen() -> None:

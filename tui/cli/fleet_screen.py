@@ -13,7 +13,7 @@ from tui.cli.output import speaks_unicode
 
 if TYPE_CHECKING:
     from tui.cli.session import Session
-    from tui.screens.fleet import Chosen, Place
+    from tui.fleet.screen import Chosen, Place
 
 
 def open_fleet_screen(target: Path, output: Output) -> int:
@@ -24,7 +24,7 @@ def open_fleet_screen(target: Path, output: Output) -> int:
     from tui.cli.screen import run_screen
 
     try:
-        from tui.fleet_app import FleetApp
+        from tui.fleet.app import FleetApp
         from tui.sources.fleet_results import read_results
     except ImportError as error:
         raise InputError(

@@ -61,7 +61,7 @@ def write_page(lines: Iterable[str], *, ascii_only: bool) -> None:
 
 def say(sentence: str) -> None:
     """Tell a person something on stderr, on one line. Lost talk never changes how a run ends."""
-    from tui.wording import safe_name
+    from tui.kit.wording import safe_name
 
     if sys.stderr is not None:
         text = safe_name(sentence)

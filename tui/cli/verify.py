@@ -13,7 +13,7 @@ from engine.errors import InputError
 from engine.verify import Difference, Fit, VerifyReport, verify_folder
 from tui.cli.options import ascii_option, max_input_option, pulsar_option
 from tui.cli.output import say, say_problems, write_out, write_page
-from tui.wording import safe_name
+from tui.kit.wording import safe_name
 
 SCHEMA_VERSION: Final = 1
 SHOWN_DIFFERENCES: Final = 50

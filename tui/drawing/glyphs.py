@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from tui.plain_ascii import ascii_text
+from tui.drawing.plain_ascii import ascii_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tui.fleet_histogram import HISTOGRAM_BARS, Histogram, histogram_of
+from tui.sources.fleet_histogram import HISTOGRAM_BARS, Histogram, histogram_of
 from tui.sources.fleet_search import Haystack
 
 _SAMPLE: Final = 100_000

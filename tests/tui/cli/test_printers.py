@@ -11,7 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from tests.tui.cli.conftest import Run
-from tui.split_words import SENTENCES
+from tui.bundles.split_words import SENTENCES
 
 MODULES = ("tui.cli.exits", "tui.cli.plain", "tui.cli.printers.documents", "tui.sources.sessions")
 
@@ -83,7 +83,7 @@ def test_every_split_warning_has_a_sentence_without_holes() -> None:
     from typing import get_args
 
     from engine.bundles.plan import SplitWarning, WarningCode
-    from tui.split_words import warning_text
+    from tui.bundles.split_words import warning_text
 
     assert set(SENTENCES) == set(get_args(WarningCode))
     for code in SENTENCES:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tui.cli.main import main
-from tui.wording import LONGEST_WORD, safe_name
+from tui.kit.wording import LONGEST_WORD, safe_name
 
 EVIL = "\x1b]0;owned\x07\x9b2J\r\u202eevil\x7f"
 HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}

@@ -125,7 +125,7 @@ def new(
 
         return synthetic_state(topics, partitions, consumers, seed, bundles)
 
-    from tui.wording import counted
+    from tui.kit.wording import counted
 
     name = f"an invented cluster of {counted(topics, 'topic')}" if keys is None else counted(keys, "key")
     return show(made, what_if, output, journal, name=name)

@@ -6,10 +6,10 @@ from typing import Final
 
 from engine.bundles.curve import FlowCurve
 from engine.views.balance_words import curve_texts
+from tui.bundles.flow_words import flow_picture
 from tui.cli.plain import wrapped
 from tui.drawing.flow_cells import flow_cells
-from tui.flow_words import flow_picture
-from tui.wording import safe_name
+from tui.kit.wording import safe_name
 
 SIZE: Final = (79, 18)
 RULES: Final = {

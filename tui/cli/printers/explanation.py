@@ -8,8 +8,8 @@ from typing import Final
 from engine.failover.explain import FailoverExplanation
 from engine.views.details import TopicExplanation
 from tui.cli.plain import Align, table, wrapped
-from tui.explaining import remarks_of
-from tui.wording import safe_name, shorten_middle
+from tui.failover.explaining import remarks_of
+from tui.kit.wording import safe_name, shorten_middle
 
 NAME_CELLS: Final = 40
 ORDER_SHOWN: Final = 12

@@ -7,7 +7,7 @@ from typing import Final
 
 from engine.fleet.summary import FleetSummary, PolicyTotals
 from tui.cli.plain import Align, table
-from tui.wording import counted, safe_name
+from tui.kit.wording import counted, safe_name
 
 SHOWN: Final = 10
 _Rows = Sequence[tuple[str, ...]]

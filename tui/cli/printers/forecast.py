@@ -8,9 +8,9 @@ from typing import Final
 from engine.views.balance import balance_frame
 from engine.views.balance_model import AttemptRow, BalanceView, TreeRow
 from engine.views.balance_words import amount_text, assumed_text, span_text
-from tui.bundles_words import occupancy_texts, share_text, status_texts
+from tui.bundles.words import occupancy_texts, share_text, status_texts
 from tui.cli.plain import Align, table, wrapped
-from tui.wording import bytes_per_sec, counted, msgs_per_sec, safe_name
+from tui.kit.wording import bytes_per_sec, counted, msgs_per_sec, safe_name
 
 ATTEMPTS_SHOWN: Final = 30
 _NOW: Final[tuple[Align, ...]] = ("<", ">", ">", ">", ">", "<")

@@ -18,7 +18,7 @@ from engine.views.keys_words import VERDICTS, luck_sentence, verdict_text
 from tui.cli.plain import Align, table, wrapped
 from tui.cli.printers.documents import plain_values
 from tui.cli.sharing import Owned, Sharing
-from tui.wording import counted, percent, safe_name, shorten_middle
+from tui.kit.wording import counted, percent, safe_name, shorten_middle
 
 KEYS_SHOWN: Final = 50
 BYTES_SHOWN: Final = 64

@@ -8,7 +8,7 @@ from typing import Final
 from engine.views.keys_model import KeyConsumerRow, KeysFoot, KeysStatus, KeysView, WaitRow
 from engine.views.keys_words import shown, verdict_text
 from tui.cli.plain import Align, table, wrapped
-from tui.wording import counted, percent, safe_name, shorten_middle
+from tui.kit.wording import counted, percent, safe_name, shorten_middle
 
 NAME_CELLS: Final = 22
 SHOWN: Final = 20

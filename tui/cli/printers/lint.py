@@ -10,7 +10,7 @@ from engine.errors import Problem
 from engine.lint import Finding, RuleFacts, Severity, Where
 from engine.lint.registry import WORLD_RULES
 from tui.cli.plain import Align, table, wrapped
-from tui.wording import counted, safe_name
+from tui.kit.wording import counted, safe_name
 
 SCHEMA_VERSION: Final = 1
 SHOWN_OF_A_RULE: Final = 10

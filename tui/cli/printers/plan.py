@@ -12,7 +12,7 @@ from engine.keyshared.scaling_modes import ModeMoves
 from engine.ranges import HashRange
 from engine.shell_lines import shell_line
 from tui.cli.plain import Align, table, wrapped
-from tui.wording import counted, percent, safe_name
+from tui.kit.wording import counted, percent, safe_name
 
 FORMAT: Final = "ringside.plan/1"
 """Changes when a member goes or changes its meaning; ``plan.schema.json`` beside the views' describes it."""

@@ -16,7 +16,7 @@ from engine.views.producers_model import (
     StatisticsView,
 )
 from tui.cli.plain import Align, table, wrapped
-from tui.wording import counted, quantity, safe_name, shorten_middle
+from tui.kit.wording import counted, quantity, safe_name, shorten_middle
 
 NAME_CELLS: Final = 22
 LAST_CELLS: Final = 34

@@ -9,7 +9,7 @@ from engine.keyshared.clients import ClientLanguage, comment_mark, policy_code
 from engine.keyshared.model import RANGE_SIZE
 from engine.ranges import HashRange
 from tui.cli.plain import Align, table, wrapped
-from tui.wording import counted, percent
+from tui.kit.wording import counted, percent
 
 NodeRanges = Sequence[Sequence[HashRange]]
 

@@ -9,7 +9,7 @@ from engine.views.partition_growth import GrowthView, KeyGrowth
 from engine.views.routes import RouteAnswer
 from tui.cli.plain import Align, table, wrapped
 from tui.cli.printers.documents import plain_values
-from tui.wording import counted, percent, safe_name, shorten_middle
+from tui.kit.wording import counted, percent, safe_name, shorten_middle
 
 _LABEL_CELLS: Final = 11
 BYTES_SHOWN: Final = 64

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from engine.scenarios.script import Script, ScriptStep
 from tui.cli.plain import wrapped
-from tui.wording import counted, safe_name
+from tui.kit.wording import counted, safe_name
 
 FORMAT: Final = "ringside.script/1"
 """Changes when a member goes or changes its meaning."""

@@ -7,9 +7,9 @@ from typing import Final
 
 from engine.views.details import SplitOption, SplitPreviewView
 from engine.visible import visible
+from tui.bundles.split_words import AS_PROPOSED, CUTS_NOTHING, warnings_told
 from tui.cli.plain import Align, table, wrapped
-from tui.split_words import AS_PROPOSED, CUTS_NOTHING, warnings_told
-from tui.wording import bytes_per_sec, counted, msgs_per_sec, percent, quantity, safe_name
+from tui.kit.wording import bytes_per_sec, counted, msgs_per_sec, percent, quantity, safe_name
 
 _ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", ">", ">")
 _HEADING: Final = ("bundle", "topics", "msg/s", "B/s", "of rate")

@@ -1,0 +1,109 @@
+"""Which columns fit which width, and what stands in them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from engine.views.model import ConsumerRow
+from tests.tui.screens_under_test import app_of, cluster
+from themes.palettes import palette
+from tui.failover.columns import Cells, consumer_columns
+from tui.failover.lines import consumer_heading, event_line, partition_heading, partition_line
+
+
+def rows(**how: object) -> tuple[ConsumerRow, ...]:
+    return app_of(cluster(**how)).store.view.consumers  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("width", [30, 38, 48, 58, 80, 120, 200])
+def test_columns_fit_and_the_heading_has_their_width(width: int) -> None:
+    columns = consumer_columns(rows(), width)
+    assert sum(column.width for column in columns) <= width
+    assert [column.key for column in columns][:2] == ["tag", "name"]
+    assert "active" in [column.key for column in columns]
+    assert all(column.heading().cell_len == column.width for column in columns)
+    assert consumer_heading(rows(), width).cell_len == sum(column.width for column in columns)
+
+
+def test_more_room_shows_more() -> None:
+    shown = [len(consumer_columns(rows(), width)) for width in (30, 38, 48, 58, 80, 120)]
+    assert shown == sorted(shown)
+    assert shown[-1] == 9
+
+
+def test_levels_that_differ_are_worth_a_column_sooner() -> None:
+    keys = [column.key for column in consumer_columns(rows(priorities=(0, 1, 1)), 50)]
+    assert "prio" in keys
+    assert "prio" not in [column.key for column in consumer_columns(rows(), 50)]
+
+
+@pytest.mark.parametrize("name", ["", "x" * 500, "日本語" * 30, "a\nb"])
+@pytest.mark.parametrize("width", [30, 38, 80, 200])
+def test_every_cell_is_as_wide_as_its_column(name: str, width: int) -> None:
+    for row in rows(names=(name, "b"), priorities=(0, -7)):
+        gained = replace(row, gained=100_000, lost=20)
+        columns = consumer_columns((gained,), width)
+        write = Cells(palette(), 1.0)
+        for column in columns:
+            assert write.text(gained, column).cell_len == column.width, column
+
+
+def test_a_million_partitions_push_no_rate_out_of_the_table() -> None:
+    """A cell wider than its column would push the last one out of sight: 19.4M would be read as 19.4."""
+    for width in (44, 58, 80):
+        for row in rows():
+            busy = replace(row, active_partitions=1_000_000, gained=999_999, lost=0, msgs_per_sec=19.4e6)
+            columns = consumer_columns((busy, replace(busy, active_partitions=0)), width)
+            assert sum(column.width for column in columns) <= width
+            line = "".join(Cells(palette(), 1.0).text(busy, column).plain for column in columns)
+            assert len(line) <= width and " 1,000,000 " in line
+            if "msgs" in [column.key for column in columns]:
+                assert line.endswith(" 19.4M ")
+
+
+def test_who_has_how_many_changes_no_width() -> None:
+    """A table with other widths is filled anew, so a step keeps them."""
+    one, two = rows(names=("a", "b"))
+    alone = (replace(one, active_partitions=1_000_000), replace(two, active_partitions=0))
+    even = (replace(one, active_partitions=500_000), replace(two, active_partitions=500_000))
+    assert consumer_columns(alone, 80) == consumer_columns(even, 80)
+
+
+@pytest.mark.parametrize(
+    ("gained", "lost", "told"),
+    [(12, 0, "+12"), (0, 999_999, "-1.0M"), (10, 20, "+10 -20"), (123, 120, "+123 -…"), (100_000, 20, "+100k …")],
+)
+def test_a_move_that_is_too_long_is_shortened_and_says_so(gained: int, lost: int, told: str) -> None:
+    row = replace(rows()[0], gained=gained, lost=lost)
+    change = {column.key: column for column in consumer_columns((row,), 80)}["change"]
+    assert Cells(palette(), 1.0).text(row, change).plain == f"{told:>7} "
+
+
+def test_the_longest_bar_fills_its_column() -> None:
+    shown = rows()
+    columns = {column.key: column for column in consumer_columns(shown, 80)}
+    longest = max(row.rate_share for row in shown)
+    texts = [Cells(palette(), longest).text(row, columns["bar"]).plain for row in shown]
+    assert texts[0] == "█" * (columns["bar"].width - 1) + " "
+    assert texts[1].strip() == ""
+
+
+@pytest.mark.parametrize("width", [40, 60, 96, 150])
+def test_partition_lines_stand_below_their_heading(width: int) -> None:
+    partition = app_of().store.partitions_of(0)[0]
+    line = partition_line(partition, width, palette())
+    heading = partition_heading(width)
+    assert line.cell_len <= width
+    assert heading.plain.index("msg/s") + 5 == line.plain.index("12 ") + 2
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_an_event_line_keeps_its_effect(width: int) -> None:
+    app = app_of(cluster(unacked=3))
+    assert app.store.submit_line("toggle activeConsumerFailoverConsistentHashing") is None
+    event = app.store.view.events[-1]
+    text = event_line(event, width, palette()).plain
+    assert f"{event.moved}" in text
+    assert "moved" in text

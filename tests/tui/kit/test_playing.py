@@ -1,0 +1,211 @@
+"""Demo scripts on the screen: captions, commands, selections, and expectations that count."""
+
+from __future__ import annotations
+
+import pytest
+from textual.pilot import Pilot
+
+from engine.cluster.timeline import Timeline
+from engine.scenarios.script import SHIPPED_SCRIPTS, parse_script, shipped_script, start_of
+from engine.scenarios.script_model import Do, Script
+from tests.tui.screens_under_test import main_screen, run, text_of
+from tui.app import RingsideApp
+from tui.kit.common_screen import CommonScreen
+from tui.kit.player import Player
+from tui.kit.ring_panel import RingLook, RingPanel
+
+STORY = """# A small story
+new topics 12 consumers 3
+say Three consumers
+at 2
+say One leaves
+kill billing-1
+view map
+select billing-2
+at 5
+expect consumers = 7
+say The end
+"""
+
+
+def script_of(text: str) -> Script:
+    script = parse_script(text, "story")
+    assert isinstance(script, Script), script
+    return script
+
+
+def app_for(script: Script) -> RingsideApp:
+    opened = start_of(script)
+    timeline = Timeline.start(opened.state, opened.seed, opened.source)
+    return RingsideApp(timeline, script=script, animate=False, depth="truecolor")
+
+
+def test_a_player_hands_out_each_action_once_when_its_time_has_come() -> None:
+    player = Player(script_of(STORY))
+    counts = [len(player.advance(seconds)) for seconds in (0.0, 1.9, 0.1, 0.0, 10.0)]
+    assert counts == [1, 0, 4, 0, 2]
+    assert player.finished
+
+
+def test_captions_commands_views_and_selections_reach_the_screen() -> None:
+    app = app_for(script_of(STORY))
+
+    async def story(pilot: Pilot[int]) -> None:
+        screen = main_screen(app)
+        assert "» Three consumers" in text_of(app)
+        await pilot.press("space")
+        assert screen.playing
+        screen.play_on(2.0)
+        await pilot.pause()
+        assert "» One leaves" in text_of(app)
+        assert [row.name for row in screen.consumers] == ["billing-0", "billing-2"]
+        assert screen.look is RingLook.HASH_MAP
+        assert screen.selected == 2
+        await pilot.press("space")
+        assert not screen.playing
+
+    run(app, story)
+
+
+def test_a_failed_expectation_is_told_and_the_exit_code() -> None:
+    app = app_for(script_of(STORY))
+
+    async def story(pilot: Pilot[int]) -> None:
+        main_screen(app).play_on(60.0)
+        await pilot.pause()
+        await pilot.press("q")
+
+    run(app, story)
+    assert app.return_code == 1
+
+
+def test_a_caption_after_a_failed_expectation_still_tells_of_it() -> None:
+    """The next caption takes the place of the reason, not of the failure."""
+    text = "scene pip392\nsay before\nexpect idle = 3\nat 1\nsay afterwards\n"
+    app = app_for(script_of(text))
+
+    async def story(pilot: Pilot[int]) -> None:
+        screen = main_screen(app)
+        assert "expects idle = 3" in screen.sentence[1]
+        screen.play_on(2.0)
+        await pilot.pause()
+        assert screen.sentence == ("caption", "afterwards (1 expectation failed)")
+
+    run(app, story)
+
+
+def test_a_caption_is_about_the_state_that_the_script_made() -> None:
+    """After a step of one's own the line above tells of that step; the script's next line speaks again."""
+    app = app_for(script_of(STORY.replace("expect consumers = 7\n", "")))
+
+    async def story(pilot: Pilot[int]) -> None:
+        screen = main_screen(app)
+        screen.play_on(2.0)
+        await pilot.pause()
+        assert screen.sentence == ("caption", "One leaves")
+        await pilot.press("c")
+        await pilot.pause()
+        assert screen.sentence[0] == "hint" and screen.sentence[1].startswith("The flag is on")
+        screen.play_on(60.0)
+        await pilot.pause()
+        assert screen.sentence == ("caption", "The end")
+        await pilot.press("u")
+        await pilot.pause()
+        assert screen.sentence[0] == "hint"
+
+    run(app, story)
+
+
+@pytest.mark.parametrize("name", SHIPPED_SCRIPTS)
+def test_shipped_scripts_play_to_their_end_without_a_failure(name: str) -> None:
+    script = shipped_script(name)
+    app = app_for(script)
+
+    async def story(pilot: Pilot[int]) -> None:
+        def front() -> CommonScreen:
+            assert isinstance(app.screen, CommonScreen)
+            return app.screen
+
+        while not front().stage.over:
+            front().play_on(1.0)
+            await pilot.pause()
+        assert front().failed_expectations == 0
+        assert app.store.timeline.length > 0
+
+    run(app, story)
+    assert any(isinstance(line.action, Do) for line in script.lines)
+
+
+def test_an_animated_app_plays_by_itself() -> None:
+    script = script_of(STORY)
+    opened = start_of(script)
+    app = RingsideApp(Timeline.start(opened.state, opened.seed, opened.source), script=script, depth="truecolor")
+
+    async def story(pilot: Pilot[int]) -> None:
+        assert main_screen(app).playing
+        await pilot.press("space")
+        assert not main_screen(app).playing
+
+    run(app, story)
+
+
+def test_a_change_flashes_and_settles() -> None:
+    opened = start_of(script_of(STORY))
+    app = RingsideApp(Timeline.start(opened.state, opened.seed, opened.source), depth="truecolor")
+
+    async def story(pilot: Pilot[int]) -> None:
+        screen = main_screen(app)
+        assert app.store.submit_line("kill billing-0") is None
+        screen.show(app.store.view)
+        assert screen.intensity == 1.0
+        seen = []
+        for _ in range(20):
+            screen._settle()
+            seen.append(screen.intensity)
+        assert seen == sorted(seen, reverse=True)
+        assert seen[-1] == 0.0
+
+    run(app, story)
+
+
+def test_a_flash_goes_from_the_old_picture_to_the_new_one() -> None:
+    """Fresh, changed arcs look as before; settled, as if there had been no animation."""
+    opened = start_of(script_of(STORY))
+    app = RingsideApp(Timeline.start(opened.state, opened.seed, opened.source), animate=False, depth="truecolor")
+
+    async def story(pilot: Pilot[int]) -> None:
+        panel = main_screen(app).query_one(RingPanel)
+
+        def drawn() -> list[str]:
+            return [str(list(panel.render_line(y))) for y in range(panel.size.height)]
+
+        def differing(one: list[str], other: list[str]) -> int:
+            return sum(a != b for a, b in zip(one, other, strict=True))
+
+        await pilot.press("c")
+        await pilot.pause()
+        before = drawn()
+        await pilot.press("x")
+        await pilot.pause()
+        settled = drawn()
+        pictures = []
+        for intensity in (1.0, 0.5, 0.0):
+            main_screen(app).intensity = intensity
+            await pilot.pause()
+            pictures.append(drawn())
+        assert pictures[2] == settled
+        assert differing(pictures[0], before) < differing(settled, before)
+        assert differing(pictures[1], settled) > 0
+
+    run(app, story)
+
+
+def test_nothing_flashes_without_animation() -> None:
+    app = app_for(script_of(STORY))
+
+    async def story(pilot: Pilot[int]) -> None:
+        await pilot.press("c")
+        await pilot.pause()
+        assert main_screen(app).intensity == 0.0
+
+    run(app, story)

@@ -1,0 +1,46 @@
+"""Widgets receive values and post messages; they know neither each other nor screens, store or commands."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+TUI = Path(__file__).resolve().parents[3] / "tui"
+WIDGETS = (
+    "bundles/algorithm_tabs", "bundles/cycle_slider", "bundles/flow_panel", "bundles/scrolled_text",
+    "bundles/split_card",
+    "failover/bundle_tree", "failover/consumer_table", "failover/status", "fleet/spread", "keys/luck_panel",
+    "keys/status", "kit/explain_panel", "kit/footer", "kit/line_table", "kit/prompt", "kit/ring_panel",
+    "kit/sentence_line", "kit/timeline_line", "kit/typed_line", "producers/costs_panel", "producers/matrix_panel",
+    "producers/status",
+)  # fmt: skip
+FILES = [TUI / f"{widget}.py" for widget in WIDGETS]
+FORBIDDEN = (
+    "tui.kit.store",
+    "tui.kit.common_",
+    "tui.app",
+    "tui.navigator",
+    "tui.cli",
+    "engine.cluster",
+    "engine.scenarios",
+)
+
+
+def imported(path: Path) -> set[str]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    return names | {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(TUI).as_posix())
+def test_a_widget_stands_alone(path: Path) -> None:
+    assert [name for name in imported(path) if name.startswith(FORBIDDEN)] == []
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(TUI).as_posix())
+def test_a_widget_computes_no_share_and_no_ratio(path: Path) -> None:
+    """A division inside a widget would be a result of its own; cells and lines are divided in drawings and columns."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    assert not any(isinstance(node, ast.Div) for node in ast.walk(tree))

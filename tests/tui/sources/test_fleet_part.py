@@ -1,0 +1,171 @@
+"""A part of a fleet opens as the answers open that its tables were made from: levels, flag, modes, bundles, loads."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from engine.admin import read_answers
+from engine.admin.facts import BundleList, Snapshot
+from engine.cluster.facts import active_consumers
+from engine.cluster.invariants import faults
+from engine.cluster.state import ClusterState
+from engine.errors import InputError
+from engine.scenarios.fleet_opening import FLAG_OF_LISTS, SEVERAL_LISTS, TOPICS_LEFT_OUT, open_fleet_part
+from engine.scenarios.opening import DIFFERS_FROM_RECORD, open_snapshot
+from tests.tui.fleet_scenes import NAMES, NAMESPACE, imported, small_result
+from tui.sources import fleet_part
+from tui.sources.fleet_part import part_of
+
+RECORDINGS = Path(__file__).parents[2] / "recordings"
+RECORDED = (
+    "a-priority-reversed-6p-hash", "a-priority-001-8p-modulo", "a-namesakes-4p-hash", "b-priority-nonpartitioned-hash",
+    "c-keyshared-autosplit", "c-keyshared-draining", "c-keyshared-ring", "c-keyshared-sticky", "d-bundles-4x60",
+    "f-inventory-2", "v2.11.0-a-failover-6p-hash", "v3.0.2-c-keyshared-ring",
+)  # fmt: skip
+TOPIC = f"persistent://{NAMESPACE}/orders"
+
+
+def told(state: ClusterState, namespace: str) -> dict[str, object]:
+    """What a state says of a namespace, without the ids and keys that its parts get."""
+    return {
+        "failover": sorted(
+            (each.name, tuple(sorted(each.topics)), tuple((one.name, one.priority_level) for one in each.consumers),
+             tuple(sorted((topic, one and one.name) for topic, one in active_consumers(state, each).items())))
+            for each in state.subscriptions if each.namespace == namespace
+        ),
+        "keys": sorted(
+            (each.name, tuple(sorted(each.topics)), each.mode.value, tuple(one.name for one in each.consumers),
+             tuple(map(str, each.delivery.selector.ranges().values())))
+            for each in state.key_subscriptions if each.namespace == namespace
+        ),
+        "bundles": state.namespaces[namespace],
+        "loads": {name: load for name, load in state.loads.items() if f"//{namespace}/" in name},
+        "settings": state.settings, "release": state.release,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("recording", RECORDED)
+def test_each_namespace_opens_as_its_answers_do(recording: str, tmp_path: Path) -> None:
+    """Also without the settings: then the flag is inferred from the recorded active consumers."""
+    snapshot = read_answers(str(RECORDINGS / recording))
+    for number, one in enumerate((snapshot, replace(snapshot, settings=None))):
+        folder = imported(one, tmp_path / str(number))
+        whole = open_snapshot(one).state
+        for namespace in whole.namespaces:
+            if not any(facts.namespace == namespace for facts in one.topics.values()):
+                continue
+            mine = {name: facts for name, facts in one.topics.items() if facts.namespace == namespace}
+            bundles = {name: listed for name, listed in one.bundles.items() if name == namespace}
+            alone = replace(one, topics=mine, bundles=bundles, known_names=frozenset())
+            expected = open_snapshot(alone)
+            opened = open_fleet_part(part_of(folder, namespace))
+            assert not faults(opened.state)
+            assert told(opened.state, namespace) == told(expected.state, namespace)
+            assert sorted(each.code for each in opened.notes) == sorted(each.code for each in expected.notes)
+
+
+def test_one_subscription_comes_with_all_bundles_of_its_namespace(tmp_path: Path) -> None:
+    """Topics with their partitions, consumers in order, traffic, bundles, release; the namespace's other topics too."""
+    opened = open_fleet_part(part_of(small_result(tmp_path / "out"), NAMESPACE, "billing", listed_flag=True))
+    state = opened.state
+    assert not faults(state) and opened.source == f"out: {NAMESPACE}, subscription billing"
+    (subscription,) = state.subscriptions
+    assert [each.name for each in subscription.consumers] == list(NAMES) and not state.key_subscriptions
+    assert sorted(topic.partitions for topic in state.topics.values()) == [0, 0, 4, 4, 4]
+    assert state.settings.activeConsumerFailoverConsistentHashing and state.release.startswith("4.0")
+    assert state.namespaces[NAMESPACE].boundaries == (0, 0x80000000, 0xFFFFFFFF)
+    load = state.loads[f"persistent://{NAMESPACE}/order-1-partition-2"]
+    assert (load.msg_rate_in, load.throughput_in_bytes_per_sec, load.unacked_messages) == (4.0, 200.0, 2)
+
+
+def test_a_namespace_is_opened_with_all_its_subscriptions(tmp_path: Path) -> None:
+    """Failover and Key_Shared side by side; where only other types are, the bundles are shown."""
+    folder = small_result(tmp_path / "out")
+    state = open_fleet_part(part_of(folder, NAMESPACE)).state
+    assert not faults(state) and [each.key for each in state.subscriptions] == ["billing"]
+    (shared,) = state.key_subscriptions
+    assert [each.name for each in shared.consumers] == ["worker-0", "worker-1"]
+    loose = open_fleet_part(part_of(folder, "shop/loose"))
+    assert not loose.state.subscriptions and set(loose.state.namespaces) == {"shop/loose"}
+    with pytest.raises(InputError, match="only those of type Shared"):
+        open_fleet_part(part_of(folder, "shop/loose", "loose"))
+    with pytest.raises(InputError, match="neither topics nor bundles"):
+        open_fleet_part(part_of(folder, "shop/nowhere"))
+
+
+def test_the_flag_of_the_lists_counts_where_nothing_was_recorded(tmp_path: Path) -> None:
+    """And is told; where the recorded active consumers speak against it, that is told and they count."""
+    folder = small_result(tmp_path / "out")
+    for flag in (True, False):
+        opened = open_fleet_part(part_of(folder, NAMESPACE, "billing", listed_flag=flag))
+        assert opened.state.settings.activeConsumerFailoverConsistentHashing is flag
+        assert FLAG_OF_LISTS in {each.code for each in opened.notes}
+    for name, flag in (("a-failover-8p-hash", True), ("a-failover-8p-modulo", False)):
+        snapshot = replace(read_answers(str(RECORDINGS / name)), settings=None)
+        folder = imported(snapshot, tmp_path / name)
+        namespace = next(facts.namespace for facts in snapshot.topics.values())
+        opened = open_fleet_part(part_of(folder, namespace, listed_flag=not flag))
+        assert opened.state.settings.activeConsumerFailoverConsistentHashing is flag
+        differing = [each.text for each in opened.notes if each.code == DIFFERS_FROM_RECORD]
+        assert any("fleet's lists were computed with" in text for text in differing)
+
+
+def test_a_recorded_active_consumer_that_no_rule_gives_is_told(tmp_path: Path) -> None:
+    """A broker's record is changed by hand: the opened state keeps its rule and names the difference."""
+    folder = small_result(tmp_path / "out")
+    path = folder / "subscriptions" / "part-0.parquet"
+    table = pq.read_table(path)
+    at = table.column_names.index("told_active_consumer")
+    rows = zip(table["topic"].to_pylist(), table["partition_index"].to_pylist(), strict=True)
+    names = [NAMES[index % 3] if index >= 0 and "order-" in topic else None for topic, index in rows]
+    names[1] = NAMES[2]
+    pq.write_table(table.set_column(at, table.schema.field(at), [names]), path)
+    opened = open_fleet_part(part_of(folder, NAMESPACE, "billing", listed_flag=False))
+    differing = [each.text for each in opened.notes if each.code == DIFFERS_FROM_RECORD]
+    assert len(differing) == 1 and "1 of 12 recorded active consumers differ" in differing[0]
+
+
+def test_a_key_shared_topic_is_told_by_its_first_partition_with_consumers(tmp_path: Path) -> None:
+    """Its ranges and all its consumers, as an opening of the answers takes them; those without any are passed over."""
+    snapshot = read_answers(str(RECORDINGS / "c-keyshared-sticky"))
+    name, facts = next((name, each) for name, each in snapshot.topics.items() if each.subscriptions[0].consumers)
+    (kept,) = facts.subscriptions
+    topics = {}
+    for index in range(3):
+        partition = f"{TOPIC}-partition-{index}"
+        one = replace(kept, consumers=() if index == 0 else kept.consumers)
+        topics[partition] = replace(
+            facts, name=partition, namespace=NAMESPACE, partition_index=index, subscriptions=(one,)
+        )
+    whole = Snapshot("made", topics, {NAMESPACE: BundleList((0, 0xFFFFFFFF))}, version=snapshot.version)
+    opened = open_fleet_part(part_of(imported(whole, tmp_path / "out"), NAMESPACE, kept.name))
+    (shared,) = opened.state.key_subscriptions
+    (expected,) = open_snapshot(whole).state.key_subscriptions
+    assert shared.delivery.selector.ranges() == expected.delivery.selector.ranges() and name
+    assert [each.name for each in shared.consumers] == [each.name for each in expected.consumers] != []
+
+
+def test_one_name_with_several_lists_of_consumers_is_told(tmp_path: Path) -> None:
+    """The recorded inventory has such a name: it opens as several subscriptions, and the notes say so."""
+    snapshot = read_answers(str(RECORDINGS / "f-inventory-2"))
+    folder = imported(snapshot, tmp_path / "out")
+    opened = open_fleet_part(part_of(folder, "ring/telemetry-2026", "failover-1"))
+    count = len(opened.state.subscriptions)
+    (text,) = (each.text for each in opened.notes if each.code == SEVERAL_LISTS)
+    assert count > 1 and f"{count} different lists" in text
+    alone = open_fleet_part(part_of(small_result(tmp_path / "small"), NAMESPACE, "billing"))
+    assert SEVERAL_LISTS not in {each.code for each in alone.notes}
+
+
+def test_a_subscription_of_a_huge_namespace_opens_with_its_own_topics(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fleet_part, "MANY_TOPICS", 5)
+    folder = small_result(tmp_path / "out")
+    opened = open_fleet_part(part_of(folder, NAMESPACE, "orders"))
+    assert list(opened.state.topics) == [f"persistent://{NAMESPACE}/keyed"]
+    assert TOPICS_LEFT_OUT in {each.code for each in opened.notes}

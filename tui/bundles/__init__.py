@@ -1,0 +1,1 @@
+"""A namespace over time, and where a bundle would be split."""

@@ -1,0 +1,143 @@
+"""Lines of the screen "bundles": the tree after a cycle with load bars, and what each bundle is near to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from rich.text import Text
+
+from engine.bundles.limits import SplitReason
+from engine.views.balance_model import BundleRow
+from themes.palettes import Palette, Rgb, hex_colour
+from tui.bundles.words import share_text
+from tui.drawing.bars import bar_text
+from tui.drawing.glyphs import glyphs_of
+from tui.kit.wording import bytes_per_sec, msgs_per_sec, quantity, shorten_middle
+
+REASONS: Final[dict[SplitReason, str]] = {
+    "Topics": "topics",
+    "Sessions": "sess.",
+    "MsgRate": "msg/s",
+    "Bandwidth": "bytes",
+    "Unknown": "",
+}
+BAR_LIMITS: Final = 1.5
+"""How many limits a full bar is; the limit itself has a mark."""
+NEAR: Final = 0.8
+RANGE_CELLS: Final = 21
+SHARE_CELLS: Final = 6
+DEEPEST: Final = 4
+_NUMBERS: Final = 76
+_BROKERS: Final = 92
+_VERDICTS: Final = 124
+
+
+@dataclass(frozen=True, slots=True)
+class TreeColumns:
+    """Widths in cells for one width of the table; 0 leaves a column out."""
+
+    guide: int
+    topics: int
+    bar: int
+    reason: int
+    numbers: bool
+    broker: int
+    verdict: int
+
+
+def tree_columns(rows: Sequence[BundleRow], width: int) -> TreeColumns:
+    """What fits: range and share always, then topics, bar and measure, rates, the broker, and the verdict."""
+    guide = 2 * min(DEEPEST if width < _NUMBERS else 2 * DEEPEST, max((row.depth for row in rows), default=0))
+    numbers = width >= _NUMBERS + guide
+    broker = 13 if width >= _BROKERS + guide else 0
+    verdict = width - 96 - guide if width >= _VERDICTS + guide else 0
+    room = width - (1 + guide + RANGE_CELLS + SHARE_CELLS)
+    topics = 6 if room >= 6 else 0
+    reason = 9 if numbers else 7 if room >= 18 else 0
+    room -= topics + reason + (22 if numbers else 0) + broker + verdict
+    return TreeColumns(guide, topics, min(room, 27) if room >= 5 else 0, reason, numbers, broker, verdict)
+
+
+def tree_heading(rows: Sequence[BundleRow], width: int) -> Text:
+    """The headings above ``tree_line``."""
+    columns = tree_columns(rows, width)
+    text = f" {'bundle':<{columns.guide + RANGE_CELLS}}" + (f" {'topics':>5}" if columns.topics else "")
+    if columns.numbers:
+        text += f"{'msg/s':>9}{'bytes/s':>12} "
+    text += f" {'load':<{columns.bar - 1}}" if columns.bar else ""
+    text += f"  {'of limit':<{columns.reason + 4}}" if columns.reason else f"{'limit':>{SHARE_CELLS}}"
+    text += f"{'broker':<{columns.broker}}" if columns.broker else ""
+    return Text(text + ("verdict" if columns.verdict else ""), no_wrap=True)
+
+
+def tree_line(
+    row: BundleRow, rows: Sequence[BundleRow], width: int, cycle: int, colours: Palette, *, ascii_only: bool
+) -> Text:
+    """One bundle: in force with its load beside the limit, or split with the cycle and the reason."""
+    columns = tree_columns(rows, width)
+    dim = hex_colour(colours.dim)
+    fresh = row.born_in == cycle > 0
+    text = Text(no_wrap=True)
+    text.append("*" if fresh else " ", f"bold {hex_colour(colours.good)}")
+    text.append(_guides(row, columns.guide), hex_colour(colours.rim))
+    gone = bool(row.split_in)
+    text.append(row.range_text, f"italic {dim}" if gone else f"bold {hex_colour(colours.good)}" if fresh else "")
+    text.pad_right(max(0, 1 + columns.guide + RANGE_CELLS - text.cell_len))
+    if gone:
+        why = f": {row.split_reason}" if row.split_reason != "Unknown" else ""
+        text.append(f" split in cycle {row.split_in}{why}", f"italic {dim}")
+        return text
+    if columns.topics:
+        text.append(f" {quantity(row.topics):>5}")
+    if columns.numbers:
+        rates = f"{msgs_per_sec(row.msgs_per_sec).removesuffix(' msg/s'):>9}{bytes_per_sec(row.bytes_per_sec):>12} "
+        text.append(rates, dim)
+    nearest = row.nearest
+    colour = _colour(row, colours)
+    if columns.bar:
+        text.append(" ")
+        text.append_text(load_bar(nearest.share, columns.bar - 1, colour, colours, ascii_only=ascii_only))
+    text.append(f"{share_text(nearest.share):>{SHARE_CELLS}}", f"bold {hex_colour(colour)}" if row.over else "")
+    if columns.reason:
+        text.append(f" {REASONS[nearest.reason] if nearest.share > 0 else '':<{columns.reason - 1}}", dim)
+    if columns.broker:
+        text.append(f"{shorten_middle(row.broker.partition(':')[0], columns.broker - 1):<{columns.broker}}", dim)
+    if columns.verdict:
+        text.append(shorten_middle(row.verdict, columns.verdict), dim)
+    return text
+
+
+def load_bar(share: float, width: int, colour: Rgb, colours: Palette, *, ascii_only: bool) -> Text:
+    """A bar of ``BAR_LIMITS`` limits with a mark at the limit.
+
+    >>> from themes.palettes import palette
+    >>> load_bar(0.5, 6, (0, 0, 0), palette("dark", "mono"), ascii_only=True).plain
+    '##  | '
+    """
+    glyphs = glyphs_of(ascii_only)
+    chars = bar_text(share / BAR_LIMITS, width, glyphs)
+    mark = min(width - 1, int(width / BAR_LIMITS))
+    text = Text(no_wrap=True)
+    for place, char in enumerate(chars):
+        if place == mark:
+            ground = f" on {hex_colour(colour)}" if char == "█" and not colours.mono else ""
+            text.append(glyphs.cut, f"bold {hex_colour(colours.text)}{ground}")
+        else:
+            text.append(char, hex_colour(colour))
+    return text
+
+
+def _colour(row: BundleRow, colours: Palette) -> Rgb:
+    if row.over:
+        return colours.bad
+    return colours.warn if row.nearest.share >= NEAR else colours.good
+
+
+def _guides(row: BundleRow, cells: int) -> str:
+    """Lines from parents to children; what lies deeper than there is room for stands at the last place."""
+    parts = ["  " if last else "│ " for last in row.last_of[1:-1]]
+    if row.depth:
+        parts.append("└ " if row.last_of[-1] else "├ ")
+    return "".join(parts)[-cells:] if cells else ""

@@ -1,0 +1,214 @@
+"""Where each algorithm would cut a bundle: all of them side by side, before anything is split."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar, Final
+
+import numpy as np
+import numpy.typing as npt
+from rich.cells import cell_len
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Grid, VerticalScroll
+from textual.content import Content
+
+from engine.errors import Rejection
+from engine.views.details import SplitOption, SplitPreviewView
+from engine.visible import visible
+from themes import stylesheet
+from themes.palettes import Palette
+from tui.bundles.split_card import SplitCard
+from tui.bundles.split_words import AS_PROPOSED, CUTS_NOTHING, warnings_told
+from tui.drawing.split_bar import SplitPicture
+from tui.kit.footer import KeyFooter, KeyHint
+from tui.kit.help import HelpScreen, key_groups
+from tui.kit.plain_text import PlainStatic, assembled, below_each_other, plain
+from tui.kit.sentence_line import SentenceLine
+from tui.kit.steady import Steady
+from tui.kit.wording import bytes_per_sec, counted, msgs_per_sec, percent, quantity
+
+LABEL = " split preview "
+WIDE_CELLS = 110
+ADVICE = "Each algorithm's cuts; bars are messages per second. enter splits the model, y copies the broker's request."
+
+CHOOSE: Final = (
+    Binding("down,right,j,l", "next", "Next", show=False, tooltip="The next algorithm"),
+    Binding("up,left,k,h", "previous", "Previous", show=False, tooltip="The previous algorithm"),
+)
+DO: Final = (
+    Binding("enter", "apply", "Split in the model", tooltip="Split in the model, and go back"),
+    Binding("y", "copy", "Copy", tooltip="Copy the request for a broker"),
+)
+PLACE: Final = (
+    Binding("question_mark", "help", "Help", key_display="?", tooltip="All keys of this screen"),
+    Binding("escape", "close", "Back", tooltip="Back to the main screen"),
+)
+GROUPS: Final = (("choose", CHOOSE), ("do", DO), ("place", PLACE))
+HINTS: Final = (
+    KeyHint("arrows", "Choose", "screen.next"),
+    KeyHint("enter", "Split in the model", "screen.apply"),
+    KeyHint("y", "Copy", "screen.copy"),
+    KeyHint("?", "Help", "screen.help", always=True),
+    KeyHint("esc", "Back", "screen.close", always=True),
+    KeyHint("q", "Quit", "app.quit", always=True),
+)
+
+
+class Cards(VerticalScroll, inherit_bindings=False):
+    """Scrolls to the card in use; the arrows are for choosing one."""
+
+
+class SplitPreviewScreen(Steady[None]):
+    """Enter applies the marked algorithm in the model, y copies the request for a real broker."""
+
+    CSS_PATH = stylesheet("split")
+    AUTO_FOCUS = "SplitCard"
+    BINDINGS: ClassVar[list[BindingType]] = [*CHOOSE, *DO, *PLACE]
+
+    def __init__(
+        self,
+        view: SplitPreviewView,
+        submit_line: Callable[[str], Rejection | None],
+        colours: Palette,
+        *,
+        ascii_only: bool = False,
+    ) -> None:
+        super().__init__()
+        self._view = view
+        self._submit_line = submit_line
+        self._colours = colours
+        self._ascii_only = ascii_only
+
+    def compose(self) -> ComposeResult:
+        view, problem = self._view, self._view.problem
+        # What is right from the beginning need not be arranged anew.
+        self.set_class(self._colours.mono, "-mono", update=False)
+        self.set_class(self.app.size.width >= WIDE_CELLS, "-wide", update=False)
+        yield PlainStatic(id="title")
+        yield SentenceLine.saying(("refusal", str(problem)) if problem else ("hint", ADVICE), id="sentence")
+        topics = _topics(view)
+        with Cards(can_focus=False), Grid(id="cards"):
+            for number, option in enumerate(view.options):
+                yield SplitCard(
+                    _heading(option),
+                    split_picture(view, option, *topics),
+                    _details(option),
+                    self._colours,
+                    ascii_only=self._ascii_only,
+                    id=f"card-{number}",
+                    classes="-refused" if option.refusal else "",
+                )
+        footer = KeyFooter(id="keys")
+        footer.set_reactive(KeyFooter.keys, HINTS)
+        yield footer
+
+    def on_resize(self) -> None:
+        """Two columns where they fit, and as many numbers of the bundle."""
+        self.set_class(self.size.width >= WIDE_CELLS, "-wide")
+        self.query_one("#title", PlainStatic).update(_title(self._view, self.size.width))
+
+    def _say(self, kind: str, text: str) -> None:
+        self.query_one(SentenceLine).sentence = (kind, text)
+
+    def _marked(self) -> SplitOption | None:
+        focused = self.focused
+        if isinstance(focused, SplitCard) and focused.id is not None:
+            return self._view.options[int(focused.id.removeprefix("card-"))]
+        return None
+
+    def action_next(self) -> None:
+        self.focus_next(SplitCard)
+
+    def action_previous(self) -> None:
+        self.focus_previous(SplitCard)
+
+    def action_apply(self) -> None:
+        """Split in the model and go back; a refusal stays here and says why."""
+        option = self._marked()
+        if option is None:
+            return
+        if not option.command_text:
+            self._say("refusal", "this algorithm cuts nothing here, so there is nothing to apply")
+            return
+        refused = self._submit_line(option.command_text)
+        if refused is None:
+            self.dismiss()
+        else:
+            self._say("refusal", str(refused))
+
+    def action_copy(self) -> None:
+        """Hand the line over to the terminal's clipboard (OSC 52)."""
+        option = self._marked()
+        if option is None or not option.admin_line:
+            self._say("refusal", "this algorithm cuts nothing here, so there is no request to copy")
+            return
+        self.app.copy_to_clipboard(option.admin_line)
+        self._say("done", f"handed to the terminal's clipboard: {visible(option.admin_line)}")
+
+    def action_help(self) -> None:
+        self.app.push_screen(HelpScreen(key_groups(GROUPS), title="split preview"))
+
+    def action_close(self) -> None:
+        self.dismiss()
+
+
+Topics = tuple[npt.NDArray[np.uint32], npt.NDArray[np.float64] | None]
+"""Hashes of a bundle's topics, and how much each counts."""
+
+
+def _topics(view: SplitPreviewView) -> Topics:
+    """Made once for all cards."""
+    weights = np.array(view.topic_msgs_per_sec, dtype=np.float64) if view.msgs_per_sec else None
+    return np.array(view.topic_hashes, dtype=np.uint32), weights
+
+
+def split_picture(
+    view: SplitPreviewView,
+    option: SplitOption,
+    hashes: npt.NDArray[np.uint32],
+    weights: npt.NDArray[np.float64] | None,
+) -> SplitPicture:
+    """The axis of a bundle with an option's cuts; cuts on its ends divide nothing and are left out."""
+    cuts = tuple(sorted({cut for cut in option.cuts if view.lower < cut < view.upper}))
+    labels = tuple(
+        f"{counted(piece.topics, 'topic')} {quantity(piece.msgs_per_sec)}/s {percent(piece.rate_share)}"
+        for piece in option.pieces
+    )
+    return SplitPicture(
+        lower=view.lower,
+        upper=view.upper,
+        cuts=cuts,
+        hashes=hashes,
+        weights=weights,
+        labels=labels if len(labels) == len(cuts) + 1 else (),
+    )
+
+
+def _title(view: SplitPreviewView, width: int) -> Content:
+    """Which bundle, and as many of its numbers as fit."""
+    which = f" {view.namespace} {view.range_text}"
+    numbers = [counted(view.topics, "topic"), msgs_per_sec(view.msgs_per_sec), bytes_per_sec(view.bytes_per_sec)]
+    while numbers and cell_len(f"{LABEL}{which}  {', '.join(numbers)}") > width:
+        numbers.pop()
+    return assembled((LABEL, "$accent bold"), (which, "bold"), (f"  {', '.join(numbers)}", "$dim"))
+
+
+def _heading(option: SplitOption) -> Content:
+    marks = "  (default)" if option.is_default else ""
+    marks += "  (proposed)" if option.as_proposed else ""
+    if option.positions_from and not option.as_proposed:
+        marks += f"  positions: {option.positions_from}"
+    return assembled((option.algorithm, "bold"), (marks, "$dim"))
+
+
+def _details(option: SplitOption) -> Content:
+    lines = [plain(f"! {option.refusal.error}: {option.refusal.message}", "$bad")] if option.refusal else []
+    if option.as_proposed:
+        lines.append(plain(AS_PROPOSED, "$dim"))
+    lines += [plain(f"i {warning}", "$warn") for warning in warnings_told(option)]
+    if option.admin_line:
+        lines.append(plain(f"$ {option.admin_line}", "$accent"))
+    elif not option.refusal and not option.pieces:
+        lines.append(plain(CUTS_NOTHING, "$dim"))
+    return below_each_other(lines)

@@ -1,0 +1,158 @@
+"""What the screen "bundles" says beside its tree: the next split, what a cycle did, loops, occupancy, and the hint."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+
+from engine.bundles.curve import FlowCurve
+from engine.bundles.occupancy import CountedOccupancy
+from engine.errors import Rejection
+from engine.views.balance_model import BalanceFrame, BalanceView, TreeRow
+from engine.views.balance_words import assumed_text, curve_texts, span_text, topics_text
+from tui.kit.wording import bytes_per_sec, counted, msgs_per_sec, safe_name
+
+Line = tuple[str, str]
+"""A sentence and the role it has: head, text, dim, warn, bad, good."""
+SHORT_NAMES: Final = {
+    "range_equally_divide": "range",
+    "topic_count_equally_divide": "topic count",
+    "specified_positions_divide": "positions",
+    "flow_or_qps_equally_divide": "flow or qps",
+}
+ATTEMPTS_SHOWN: Final = 8
+
+
+def status_texts(view: BalanceView) -> tuple[str, ...]:
+    """The question in words, longest first."""
+    question = view.question
+    growth = f"traffic x{question.growth_per_cycle:g} a cycle" if question.growth_per_cycle != 1 else "steady traffic"
+    brokers = counted(question.brokers, "broker")
+    load = f"{topics_text(view)}, {msgs_per_sec(view.msgs_per_sec)}, {bytes_per_sec(view.bytes_per_sec)}"
+    manager = f"{question.load_manager} load manager"
+    return (
+        f"{manager} · {brokers} · {growth} · {load} · Pulsar {view.release}",
+        f"{manager} · {brokers} · {growth} · {load}",
+        f"{manager} · {brokers} · {growth}",
+        f"{question.load_manager} · {brokers} · {growth}",
+        f"{question.load_manager} · {brokers}",
+    )
+
+
+def forecast_lines(view: BalanceView, tree: TreeRow, frame: BalanceFrame) -> tuple[Line, ...]:
+    """The panel beside the tree: what comes next, what this cycle did, what goes round, and how topics spread."""
+    return (
+        *_coming(view, tree, frame),
+        *_done(frame),
+        *((f"! {loop.told}", "warn") for loop in tree.loops),
+        *((f"! {safe_name(problem.message)}", "bad") for problem in view.problems),
+        *occupancy_lines(view),
+    )
+
+
+def _coming(view: BalanceView, tree: TreeRow, frame: BalanceFrame) -> Iterator[Line]:
+    if view.idle:
+        yield view.idle, "warn"
+        return
+    coming, after = tree.next_split(frame.cycle), " more" if frame.cycle else ""
+    if coming is None:
+        yield f"no{after} split within {view.question.cycles} cycles", "head"
+        later = (each for each in tree.attempts if each.cycle > frame.cycle and each.outcome != "gone")
+        attempt = next(later, None)
+        if attempt is not None:
+            yield f"{attempt.range_text} is tried in cycle {attempt.cycle}: {attempt.told}", "warn"
+        elif frame.over:
+            yield f"{counted(frame.over, 'bundle')} above a limit all the same", "warn"
+        return
+    yield f"{coming.range_text} splits next", "head"
+    yield f"in cycle {coming.cycle}, {span_text(coming.at_seconds)} from now ({coming.at_seconds:g} s)", "text"
+    yield f"why: {coming.why}", "text"
+    yield coming.told, "good"
+
+
+def _done(frame: BalanceFrame) -> Iterator[Line]:
+    if not frame.cycle:
+        return
+    early = ", early" if frame.early else ""
+    yield f"cycle {frame.cycle}, {span_text(frame.at_seconds)} from now{early}", "head"
+    if not frame.attempts:
+        yield "nothing is asked for", "dim"
+    seen = Counter((attempt.range_text, attempt.told) for attempt in frame.attempts)
+    for (range_text, told), times in list(seen.items())[:ATTEMPTS_SHOWN]:
+        yield f"{range_text} {told}" + (f" ({times} times)" if times > 1 else ""), "text"
+    if len(seen) > ATTEMPTS_SHOWN:
+        yield f"and {counted(len(seen) - ATTEMPTS_SHOWN, 'attempt')} more", "dim"
+    for move in frame.moves[:3]:
+        yield move, "dim"
+    if len(frame.moves) > 3:
+        yield f"and {counted(len(frame.moves) - 3, 'unload')} more", "dim"
+    for remark in frame.remarks:
+        yield remark, "warn"
+
+
+def occupancy_lines(view: BalanceView) -> tuple[Line, ...]:
+    """Topics counted in bundles and on brokers beside what chance gives, and how many bundles it takes."""
+    texts = (*occupancy_texts(view.occupancy), assumed_text(view))
+    return (("occupancy now", "head"), *((text, "dim") for text in texts if text), *_needed(view))
+
+
+def _needed(view: BalanceView) -> Iterator[Line]:
+    needed = view.needed
+    if needed.problem is not None:
+        yield needed.problem.message, "dim"
+    else:
+        enough = "enough" if view.bundles >= needed.bundles else "too few"
+        brokers = counted(view.question.brokers, "broker")
+        yield f"{counted(needed.bundles, 'bundle')} keep {brokers} even; {view.bundles} are {enough}", "dim"
+
+
+def occupancy_texts(found: CountedOccupancy | Rejection) -> tuple[str, ...]:
+    """What is counted and what chance would do, in two sentences."""
+    if isinstance(found, Rejection):
+        return (found.message,)
+    expected = found.expected
+    first = (
+        f"fullest bundle {found.fullest_bundle} of {counted(found.topics, 'topic')} (by chance"
+        f" {expected.fullest_bundle:.1f}), {found.empty_bundles} of {counted(expected.bundles, 'bundle')} empty"
+        f" (by chance {expected.empty_bundles:.1f})"
+    )
+    second = (
+        f"fullest broker {found.fullest_broker} (by chance {expected.fullest_broker_dealt:.1f}, if all is even"
+        f" {expected.mean_per_broker:.1f}), {len(found.idle_brokers)} without a topic"
+        f" (by chance {expected.idle_brokers:.1f})"
+    )
+    return first, second
+
+
+def hint_text(view: BalanceView, tree: TreeRow, frame: BalanceFrame) -> str:
+    """What is to be seen, and what to try next."""
+    if view.idle:
+        return view.idle
+    if frame.cycle:
+        bundles = counted(len(frame.leaves), "bundle")
+        over = f"{frame.over} above a limit" if frame.over else "all within their limits"
+        return f"after cycle {frame.cycle}: {bundles}, {over}. [ ] step, tab: next algorithm"
+    coming = tree.next_split()
+    if coming is None:
+        return f"nothing splits within {view.question.cycles} cycles. + adds a broker, t lets the traffic grow"
+    return f"{coming.range_text} splits next, in {span_text(coming.at_seconds)}. ] goes on to the next cycle"
+
+
+def share_text(share: float) -> str:
+    """A share of a limit as whole per cent, three digits at most.
+
+    >>> share_text(0.934), share_text(12.0), share_text(0.001)
+    ('93%', '>999%', '<1%')
+    """
+    if 0 < share < 0.005:
+        return "<1%"
+    return f"{share * 100:.0f}%" if share < 9.995 else ">999%"
+
+
+def curve_title(curve: FlowCurve | Rejection, range_text: str) -> str:
+    """What is drawn, for the frame of the curve."""
+    if isinstance(curve, Rejection):
+        return f"flow of {range_text}"
+    rule = "merged rule" if curve.rule == "merged" else "rule as first proposed, which no Pulsar has"
+    return f"flow of {range_text}, {rule}: {curve_texts(curve)[0]}"

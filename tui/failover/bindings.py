@@ -1,0 +1,41 @@
+"""The keys of the main screen as one table; footer, help and palette are made from it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from textual.binding import Binding
+
+from tui.kit.bindings import CLOSE, COMMAND, SUBSCRIPTIONS, TIME, ZOOM, grouped, panel_keys, told_alike
+
+CHANGE: Final = (
+    Binding("a", "add", "Add", tooltip="Add a consumer"),
+    Binding("x", "kill", "Kill", tooltip="Kill the selected consumer"),
+    Binding("c", "toggle_flag", "Ring on/off", tooltip="Toggle the consistent-hashing flag"),
+)
+ASK: Final = (
+    Binding("f", "explain", "Explain", tooltip="Explain a topic: where it goes, and why"),
+    Binding("v", "next_look", "View", tooltip="Next view of the ring"),
+    Binding("s", "split", "Split", tooltip="Preview splits of the marked bundle"),
+    Binding("b", "bundles", "Forecast", show=False, tooltip="Bundles over time: what splits next"),
+    Binding("i", "notices", "Notices", show=False, tooltip="Read all notices about what is shown"),
+    Binding("slash", "filter", "Filter", key_display="/", show=False, tooltip="Filter the consumer table by name"),
+    COMMAND,
+)
+PANELS: Final = panel_keys(
+    ("ring", "Ring", "the ring"),
+    ("consumers", "Consumers", "the consumers"),
+    ("bundles", "Bundles", "the bundle tree"),
+    ("events", "Events", "the events"),
+)
+PLACE: Final = (*PANELS, ZOOM, *SUBSCRIPTIONS, CLOSE)
+
+BINDINGS: Final = (*CHANGE, *ASK, *TIME, *PLACE)
+GROUPS: Final = grouped(CHANGE, ASK, PLACE)
+ELSEWHERE: Final = {
+    "m": "m is for Key_Shared subscriptions (how keys are shared) and for producers (more partitions)",
+    **told_alike("tT", "messages are sent to Key_Shared subscriptions and by producers; here rates are told"),
+    **told_alike("oO", "messages are acknowledged on Key_Shared subscriptions; here rates are told"),
+    **told_alike("wW", "time passes for Key_Shared subscriptions and producers; here nothing waits"),
+}
+"""Keys of the sister screens, and why they do nothing here."""

@@ -1,0 +1,111 @@
+"""Why a topic goes where it goes, as labelled sentences. The reasons come from the engine as data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from engine.failover.choose import Rule
+from engine.failover.explain import FailoverExplanation, RingStep, RuleReason
+from engine.views.details import TopicExplanation
+from tui.kit.wording import FLAG, bytes_per_sec, counted, msgs_per_sec, safe_name, short_topic
+
+BYTES_SHOWN: Final = 12
+_REASONS: Final = {
+    RuleReason.FLAG_IS_OFF: f"{FLAG} is false, so the partition index decides",
+    RuleReason.FLAG_IS_ON: f"{FLAG} is true, so the hash ring decides",
+    RuleReason.RELEASE_IGNORES_FLAG: f"this release does not know {FLAG}, so the partition index decides",
+    RuleReason.NOT_PARTITIONED: "a topic without partitions goes by the hash ring, whatever the flag says",
+    RuleReason.NOT_PARTITIONED_BEFORE_3_0: "before 3.0 a topic without partitions keeps the consumer that came first",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """One labelled sentence; the one with ``main`` set is the answer."""
+
+    label: str
+    text: str
+    main: bool = False
+
+
+def remarks_of(told: TopicExplanation) -> tuple[Remark, ...]:
+    """The answer first, then the reasons in the order they are checked by hand."""
+    remarks = [Remark("topic", short_topic(told.topic))]
+    why = told.why
+    if why is None:
+        remarks.append(Remark("active", "nobody: no consumer is connected", main=True))
+    else:
+        remarks.append(Remark("active", _who(why), main=True))
+        remarks.append(Remark("rule", _REASONS[why.rule_reason]))
+        remarks += _steps(why)
+        remarks.append(Remark("heirs", _heirs(why)))
+        if told.other is not None and told.flag_known and why.partition_index >= 0:
+            remarks.append(Remark("flag on" if why.rule is Rule.MODULO else "flag off", _otherwise(why, told.other)))
+        remarks.append(Remark("hash", _hashed(why)))
+        remarks.append(Remark("bytes", _bytes(why.topic_hash.data)))
+    if told.bundle:
+        remarks.append(Remark("bundle", f"{told.namespace} {told.bundle} holds its CRC-32 0x{told.bundle_hash:08x}"))
+    remarks.append(Remark("traffic", _traffic(told)))
+    return tuple(remarks)
+
+
+def _who(why: FailoverExplanation) -> str:
+    name = safe_name(why.active.name)
+    return f"{name}, one of {counted(len(why.cohort), 'consumer')}" + (
+        f" of priority level {why.active.priority_level}" if why.lower_priority else ""
+    )
+
+
+def _steps(why: FailoverExplanation) -> list[Remark]:
+    if why.modulo is not None:
+        division = why.modulo
+        sum_text = f"partition index {division.dividend} mod {counted(division.divisor, 'consumer')}"
+        return [Remark("why", f"{sum_text} = {division.remainder}, its place in name order (from 0)")]
+    if why.ring is not None:
+        return [Remark("point", _point(why.ring)), *_claims(why.ring)]
+    return []
+
+
+def _point(step: RingStep) -> str:
+    key = step.owned_by[-1]
+    where = "exactly at its hash" if step.distance == 0 else f"{step.distance:,} further on"
+    wrap = ", past the end of the ring and on from 0" if step.wrapped else ""
+    return f'0x{step.point:08x}, {where}{wrap}: the hash of "{safe_name(key.consumer.name)}" + "{key.replica}"'
+
+
+def _claims(step: RingStep) -> list[Remark]:
+    if len(step.claims) < 2:
+        return []
+    names = ", ".join(f"{safe_name(claim.consumer.name)} + {claim.replica}" for claim in step.claims)
+    return [Remark("collision", f"claimed by {names}; the last in name order owns it")]
+
+
+def _heirs(why: FailoverExplanation) -> str:
+    if not why.heirs:
+        return "nobody else is connected"
+    names = [safe_name(heir.name) for heir in why.heirs]
+    return f"{names[0]} if it leaves" + (f", then {names[1]}" if len(names) > 1 else "")
+
+
+def _otherwise(why: FailoverExplanation, other: FailoverExplanation) -> str:
+    if other.active.consumer_id == why.active.consumer_id:
+        return "the same consumer would be active"
+    return f"{safe_name(other.active.name)} would be active"
+
+
+def _hashed(why: FailoverExplanation) -> str:
+    hashed = why.topic_hash
+    decided = "" if why.ring is not None else ", which decides nothing now"
+    return f"0x{hashed.value:08x}: Murmur3 of {counted(len(hashed.data), 'byte')}, raw {hashed.raw}{decided}"
+
+
+def _bytes(data: bytes) -> str:
+    if len(data) <= 2 * BYTES_SHOWN:
+        return data.hex(" ")
+    return f"{data[:BYTES_SHOWN].hex(' ')} … {data[-BYTES_SHOWN:].hex(' ')}"
+
+
+def _traffic(told: TopicExplanation) -> str:
+    text = f"{msgs_per_sec(told.msgs_per_sec)} · {bytes_per_sec(told.bytes_per_sec)}"
+    return f"{text} · {told.unacked_messages:,} unacked" if told.unacked_messages else text

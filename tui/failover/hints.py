@@ -1,0 +1,94 @@
+"""The sentence above the panels: what the last step did or what is to be seen, and the key to press next."""
+
+from __future__ import annotations
+
+from engine.views.model import ConsumerRow, DashboardView, EventLine, RuleInForce
+from tui.kit.wording import FLAG, counted, safe_name, shorten_middle
+
+
+def hint(view: DashboardView) -> str:
+    """What is to be seen for a newcomer, and after a step what it did; then what to try next."""
+    event = view.events[-1] if view.events else None
+    if not view.status.step or event is None or event.kind == "open":
+        return state_hint(view)
+    return f"{_happened(event, view)} {_next(event, view)}"
+
+
+def with_notice(view: DashboardView, notice: str) -> str:
+    """What the last step did, and a notice that it brought up."""
+    return f"{_happened(view.events[-1], view)} New (i): {notice}"
+
+
+def state_hint(view: DashboardView) -> str:
+    """One sentence about the state as it is, and the key that shows more."""
+    status, foot = view.status, view.foot
+    if not status.subscription:
+        return "No Failover subscription here, but bundles. enter opens the marked one, s previews how it can be split."
+    if not view.consumers:
+        return "Nobody consumes this subscription. Press a to connect a consumer."
+    if foot.partitions == 0:
+        return "This subscription has no topics. Type :topic add NAME to add one, or press ? for help."
+    alone = _alone(view)
+    if alone is not None:
+        return _hint_alone(alone, view)
+    if status.rule is RuleInForce.RING:
+        return "The next point clockwise on the ring decides. a adds a consumer, x kills one, f says why."
+    if status.flag_known:
+        return "Partitions are dealt out by index. Press c to use the hash ring, a to add a consumer, f to ask why."
+    return "Press a to add a consumer, x to kill the selected one, f to ask where a topic goes and why."
+
+
+def _alone(view: DashboardView) -> ConsumerRow | None:
+    """The consumer that is active for everything although others are connected."""
+    partitions = view.foot.partitions
+    if len(view.consumers) < 2 or not partitions:
+        return None
+    return next((row for row in view.consumers if row.active_partitions == partitions), None)
+
+
+def _happened(event: EventLine, view: DashboardView) -> str:
+    if event.kind == "split":
+        return "The bundle is split; its new bundles are marked * in the tree."
+    words = shorten_middle(safe_name(event.text), 40)
+    if event.kind == "setting" and event.text.startswith(f"set {FLAG} "):
+        words = f"The flag is {'on' if view.status.consistent_hashing else 'off'}"
+    if not event.partitions:
+        return f"{words}: done."
+    if not event.moved:
+        return f"{words}: nothing moved."
+    moved = f"{event.moved:,} of {counted(event.partitions, 'partition')} moved"
+    enough = "no more than had to" if event.moved == event.least else f"though {event.least:,} would do"
+    return f"{words}: {moved}, {enough}."
+
+
+def _next(event: EventLine, view: DashboardView) -> str:
+    status = view.status
+    alone = _alone(view)
+    if event.kind == "split":
+        return "s previews the next split, u takes this one back."
+    if event.kind == "setting" and not event.moved and view.notices:
+        return f"{view.notices[0].text}."
+    if not status.subscription or not view.consumers or not view.foot.partitions or alone is not None:
+        return state_hint(view)
+    if status.rule is RuleInForce.RING:
+        if event.kind == "setting":
+            return "Try x: only a killed consumer's partitions move."
+        return "Try a to add one, f to ask why." if event.kind == "kill" else "Try x to kill one, f to ask why."
+    if status.rule is RuleInForce.MODULO and status.flag_known and not status.consistent_hashing:
+        return "Press c to use the hash ring, u to take it back."
+    return "f says why a topic goes where it goes, u takes the step back."
+
+
+def _hint_alone(row: ConsumerRow, view: DashboardView) -> str:
+    name = shorten_middle(safe_name(row.name), 30)
+    sentence = f"{name} is active for all {counted(view.foot.partitions, 'partition')}"
+    if view.status.rule is RuleInForce.MODULO:
+        cohort = sum(not other.standby for other in view.consumers)
+        if cohort == 1:
+            return f"{sentence}: it alone has the highest priority level. Press f to ask why."
+        first = view.ring.first_partitions_only
+        sentence += (
+            f": partition index 0 mod {cohort} = 0" if first else f": every partition index mod {cohort} is the same"
+        )
+        return f"{sentence}. Press c to use the hash ring." if view.status.flag_known else f"{sentence}."
+    return f"{sentence}. Press f to ask why."

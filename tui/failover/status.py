@@ -1,0 +1,54 @@
+"""The line at the top: the rule in force first, then flag, release, subscription, step and where the state is from."""
+
+from __future__ import annotations
+
+from engine.views.model import RuleInForce, StatusView
+from tui.kit.ranked import KEPT, Part, Ranked, fitted_parts
+from tui.kit.status_line import GAP, RankedLine, place_among, saved_part
+from tui.kit.wording import flag_text, safe_name, shorten_middle, where_told
+
+
+class StatusLine(RankedLine[StatusView]):
+    """The status of this kind of screen."""
+
+    def parts(self, status: StatusView, width: int) -> list[Part]:
+        return status_parts(status, self.saved, width)
+
+
+def status_parts(status: StatusView, saved: str, width: int) -> list[Part]:
+    """Text and style of each part that fits ``width`` cells, in the order they stand.
+
+    Rule, flag, step and that steps are not saved stay longest; a long subscription is shortened before they go.
+    """
+    return fitted_parts(lambda cells: _parts(status, saved, cells), width)
+
+
+def _parts(status: StatusView, saved: str, name_cells: int) -> list[Ranked]:
+    """All parts with how soon they may go: the highest number goes first."""
+    rule_style = {RuleInForce.RING: "$good bold", RuleInForce.NOBODY: "$bad bold"}.get(status.rule, "$warn bold")
+    flag_style = "$good" if status.consistent_hashing and status.flag_known else "$dim"
+    subscription = "no Failover subscription"
+    if status.subscription:
+        subscription = shorten_middle(safe_name(status.subscription), name_cells)
+    kind = f" ({status.subscription_type})" if status.subscription and status.subscription_type else ""
+    several = ""
+    if status.subscription in status.subscriptions:
+        several = place_among(status.subscriptions.index(status.subscription), len(status.subscriptions))
+    # Without a subscription nothing is decided, so there is no rule to tell.
+    rule = f"{GAP}{status.rule_text}" if status.subscription else ""
+    parts: list[Ranked] = [
+        (5, " ringside", "$accent bold"),
+        (KEPT, f" {subscription}", "bold"),
+        (9, kind, "$dim"),
+        (4, where_told(status.subscription, status.namespace, status.subscriptions), "$dim"),
+        (4, several, "$dim"),
+        (0, rule, rule_style),
+        (1, f"{GAP}{flag_text(status)}", flag_style),
+        (6, f"{GAP}Pulsar {status.release}", ""),
+        (2, f"{GAP}step {status.step}/{status.steps}", ""),
+        (10, f"{GAP}seed {status.seed}", "$dim"),
+        (7, f"{GAP}{safe_name(status.source)}", "$dim"),
+        saved_part(saved, status.steps, 8),
+        (KEPT, f"{GAP}{status.problems} set aside" if status.problems else "", "$bad"),
+    ]
+    return [part for part in parts if part[1]]

@@ -1,0 +1,55 @@
+"""The keys of the fleet screen, for its footer and its help."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from textual.binding import Binding
+
+from tui.fleet.columns import LISTS, FleetList
+from tui.kit.help import Group, KeyHelp, key_groups
+
+_TITLES: Final = ", ".join(each.title for each in LISTS)
+BINDINGS: Final = (
+    Binding("enter", "open", "Open", tooltip="Open the row in the simulator; escape comes back"),
+    Binding("tab", "next_list(1)", "List", tooltip="The next list"),
+    Binding("s", "sort(1)", "Sort", tooltip="Sort by the next column"),
+    Binding("right", "sort(1)", "Sort", show=False, tooltip="Sort by the next column"),
+    Binding("S,left", "sort(-1)", "Sort back", show=False, tooltip="Sort by the column before"),
+    Binding("r", "reverse", "Reverse", tooltip="Turn the order round"),
+    Binding("slash", "filter", "Filter", key_display="/", tooltip="Only the rows that fit what is typed"),
+    Binding("e", "export", "Export", tooltip="Write the rows, in their order, to a CSV, JSON or Parquet file"),
+    Binding("w", "worst", "Worst first", show=False, tooltip="Back to the order of the result: the worst first"),
+    Binding("home", "row(0)", "First", show=False, tooltip="The first row"),
+    Binding("end", "row(-1)", "Last", show=False, tooltip="The last row"),
+    Binding("escape", "all", "All", show=False, key_display="esc", tooltip="Take the filter away"),
+    *(
+        Binding(str(digit), f"list({digit - 1})", each.title, show=False, tooltip=f"The list: {_TITLES}")
+        for digit, each in enumerate(LISTS, 1)
+    ),
+    Binding("shift+tab", "next_list(-1)", "List before", show=False, tooltip="The list before"),
+)
+MOVING: Final = (
+    KeyHelp("up, down, k, j", "move by one row"),
+    KeyHelp("pgup, pgdn", "move by a page"),
+    KeyHelp("g, G", "to the first row, to the last"),
+    KeyHelp("click", "marks a row, on the marked row it opens it"),
+)
+FILTERING: Final = (
+    KeyHelp("orders", "part of a name, whatever its case; several words must all fit"),
+    KeyHelp("idle>2", "a heading, > or < or =, and a number"),
+    KeyHelp("type=key", "a heading, = and a part of its text"),
+)
+
+
+def help_groups(shown: FleetList) -> list[Group]:
+    """All keys, and what the columns of a list are."""
+    ((_, keys),) = key_groups([("keys", BINDINGS)])
+    keys = [*keys, KeyHelp("?", "This help"), KeyHelp("q", "Quit")]
+    columns = [KeyHelp(each.label, each.about) for each in shown.columns if each.about]
+    drawing = (
+        KeyHelp("bar", "max/mean beside the highest of the list: green is even, red from 4 times on"),
+        KeyHelp("below", "how many rows lie where between lowest and highest of the column sorted by"),
+        KeyHelp("▲", "where the row under the cursor lies"),
+    )
+    return [("keys", keys), ("filter (/)", FILTERING), ("rows", MOVING), ("columns", columns), ("drawing", drawing)]

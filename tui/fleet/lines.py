@@ -1,0 +1,132 @@
+"""Rows of a fleet's lists as text: numbers right, names left, a bar that says how uneven it is, and histograms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+from rich.text import Text
+
+from themes.palettes import Palette, Rgb, hex_colour
+from tui.drawing.bars import bar_text
+from tui.drawing.colour import mix
+from tui.drawing.glyphs import glyphs_of
+from tui.fleet.columns import Placed
+from tui.kit.wording import fit, quantity, safe_name
+from tui.sources.fleet_histogram import Histogram
+
+MANY_TIMES: Final = 4.0
+"""From so many times the mean on a bar is as hot as can be; even is 1."""
+BAR_CELLS: Final = 2
+"""How wide a bar of a histogram is."""
+
+
+def heading(columns: Sequence[Placed], sorted_by: str, *, descending: bool) -> Text:
+    """The headings; the one sorted by carries a sign for the direction."""
+    text = Text(no_wrap=True)
+    for each in columns:
+        chosen = each.column.name == sorted_by
+        label = each.column.label + ((" v" if descending else " ^") if chosen else "")
+        room = each.width - 1
+        cell = label[-room:].rjust(room) if each.column.is_number else fit(label, room)
+        text.append(cell, "bold underline" if chosen else "")
+        text.append(" ")
+    return text
+
+
+def fleet_line(
+    row: Mapping[str, Any], columns: Sequence[Placed], heat: str, highest: float, colours: Palette, *, ascii_only: bool
+) -> Text:
+    """One row; ``heat`` is the column that the bar stands for, ``highest`` its largest number."""
+    text = Text(no_wrap=True)
+    dim = hex_colour(colours.dim)
+    for each in columns:
+        room, kind = each.width - 1, each.column.kind
+        if kind == "heat":
+            value = row[heat]
+            share = 0.0 if value is None or highest <= 0 else value / highest
+            style = hex_colour(heat_colour(value or 0.0, colours))
+            text.append(bar_text(share, room, glyphs_of(ascii_only)) + " ", style)
+            continue
+        value = row[each.column.name]
+        if kind == "severity":
+            word = row["severity"] if each.column.name == "severity_level" else value
+            text.append(fit(word or "", room) + " ", severity_style(word, colours))
+        elif kind == "text":
+            told = safe_name(value) if value else ""
+            text.append((told if len(told) <= room else told[: room - 1] + glyphs_of(ascii_only).ellipsis).ljust(room))
+            text.append(" ")
+        elif kind in ("name", "word"):
+            text.append(fit(safe_name(value) if value else "", room) + " ", "" if kind == "name" else dim)
+        else:
+            told = "-" if value is None else f"{value:,.2f}" if kind == "times" and value < 10_000 else quantity(value)
+            text.append(told.rjust(room) + " ", dim if not value else "")
+    return text
+
+
+def severity_style(severity: str | None, colours: Palette) -> str:
+    """The colour of a severity; none for none."""
+    known = {"error": colours.bad, "warning": colours.warn, "info": colours.accent}
+    return hex_colour(known[severity]) if severity in known else ""
+
+
+def heat_colour(times: float, colours: Palette) -> Rgb:
+    """Good where it is even, bad from ``MANY_TIMES`` the mean on, by way of warning."""
+    share = min(1.0, max(0.0, (times - 1.0) / (MANY_TIMES - 1.0)))
+    if share <= 0.5:
+        return mix(colours.good, colours.warn, share * 2)
+    return mix(colours.warn, colours.bad, share * 2 - 1)
+
+
+def histogram_lines(found: Histogram, height: int, colours: Palette, *, heated: bool, ascii_only: bool) -> list[Text]:
+    """The bars over so many lines, the lowest line last; ``heated`` colours them as the bars of the rows are."""
+    glyphs = glyphs_of(ascii_only)
+    tallest = int(found.counts.max(initial=0))
+    steps = len(glyphs.levels) - 1
+    # A few among a million are the ones that are looked for, so heights follow the square root.
+    share = np.sqrt(found.counts / tallest) if tallest else np.zeros(len(found.counts))
+    units = np.where(found.counts > 0, np.maximum(1, np.rint(share * height * steps)), 0).astype(int)
+    middles = ((found.edges[:-1] + found.edges[1:]) / 2).tolist()
+    styles = [hex_colour(heat_colour(middle, colours) if heated else colours.accent) for middle in middles]
+    lines = []
+    for line in range(height - 1, -1, -1):
+        text = Text(no_wrap=True)
+        for value, style in zip(units.tolist(), styles, strict=True):
+            level = min(steps, max(0, value - line * steps))
+            text.append(glyphs.levels[level] * BAR_CELLS, style)
+        lines.append(text)
+    return lines
+
+
+def axis_line(found: Histogram, at: int | None, kind: str, colours: Palette, *, ascii_only: bool) -> Text:
+    """The line below the bars: the lowest number left, the highest right, and a mark below bar ``at``.
+
+    >>> from themes.palettes import palette
+    >>> spread = Histogram(np.array([1, 0, 0, 0, 0, 1]), np.linspace(1.0, 3.0, 7), False, 0)
+    >>> axis_line(spread, 0, "count", palette("dark", "mono"), ascii_only=True).plain
+    '^^ 1       3'
+    """
+    width = len(found.counts) * BAR_CELLS
+    mark = ("^" if ascii_only else "▲") * BAR_CELLS
+    low, high = (_told(float(value), kind) for value in (found.edges[0], found.edges[-1]))
+    start = -1 if at is None else at * BAR_CELLS
+    # The mark stands below its bar, so a number that is in its way moves inwards.
+    left = f"{'':{start}}{mark} {low}" if 0 <= start <= len(low) else low
+    after = width - start - BAR_CELLS
+    right = f"{high} {mark}{'':{after}}" if at is not None and after <= len(high) else high
+    room = max(1, width - len(left) - len(right))
+    middle = " by factors " if found.by_factors and room > 20 else ""
+    text = Text(f"{left}{middle:^{room}}{right}", hex_colour(colours.dim), no_wrap=True)
+    if at is None:
+        return text
+    if left == low and right == high:
+        text = Text(text.plain[:start] + mark + text.plain[start + BAR_CELLS :], hex_colour(colours.dim), no_wrap=True)
+    text.stylize(f"bold {hex_colour(colours.text)}", start, start + BAR_CELLS)
+    return text
+
+
+def _told(value: float, kind: str) -> str:
+    if kind == "times" and value < 10_000:
+        return f"{value:,.2f}"
+    return f"{value:.1g}" if 0 < value < 0.1 else quantity(value)

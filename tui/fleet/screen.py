@@ -1,0 +1,325 @@
+"""A whole fleet: the worst subscriptions and namespaces first, findings, what was set aside; any order, any filter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import ClassVar, Final
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.message import Message
+
+from engine.errors import InputError
+from themes import stylesheet
+from themes.palettes import Palette
+from tui.fleet.bindings import BINDINGS, help_groups
+from tui.fleet.columns import LISTS, NAMESPACES, SUBSCRIPTIONS, FleetList, placed
+from tui.fleet.lines import fleet_line, heading
+from tui.fleet.spread import FleetSpread
+from tui.fleet.words import export_told, fleet_told, tabs_told
+from tui.kit.footer import KeyFooter
+from tui.kit.framed import key_hints
+from tui.kit.help import HelpScreen
+from tui.kit.line_table import Lines, LineTable
+from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
+from tui.kit.prompt import Prompt
+from tui.kit.sentence_line import SentenceLine
+from tui.kit.steady import Steady
+from tui.kit.wording import counted
+from tui.sources.fleet_export import export
+from tui.sources.fleet_listing import Listing, filtered, half_typed, ordered
+from tui.sources.fleet_results import FleetResults
+
+_WORDS: Final = ("z", "a")
+"""How texts are said to stand: the last letter or the first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What is to be opened in the simulator; ``subscription`` is "" for a whole namespace.
+
+    ``listed_flag`` is the flag that the numbers of the list are of, None where that is untold. ``first`` names the
+    subscription of a namespace that is shown first, "" for any.
+    """
+
+    namespace: str
+    subscription: str
+    listed_flag: bool | None
+    first: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where one stood in a list."""
+
+    filter_text: str = ""
+    sorted_by: str = ""
+    descending: bool = True
+    cursor: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where one stood, to come back to: the list that was shown, by its table, and the spot in each of them."""
+
+    shown: str = SUBSCRIPTIONS.table
+    spots: Mapping[str, Spot] = field(default_factory=dict)
+
+
+class FleetScreen(Steady[None]):
+    """Four lists over one folder of results. Rows are made for what is in sight, however many there are."""
+
+    CSS_PATH = stylesheet("fleet")
+    BINDINGS: ClassVar[list[BindingType]] = [*BINDINGS]
+    AUTO_FOCUS = "#rows"
+
+    class Opened(Message):
+        """A row is to be opened in the simulator."""
+
+        def __init__(self, chosen: Chosen) -> None:
+            super().__init__()
+            self.chosen = chosen
+
+    def __init__(self, results: FleetResults, colours: Palette, place: Place, *, ascii_only: bool) -> None:
+        super().__init__()
+        self._results = results
+        self._colours = colours
+        self._ascii_only = ascii_only
+        self._spots = dict(place.spots)
+        self._shown = self._list(place.shown)
+        self._every: Listing = results.listing(self._shown.table)
+        self._listing: Listing = self._every
+
+    def compose(self) -> ComposeResult:
+        yield PlainStatic(id="head")
+        yield PlainStatic(id="lists")
+        yield SentenceLine(id="sentence")
+        yield LineTable(id="rows", classes="panel")
+        yield FleetSpread(self._colours, ascii_only=self._ascii_only, id="spread", classes="panel")
+        yield Prompt(id="prompt")
+        yield KeyFooter(id="keys")
+
+    def on_mount(self) -> None:
+        """Show the list one came from, or the worst subscriptions."""
+        self.set_class(self._colours.mono, "-mono")
+        self.query_one(KeyFooter).keys = key_hints([each for each in BINDINGS if each.show])
+        self._show_list(self._shown)
+        if self._results.complaint:
+            self.say("refusal", self._results.complaint)
+
+    def say(self, kind: str, text: str) -> None:
+        """One sentence above the list."""
+        self.query_one(SentenceLine).sentence = (kind, text)
+
+    @property
+    def place(self) -> Place:
+        """Where one stands now."""
+        return Place(self._shown.table, {**self._spots, self._shown.table: self._spot()})
+
+    @property
+    def listing(self) -> Listing:
+        """What is listed."""
+        return self._listing
+
+    def _spot(self) -> Spot:
+        shown = self._listing
+        return Spot(shown.filter_text, shown.sorted_by, shown.descending, self.query_one("#rows", LineTable).cursor)
+
+    def _list(self, table: str) -> FleetList:
+        known = next((each for each in LISTS if each.table == table), SUBSCRIPTIONS)
+        return known.having(self._results.listing(known.table).columns.names)
+
+    # what is shown
+
+    def _show_list(self, shown: FleetList) -> None:
+        """Another list, where one left it."""
+        self._shown = shown
+        self._results.warm(shown.table)
+        spot = self._spots.get(shown.table, Spot())
+        self._every = self._results.listing(shown.table)
+        if spot.sorted_by in self._every.columns.names:
+            self._every = ordered(self._every, spot.sorted_by, descending=spot.descending)
+        self._take(filtered(self._every, spot.filter_text, shown.labels), spot.cursor)
+        self.say("hint", shown.hint)
+
+    def _take(self, listing: Listing, cursor: int = 0) -> None:
+        """Show these rows: lines, titles, and how all of them are spread."""
+        self._listing, shown = listing, self._shown
+        sorted_by = listing.sorted_by or shown.heat
+        fitting = cache(lambda width: placed(shown.columns, width, listing.sorted_by))
+        highest = listing.columns.highest(shown.heat) if shown.heat else 0.0
+        colours, ascii_only = self._colours, self._ascii_only
+        table = self.query_one("#rows", LineTable)
+        table.lines = Lines(
+            len(listing),
+            lambda at, width: fleet_line(
+                listing.row(at), fitting(width), shown.heat, highest, colours, ascii_only=ascii_only
+            ),
+            lambda width: heading(fitting(width), sorted_by, descending=listing.descending),
+        )
+        table.cursor = cursor
+        spread = self.query_one(FleetSpread)
+        spread.show(shown, listing)
+        spread.mark(table.cursor)
+        self._write_titles()
+
+    def _write_titles(self) -> None:
+        listing, shown, width = self._listing, self._shown, self.size.width
+        table = self.query_one("#rows", LineTable)
+        every = len(self._every)
+        told = counted(every, shown.noun)
+        if len(listing) != every:
+            told = f"{len(listing):,} of {told}" if len(listing) else f"none of {told}"
+        set_title(table, f"{told}, {self._order_told()}")
+        hidden = len(shown.columns) - len(placed(shown.columns, max(1, width - 3), listing.sorted_by))
+        notes = [f"filter: {listing.filter_text}"] if listing.filter_text else []
+        notes += [f"+{counted(hidden, 'column')} in a wider window"] if hidden else []
+        set_subtitle(table, " · ".join(notes))
+        listed = {each.table: len(self._results.listing(each.table)) for each in LISTS if self._is_cheap(each)}
+        head = fleet_told(self._results.name, self._results.summary, listed, width - 2)
+        self.query_one("#head", PlainStatic).update(head, layout=False)
+        tabs = tabs_told(shown, self._results.summary, listed, self._colours, width - 2)
+        self.query_one("#lists", PlainStatic).update(tabs, layout=False)
+
+    def _order_told(self) -> str:
+        listing, shown = self._listing, self._shown
+        if not listing.sorted_by:
+            return shown.first
+        column = shown.column(listing.sorted_by)
+        first = (
+            ("highest", "lowest") if column.is_number else ("worst", "least") if column.kind == "severity" else _WORDS
+        )
+        return f"by {column.label}, {first[not listing.descending]} first"
+
+    def _is_cheap(self, each: FleetList) -> bool:
+        # The summary counts findings and what was set aside; without one the tables are counted.
+        return each in (SUBSCRIPTIONS, NAMESPACES) or self._results.summary is None
+
+    def on_resize(self) -> None:
+        """As many bars and words as there is room for."""
+        if self.is_mounted:
+            self.query_one(FleetSpread).fit(self.size.height)
+            self._write_titles()
+
+    @on(LineTable.Moved, "#rows")
+    def _moved(self, message: LineTable.Moved) -> None:
+        self.query_one(FleetSpread).mark(message.index)
+
+    # keys
+
+    def action_list(self, at: int) -> None:
+        if LISTS[at].table == self._shown.table:
+            return
+        try:
+            chosen = self._list(LISTS[at].table)
+        except InputError as error:
+            self.say("refusal", str(error))
+            return
+        self._spots[self._shown.table] = self._spot()
+        self._show_list(chosen)
+
+    def action_next_list(self, by: int) -> None:
+        tables = [each.table for each in LISTS]
+        self.action_list((tables.index(self._shown.table) + by) % len(LISTS))
+
+    def action_sort(self, by: int) -> None:
+        names = [each.name for each in self._shown.sortable]
+        now = self._listing.sorted_by or self._shown.heat
+        column = names[(names.index(now) + by) % len(names)] if now in names else names[0 if by > 0 else -1]
+        kind = self._shown.column(column).kind
+        self._sort(column, descending=kind in ("count", "times", "severity"))
+
+    def action_reverse(self) -> None:
+        column = self._listing.sorted_by or self._shown.heat or self._shown.sortable[0].name
+        self._sort(column, descending=not self._listing.descending)
+
+    def action_worst(self) -> None:
+        self._spots[self._shown.table] = Spot(self._listing.filter_text)
+        self._show_list(self._shown)
+
+    def _sort(self, column: str, *, descending: bool) -> None:
+        text, mask = self._listing.filter_text, self._listing.mask
+        self._every = ordered(self._results.listing(self._shown.table), column, descending=descending)
+        self._take(self._every.let_through(mask, text))
+        told = self._shown.column(column)
+        about = f" ({told.about})" if told.about else ""
+        self.say("hint", f"Sorted {self._order_told()}{about}. r turns it round, w goes back.")
+
+    def action_filter(self) -> None:
+        hint = "part of a name, or like " + (
+            "idle>2" if self._shown.heat else "topics>1" if self._shown.opens else "kind=bad"
+        )
+        self.query_one(Prompt).ask("filter", "/", text=self._listing.filter_text, placeholder=hint)
+
+    def action_export(self) -> None:
+        name = self._shown.title.replace(" ", "-")
+        self.query_one(Prompt).ask(
+            "export", "export to", text=f"{name}.csv", placeholder="a name that ends in .csv or .json"
+        )
+
+    def action_all(self) -> None:
+        if self._listing.filter_text:
+            self._take(self._every.let_through(None, ""))
+
+    def action_row(self, at: int) -> None:
+        self.query_one("#rows", LineTable).action_to(at)
+
+    def action_open(self) -> None:
+        self.query_one("#rows", LineTable).action_open()
+
+    def action_help(self) -> None:
+        self.app.push_screen(HelpScreen(help_groups(self._shown), title="fleet: keys and columns"))
+
+    # messages
+
+    @on(Prompt.Typed)
+    def _typed(self, message: Prompt.Typed) -> None:
+        if message.kind == "filter":
+            self._take(filtered(self._every, message.text, self._shown.labels))
+
+    @on(Prompt.Answered)
+    def _answered(self, message: Prompt.Answered) -> None:
+        prompt = self.query_one(Prompt)
+        if message.kind == "export":
+            try:
+                path = Path(message.text.strip()).expanduser().absolute()
+                written = export(self._listing, path)
+                self.say("done", export_told(written.rows, written.changed_cells, path))
+            except UnicodeEncodeError:
+                prompt.complain("this name holds half a character, which no file name can; type it anew")
+                return
+            except (InputError, RuntimeError) as error:
+                prompt.complain(str(error))
+                return
+        if message.kind == "filter":
+            word = half_typed(self._every, message.text, self._shown.labels)
+            if word is not None:
+                prompt.complain(f"{word} wants a number, as in idle>2; without it nothing is left out")
+                return
+        prompt.remember(message.text)
+        prompt.close()
+        self.query_one("#rows").focus()
+
+    @on(Prompt.Closed)
+    def _prompt_closed(self, message: Prompt.Closed) -> None:
+        if message.kind == "filter":
+            self.action_all()
+        self.query_one("#rows").focus()
+
+    @on(LineTable.Opened, "#rows")
+    def _opened(self, message: LineTable.Opened) -> None:
+        row = self._listing.row(message.index)
+        if not self._shown.opens:
+            self.say("refusal", "What was set aside cannot be opened: see below what to do, then run the jobs again.")
+        elif not row["namespace"]:
+            self.say("refusal", "This finding is of no namespace, so there is nothing to open.")
+        else:
+            opens_all = self._shown.table == NAMESPACES.table
+            subscription = "" if opens_all else str(row["subscription"])
+            flag = self._results.listed_flag(row["policy"] if self._shown.table == SUBSCRIPTIONS.table else None)
+            first = str(row["worst_subscription"] or "") if opens_all else ""
+            self.post_message(self.Opened(Chosen(str(row["namespace"]), subscription, flag, first)))

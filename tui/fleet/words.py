@@ -1,0 +1,195 @@
+"""What the fleet screen says in sentences: what the fleet is, and what stands under the cursor."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from rich.text import Text
+
+from engine.fleet.summary import FleetSummary
+from engine.keyshared.luck import Verdict
+from themes.palettes import Palette, hex_colour
+from tui.fleet.columns import FINDINGS, LISTS, NAMESPACES, SET_ASIDE, SUBSCRIPTIONS, FleetList
+from tui.fleet.lines import severity_style
+from tui.kit.plain_text import plain
+from tui.kit.wording import counted, msgs_per_sec, quantity, safe_name
+
+SEVERITIES: Final = ("error", "warning", "info")
+_MORE: Final = " …"
+_BRIEFEST: Final = 3
+"""The lists' counts are told in full (0), shortened (1), the most important alone (2), those of bad news alone (3)."""
+
+
+def fleet_told(name: str, summary: FleetSummary | None, listed: Mapping[str, int], width: int) -> str:
+    """What the fleet is, in as many words as fit; the first ones always."""
+    pieces = [f"ringside fleet {safe_name(name)}"]
+    if summary is None:
+        pieces += [counted(listed[each.table], each.noun) for each in (SUBSCRIPTIONS, NAMESPACES)]
+        return _fitting(pieces, width)
+    totals = summary.totals
+    pieces += [
+        counted(totals.brokers, "broker"),
+        counted(totals.namespaces, "namespace"),
+        counted(totals.topics, "topic"),
+        f"{msgs_per_sec(totals.msg_rate_in)} in, {quantity(totals.msg_rate_out)} out",
+        counted(totals.subscription_names, "subscription"),
+        counted(totals.consumers, "consumer"),
+        counted(totals.bundles, "bundle"),
+    ]
+    return _fitting(pieces, width)
+
+
+def _fitting(pieces: Sequence[str], width: int) -> str:
+    told = pieces[0]
+    for piece in pieces[1:]:
+        longer = f"{told} · {piece}"
+        if len(longer) > width:
+            return told + _MORE if len(told) + len(_MORE) <= width else told
+        told = longer
+    return told
+
+
+def export_told(rows: int, changed_cells: int, path: Path) -> str:
+    """What was written, and what was changed in it."""
+    told = f"{counted(rows, 'row')} written to {safe_name(str(path))}, with this filter and in this order."
+    if not changed_cells:
+        return told
+    cells = counted(changed_cells, "cell")
+    return f"{told} {cells} that a spreadsheet would take for a formula or not show got a ' before, or escapes."
+
+
+def tabs_told(
+    shown: FleetList, summary: FleetSummary | None, listed: Mapping[str, int], colours: Palette, width: int
+) -> Text:
+    """The lists with their digits and counts; findings by severity; the one that is shown stands out."""
+    made = (_tabs(shown, summary, listed, colours, brief) for brief in range(_BRIEFEST))
+    return next((each for each in made if each.cell_len <= width), _tabs(shown, summary, listed, colours, _BRIEFEST))
+
+
+def _tabs(
+    shown: FleetList, summary: FleetSummary | None, listed: Mapping[str, int], colours: Palette, brief: int
+) -> Text:
+    text = Text(no_wrap=True, overflow="ellipsis")
+    for digit, each in enumerate(LISTS, 1):
+        chosen = each.table == shown.table
+        text.append(f" {digit} {each.title}{' ' if chosen else ''}", "bold reverse" if chosen else "")
+        counts = _counts(each, summary, listed, colours, brief)
+        for words, colour in counts:
+            text.append(" ")
+            text.append(words, f"{'bold ' if chosen else ''}{colour}")
+        text.append(("   ", " ", "", "")[brief])
+    return text
+
+
+def _counts(
+    shown: FleetList, summary: FleetSummary | None, listed: Mapping[str, int], colours: Palette, brief: int
+) -> list[tuple[str, str]]:
+    dim = hex_colour(colours.dim)
+    if shown is FINDINGS and summary is not None:
+        found: Counter[str] = Counter()
+        for each in summary.findings:
+            found[each.severity] += each.count
+        there = [word for word in SEVERITIES if found[word]]
+        kept = there[:1] if brief else there
+        told = [(f"{_number(found[word], brief)} {word}", severity_style(word, colours)) for word in kept]
+        more = [(f"+{quantity(found.total() - found[kept[0]])}", dim)] if brief == 1 and len(there) > 1 else []
+        return [*told, *more] or [("none", dim)]
+    if shown is SET_ASIDE and summary is not None:
+        bad = sum(each.rows for each in summary.quarantine if each.kind == "bad")
+        others = sum(each.rows for each in summary.quarantine) - bad
+        told = [(f"{_number(bad, brief)} bad", hex_colour(colours.warn))] if bad else []
+        if not brief and others:
+            told.append((f"{others:,} superseded", dim))
+        elif others and not bad:
+            told.append((quantity(others), dim))
+        return told or [("none", dim)]
+    number = listed.get(shown.table)
+    return [] if number is None or brief == _BRIEFEST else [(_number(number, brief), dim)]
+
+
+def _number(value: int, brief: int) -> str:
+    return quantity(value) if brief else f"{value:,}"
+
+
+def about_row(shown: FleetList, row: Mapping[str, Any]) -> list[str]:
+    """What stands under the cursor, in sentences; each begins a line."""
+    if shown.table == SUBSCRIPTIONS.table:
+        return [_subscription(row)]
+    if shown.table == NAMESPACES.table:
+        return [_namespace(row)]
+    return _finding(row) if shown.table == FINDINGS.table else _problem(row)
+
+
+def _subscription(row: Mapping[str, Any]) -> str:
+    parts = [
+        f"{safe_name(row['namespace'])} {safe_name(row['subscription'])}: {row['type']}, "
+        f"{counted(row['partitions'], 'partition')}, {counted(row['consumers'], 'consumer')}"
+        + (f", {row['idle']:,} idle" if row["idle"] else ""),
+    ]
+    uneven, by_rate = row["max_over_mean"], row["max_over_mean_rate"]
+    if uneven is not None:
+        told = f", {by_rate:,.2f} by messages" if by_rate is not None and row["type"] == "Failover" else ""
+        parts.append(f"the busiest has {uneven:,.2f} times the average{told}")
+    elif row["type"] == "Key_Shared":
+        parts.append("no key trace tells how even it is")
+    if row["findings"]:
+        parts.append(f"{counted(row['findings'], 'finding')} ({row['worst_severity'] or 'untold'})")
+    if row.get("verdict") in Verdict.__members__:
+        parts.append(Verdict[row["verdict"]].value)
+    if row.get("msg_rate_out") is not None:
+        waiting = row.get("msg_backlog_entries") or 0
+        parts.append(
+            f"{msgs_per_sec(row['msg_rate_out'])}" + (f", {quantity(waiting)} entries wait" if waiting else "")
+        )
+    return "; ".join(parts)
+
+
+def _namespace(row: Mapping[str, Any]) -> str:
+    parts = [
+        f"{safe_name(row['namespace'])}: {counted(row['topics'], 'topic')}, "
+        f"{counted(row['subscriptions'], 'subscription')}, {counted(row['bundles'], 'bundle')}"
+        + (f", {row['bundles_to_split']:,} to split" if row["bundles_to_split"] else "")
+    ]
+    if row["worst_subscription"]:
+        times = row["worst_max_over_mean"]
+        parts.append(f"the worst is {safe_name(row['worst_subscription'])} with {times:,.2f} times the average")
+    if row["findings"]:
+        parts.append(f"{counted(row['findings'], 'finding')} ({row['worst_severity'] or 'untold'})")
+    parts.append(f"{msgs_per_sec(row['msg_rate_in'])} in, {quantity(row['msg_rate_out'])} out")
+    return "; ".join(parts)
+
+
+def _finding(row: Mapping[str, Any]) -> list[str]:
+    # A topic or a bundle names its namespace.
+    first = () if row.get("bundle") or row.get("topic") else ("namespace",)
+    places = (*first, "subscription", "bundle", "topic", "consumer")
+    where = ", ".join(f"{label} {safe_name(row[label])}" for label in places if row.get(label))
+    numbers = ", ".join(f"{each['name']} {each['value']:g}" for each in row.get("numbers") or ())
+    told = [f"{row['severity']}: {row['what']}", f"where: {where}"]
+    return [*told, f"what to do: {row.get('advice') or 'nothing'}", *([f"numbers: {numbers}"] if numbers else [])]
+
+
+def _problem(row: Mapping[str, Any]) -> list[str]:
+    line = f", line {row['line']}" if row.get("line") is not None else ""
+    where = f"{safe_name(row['file'])} at {safe_name(row['place'])}{line}"
+    lost = f"{counted(row['rows'], 'record')} of {row['table']} set aside" if row["rows"] else "nothing was lost"
+    return [f"{row['reason']}", f"where: {where} ({lost}; job {row['job']})", f"what to do: {row['advice']}"]
+
+
+def wrapped(sentences: Sequence[str], width: int, height: int) -> list[str]:
+    """The sentences in at most ``height`` lines of ``width`` cells; what does not fit is marked.
+
+    >>> wrapped(["one two three"], 8, 1), wrapped(["one", "two"], 8, 3)
+    (['one …'], ['one', 'two'])
+    """
+    lines = [line.plain.rstrip() for each in sentences for line in plain(each).wrap(max(8, width))]
+    if len(lines) <= height:
+        return lines
+    kept = lines[:height]
+    words = kept[-1]
+    while words and plain(words + _MORE).cell_length > max(8, width):
+        words = words[:-1].rstrip() if " " not in words else words.rpartition(" ")[0]
+    return [*kept[:-1], words + _MORE]

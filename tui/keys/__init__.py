@@ -1,0 +1,1 @@
+"""The screen of a Key_Shared subscription: who gets which key."""

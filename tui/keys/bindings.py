@@ -1,0 +1,45 @@
+"""The keys of the screen for Key_Shared subscriptions as one table; footer, help and palette are made from it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from textual.binding import Binding
+
+from tui.kit.bindings import CLOSE, COMMAND, SUBSCRIPTIONS, TIME, ZOOM, grouped, panel_keys, told_alike
+
+CHANGE: Final = (
+    Binding("a", "add", "Add", tooltip="Add a consumer"),
+    Binding("x", "kill", "Kill", tooltip="Kill the selected consumer"),
+    Binding("m", "mode", "Mode", tooltip="Change how keys are shared"),
+    Binding("t", "send", "Send", tooltip="Send messages with a key"),
+    Binding("o", "acknowledge(1)", "Ack", tooltip="Let the consumer acknowledge its oldest"),
+    Binding("O", "acknowledge(0)", "Ack all", show=False, tooltip="Let the consumer acknowledge everything"),
+    Binding("w", "wait", "Wait", show=False, tooltip="Let 10 ms of simulated time pass"),
+)
+ASK: Final = (
+    Binding("f", "explain", "Explain", tooltip="Explain a key: where it goes, and why"),
+    Binding("v", "next_look", "View", tooltip="Next view of the slots"),
+    Binding("i", "notices", "Notices", show=False, tooltip="Read everything about what is shown"),
+    Binding("slash", "filter", "Filter", key_display="/", show=False, tooltip="Filter the consumer table by name"),
+    COMMAND,
+)
+PANELS: Final = panel_keys(
+    ("ring", "Slots", "the slots"),
+    ("consumers", "Consumers", "the consumers"),
+    ("waits", "Waits", "what waits"),
+    ("gaps", "Gaps", "the gaps"),
+    ("events", "Events", "the events"),
+    ("sent", "Sent", "what was sent"),
+)
+PLACE: Final = (*PANELS, ZOOM, *SUBSCRIPTIONS, CLOSE)
+
+BINDINGS: Final = (*CHANGE, *ASK, *TIME, *PLACE)
+GROUPS: Final = grouped(CHANGE, ASK, PLACE)
+ELSEWHERE: Final = {
+    "c": "the consistent-hashing flag is for Failover subscriptions; m changes how this one shares keys",
+    "T": "T sends by all producers of a topic; t sends messages with a key",
+    "W": "W lets 10 ms pass where a topic's producers are shown; w does here",
+    **told_alike("sb", "bundles are split and forecast on the screen of a Failover subscription"),
+}
+"""Keys of the sister screens, and why they do nothing here."""

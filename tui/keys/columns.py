@@ -1,0 +1,146 @@
+"""The table of a Key_Shared subscription's consumers as text: which columns fit a width, and what stands in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from rich.cells import cell_len
+from rich.style import Style
+from rich.text import Text
+
+from engine.views.keys_model import KeyConsumerRow
+from themes.palettes import Palette, hex_colour
+from tui.drawing.bars import bar_text
+from tui.drawing.glyphs import glyphs_of
+from tui.failover.columns import Column
+from tui.kit.wording import fit, percent, quantity, safe_name, shorten_middle
+
+_NAME_CELLS: Final = (6, 32)
+_EASY_NAME: Final = 13
+"""A name of this width is not shortened for the sake of another column."""
+_BAR_CELLS: Final = (4, 30)
+_DECLARED_CELLS: Final = (14, 28)
+_CHANGE_CELLS: Final = 8
+_BEFORE_CHANGE: Final = 6 + 6 + _BAR_CELLS[0]
+"""What unacknowledged and waiting messages and the bar take before what moved."""
+BYSTANDER: Final = "!"
+"""Before the tag of a consumer that lost slots although another one joined or left."""
+
+
+def key_columns(rows: Sequence[KeyConsumerRow], width: int) -> tuple[Column, ...]:
+    """The columns for a table ``width`` cells wide, most important first to stay.
+
+    Tag, name, share of the slots and keys always stand; unacknowledged and waiting messages come next, then what moved,
+    the bar of shares, messages, draining slots, points that were lost to others and declared ranges.
+    """
+    tag_width = max((len(row.tag) for row in rows), default=1) + 2
+    longest = max((cell_len(safe_name(row.name)) for row in rows), default=0) + 1
+    name_width = min(max(longest, len("consumer") + 1), _NAME_CELLS[1])
+    least_name = max(_NAME_CELLS[0], min(name_width, _EASY_NAME))
+    kept = [Column("tag", "", tag_width), Column("share", "slots", 6), Column("keys", "keys", 6)]
+    room = width - sum(column.width for column in kept) - least_name
+    change = max((len(" ".join(_differences(row))) + 1 for row in rows), default=0)
+    change = max(change, _CHANGE_CELLS) if change <= room - _BEFORE_CHANGE else _CHANGE_CELLS
+    wanted = [
+        Column("unacked", "unack", 6),
+        Column("waiting", "wait", 6),
+        Column("bar", "", _BAR_CELLS[0]),
+        Column("change", "moved", change),
+        Column("messages", "msgs", 6),
+        *([Column("draining", "drain", 6)] if any(row.draining for row in rows) else []),
+        *([Column("points", "points", 7)] if any(row.points for row in rows) else []),
+        *([Column("declared", "declared", _DECLARED_CELLS[0])] if any(row.declared for row in rows) else []),
+    ]
+    for column in wanted:
+        if column.width <= room:
+            kept.append(column)
+            room -= column.width
+    given_name = min(name_width, max(room + least_name, _NAME_CELLS[0]))
+    room -= given_name - least_name
+    by_key = {column.key: column for column in [*kept, Column("name", "consumer", given_name)]}
+    for key, (least, most) in (("declared", _DECLARED_CELLS), ("bar", _BAR_CELLS)):
+        if key in by_key and room > 0:
+            given = min(room, most - least)
+            by_key[key] = Column(key, by_key[key].label, least + given)
+            room -= given
+    order = ("tag", "name", "share", "bar", "change", "keys", "messages", "unacked", "waiting", "draining", "points")
+    return tuple(by_key[key] for key in (*order, "declared") if key in by_key)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyCells:
+    """How to write cells: the palette in use, the largest share of slots, and whether only ASCII may be used."""
+
+    colours: Palette
+    largest: float
+    ascii_only: bool = False
+
+    def line(self, row: KeyConsumerRow, columns: Sequence[Column]) -> Text:
+        """One consumer as one line."""
+        return Text("", no_wrap=True).join(self.text(row, column) for column in columns)
+
+    def text(self, row: KeyConsumerRow, column: Column) -> Text:
+        """One cell, exactly ``column.width`` wide."""
+        colour = Style.parse(hex_colour(self.colours.consumer_colour(row.colour)))
+        dim = hex_colour(self.colours.dim)
+        match column.key:
+            case "tag":
+                text = Text(BYSTANDER if row.bystander else " ", f"bold {hex_colour(self.colours.warn)}", no_wrap=True)
+                text.append(row.tag.ljust(column.width - 1), colour + Style(bold=True))
+                return text
+            case "bar":
+                share = row.share / self.largest if self.largest > 0 else 0.0
+                bar = bar_text(share, column.width - 1, glyphs_of(self.ascii_only))
+                return Text(bar + " ", colour, no_wrap=True)
+            case "name":
+                return Text(fit(safe_name(row.name), column.width - 1) + " ", no_wrap=True)
+            case "declared":
+                told = shorten_middle(row.declared or "none", column.width - 1)
+                return Text(told.ljust(column.width), dim, no_wrap=True)
+            case "change":
+                return self._change(row, column.width)
+        number = _number(row, column.key)
+        style = dim if number.strip("0.%") == "" else ""
+        if number != "0" and column.key in ("waiting", "draining"):
+            style = f"bold {hex_colour(self.colours.warn)}"
+        return Text(number.rjust(column.width - 1) + " ", style, no_wrap=True)
+
+    def _change(self, row: KeyConsumerRow, width: int) -> Text:
+        """What came and went; where there is no room for both, the larger one and a mark that there is another."""
+        parts = _differences(row)
+        if len(" ".join(parts)) >= width:
+            parts = [parts[0 if row.gained_slots > row.lost_slots else 1] + "…"]
+        text = Text(no_wrap=True)
+        for at, words in enumerate(parts):
+            text.append(" " if at else "")
+            text.append(words, hex_colour(self.colours.good if words[0] == "+" else self.colours.bad))
+        text.pad_left(max(0, width - 1 - text.cell_len))
+        text.pad_right(1)
+        return text
+
+
+def _differences(row: KeyConsumerRow) -> list[str]:
+    gained, lost = row.gained_slots, row.lost_slots
+    return [f"+{quantity(gained)}"] * bool(gained) + [f"-{quantity(lost)}"] * bool(lost)
+
+
+def _number(row: KeyConsumerRow, key: str) -> str:
+    if key == "share":
+        return percent(row.share)
+    if key == "points":
+        return quantity(row.points - row.lost_points)
+    counts = {
+        "keys": row.keys,
+        "messages": row.messages,
+        "unacked": row.unacked,
+        "waiting": row.waiting,
+        "draining": row.draining,
+    }
+    return quantity(counts[key])
+
+
+def key_heading(rows: Sequence[KeyConsumerRow], width: int) -> Text:
+    """The headings as one line."""
+    return Text("", no_wrap=True).join(column.heading() for column in key_columns(rows, width))

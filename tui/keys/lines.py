@@ -1,0 +1,140 @@
+"""Rows for the virtual tables of a Key_Shared subscription: what waits, gaps, what was sent, keys and pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from engine.views.keys_model import GapRow, KeyConsumerRow, KeyRow, WaitRow
+from themes.palettes import Palette, hex_colour
+from tui.keys.words import key_shown, keys_shown
+from tui.kit.wording import counted, cut_end, fit, quantity, safe_name, shorten_middle
+
+_SINCE_FROM: Final = 52
+"""From this width on a wait says since when."""
+_WHY_FROM: Final = 78
+"""And from this one on why, in a column of its own."""
+_SINCE: Final = 10
+_SLOT: Final = 6
+_REASON: Final = 18
+
+
+def wait_heading(width: int) -> Text:
+    """The headings above ``wait_line``."""
+    key = _key_width(width)
+    since = f"{'since':>{_SINCE - 1}} " if width >= _SINCE_FROM else ""
+    reason = f" {'why':<{_REASON}}" if width >= _WHY_FROM else ""
+    return Text(f"{'slot':>{_SLOT}} {'key':<{key}} {'msgs':>5}  {'to':<3} {'after':<9}{since}{reason}", no_wrap=True)
+
+
+def wait_line(wait: WaitRow, rows: Sequence[KeyConsumerRow], width: int, colours: Palette) -> Text:
+    """One slot that waits: its keys, how many messages, to whom they will go, and after whose acknowledgements."""
+    dim, warn = hex_colour(colours.dim), hex_colour(colours.warn)
+    text = Text(no_wrap=True)
+    text.append(f"{wait.slot:>{_SLOT}} ", dim)
+    text.append(fit(keys_shown(wait.keys), _key_width(width)))
+    text.append(f" {quantity(wait.messages):>5}  ", f"bold {warn}")
+    _append_tag(text, wait.owner, rows, colours, 4)
+    start = text.cell_len
+    if wait.holders:
+        who, count = wait.holders[0]
+        tag = _append_tag(text, who, rows, colours, 0)
+        more = "…" if len(wait.holders) > 1 else ""
+        text.append(f"{' ' if tag else ''}{quantity(count)}{more}")
+    elif width < _WHY_FROM:
+        text.append(shorten_middle(wait.reason, max(9, width - start)), dim)
+    text.pad_right(max(0, 9 - (text.cell_len - start)))
+    if width >= _SINCE_FROM and width - text.cell_len >= _SINCE:
+        told = f"{wait.since_ms:,}" if wait.since_ms < 100_000 else quantity(wait.since_ms)
+        since = f"{told} ms" if wait.since_ms >= 0 else "-"
+        text.append(f"{since:>{_SINCE - 1}} ", dim)
+    if width >= _WHY_FROM:
+        text.append(f" {wait.reason:<{_REASON}}")
+    return text
+
+
+def _key_width(width: int) -> int:
+    since = _SINCE if width >= _SINCE_FROM else 0
+    reason = _REASON + 1 if width >= _WHY_FROM else 0
+    return max(6, width - _SLOT - 1 - 8 - 4 - 9 - since - reason)
+
+
+def _append_tag(text: Text, position: int, rows: Sequence[KeyConsumerRow], colours: Palette, width: int) -> str:
+    """The letter tag of a consumer in its colour, a dash for nobody; in ``width`` cells where that is more."""
+    row = rows[position] if 0 <= position < len(rows) else None
+    tag = row.tag if row is not None else "-"
+    style = f"bold {hex_colour(colours.consumer_colour(row.colour))}" if row is not None else hex_colour(colours.dim)
+    text.append(tag, style)
+    text.append(" " * max(0, width - len(tag)))
+    return tag
+
+
+def gap_heading(width: int) -> Text:
+    """The headings above ``gap_line``."""
+    return Text(f" {'slots':<15} {'msgs':>5}  {'known keys'}"[:width], no_wrap=True)
+
+
+def gap_line(gap: GapRow, width: int, colours: Palette) -> Text:
+    """Slots that nobody has, how many messages wait there, and the known keys among them."""
+    dim = hex_colour(colours.dim)
+    text = Text(no_wrap=True)
+    text.append(f" {f'{gap.start}-{gap.end}':<15} ", f"bold {hex_colour(colours.warn)}")
+    text.append(f"{quantity(gap.waiting):>5}  ", dim if not gap.waiting else f"bold {hex_colour(colours.bad)}")
+    names = ", ".join(map(key_shown, gap.keys)) or "no known key"
+    text.append(cut_end(names, max(4, width - text.cell_len)), dim if not gap.keys else "")
+    return text
+
+
+def sent_line(told: str, width: int, colours: Palette) -> Text:
+    """One message that went out; its number in fewer words where there is less room."""
+    if cell_len(told) > width - 2:
+        told = told.replace(" (message ", " (#")
+    text = Text(no_wrap=True)
+    text.append("> ", f"bold {hex_colour(colours.good)}")
+    text.append(cut_end(safe_name(told), max(1, width - 2)))
+    return text
+
+
+def owned_heading(width: int) -> Text:
+    """The headings above ``owned_line``."""
+    return Text(f"  {'key':<{_owned_width(width)}} {'slot':>6} {'msgs':>6} {'wait':>5}", no_wrap=True)
+
+
+def owned_line(row: KeyRow, width: int, colours: Palette) -> Text:
+    """One known key of a consumer; a star marks one that the last step moved."""
+    text = Text(no_wrap=True)
+    text.append("* " if row.moved else "  ", f"bold {hex_colour(colours.accent)}")
+    text.append(fit(key_shown(row.text), _owned_width(width)))
+    text.append(f" {row.slot:>6}", hex_colour(colours.dim))
+    text.append(f" {quantity(row.messages):>6}")
+    text.append(f" {quantity(row.waiting):>5}", f"bold {hex_colour(colours.warn)}" if row.waiting else "")
+    return text
+
+
+def _owned_width(width: int) -> int:
+    return max(6, width - 2 - 7 - 7 - 6)
+
+
+def piece_heading(width: int) -> Text:
+    """The heading above ``piece_line``."""
+    return Text(f"{'from':>7}    {'to':>6} {'slots':>9}"[:width], no_wrap=True)
+
+
+def piece_line(piece: tuple[int, int, int, int], width: int, colours: Palette) -> Text:
+    """One piece of the hash space: whole, or every ``divisor``-th slot of it."""
+    start, end, divisor, remainder = piece
+    text = Text(no_wrap=True)
+    text.append(f"{start:>7} .. {end:>6} ")
+    if divisor == 1:
+        text.append(f"{end - start + 1:>9,}", hex_colour(colours.dim))
+    else:
+        text.append(f"slot mod {divisor} = {remainder}", hex_colour(colours.dim))
+    return text
+
+
+def pieces_title(pieces: int) -> str:
+    """How many pieces a consumer has."""
+    return counted(pieces, "piece")

@@ -1,0 +1,73 @@
+"""Is it luck? What is observed beside what chance gives, as a scale and in words."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.containers import VerticalScroll
+from textual.reactive import reactive
+from textual.strip import Strip
+
+from engine.views.keys_model import LuckView
+from tui.drawing.luck_axis import LuckPicture, draw_luck
+from tui.keys.words import luck_numbers, luck_reason, luck_title
+from tui.kit.line_widget import LinePanel, Told
+from tui.kit.plain_text import PlainStatic, plain, set_title
+
+
+class LuckAxis(LinePanel):
+    """The scale: one line, drawn when asked for."""
+
+    DEFAULT_CSS = """
+    LuckAxis { height: 1; width: 1fr; }
+    """
+
+    picture: reactive[LuckPicture | None] = reactive(None)
+    """What is drawn; None while there is nothing to judge."""
+
+    def watch_picture(self) -> None:
+        """Another answer."""
+        self.forget()
+
+    def draw(self, width: int, height: int) -> list[Strip]:
+        return (
+            [] if self.picture is None else [draw_luck(self.picture, width, self.colours, ascii_only=self.ascii_only)]
+        )
+
+
+class LuckPanel(Told, VerticalScroll):
+    """Numbers first, then the scale, then why."""
+
+    DEFAULT_CSS = """
+    LuckPanel { height: 5; padding: 0 1; scrollbar-size-vertical: 1; }
+    LuckPanel Static { height: auto; }
+    """
+
+    luck: reactive[LuckView | None] = reactive(None)
+    """What is told."""
+
+    def compose(self) -> ComposeResult:
+        yield PlainStatic(classes="numbers")
+        yield LuckAxis(ascii_only=self.ascii_only)
+        yield PlainStatic(classes="reason")
+
+    def watch_luck(self) -> None:
+        """Another answer."""
+        self.write_again()
+
+    def write(self) -> None:
+        luck, width = self.luck, self.scrollable_content_region.width
+        if luck is None:
+            return
+        set_title(self, luck_title(luck))
+        texts = luck_numbers(luck)
+        numbers = next((text for text in texts if len(text) <= width), texts[-1])
+        judged = luck.expected_max > 0
+        self.query_one(".numbers", PlainStatic).update(plain(numbers, "$foreground bold" if judged else "$dim"))
+        self.query_one(".reason", PlainStatic).update(plain(luck_reason(luck) if judged else "", "$dim"))
+        axis = self.query_one(LuckAxis)
+        axis.colours = self.colours
+        axis.picture = (
+            LuckPicture(luck.observed_max, luck.expected_max, luck.low_max, luck.high_max, luck.keys)
+            if judged
+            else None
+        )

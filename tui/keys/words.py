@@ -1,0 +1,158 @@
+"""English for the screen of a Key_Shared subscription: modes, waits, gaps, luck, and the line below the table."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from engine.views.keys_model import GapRow, KeysFoot, KeysStatus, KeysView, LuckView, StepMoves, WaitRow
+from engine.views.keys_words import verdict_text
+from tui.kit.wording import counted, quantity, safe_name
+
+MODES: Final = {
+    "consistent-auto-split": (
+        "consistent auto-split",
+        "Points on a ring: a slot goes to the next point, so who joins or leaves moves little. The broker's default.",
+    ),
+    "auto-split": (
+        "auto-split",
+        "Ranges are halved: a newcomer takes the lower half of the widest, who leaves gives its range to a neighbour.",
+    ),
+    "sticky": (
+        "sticky",
+        "Every consumer declares its ranges. Overlaps are refused, and messages of slots that nobody declared wait.",
+    ),
+    "consistent-sticky": (
+        "consistent sticky ranges",
+        "A client-side technique, no mode of the broker: every node works out its ranges from points, index and count.",
+    ),
+}
+"""The four modes by their names in commands: as people write them, and a sentence on each."""
+CLIENT_SIDE: Final = "client-side technique"
+_SHORT_RULES: Final = {
+    "consistent-auto-split": "ring",
+    "auto-split": "halved",
+    "sticky": "sticky",
+    "consistent-sticky": "sticky",
+}
+_NO_KEY: Final = "(empty key)"
+
+
+def mode_name(mode: str) -> str:
+    """A mode as people write it."""
+    return MODES[mode][0]
+
+
+def key_shown(text: str) -> str:
+    """The text of a key on one line; the empty key is a key too."""
+    return safe_name(text) if text else _NO_KEY
+
+
+def keys_shown(keys: tuple[str, ...]) -> str:
+    """The first of several keys, and how many more."""
+    if not keys:
+        return "no known key"
+    return key_shown(keys[0]) + (f" +{len(keys) - 1}" if len(keys) > 1 else "")
+
+
+def mode_in_few_words(view: KeysView) -> tuple[str, ...]:
+    """The mode in two words or three, for the middle of a small ring."""
+    if not view.consumers:
+        return ("nobody",)
+    return _SHORT_RULES[view.status.mode], f"of {len(view.consumers)}"
+
+
+def name_at(view: KeysView, position: int) -> str:
+    """The consumer in a row of the table; nobody where there is none."""
+    return safe_name(view.consumers[position].name) if position >= 0 else "nobody"
+
+
+def wait_told(view: KeysView, wait: WaitRow) -> str:
+    """Who waits for whom, since when, and what ends it, in one or two sentences."""
+    what = f"{counted(wait.messages, 'message')} of {keys_shown(wait.keys)} {'waits' if wait.messages == 1 else 'wait'}"
+    whom = f" for {name_at(view, wait.owner)}" if wait.owner >= 0 else ""
+    since = f" since {wait.since_ms:,} ms" if wait.since_ms >= 0 else ""
+    held = ", ".join(f"{name_at(view, who)} holds {counted(count, 'message')}" for who, count in wait.holders)
+    tried = f" {counted(wait.blocked_attempts, 'attempt')} blocked." if wait.blocked_attempts else ""
+    return f"{what}{whom}{since}: {wait.reason}{f', {held}' if held else ''}. It ends when {_when(wait)}.{tried}"
+
+
+def comes_with_time(wait: WaitRow) -> bool:
+    """Whether nobody has to do anything for the wait to end."""
+    return wait.ends_when.startswith("the next ")
+
+
+def _when(wait: WaitRow) -> str:
+    return f"{wait.ends_when} comes" if comes_with_time(wait) else wait.ends_when
+
+
+def gap_told(gap: GapRow) -> str:
+    """A gap in one sentence."""
+    keys = f"the known {'key' if len(gap.keys) == 1 else 'keys'} {', '.join(map(key_shown, gap.keys[:3]))}" + (
+        " and others" if len(gap.keys) > 3 else ""
+    )
+    told = keys if gap.keys else "no known key"
+    waiting = f", {counted(gap.waiting, 'message')} waiting" if gap.waiting else ""
+    return f"Nobody has the slots {gap.start:,} to {gap.end:,}: {told}{waiting}."
+
+
+def luck_title(luck: LuckView) -> str:
+    """The question, and the answer in a word."""
+    return f"is it luck? {verdict_text(luck.verdict)}"
+
+
+def luck_numbers(luck: LuckView) -> tuple[str, ...]:
+    """Observed beside expected, in a long form and in shorter ones."""
+    if not luck.expected_max:
+        return (luck.sentence, luck.sentence.partition(",")[0], luck.verdict)
+    seen, keys = f"{luck.observed_max:,}", f"{luck.keys:,}"
+    span = f"{luck.low_max:,} to {luck.high_max:,}"
+    return (
+        f"busiest has {seen} of {keys} keys; chance gives {luck.expected_max:.1f}, mostly {span}",
+        f"busiest {seen} of {keys} keys, chance {luck.expected_max:.1f} ({span})",
+        f"{seen} of {keys} keys, chance {luck.expected_max:.1f} ({span})",
+        f"{seen} keys, chance {luck.expected_max:.1f}",
+    )
+
+
+def luck_reason(luck: LuckView) -> str:
+    """Why the verdict is what it is: what the sentence says behind its numbers."""
+    return luck.sentence.partition(": ")[2] or luck.sentence
+
+
+def moves_told(moves: StepMoves) -> str:
+    """What the last step moved, beside the least that would have done."""
+    if not moves.slots:
+        return moves.sentence
+    enough = "no more than had to" if moves.slots == moves.least else f"though {moves.least:,} would do"
+    return f"{moves.sentence} ({enough})"
+
+
+def keys_foot_texts(foot: KeysFoot) -> tuple[str, ...]:
+    """The line below the table, longest form first."""
+    if not foot.consumers:
+        return ("nobody is connected",)
+    ratios = (foot.max_over_mean_slots, foot.max_over_mean_keys, foot.max_over_mean_messages)
+    named = ", ".join(
+        f"{name} {ratio:.2f}" for name, ratio in zip(("slots", "keys", "msgs"), ratios, strict=True) if ratio
+    )
+    idle = f" · {foot.idle_consumers:,} idle" if foot.idle_consumers else ""
+    gap = f" · {foot.unowned_slots:,} unowned" if foot.unowned_slots else ""
+    waiting = f" · {foot.waiting:,} wait" if foot.waiting else ""
+    amounts = f"{counted(foot.keys, 'key')} · {counted(foot.messages, 'message')}{waiting}"
+    unowned = f" · {counted(foot.unowned_slots, 'slot')} unowned" if foot.unowned_slots else ""
+    bare = " ".join(f"{ratio:.2f}" for ratio in ratios if ratio)
+    return (
+        f"{amounts} · max/mean {named}{idle}{unowned}",
+        f"{quantity(foot.keys)} keys · max/mean {named}{idle}{gap}",
+        f"max/mean {named}{idle}{gap}",
+        f"max/mean {bare}{idle}{gap}",
+        f"max/mean {bare}{idle}",
+    )
+
+
+def mode_parts(status: KeysStatus) -> tuple[str, ...]:
+    """The mode in words, with the label that a technique of clients must carry; shorter forms follow."""
+    name = mode_name(status.mode)
+    if status.client_side:
+        return f"{name} ({CLIENT_SIDE})", f"{name} (client-side)"
+    return (name,)

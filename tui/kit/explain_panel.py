@@ -1,0 +1,76 @@
+"""Where a topic goes and why, beside the ring that shows it."""
+
+from __future__ import annotations
+
+from textwrap import wrap
+from typing import ClassVar
+
+from rich.cells import cell_len
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.message import Message
+from textual.reactive import reactive
+
+from tui.failover.explaining import Remark
+from tui.kit.plain_text import PlainStatic, assembled, below_each_other, plain
+
+
+class ExplainPanel(VerticalScroll):
+    """Labelled sentences; the parent makes them and shows or hides the panel."""
+
+    DEFAULT_CSS = """
+    ExplainPanel { height: 1fr; padding: 0 1; scrollbar-size-vertical: 1; }
+    ExplainPanel Static { height: auto; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "close", "Close"),
+        Binding("j", "scroll_down", "Down", show=False),
+        Binding("k", "scroll_up", "Up", show=False),
+    ]
+
+    remarks: reactive[tuple[Remark, ...]] = reactive(())
+    """What is said."""
+
+    class Closed(Message):
+        """The panel is not wanted any more."""
+
+    def compose(self) -> ComposeResult:
+        yield PlainStatic()
+
+    def watch_remarks(self, remarks: tuple[Remark, ...]) -> None:
+        """Say the new sentences from the top."""
+        if self.is_mounted:
+            self._write()
+            self.scroll_home(animate=False)
+
+    def on_resize(self) -> None:
+        """Wrap anew."""
+        self._write()
+
+    def _write(self) -> None:
+        self.query_one(PlainStatic).update(_content(self.remarks, self.scrollable_content_region.width))
+
+    def action_close(self) -> None:
+        self.post_message(self.Closed())
+
+
+def _content(remarks: tuple[Remark, ...], width: int) -> Content:
+    """Labels in a column of their own, sentences wrapped beside them."""
+    label_width = max((len(remark.label) for remark in remarks), default=0) + 1
+    lines: list[Content] = []
+    for remark in remarks:
+        style = "$active bold" if remark.main else ""
+        label = remark.label.rjust(label_width - 1)
+        for text in _rows(remark.text, max(12, width - label_width - 1)):
+            lines.append(assembled((f"{label} ", "$dim"), (text, style)))
+            label = " " * (label_width - 1)
+    return below_each_other(lines)
+
+
+def _rows(text: str, cells: int) -> list[str]:
+    """A sentence in rows of so many cells; only the stock wrap breaks behind hyphens, and it counts characters."""
+    if cell_len(text) == len(text):
+        return wrap(text, cells) or [""]
+    return [row.plain for row in plain(text).wrap(cells)]

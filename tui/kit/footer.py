@@ -1,0 +1,70 @@
+"""The keys that work now, made from the bindings; what does not fit is left to the help screen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from textual.content import Content
+from textual.reactive import reactive
+from textual.widget import Widget
+
+from tui.kit.plain_text import assembled
+
+TWINS: Final = {"[": "]", "{": "}", "+": "-"}
+"""Keys that say half without the other one."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyHint:
+    """One key as people know it, what it does, the action behind it, and whether it must always be seen."""
+
+    key: str
+    label: str
+    action: str
+    always: bool = False
+    enabled: bool = True
+
+
+class KeyFooter(Widget):
+    """One line of keys; a click does what the key does."""
+
+    DEFAULT_CSS = """
+    KeyFooter { height: 1; dock: bottom; width: 1fr; text-wrap: nowrap; link-style: none; link-style-hover: reverse; }
+    """
+
+    keys: reactive[tuple[KeyHint, ...]] = reactive(())
+    """All keys worth showing, most useful first."""
+
+    def render(self) -> Content:
+        parts: list[tuple[str, str]] = []
+        for hint in fitting(self.keys, self.size.width):
+            click = f"@click={hint.action}" if hint.enabled else ""
+            parts.append((f" {hint.key}", f"$accent bold {click}" if hint.enabled else "$dim"))
+            parts.append((f" {hint.label} ", click if hint.enabled else "$dim"))
+        return assembled(*parts)
+
+
+def fitting(hints: Sequence[KeyHint], width: int) -> tuple[KeyHint, ...]:
+    """The hints that fit ``width`` cells in their order; those marked ``always`` have their room kept.
+
+    The last one to fit stands without its twin only where there is none: ``[`` and ``]`` come and go together.
+    """
+    kept_free = sum(_cells(hint) for hint in hints if hint.always)
+    shown = []
+    room = width - kept_free
+    for hint in hints:
+        if hint.always:
+            shown.append(hint)
+        elif _cells(hint) <= room:
+            room -= _cells(hint)
+            shown.append(hint)
+        else:
+            room = 0  # no gaps: a later, shorter one must not jump the queue
+    keys, known = {hint.key for hint in shown}, {hint.key for hint in hints}
+    return tuple(hint for hint in shown if TWINS.get(hint.key) in keys or TWINS.get(hint.key) not in known)
+
+
+def _cells(hint: KeyHint) -> int:
+    return len(hint.key) + len(hint.label) + 3

@@ -1,0 +1,138 @@
+"""The keys, from the bindings themselves, so that no key is told that does not work and none works untold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import ItemGrid, Vertical, VerticalScroll
+from textual.content import Content
+from textual.geometry import Size
+from textual.widget import Widget
+
+from themes import stylesheet
+from tui.kit.plain_text import EMPTY_LINE, NO_TEXT, assembled, below_each_other, plain, set_subtitle, set_title
+from tui.kit.steady import SteadyModal
+
+
+@dataclass(frozen=True, slots=True)
+class KeyHelp:
+    """One line of the help: the keys as people know them, and what they do."""
+
+    keys: str
+    text: str
+
+
+Group = tuple[str, Sequence[KeyHelp]]
+RING_LEGEND: Final[Group] = (
+    "on the ring",
+    (
+        KeyHelp("outside", "whose each hash is: the consumer of the next point clockwise"),
+        KeyHelp("inside", "how much each consumer has: of the ring, or with modulo of the partitions"),
+        KeyHelp("dots", "partitions at their hashes, in the colour of the active consumer"),
+        KeyHelp("hash map", "the same hashes row by row, from 0x00000000 on"),
+    ),
+)
+
+
+class HelpScreen(SteadyModal[None]):
+    """Groups of keys in columns; any of escape, q and ? closes it."""
+
+    CSS_PATH = stylesheet("dialogs")
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,question_mark", "close", "Close"),
+        Binding("j", "scroll(1)", "Down", show=False),
+        Binding("k", "scroll(-1)", "Up", show=False),
+    ]
+
+    def __init__(self, groups: Sequence[Group], title: str = "keys") -> None:
+        super().__init__()
+        self._groups = groups
+        self._title = title
+
+    def compose(self) -> ComposeResult:
+        half = (len(self._groups) + 1) // 2
+        with Vertical(classes="dialog -wide"), VerticalScroll(), ItemGrid(min_column_width=46):
+            for groups in (self._groups[:half], self._groups[half:]):
+                yield KeyLines(groups)
+
+    def on_mount(self) -> None:
+        box = self.query_one(Vertical)
+        set_title(box, self._title)
+        set_subtitle(box, "arrows scroll, escape closes")
+        self.query_one(VerticalScroll).focus()
+
+    def action_close(self) -> None:
+        self.dismiss()
+
+    def action_scroll(self, by: int) -> None:
+        self.query_one(VerticalScroll).scroll_relative(y=by, animate=False)
+
+
+class KeyLines(Widget):
+    """Groups of lines one below the other; a long text goes on below itself, not below its keys."""
+
+    DEFAULT_CSS = """
+    KeyLines { width: 1fr; height: auto; }
+    """
+
+    def __init__(self, groups: Sequence[Group]) -> None:
+        super().__init__()
+        self._groups = groups
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        return _content(self._groups, width).plain.count("\n") + 1
+
+    def render(self) -> Content:
+        return _content(self._groups, self.content_size.width)
+
+
+def _content(groups: Sequence[Group], cells: int) -> Content:
+    width = max((plain(line.keys).cell_length for _, lines in groups for line in lines), default=0)
+    blocks = []
+    for title, lines in groups:
+        rows: list[Content] = [plain(title, "$accent bold")]
+        for line in lines:
+            first, *others = plain(line.text).wrap(max(1, cells - width - 3)) or [NO_TEXT]
+            rows.append(assembled((f" {line.keys:>{width}}  ", "bold"), first))
+            rows += [assembled(" " * (width + 3), other) for other in others]
+        blocks.append(below_each_other(rows))
+    return below_each_other(blocks, EMPTY_LINE)
+
+
+def key_groups(bindings: Sequence[tuple[str, Sequence[Binding]]]) -> list[tuple[str, list[KeyHelp]]]:
+    """Help lines from bindings, group by group: keys of one action share a line, actions without words are left out."""
+    groups = []
+    for title, listed in bindings:
+        lines: dict[str, tuple[list[str], str]] = {}
+        for binding in listed:
+            words = binding.tooltip or binding.description
+            if words:
+                keys, _ = lines.setdefault(words, ([], words))
+                keys += [shown for key in binding.key.split(",") if (shown := key_text(key, binding)) not in keys]
+        if lines:
+            groups.append((title, [KeyHelp(" ".join(keys), words) for keys, words in lines.values()]))
+    return groups
+
+
+_SIGNS = {
+    "left_square_bracket": "[",
+    "right_square_bracket": "]",
+    "left_curly_bracket": "{",
+    "right_curly_bracket": "}",
+    "question_mark": "?",
+    "colon": ":",
+    "slash": "/",
+    "circumflex_accent": "^",
+    "escape": "esc",
+    "pageup": "pgup",
+    "pagedown": "pgdn",
+}
+
+
+def key_text(key: str, binding: Binding) -> str:
+    """A key as it is printed on the keyboard."""
+    return binding.key_display or _SIGNS.get(key.strip(), key.strip())

@@ -1,0 +1,47 @@
+"""Screens that leave once: keys and clicks may come faster than they are handled, and meet a screen that leaves."""
+
+from __future__ import annotations
+
+from typing import Final, Generic
+
+from textual import events
+from textual.await_complete import AwaitComplete
+from textual.message import Message
+from textual.screen import Screen, ScreenResultType
+
+from tui.kit.line_table import LineTable
+
+REPORTED_BY: Final = ("textual.widgets.", "tui.")
+"""Modules of the messages by which widgets report what was done to them."""
+
+
+class LeavesOnce(Screen[ScreenResultType], Generic[ScreenResultType]):
+    """What people do after a screen has been dismissed does not reach it."""
+
+    _leaving = False
+
+    def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
+        """Leave, once and only from the front; the stock method takes away whatever screen is there."""
+        if self._leaving or self.app.screen is not self:
+            return AwaitComplete()
+        self._leaving = True
+        return super().dismiss(result)
+
+    def check_message_enabled(self, message: Message) -> bool:
+        """A screen that leaves takes no more keys, clicks and reports of its widgets: what they ask for is done."""
+        if self._leaving and (
+            isinstance(message, events.InputEvent) or type(message).__module__.startswith(REPORTED_BY)
+        ):
+            return False
+        return super().check_message_enabled(message)
+
+    async def _dispatch_message(self, message: Message) -> None:
+        """Skip messages that came too late: queued before the screen left, or about rows that are gone.
+
+        A screen that is opened while the app ends has no widgets, and does nothing with them on being mounted.
+        """
+        if not self.check_message_enabled(message) or (isinstance(message, LineTable.OfRow) and message.is_stale):
+            return
+        if isinstance(message, events.Mount) and self.app._exit:
+            return
+        await super()._dispatch_message(message)

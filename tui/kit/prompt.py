@@ -1,0 +1,149 @@
+"""A line to type into above the footer: commands, topics to explain, a filter. Errors show beside what was typed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.message import Message
+from textual.suggester import SuggestFromList
+from textual.widgets import Input
+
+from tui.kit.plain_text import PlainLabel
+from tui.kit.typed_line import TypedLine
+from tui.kit.wording import shorten_middle
+
+MANY_OPTIONS = 20_000
+"""Above so many the stock suggester, which looks through all of them at every key, is left out."""
+LONGEST_ERROR_CELLS = 320
+"""Four lines of a narrow terminal. An error may quote what was pasted, which would push the panels out of sight."""
+
+
+class Prompt(Vertical):
+    """Closed most of the time. ``ask`` opens it; enter posts ``Answered``; escape closes it."""
+
+    DEFAULT_CSS = """
+    Prompt { height: auto; display: none; }
+    Prompt.-open { display: block; }
+    Prompt Horizontal { height: 1; }
+    Prompt Label { height: auto; }
+    Prompt .prompt--mark { width: auto; padding: 0 1; }
+    Prompt Input { border: none; height: 1; padding: 0; width: 1fr; }
+    Prompt .prompt--error { display: none; padding: 0 1; width: 1fr; }
+    Prompt .prompt--error.-shown { display: block; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "close", "Close", show=False),
+        Binding("up", "older", "Older", show=False),
+        Binding("down", "newer", "Newer", show=False),
+        Binding("tab", "complete", "Complete", show=False, priority=True),
+    ]
+
+    @dataclass
+    class Answered(Message):
+        """Enter was pressed: ``kind`` is what was asked for, ``text`` what was typed."""
+
+        kind: str
+        text: str
+
+    @dataclass
+    class Typed(Message):
+        """The text changed."""
+
+        kind: str
+        text: str
+
+    @dataclass
+    class Closed(Message):
+        """The prompt went away without an answer."""
+
+        kind: str
+
+    def __init__(
+        self,
+        *,
+        name: str | None = None,
+        id: str | None = None,  # noqa: A002 - Textual's own name
+        classes: str | None = None,
+        disabled: bool = False,
+    ) -> None:
+        super().__init__(name=name, id=id, classes=classes, disabled=disabled)
+        self.kind = ""
+        self._history: dict[str, list[str]] = {}
+        self._at = 0
+
+    def compose(self) -> ComposeResult:
+        with Horizontal():
+            yield PlainLabel("", classes="prompt--mark")
+            yield TypedLine()
+        yield PlainLabel("", classes="prompt--error")
+
+    @property
+    def is_open(self) -> bool:
+        return self.has_class("-open")
+
+    def ask(self, kind: str, mark: str, *, text: str = "", placeholder: str = "", options: Sequence[str] = ()) -> None:
+        """Open for one question; ``options`` complete what is typed, unless they are very many."""
+        self.kind = kind
+        self._at = len(self._history.get(kind, []))
+        self.query_one(".prompt--mark", PlainLabel).update(mark)
+        field = self.query_one(Input)
+        field.cursor_blink = False
+        few = 0 < len(options) <= MANY_OPTIONS
+        field.suggester = SuggestFromList(options, case_sensitive=False) if few else None
+        field.placeholder = placeholder
+        field.value = text
+        field.cursor_position = len(text)
+        self.complain("")
+        self.add_class("-open")
+        field.focus()
+
+    def complain(self, error: str) -> None:
+        """Say what is wrong with the answer; "" takes it back."""
+        label = self.query_one(".prompt--error", PlainLabel)
+        label.update(shorten_middle(error, LONGEST_ERROR_CELLS))
+        label.set_class(bool(error), "-shown")
+
+    def close(self) -> None:
+        """Close without a message."""
+        self.remove_class("-open")
+
+    def remember(self, text: str) -> None:
+        """Keep an answer for the up key."""
+        entries = self._history.setdefault(self.kind, [])
+        if text and (not entries or entries[-1] != text):
+            entries.append(text)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.post_message(self.Answered(self.kind, event.value))
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        if self.is_open:
+            self.complain("")
+            self.post_message(self.Typed(self.kind, event.value))
+
+    def action_close(self) -> None:
+        self.close()
+        self.post_message(self.Closed(self.kind))
+
+    def action_complete(self) -> None:
+        self.query_one(Input).action_cursor_right()
+
+    def action_older(self) -> None:
+        self._recall(-1)
+
+    def action_newer(self) -> None:
+        self._recall(1)
+
+    def _recall(self, by: int) -> None:
+        entries = self._history.get(self.kind, [])
+        self._at = max(0, min(len(entries), self._at + by))
+        field = self.query_one(Input)
+        field.value = entries[self._at] if self._at < len(entries) else ""
+        field.cursor_position = len(field.value)

@@ -1,0 +1,234 @@
+"""The hash space of the shown subscription in three views: ring, hash map, and one consumer lit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import ClassVar, Protocol
+
+import numpy as np
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.reactive import var
+from textual.strip import Strip
+
+from engine.views.model import RingView
+from tui.drawing.arcs import IntArray, arcs_of
+from tui.drawing.glyphs import glyphs_of
+from tui.drawing.hashmap import draw_hash_map
+from tui.drawing.ring import draw_ring
+from tui.drawing.ring_picture import Dots, Flash, RingMode, RingPicture
+from tui.drawing.thinning import MANY_DOTS, ascends, thinned
+from tui.kit.line_widget import LinePanel
+from tui.kit.plain_text import set_subtitle
+
+READABLE_CONSUMERS = 24
+"""Above this many consumers arcs of one pixel say nothing, so the density picks the hash map."""
+
+
+class RingLook(Enum):
+    """The three views of one state; ``v`` goes from one to the next."""
+
+    RING = "ring"
+    HASH_MAP = "hash map"
+    FOCUS = "focus"
+
+    def following(self) -> RingLook:
+        """The next one, and the first after the last."""
+        looks = list(RingLook)
+        return looks[(looks.index(self) + 1) % len(looks)]
+
+
+class Owner(Protocol):
+    """What the drawing must know of a consumer."""
+
+    @property
+    def consumer_id(self) -> int: ...
+
+    @property
+    def tag(self) -> str: ...
+
+    @property
+    def colour(self) -> int: ...
+
+
+class RingPanel(LinePanel, can_focus=True):
+    """One drawing for a state, a size and a look."""
+
+    DEFAULT_CSS = """
+    RingPanel { width: 1fr; height: 1fr; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down,j,right,l", "select(1)", "Next consumer", show=False),
+        Binding("up,k,left,h", "select(-1)", "Previous consumer", show=False),
+    ]
+
+    # Not ``reactive``: the panel paints itself anew only when the picture differs.
+    few_words: var[tuple[str, ...]] = var(())
+    """The rule in force in two words or three, for the middle of a small ring."""
+    ring: var[RingView | None] = var(None)
+    """What is drawn; None before the first state."""
+    rows: var[tuple[Owner, ...]] = var(())
+    """The consumers, for their colours and letter tags; owners in ``ring`` are positions in here."""
+    weights: var[tuple[int, ...]] = var(())
+    """What each of them has while the arcs decide nothing; () where that is not to be told."""
+    waiting: var[frozenset[int]] = var(frozenset())
+    """Hashes where messages wait; they are marked."""
+    selected: var[int] = var(-1)
+    """Id of the selected consumer, lit in the focus view."""
+    look: var[RingLook | None] = var(None)
+    """The chosen view; None lets the density pick."""
+    topic: var[str] = var("")
+    """The topic that stands out, "" for none."""
+    intensity: var[float] = var(0.0)
+    """How fresh the last change is, 1 to 0: what changed flashes and settles."""
+    dots: var[str] = var("partitions")
+    """What the dots are."""
+
+    @dataclass
+    class Step(Message):
+        """The next or the previous consumer is to be selected."""
+
+        by: int
+
+    _picture: RingPicture | None = None
+    _latest: RingPicture | None = None
+    _before: RingPicture | None = None
+    _drawn: IntArray | slice = slice(None)
+
+    @property
+    def look_in_use(self) -> RingLook:
+        """The chosen view, or the one that the number of consumers suggests."""
+        if self.look is not None:
+            return self.look
+        return RingLook.HASH_MAP if len(self.rows) > READABLE_CONSUMERS else RingLook.RING
+
+    def watch_ring(self) -> None:
+        """Another state is another picture; the one before is what it fades from."""
+        self._before = self._latest
+        self.forget()
+
+    def watch_rows(self) -> None:
+        """Owners have other colours; another number of them may suggest another view."""
+        self.forget()
+        self._name_view()
+
+    def watch_selected(self) -> None:
+        """Another consumer is lit, in the view that lights one."""
+        if self.look_in_use is RingLook.FOCUS:
+            self.forget()
+
+    def watch_look(self) -> None:
+        """Another view of the same state."""
+        self.forget()
+        self._name_view()
+
+    def watch_topic(self) -> None:
+        """Another topic stands out."""
+        self.forget()
+
+    def watch_few_words(self) -> None:
+        """Another rule."""
+        self.forget()
+
+    def watch_weights(self) -> None:
+        """Other parts of what the arcs do not decide."""
+        self.forget()
+
+    def watch_waiting(self) -> None:
+        """Other hashes are marked."""
+        self.forget()
+        self._name_view()
+
+    def watch_colours(self) -> None:
+        """Other colours."""
+        self.forget()
+        self._name_view()
+
+    def watch_intensity(self) -> None:
+        """The same picture, a little more settled."""
+        super().forget()
+
+    def forget(self) -> None:
+        """Another picture."""
+        self._picture = None
+        super().forget()
+
+    def _name_view(self) -> None:
+        auto = " (auto)" if self.look is None else ""
+        glyphs = glyphs_of(self.ascii_only)
+        dot = glyphs.marker if self.look_in_use is RingLook.HASH_MAP else glyphs.dot
+        # Without colours dots are letters like everything else.
+        legend = "" if self.colours.mono else f"{dot} {self.dots}, "
+        legend += f"{glyphs.waiting} waiting, " if self.waiting else ""
+        set_subtitle(self, f"{legend}v: {self.look_in_use.value}{auto}")
+
+    def action_select(self, by: int) -> None:
+        self.post_message(self.Step(by))
+
+    def picture(self) -> RingPicture | None:
+        """The state as the drawing wants it: owners by their lasting colour number instead of their position."""
+        ring = self.ring
+        if ring is None:
+            return None
+        if self._picture is None:
+            self._picture = self._latest = self._make_picture(ring)
+        return self._picture
+
+    def _make_picture(self, ring: RingView) -> RingPicture:
+        # A last entry of -1 lets position -1 (nobody) stay nobody.
+        numbers = np.array([*(row.colour for row in self.rows), -1], dtype=np.int64)
+        tags = [""] * (int(numbers.max()) + 1)
+        for row in self.rows:
+            tags[row.colour] = row.tag
+        focus = next((row.colour for row in self.rows if row.consumer_id == self.selected), None)
+        mode = RingMode.LIT if ring.lit else RingMode.MUTED
+        if self.look_in_use is RingLook.FOCUS and focus is not None:
+            mode = RingMode.FOCUS
+        highlighted = ring.topic_names.index(self.topic) if self.topic and self.topic in ring.topic_names else None
+        focused = next((at for at, row in enumerate(self.rows) if row.consumer_id == self.selected), None)
+        self._drawn = self._dots_to_draw(ring, highlighted, focused if mode is RingMode.FOCUS else None)
+        if highlighted is not None and not isinstance(self._drawn, slice):
+            highlighted = int(np.searchsorted(self._drawn, highlighted))
+        owners = numbers[ring.topic_owners[self._drawn]]
+        hashes = ring.topic_hashes[self._drawn].astype(np.uint32)
+        waiting = np.isin(hashes, list(self.waiting)) if self.waiting else None
+        shares = np.zeros(len(tags), dtype=np.float64)
+        for row, weight in zip(self.rows, self.weights, strict=False):
+            shares[row.colour] = weight
+        return RingPicture(
+            arcs=arcs_of(ring.points, numbers[ring.point_owners], len(tags), ring.space_size),
+            dots=Dots(hashes, owners.astype(np.int32), highlighted, waiting),
+            mode=mode,
+            focus=focus if mode is RingMode.FOCUS else None,
+            centre=ring.centre,
+            few=self.few_words,
+            # While the arcs decide nothing the inner band tells who really has what.
+            shares=shares if not ring.lit and shares.any() else None,
+            tags=tuple(tags),
+        )
+
+    @staticmethod
+    def _dots_to_draw(ring: RingView, highlighted: int | None, focused: int | None) -> IntArray | slice:
+        """The places of the topics to draw; all of them, as long as they are not very many."""
+        count = len(ring.topic_hashes)
+        if count <= MANY_DOTS or not ascends(ring.topic_hashes):
+            return slice(None)
+        masks = [ring.topic_moved]
+        if focused is not None:
+            masks.append(ring.topic_owners == focused)
+        places = thinned(ring.topic_hashes, ring.space_size, *masks)
+        return places if highlighted is None else np.union1d(places, [highlighted])
+
+    def _flash(self, ring: RingView) -> Flash | None:
+        if self.intensity <= 0.0:
+            return None
+        return Flash(self.intensity, before=self._before, dots=ring.topic_moved[self._drawn])
+
+    def draw(self, width: int, height: int) -> list[Strip]:
+        picture = self.picture()
+        if picture is None or self.ring is None:
+            return []
+        draw = draw_hash_map if self.look_in_use is RingLook.HASH_MAP else draw_ring
+        flash = self._flash(self.ring)
+        return draw(picture, width, height, self.colours, ascii_only=self.ascii_only, flash=flash).strips()

@@ -1,0 +1,250 @@
+"""The only owner of the timeline: takes commands, gives views, and tells the screen when there is another one.
+
+Nothing else in the shell holds engine state, so there is one answer to the question what is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from textual.message import Message
+
+from engine.cluster.commands import Command, SubscribeKeyShared
+from engine.cluster.grammar import parse_command
+from engine.cluster.navigation import navigate
+from engine.cluster.timeline import Timeline
+from engine.cluster.timeline_commands import TimelineCommand
+from engine.errors import Rejection
+from engine.views.dashboard import (
+    busiest_partition_of,
+    dashboard_view,
+    partitions_of,
+    split_previews,
+    topic_explanation,
+    topics_of_bundle,
+)
+from engine.views.details import SplitPreviewView, TopicExplanation
+from engine.views.keys import keys_view
+from engine.views.keys_answers import key_answer, keys_of_consumer
+from engine.views.keys_model import ConsumerKeysView, KeyAnswer, KeysView
+from engine.views.model import BundleTopic, DashboardView, Notice, PartitionRow
+from engine.views.partition_growth import GrowthView
+from engine.views.producers import producers_view, shown_places
+from engine.views.producers_answers import known_keys_view, send_answer, statistics_view
+from engine.views.producers_model import ProducersView, SendAnswer, StatisticsView
+from tui.kit.wording import safe_name, where_told
+
+
+class Journal(Protocol):
+    """What keeps the steps on disk. Called before the screen shows a step, so what was seen is never lost."""
+
+    def record(self, timeline: Timeline) -> str:
+        """Write what is new. The answer says where the steps are kept, or what went wrong, for the status line."""
+
+
+class Store:
+    """One timeline, the subscription or topic that is shown, and the present view of both.
+
+    Places are counted through: Failover subscriptions first, then Key_Shared ones, then topics with producers.
+    """
+
+    class Changed(Message):
+        """There is another view. Bursts collapse: only the last one matters."""
+
+        def can_replace(self, message: Message) -> bool:
+            return isinstance(message, Store.Changed)
+
+    def __init__(
+        self,
+        timeline: Timeline,
+        *,
+        subscription: int = 0,
+        problems: int = 0,
+        notes: tuple[Notice, ...] = (),
+        journal: Journal | None = None,
+    ) -> None:
+        self._timeline = timeline
+        self._problems = problems
+        self._notes = notes
+        self._journal = journal
+        self._listeners: list[Callable[[Message], object]] = []
+        self._place = subscription
+        self._failover = 0
+        self._key = ""
+        self._view: DashboardView | None = None
+        self._keys_view: KeysView | None = None
+        self._producers_view: ProducersView | None = None
+        self.saved = journal.record(timeline) if journal is not None else ""
+        self._find_place()
+
+    def tell(self, listener: Callable[[Message], object]) -> None:
+        """Send every ``Changed`` there, such as to a screen's ``post_message``."""
+        self._listeners.append(listener)
+
+    @property
+    def timeline(self) -> Timeline:
+        """The timeline as it stands; a value, so it cannot be changed behind the store's back."""
+        return self._timeline
+
+    @property
+    def can_redo(self) -> bool:
+        """Whether there is a step ahead."""
+        return self._timeline.can_redo
+
+    @property
+    def subscription(self) -> int:
+        """The place of the shown subscription."""
+        return self._place
+
+    @property
+    def subscriptions(self) -> tuple[str, ...]:
+        """The keys of all subscriptions, and the names of topics with producers, in the order of their places."""
+        return shown_places(self._timeline.state)
+
+    @property
+    def subscription_key(self) -> str:
+        """The key of the shown subscription, "" where there is none."""
+        return self._key
+
+    def subscription_told(self, place: int | None = None) -> str:
+        """The subscription at a place, else the shown one; its namespace too where its name stands in several."""
+        state, keys = self._timeline.state, self.subscriptions
+        at = self._place if place is None else place
+        spaces = [each.namespace for each in state.subscriptions] + [each.namespace for each in state.key_subscriptions]
+        return safe_name(keys[at]) + (where_told(keys[at], spaces[at], keys) if at < len(spaces) else "")
+
+    @property
+    def shows_keys(self) -> bool:
+        """Whether the shown subscription is a Key_Shared one."""
+        state = self._timeline.state
+        return 0 <= self._place - len(state.subscriptions) < len(state.key_subscriptions) and bool(self._key)
+
+    @property
+    def shows_producers(self) -> bool:
+        """Whether the producers of a topic are shown."""
+        state = self._timeline.state
+        return self._place >= len(state.subscriptions) + len(state.key_subscriptions) and bool(self._key)
+
+    @property
+    def view(self) -> DashboardView:
+        """The view of the Failover subscription that is shown, or was before a Key_Shared one; made when asked for."""
+        if self._view is None:
+            view = dashboard_view(
+                self._timeline, subscription=self._failover, problems=self._problems, notes=self._notes
+            )
+            self._view = replace(view, status=replace(view.status, subscriptions=self.subscriptions))
+        return self._view
+
+    @property
+    def keys_view(self) -> KeysView | None:
+        """The view of the shown Key_Shared subscription; None while a Failover one is shown. Made when asked for."""
+        if self._keys_view is None and self.shows_keys:
+            view = keys_view(self._timeline, self._key, notes=self._notes)
+            self._keys_view = replace(view, status=replace(view.status, subscriptions=self.subscriptions))
+        return self._keys_view
+
+    @property
+    def producers_view(self) -> ProducersView | None:
+        """The view of the shown topic's producers; None while a subscription is shown. Made when asked for."""
+        if self._producers_view is None and self.shows_producers:
+            self._producers_view = producers_view(self._timeline, self._key, notes=self._notes)
+        return self._producers_view
+
+    def submit(self, command: Command | TimelineCommand) -> Rejection | None:
+        """Carry out a command, or move in time; what is refused changes nothing."""
+        if isinstance(command, Command):
+            timeline, rejection = self._timeline.submit(command)
+            if rejection is None and isinstance(command, SubscribeKeyShared):
+                self._key = timeline.state.key_subscriptions[-1].key  # what was just made is what one wants to see
+            elif len(timeline.state.producer_topics) > len(self._timeline.state.producer_topics):
+                self._key = timeline.state.producer_topics[-1].topic
+        else:
+            moved = navigate(self._timeline, command)
+            timeline, rejection = moved.timeline, moved.rejection
+        self._take(timeline)
+        return rejection
+
+    def submit_line(self, text: str) -> Rejection | None:
+        """Carry out one line of the grammar."""
+        command = parse_command(text, self._timeline.state, self.subscription_key or None)
+        return command if isinstance(command, Rejection) else self.submit(command)
+
+    def step_by(self, count: int) -> None:
+        """Move in time, forwards or backwards, as far as there are steps."""
+        self._take(self._timeline.step_by(count))
+
+    def show_subscription(self, by: int) -> None:
+        """Show the subscription that stands ``by`` places further, round the end."""
+        count = len(self.subscriptions)
+        if count > 1:
+            self._key = ""
+            self._place = (self._place + by) % count
+            self._publish()
+
+    def busiest_partition_of(self, consumer_id: int) -> str:
+        """The one of a consumer's partitions with most messages a second, "" for none."""
+        return busiest_partition_of(self._timeline, self._failover, consumer_id)
+
+    def partitions_of(self, consumer_id: int) -> Sequence[PartitionRow]:
+        """The partitions a consumer is active for, busiest first."""
+        return partitions_of(self._timeline, self._failover, consumer_id)
+
+    def topics_of(self, namespace: str, range_text: str) -> Sequence[BundleTopic]:
+        """The topics of a bundle, by hash."""
+        return topics_of_bundle(self._timeline, namespace, range_text, self._failover)
+
+    def explain(self, topic_text: str) -> TopicExplanation | Rejection:
+        """Where a topic goes, and why."""
+        return topic_explanation(self._timeline, self._failover, topic_text)
+
+    def previews(self, namespace: str, range_text: str) -> SplitPreviewView:
+        """What every split algorithm would make of a bundle."""
+        return split_previews(self._timeline, namespace, range_text)
+
+    # Key_Shared
+
+    def explain_key_text(self, key_text: str) -> KeyAnswer | Rejection:
+        """Where a key of the shown Key_Shared subscription goes, and why."""
+        return key_answer(self._timeline, self._key, key_text)
+
+    def keys_of_consumer(self, consumer_id: int) -> ConsumerKeysView:
+        """The slots and the known keys that a consumer of the shown Key_Shared subscription has."""
+        return keys_of_consumer(self._timeline, self._key, consumer_id)
+
+    # producers
+
+    def explain_send(self, number: int, key: str | None) -> SendAnswer | Rejection:
+        """What the next message of a producer of the shown topic would do, and why."""
+        return send_answer(self._timeline, self._key, number, key)
+
+    def known_keys(self) -> GrowthView | None:
+        """Where the busiest known keys of the shown topic go with each client; None where no key was sent."""
+        return known_keys_view(self._timeline, self._key)
+
+    def producer_statistics(self) -> StatisticsView:
+        """The merged statistics of the shown topic's producers; remembered until something changes."""
+        return statistics_view(self._timeline, self._key)
+
+    def _take(self, timeline: Timeline) -> None:
+        if timeline is self._timeline:
+            return
+        self._timeline = timeline
+        if self._journal is not None:
+            self.saved = self._journal.record(timeline)
+        self._publish()
+
+    def _find_place(self) -> None:
+        """Where the shown subscription stands now; where it is gone, another one takes its place."""
+        keys = self.subscriptions
+        self._place = keys.index(self._key) if self._key in keys else max(0, min(self._place, len(keys) - 1))
+        self._key = keys[self._place] if keys else ""
+        if not self.shows_keys and not self.shows_producers:
+            self._failover = self._place
+
+    def _publish(self) -> None:
+        self._find_place()
+        self._view = self._keys_view = self._producers_view = None
+        for listener in self._listeners:
+            listener(self.Changed())

@@ -1,0 +1,114 @@
+"""What our applications share: the two themes, how many colours the terminal has, and pure ASCII on demand."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import ClassVar, Final
+
+from textual import events
+from textual.app import App
+from textual.binding import Binding, BindingType
+from textual.command import Provider
+from textual.filter import LineFilter
+from textual.notifications import SeverityLevel
+from textual.theme import Theme
+
+from engine.visible import visible
+from themes.palettes import Depth, Palette, ThemeName, palette
+from tui.drawing.plain_ascii import AsciiFilter
+from tui.kit.command_palette import PALETTE_ID, PlainCommandPalette, PlainCommands
+from tui.kit.hidden_characters import VisibleFilter
+from tui.kit.parsed_once import ParsedOnce
+from tui.kit.theme import depth_of, textual_theme, theme_name, variables_of
+
+VISIBLE: Final = VisibleFilter()
+
+
+class ThemedApp(App[int]):
+    """``depth`` overrules what the terminal says about its colours; ``mono`` is ``depth="mono"``."""
+
+    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {PlainCommands}
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("question_mark", "help", "Help", key_display="?", tooltip="All keys"),
+        Binding("q", "quit", "Quit", tooltip="Quit"),
+        Binding("ctrl+c", "quit", "Quit", show=False, priority=True),
+    ]
+
+    def __init__(
+        self, *, theme: ThemeName = "dark", mono: bool = False, depth: Depth | None = None, ascii_only: bool = False
+    ) -> None:
+        self._theme_name: ThemeName = theme
+        self._depth: Depth | None = "mono" if mono else depth
+        self._ascii_only = ascii_only
+        super().__init__()
+        depth_used = self.depth
+        for name in ("dark", "light"):
+            self.register_theme(textual_theme(name, depth_used))
+        self.theme = theme_name(theme)
+        self.stylesheet = ParsedOnce(variables=self.get_css_variables())
+
+    async def on_event(self, event: events.Event) -> None:
+        """Let others have their turn before each key or click, however many came at once."""
+        if isinstance(event, events.InputEvent) and not event.is_forwarded:
+            await asyncio.sleep(0)
+        await super().on_event(event)
+
+    async def switch_theme(self, name: str) -> None:
+        """Change the theme: parse in one turn of the event loop, apply in another, as each takes its time."""
+        if isinstance(self.stylesheet, ParsedOnce):
+            self.stylesheet.prepare(self._variables_with(self.available_themes[name]))
+            await asyncio.sleep(0)
+        self.theme = name
+
+    def refresh_css(self, animate: bool = True) -> None:
+        """As the stock one, but arranging what is in front and styling what is below it have turns of their own."""
+        self.stylesheet.set_variables(self.get_css_variables())
+        self.stylesheet.reparse()
+        self.stylesheet.update(self, animate=animate)
+        for screen in self.screen_stack:
+            if screen is self.screen:
+                screen.refresh(layout=True)
+            else:
+                self.call_later(self.stylesheet.update, screen, animate=animate)
+            screen._css_update_count = self._css_update_count
+
+    def _variables_with(self, theme: Theme) -> dict[str, str]:
+        """What ``get_css_variables`` will give with another theme."""
+        ours = variables_of(palette("dark" if theme.dark else "light", self.depth))
+        return {**ours, **theme.to_color_system().generate(), **theme.variables}
+
+    @property
+    def depth(self) -> Depth:
+        """The colour depth in use."""
+        return self._depth or depth_of(self.console.color_system, mono=self.no_color)
+
+    @property
+    def colours(self) -> Palette:
+        """The palette in use."""
+        return palette(self._theme_name, self.depth)
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Our own variables for themes that do not define them, so that every built-in theme works."""
+        return variables_of(palette("dark" if self.current_theme.dark else "light", self.depth))
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """The stock filters, the one for characters that command a terminal, and with ``ascii_only`` that for ASCII."""
+        return [*super().get_line_filters(), VISIBLE, *([AsciiFilter()] if self._ascii_only else [])]
+
+    def action_command_palette(self) -> None:
+        """The palette, unless one is open."""
+        if self.screen.id != PALETTE_ID:
+            self.push_screen(PlainCommandPalette(id=PALETTE_ID))
+
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = "",
+        severity: SeverityLevel = "information",
+        timeout: float | None = None,
+        markup: bool = False,
+    ) -> None:
+        """As the stock one, but the message is shown as it is."""
+        super().notify(visible(message), title=visible(title), severity=severity, timeout=timeout, markup=False)

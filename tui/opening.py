@@ -1,0 +1,43 @@
+"""The picture before the first state: the frame of the main screen, and what is being opened."""
+
+from __future__ import annotations
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Container, Vertical
+
+from tui.kit.footer import KeyFooter
+from tui.kit.framed import FramedScreen, key_hints
+from tui.kit.plain_text import PlainStatic
+from tui.kit.sentence_line import SentenceLine
+
+
+class OpeningScreen(FramedScreen):
+    """Painted before engine and numpy are loaded, so that the terminal answers at once."""
+
+    def __init__(self, opening: str, *, mono: bool) -> None:
+        super().__init__()
+        self._opening = opening
+        self.set_class(mono, "-mono")
+
+    def compose(self) -> ComposeResult:
+        yield PlainStatic(" ringside", id="status")
+        yield SentenceLine(id="sentence")
+        with Container(id="body"):
+            yield PlainStatic(id="ring", classes="panel")
+            with Vertical(id="side"):
+                yield PlainStatic(id="consumers", classes="panel")
+                yield PlainStatic(id="bundles", classes="panel")
+            yield PlainStatic(id="events", classes="panel")
+        yield PlainStatic(id="timeline")
+        yield KeyFooter(id="keys")
+        yield PlainStatic(id="too-small")
+
+    def on_mount(self) -> None:
+        """Say what is opened."""
+        self.name_panels()
+        self.query_one(KeyFooter).keys = key_hints()
+        self.query_one(SentenceLine).sentence = ("hint", f"opening {self._opening} …")
+
+    def on_resize(self, event: events.Resize) -> None:
+        self.arrange_panels(event)

@@ -1,0 +1,1 @@
+"""The screen of a topic's producers: who has opened which partition."""

@@ -1,0 +1,100 @@
+"""The dialog of the ``a`` key: how many producers, how they start, route and are named; refusals name the field."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.suggester import SuggestFromList
+from textual.widgets import Input
+
+from engine.cluster.producer_commands import AddProducers
+from engine.cluster.producer_events import ProducerPlan
+from engine.errors import Rejection
+from engine.routing.producer_settings import ACCESS_MODES
+from tui.kit.dialog import Dialog
+from tui.kit.plain_text import PlainLabel
+from tui.kit.typed_line import TypedLine
+from tui.kit.wording import short_topic
+
+STARTS: Final = ("lazy", "eager")
+ROUTERS: Final = ("round-robin", "single", "partial 3")
+CLIENTS: Final = ("java", "python", "cpp")
+_FIELD_OF: Final = {
+    "count": "count",
+    "client": "client",
+    "accessMode": "access",
+    "producerName": "producer-name",
+}
+"""Where a refusal belongs, by the engine's name of the argument; the router is the rest."""
+
+
+class AddProducersScreen(Dialog):
+    """Creates producers by one plan."""
+
+    def __init__(self, topic: str, proposed: ProducerPlan, do: Callable[[AddProducers], Rejection | None]) -> None:
+        super().__init__(f"add producers to {short_topic(topic)}")
+        self._topic = topic
+        self._proposed = proposed
+        self._do = do
+
+    def compose(self) -> ComposeResult:
+        plan = self._proposed
+        router = f"partial {plan.limit}" if plan.router == "partial" else plan.router
+        fields = (
+            ("count", "how many", str(plan.count), ()),
+            ("start", "start: lazy or eager", "lazy" if plan.lazy else "eager", STARTS),
+            ("router", "router: round-robin, single, partial LIMIT", router, ROUTERS),
+            ("client", "client: java, python, cpp", plan.client, CLIENTS),
+            ("access", "access mode: Shared, Exclusive, ...", plan.access_mode, ACCESS_MODES),
+            ("producer-name", "name (nothing: brokers give one)", "", ()),
+        )
+        with Vertical(classes="dialog -dense"):
+            for name, label, text, known in fields:
+                yield PlainLabel(label, classes="dialog--label")
+                suggester = SuggestFromList(known, case_sensitive=False) if known else None
+                yield TypedLine(text, id=name, suggester=suggester)
+            yield PlainLabel("", classes="dialog--error")
+            yield PlainLabel("enter creates, up and down change the field, escape cancels", classes="dialog--help")
+
+    def submit(self) -> None:
+        """Create them, or say what is wrong and where."""
+        plan = plan_typed({field.id or "": field.value.strip() for field in self.query(Input)})
+        if isinstance(plan, Rejection):
+            self.complain(plan.message, plan.field)
+            return
+        self.finish(self._do(AddProducers(self._topic, plan)))
+
+    def field_of(self, refused: Rejection) -> str:
+        return _FIELD_OF.get(refused.field, "router")
+
+
+def plan_typed(texts: dict[str, str]) -> ProducerPlan | Rejection:
+    """The plan that the fields spell; ``field`` of a refusal is the name of one of them.
+
+    >>> plan_typed({"count": "2", "start": "lazy", "router": "partial 3"}).limit
+    3
+    >>> plan_typed({"count": "some"}).field
+    'count'
+    """
+    count, start = texts.get("count", "1"), texts.get("start", "lazy")
+    if not count.isascii() or not count.isdecimal() or len(count) > 9:
+        return Rejection("SyntaxError", f"{count[:40]!r} is no number of producers", "count")
+    if start not in STARTS:
+        return Rejection("SyntaxError", f"producers start {' or '.join(STARTS)}, not {start[:40]!r}", "start")
+    plan = ProducerPlan(
+        count=int(count),
+        name=texts.get("producer-name") or None,
+        lazy=start == "lazy",
+        client=texts.get("client") or "java",
+        access_mode=texts.get("access") or "Shared",
+    )
+    router, _, limit = (texts.get("router") or ROUTERS[0]).partition(" ")
+    if not limit:
+        return replace(plan, router=router)
+    if router != "partial" or not limit.strip().isdecimal():
+        return Rejection("SyntaxError", "write round-robin, single, or partial with a limit: partial 3", "router")
+    return replace(plan, router=router, limit=int(limit[:9]))

@@ -1,0 +1,49 @@
+"""The keys of the screen of producers as one table; footer, help and palette are made from it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from textual.binding import Binding
+
+from tui.kit.bindings import CLOSE, COMMAND, TIME, ZOOM, grouped, panel_keys, told_alike
+
+CHANGE: Final = (
+    Binding("a", "add", "Add", tooltip="Add producers"),
+    Binding("x", "close_producer", "Close", tooltip="Close the selected producer"),
+    Binding("t", "send(False)", "Send", tooltip="Send messages by the selected producer"),
+    Binding("T", "send(True)", "Send by all", tooltip="Send messages by every producer"),
+    Binding("m", "grow", "More", tooltip="Give the topic more partitions"),
+    Binding("b", "serve", "Break", tooltip="Break or repair the marked partition"),
+    Binding("w", "wait(60000)", "Wait", tooltip="Let a minute of simulated time pass"),
+    Binding("W", "wait(10)", "10 ms", show=False, tooltip="Let 10 ms of simulated time pass"),
+    Binding("c", "merge", "Merge", show=False, tooltip="Merge statistics by name or position"),
+)
+ASK: Final = (
+    Binding("f", "explain", "Explain", tooltip="Explain what the next message would do"),
+    Binding("v", "next_look", "View", tooltip="Colours by reason, or by producer"),
+    Binding("s", "statistics", "Statistics", show=False, tooltip="Add the merged statistics up"),
+    Binding("i", "notices", "Notices", show=False, tooltip="Read everything about what is shown"),
+    Binding("slash", "filter", "Filter", key_display="/", show=False, tooltip="Filter the producers by name"),
+    COMMAND,
+)
+PANELS: Final = panel_keys(
+    ("ring", "Matrix", "the matrix"),
+    ("consumers", "Producers", "the producers"),
+    ("costs", "Costs", "what they cost"),
+    ("stats", "Statistics", "the statistics"),
+    ("events", "Events", "the events"),
+    ("sent", "Happened", "what happened"),
+)
+PLACE: Final = (
+    *PANELS,
+    ZOOM,
+    Binding("n", "subscription(1)", "Next", show=False, tooltip="Show the next subscription or topic"),
+    Binding("p", "subscription(-1)", "Previous", show=False, tooltip="Show the previous one"),
+    CLOSE,
+)
+
+BINDINGS: Final = (*CHANGE, *ASK, *TIME, *PLACE)
+GROUPS: Final = grouped(CHANGE, ASK, PLACE)
+ELSEWHERE: Final = told_alike("oO", "producers acknowledge nothing; consumers of Key_Shared subscriptions do")
+"""Keys of the sister screens, and why they do nothing here."""

@@ -1,0 +1,135 @@
+"""The table of producers as text: which columns fit a width, and what stands in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from rich.cells import cell_len
+from rich.style import Style
+from rich.text import Text
+
+from engine.views.producers_model import ProducerRow
+from themes.palettes import Palette, hex_colour
+from tui.drawing.bars import bar_text
+from tui.drawing.glyphs import glyphs_of
+from tui.failover.columns import Column
+from tui.kit.wording import cut_end, fit, quantity, safe_name
+
+_NAME_CELLS: Final = (7, 26)
+_LAST_CELLS: Final = (16, 46)
+_BAR_CELLS: Final = (5, 14)
+_EASY_NAME: Final = 15
+_LEFT: Final = frozenset({"tag", "name", "router", "client", "last", "start", "bar"})
+
+
+def producer_columns(rows: Sequence[ProducerRow], width: int) -> tuple[Column, ...]:
+    """The columns for a table ``width`` cells wide, most important first to stay.
+
+    Tag, name and opened partitions always stand; sent messages come next, then what the last step opened, waiting
+    messages where there are any, the router, what happened last, the client where there are several, the state.
+    """
+    tag = max((len(row.tag) for row in rows), default=1) + 2
+    longest = max((cell_len(_name(row)) for row in rows), default=0) + 1
+    name = min(max(longest, len("producer") + 1), _NAME_CELLS[1])
+    least = max(_NAME_CELLS[0], min(name, _EASY_NAME))
+    kept = [Column("tag", "", tag), _numbers("opened", "open", (row.opened for row in rows))]
+    room = width - sum(column.width for column in kept) - least
+    clients = len({row.client for row in rows}) > 1
+    pending = [row.pending_msgs for row in rows]
+    router = max((len(row.router) for row in rows), default=6) + 1
+    wanted = [
+        _numbers("sent", "sent", (row.sent_msgs for row in rows)),
+        *([_numbers("pending", "wait", pending)] if any(pending) else []),
+        Column("gained", "new", 1 + _numbers("gained", "new", (row.gained for row in rows)).width),
+        *([Column("client", "client", 7)] if clients else []),
+        Column("router", "router", router),
+        Column("bar", "", _BAR_CELLS[0]),
+        *([Column("state", "state", 8)] if any(row.state != "Ready" for row in rows) else []),
+        _numbers("known", "of", (row.known for row in rows)),
+        Column("start", "start", 6),
+        Column("last", "what happened last", _LAST_CELLS[0]),
+    ]
+    for column in wanted:
+        if column.width <= room:
+            kept.append(column)
+            room -= column.width
+    given = min(name, room + least)
+    room -= given - least
+    by_key = {column.key: column for column in [*kept, Column("name", "producer", given)]}
+    for key, (low, high) in (("last", _LAST_CELLS), ("bar", _BAR_CELLS)):
+        if key in by_key and room > 0:
+            more = min(room, high - low)
+            by_key[key] = Column(key, by_key[key].label, low + more)
+            room -= more
+    order = ("tag", "name", "client", "router", "start", "opened", "known", "bar", "gained", "sent", "pending", "state")
+    return tuple(by_key[key] for key in (*order, "last") if key in by_key)
+
+
+def _numbers(key: str, label: str, numbers: Iterable[int]) -> Column:
+    """A column as wide as its heading and its numbers are."""
+    return Column(key, label, 1 + max(len(label), *(len(quantity(number)) for number in numbers), 0))
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerCells:
+    """How to write cells: the palette in use, and whether only ASCII may be used."""
+
+    colours: Palette
+    ascii_only: bool = False
+
+    def line(self, row: ProducerRow, columns: Sequence[Column]) -> Text:
+        """One producer as one line."""
+        return Text("", no_wrap=True).join(self.text(row, column) for column in columns)
+
+    def text(self, row: ProducerRow, column: Column) -> Text:
+        """One cell, exactly ``column.width`` wide."""
+        colour = Style.parse(hex_colour(self.colours.consumer_colour(row.colour)))
+        dim = hex_colour(self.colours.dim)
+        room = column.width - 1
+        match column.key:
+            case "tag":
+                return Text(f" {row.tag}".ljust(column.width), colour + Style(bold=True), no_wrap=True)
+            case "name":
+                return Text(fit(_name(row), room) + " ", "" if row.state == "Ready" else dim, no_wrap=True)
+            case "bar":
+                bar = bar_text(row.opened / max(1, row.known), room, glyphs_of(self.ascii_only))
+                return Text(bar + " ", colour, no_wrap=True)
+            case "last":
+                return Text(fit(cut_end(safe_name(row.last), room), room) + " ", dim, no_wrap=True)
+            case "router" | "client" | "start":
+                words = {"router": row.router, "client": row.client, "start": "lazy" if row.lazy else "eager"}
+                return Text(fit(words[column.key], room) + " ", dim, no_wrap=True)
+            case "gained":
+                told = f"+{quantity(row.gained)}" if row.gained else ""
+                return Text(told.rjust(room) + " ", hex_colour(self.colours.good), no_wrap=True)
+            case "state":
+                style = dim if row.state == "Ready" else f"bold {hex_colour(self.colours.bad)}"
+                return Text(row.state.rjust(room) + " ", style, no_wrap=True)
+        return self._number(row, column)
+
+    def _number(self, row: ProducerRow, column: Column) -> Text:
+        numbers = {"opened": row.opened, "known": row.known, "sent": row.sent_msgs, "pending": row.pending_msgs}
+        number = numbers[column.key]
+        style = hex_colour(self.colours.dim) if not number or column.key == "known" else ""
+        if column.key == "pending" and number:
+            style = f"bold {hex_colour(self.colours.warn)}"
+        if column.key == "opened" and row.connected < row.opened:
+            style = f"bold {hex_colour(self.colours.bad)}"
+        return Text(quantity(number).rjust(column.width - 1) + " ", style, no_wrap=True)
+
+
+def _name(row: ProducerRow) -> str:
+    return safe_name(row.name) if row.name else f"#{row.number}"
+
+
+def producer_heading(rows: Sequence[ProducerRow], width: int) -> Text:
+    """The headings as one line: numbers stand right, words left."""
+    text = Text(no_wrap=True)
+    for column in producer_columns(rows, width):
+        left = column.key in _LEFT
+        text.append(
+            (column.label.ljust(column.width) if left else column.label.rjust(column.width - 1) + " ")[: column.width]
+        )
+    return text

@@ -1,0 +1,92 @@
+"""English for the screen of producers: costs, the line below the table, statistics."""
+
+from __future__ import annotations
+
+from engine.views.partition_growth import KeyGrowth
+from engine.views.producers_model import CountsView, ProducersFoot, ProducersView, StatisticsRow, StatisticsView
+from tui.kit.wording import counted, percent, quantity, safe_name
+
+
+def cost_rows(counts: CountsView, width: int) -> tuple[tuple[str, str], ...]:
+    """Label and objects of eager, lazy, partial and what there is; few words where ``width`` is small."""
+    wide = width >= 44
+    labels = ("eager", f"lazy, {counts.lazy_mode}" if wide else "lazy", f"partial({counts.limit})", "there are")
+    ways = zip(
+        (counts.here.eager, counts.here.lazy, counts.here.partial),
+        counts.connections,
+        (counts.forever.eager, counts.forever.lazy, counts.forever.partial),
+        strict=True,
+    )
+    told = []
+    for objects, connections, forever in ways:
+        later = f"  {quantity(forever)} in the end" if round(forever) != round(objects) else ""
+        links = f"{quantity(connections):>6} conn." if wide else ""
+        told.append(f"{quantity(objects):>6}{links}{later}")
+    told.append(f"{quantity(counts.observed):>6}")
+    cells = max(map(len, labels)) + 1
+    return tuple((label.ljust(cells), text) for label, text in zip(labels, told, strict=True))
+
+
+def costs_told(counts: CountsView) -> str:
+    """What the numbers assume."""
+    each = f"{counted(counts.messages, 'message')} each"
+    return f"{counted(counts.producers, 'producer')}, {each}, {counted(counts.brokers, 'broker')}"
+
+
+def foot_texts(foot: ProducersFoot) -> tuple[str, ...]:
+    """The line below the table, longest form first."""
+    if not foot.producers:
+        return ("there is no producer",)
+    share = percent(foot.broker_producers / foot.pairs) if foot.pairs else "0.0%"
+    waiting = f" · {foot.pending_msgs:,} wait" if foot.pending_msgs else ""
+    objects = f"{foot.broker_producers:,} of {foot.pairs:,} objects ({share})"
+    used = f"{foot.partitions_used:,} of {counted(foot.partitions, 'partition')} used"
+    return (
+        f"{objects} · {counted(foot.connections, 'connection')} · {used} · {foot.sent_msgs:,} sent{waiting}",
+        f"{objects} · {foot.connections:,} conn. · {foot.sent_msgs:,} sent{waiting}",
+        f"{objects} · {foot.connections:,} conn.{waiting}",
+        f"{quantity(foot.broker_producers)} objects ({share}){waiting}",
+    )
+
+
+def statistics_title(told: StatisticsView) -> str:
+    """How the lists are merged, and how right that is."""
+    rows = told.by_name if told.in_force == "by name" else told.by_position
+    mixed = sum(row.mixture for row in rows)
+    right = f"{counted(mixed, 'mixture')}" if mixed else "each entry is one producer"
+    return f"4 statistics {told.in_force}: {right}"
+
+
+def entry_told(row: StatisticsRow) -> str:
+    """Whose numbers an entry has."""
+    if not row.producers:
+        return "nobody"
+    if row.mixture:
+        return f"×{len(row.producers)} #{row.producers[0]},#{row.producers[1]}" + (
+            "…" if len(row.producers) > 2 else ""
+        )
+    return f"#{row.producers[0]}"
+
+
+def name_at(view: ProducersView, number: int) -> str:
+    """A producer by its name; its number where it shows none."""
+    row = view.producers[number] if 0 <= number < len(view.producers) else None
+    if row is None:
+        return "nobody"
+    return safe_name(row.name) if row.name else f"#{number}"
+
+
+def key_places(each: KeyGrowth) -> str:
+    """Where a key goes from Java and from Python, with where it went before the last step.
+
+    >>> key_places(KeyGrowth("k0", (1, 2, 3), (5, 4, 3)))
+    'Java 1 → 5, Python 3: the clients disagree'
+    """
+
+    def told(before: int | None, after: int | None) -> str:
+        if after is None:
+            return "no key"
+        return f"{after}" if before == after else f"{before} → {after}"
+
+    java, python = told(each.before[0], each.after[0]), told(each.before[-1], each.after[-1])
+    return f"Java {java}, Python {python}" + (": the clients disagree" if each.disagrees else "")

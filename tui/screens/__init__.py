@@ -1,1 +1,0 @@
-"""Screens: each arranges widgets, hands them slices of the view, and turns their messages into commands."""

@@ -1,1 +1,0 @@
-"""Widgets: one a file. They receive values, post messages, and do not know each other."""
