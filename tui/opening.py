@@ -6,6 +6,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical
 
+from tui.failover.bindings import BINDINGS
 from tui.kit.footer import KeyFooter
 from tui.kit.framed import FramedScreen, key_hints
 from tui.kit.plain_text import PlainStatic
@@ -36,7 +37,7 @@ class OpeningScreen(FramedScreen):
     def on_mount(self) -> None:
         """Say what is opened."""
         self.name_panels()
-        self.query_one(KeyFooter).keys = key_hints()
+        self.query_one(KeyFooter).keys = key_hints(BINDINGS)
         self.query_one(SentenceLine).sentence = ("hint", f"opening {self._opening} …")
 
     def on_resize(self, event: events.Resize) -> None:

@@ -15,27 +15,13 @@ from engine.views.model import ConsumerRow
 from themes.palettes import Palette, hex_colour
 from tui.drawing.bars import bar_text
 from tui.drawing.glyphs import glyphs_of
+from tui.kit.columns import Column
 from tui.kit.wording import fit, percent, quantity, safe_name
 
 _MIN_NAME: Final = 9
 _MAX_NAME: Final = 40
 _MIN_BAR: Final = 4
 _MAX_BAR: Final = 40
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One column: its key, its heading and its width in cells, the gap to the next one included."""
-
-    key: str
-    label: str
-    width: int
-
-    def heading(self) -> Text:
-        """The heading in the column's width: numbers stand right, words left."""
-        left = self.key in ("tag", "name", "bar", "declared")
-        text = self.label.ljust(self.width) if left else self.label.rjust(self.width - 1) + " "
-        return Text(text[: self.width], no_wrap=True)
 
 
 @lru_cache(maxsize=4096)

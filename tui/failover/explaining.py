@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from engine.failover.choose import Rule
 from engine.failover.explain import FailoverExplanation, RingStep, RuleReason
 from engine.views.details import TopicExplanation
+from tui.kit.remarks import Remark, bytes_text
 from tui.kit.wording import FLAG, bytes_per_sec, counted, msgs_per_sec, safe_name, short_topic
 
-BYTES_SHOWN: Final = 12
 _REASONS: Final = {
     RuleReason.FLAG_IS_OFF: f"{FLAG} is false, so the partition index decides",
     RuleReason.FLAG_IS_ON: f"{FLAG} is true, so the hash ring decides",
@@ -18,15 +17,6 @@ _REASONS: Final = {
     RuleReason.NOT_PARTITIONED: "a topic without partitions goes by the hash ring, whatever the flag says",
     RuleReason.NOT_PARTITIONED_BEFORE_3_0: "before 3.0 a topic without partitions keeps the consumer that came first",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Remark:
-    """One labelled sentence; the one with ``main`` set is the answer."""
-
-    label: str
-    text: str
-    main: bool = False
 
 
 def remarks_of(told: TopicExplanation) -> tuple[Remark, ...]:
@@ -43,7 +33,7 @@ def remarks_of(told: TopicExplanation) -> tuple[Remark, ...]:
         if told.other is not None and told.flag_known and why.partition_index >= 0:
             remarks.append(Remark("flag on" if why.rule is Rule.MODULO else "flag off", _otherwise(why, told.other)))
         remarks.append(Remark("hash", _hashed(why)))
-        remarks.append(Remark("bytes", _bytes(why.topic_hash.data)))
+        remarks.append(Remark("bytes", bytes_text(why.topic_hash.data)))
     if told.bundle:
         remarks.append(Remark("bundle", f"{told.namespace} {told.bundle} holds its CRC-32 0x{told.bundle_hash:08x}"))
     remarks.append(Remark("traffic", _traffic(told)))
@@ -98,12 +88,6 @@ def _hashed(why: FailoverExplanation) -> str:
     hashed = why.topic_hash
     decided = "" if why.ring is not None else ", which decides nothing now"
     return f"0x{hashed.value:08x}: Murmur3 of {counted(len(hashed.data), 'byte')}, raw {hashed.raw}{decided}"
-
-
-def _bytes(data: bytes) -> str:
-    if len(data) <= 2 * BYTES_SHOWN:
-        return data.hex(" ")
-    return f"{data[:BYTES_SHOWN].hex(' ')} … {data[-BYTES_SHOWN:].hex(' ')}"
 
 
 def _traffic(told: TopicExplanation) -> str:

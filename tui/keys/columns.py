@@ -14,7 +14,7 @@ from engine.views.keys_model import KeyConsumerRow
 from themes.palettes import Palette, hex_colour
 from tui.drawing.bars import bar_text
 from tui.drawing.glyphs import glyphs_of
-from tui.failover.columns import Column
+from tui.kit.columns import Column
 from tui.kit.wording import fit, percent, quantity, safe_name, shorten_middle
 
 _NAME_CELLS: Final = (6, 32)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from engine.keyshared.explain import KeyExplanation
 from engine.views.keys_model import KeyAnswer
-from tui.failover.explaining import BYTES_SHOWN, Remark
 from tui.keys.words import key_shown
+from tui.kit.remarks import Remark, bytes_text
 from tui.kit.wording import counted, safe_name
 
 
@@ -18,7 +18,7 @@ def key_remarks(answer: KeyAnswer) -> tuple[Remark, ...]:
         Remark("owner", owner, main=True),
         Remark("rule", answer.sentence),
         Remark("waits", answer.obstacle or _free_way(why)),
-        Remark("bytes", _bytes(why.slot.key)),
+        Remark("bytes", bytes_text(why.slot.key) or "none: the key is empty"),
         Remark("hash", f"{why.slot.hash_value:,}: Murmur3 {why.slot.raw_hash:,} with its top bit cleared"),
         Remark("slot", _slot(why)),
     ]
@@ -62,11 +62,3 @@ def _point(why: KeyExplanation) -> list[Remark]:
         who = "they take turns" if point.shared is not None else "the first has it"
         remarks.append(Remark("collision", f"claimed by {names}; {who}"))
     return remarks
-
-
-def _bytes(data: bytes) -> str:
-    if not data:
-        return "none: the key is empty"
-    if len(data) <= 2 * BYTES_SHOWN:
-        return data.hex(" ")
-    return f"{data[:BYTES_SHOWN].hex(' ')} … {data[-BYTES_SHOWN:].hex(' ')}"

@@ -13,9 +13,9 @@ from textual.binding import Binding
 from engine.cluster.timeline_commands import End, Home, Redo, Undo
 from engine.views.model import EventLine
 from themes.palettes import Palette
-from tui.failover.lines import event_line
 from tui.kit.bindings import Groups
 from tui.kit.common_playing import CommonPlaying
+from tui.kit.event_lines import event_line
 from tui.kit.footer import KeyFooter
 from tui.kit.framed import key_hints
 from tui.kit.help import Group

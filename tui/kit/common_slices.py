@@ -10,9 +10,9 @@ from engine.views.keys_model import KeysView
 from engine.views.model import DashboardView, EventLine, RingView, TimelineView
 from engine.views.producers_model import ProducersView
 from themes.palettes import Palette, palette
-from tui.failover.explaining import Remark
 from tui.kit.framed import FramedScreen
 from tui.kit.player import Player, Stage
+from tui.kit.remarks import Remark
 from tui.kit.ring_panel import RingLook
 from tui.kit.steady import Steady
 from tui.kit.store import Store

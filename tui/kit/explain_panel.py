@@ -13,8 +13,8 @@ from textual.content import Content
 from textual.message import Message
 from textual.reactive import reactive
 
-from tui.failover.explaining import Remark
 from tui.kit.plain_text import PlainStatic, assembled, below_each_other, plain
+from tui.kit.remarks import Remark
 
 
 class ExplainPanel(VerticalScroll):

@@ -9,7 +9,6 @@ from textual import events
 from textual.binding import Binding
 from textual.screen import Screen
 
-from tui.failover.bindings import BINDINGS
 from tui.kit.footer import KeyHint
 from tui.kit.layouts import Layout, layout_for, too_small
 from tui.kit.plain_text import PlainStatic, set_title
@@ -37,7 +36,7 @@ class FramedScreen(Screen[None]):
             set_title(self.query_one(f"#{panel}"), title)
 
 
-def key_hints(bindings: Sequence[Binding] = BINDINGS) -> tuple[KeyHint, ...]:
+def key_hints(bindings: Sequence[Binding]) -> tuple[KeyHint, ...]:
     """The keys for the footer."""
     # Those not meant for a small footer come last: a wide one has room for them.
     ordered = sorted(bindings, key=lambda binding: not binding.show)

@@ -14,7 +14,7 @@ from engine.views.producers_model import ProducerRow
 from themes.palettes import Palette, hex_colour
 from tui.drawing.bars import bar_text
 from tui.drawing.glyphs import glyphs_of
-from tui.failover.columns import Column
+from tui.kit.columns import Column
 from tui.kit.wording import cut_end, fit, quantity, safe_name
 
 _NAME_CELLS: Final = (7, 26)

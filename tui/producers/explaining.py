@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from engine.views.producers_model import SendAnswer
-from tui.failover.explaining import BYTES_SHOWN, Remark
+from tui.kit.remarks import BYTES_SHOWN, Remark
 from tui.kit.wording import safe_name
 
 _CLIENTS: Final = {

@@ -10,7 +10,8 @@ from engine.views.model import ConsumerRow
 from tests.tui.screens_under_test import app_of, cluster
 from themes.palettes import palette
 from tui.failover.columns import Cells, consumer_columns
-from tui.failover.lines import consumer_heading, event_line, partition_heading, partition_line
+from tui.failover.lines import consumer_heading, partition_heading, partition_line
+from tui.kit.event_lines import event_line
 
 
 def rows(**how: object) -> tuple[ConsumerRow, ...]:
