@@ -22,7 +22,7 @@ from pipeline.session import open_session
 from tests.inventory import write_inventory
 from tui.app import RingsideApp
 from tui.fleet.app import FleetApp
-from tui.kit.common_screen import CommonScreen
+from tui.kit.screen import DashboardScreen
 from tui.sources.fleet_results import read_results
 
 
@@ -57,7 +57,7 @@ async def draw(picture: Picture) -> str:
     async with app.run_test(size=SIZE) as pilot:
         await pilot.pause()
         screen = app.screen
-        assert isinstance(screen, CommonScreen)
+        assert isinstance(screen, DashboardScreen)
         screen.play_on(picture.at_seconds)
         # A panel that comes into view writes once it knows its width, so it takes two rounds.
         await pilot.pause()

@@ -9,7 +9,7 @@ import asyncio
 from collections import deque
 from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events
 from textual.app import SystemCommand
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from engine.cluster.timeline import Timeline
     from engine.scenarios.script_model import Script
     from engine.views.model import Notice
-    from tui.kit.common_screen import CommonScreen
+    from tui.kit.screen import DashboardScreen
     from tui.kit.store import Journal, Store
-    from tui.navigator import Front
+    from tui.navigator import Navigator
 
 LEAVING = ("q", "ctrl+c")
 """Keys that work before there is anything to show; all others are kept until then."""
@@ -55,7 +55,7 @@ class RingsideApp(ThemedApp):
     ]
 
     store: Store
-    _front: Front | None = None
+    _navigator: Navigator | None = None
 
     def __init__(
         self,
@@ -95,15 +95,15 @@ class RingsideApp(ThemedApp):
         screen.call_after_refresh(self._open_later, self._opening)
         return screen
 
-    def _first_screen(self) -> CommonScreen:
-        from tui.kit.player import Player, Stage
-        from tui.navigator import Front
+    def _first_screen(self) -> DashboardScreen[Any]:
+        from tui.kit.playing import Player, Stage
+        from tui.navigator import Navigator
 
         stage = Stage(Player(self._script) if self._script is not None else None)
-        self._front = Front(
+        self._navigator = Navigator(
             self, self.store, stage, self.colours, animate=self._animate_changes, ascii_only=self._ascii_only
         )
-        return self._front.screen
+        return self._navigator.screen
 
     def _open_later(self, opening: Opening) -> None:
         """Called after the first paint. A worker, so that keys and signals are heard meanwhile."""
@@ -152,15 +152,15 @@ class RingsideApp(ThemedApp):
     def watch_theme(self) -> None:
         """Drawings take the palette that suits the theme, also a built-in one."""
         self._theme_name = "dark" if self.current_theme.dark else "light"
-        if self._front is not None:
-            self._front.paint(self.colours)
+        if self._navigator is not None:
+            self._navigator.paint(self.colours)
 
     async def action_switch_theme(self) -> None:
         await self.switch_theme(theme_name("light" if self._theme_name == "dark" else "dark"))
 
     async def action_quit(self) -> None:
         """Leave with exit code 0, or 1 after a script whose expectations failed. Steps are on disk already."""
-        failed = self._front is not None and self._front.stage.failed_expectations
+        failed = self._navigator is not None and self._navigator.stage.failed_expectations
         self.exit(0, return_code=1 if failed else 0)
 
     def action_help(self) -> None:
@@ -168,13 +168,13 @@ class RingsideApp(ThemedApp):
 
         everywhere = [binding for binding in self.BINDINGS if isinstance(binding, Binding)]
         palette_key = Binding(self.COMMAND_PALETTE_BINDING, "command_palette", tooltip="All commands by name")
-        front = self._front.screen if self._front is not None else None
+        front = self._navigator.screen if self._navigator is not None else None
         groups = [*(GROUPS if front is None else front.key_groups), ("everywhere", [*everywhere, palette_key])]
         self.push_screen(HelpScreen([*key_groups(groups), RING_LEGEND if front is None else front.legend]))
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """The command palette: every key of the screen by its words, then what works everywhere."""
-        front = self._front.screen if self._front is not None else None
+        front = self._navigator.screen if self._navigator is not None else None
         if front is not None and screen is front:
             for _, bindings in front.key_groups:
                 for binding in bindings:
@@ -196,7 +196,7 @@ class RingsideApp(ThemedApp):
     def _show(self, by: int) -> None:
         self.store.show_subscription(by)
 
-    def _run(self, screen: CommonScreen, action: str) -> None:
+    def _run(self, screen: DashboardScreen[Any], action: str) -> None:
         self.call_later(screen.run_action, action)
 
 

@@ -9,9 +9,8 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from tui.app import RingsideApp
-from tui.kit.common_screen import CommonScreen
 from tui.kit.footer import KeyFooter, KeyHint
-from tui.kit.prompt import Prompt
+from tui.kit.screen import DashboardScreen
 
 BACK: Final = Binding(
     "escape", "to_fleet", "Fleet", key_display="esc", priority=True, show=False, tooltip="Back to the fleet's lists"
@@ -27,7 +26,7 @@ class FleetPartApp(RingsideApp):
     def action_to_fleet(self) -> None:
         """Go back, unless escape has something to close first."""
         screen = self.screen
-        if not isinstance(screen, CommonScreen) or _has_open(screen):
+        if not isinstance(screen, DashboardScreen) or screen.has_something_to_close:
             raise SkipAction
         self.went_back = True
         self.exit(0)
@@ -35,18 +34,11 @@ class FleetPartApp(RingsideApp):
     def install_screen(self, screen: Screen[Any], name: str) -> None:
         """Each screen of the simulator names the way back among its keys."""
         super().install_screen(screen, name)
-        if isinstance(screen, CommonScreen):
+        if isinstance(screen, DashboardScreen):
             screen.call_after_refresh(_name_way_back, screen)
 
 
-def _has_open(screen: CommonScreen) -> bool:
-    """Whether the screen itself has a use for escape."""
-    prompts = screen.query(Prompt)
-    opened = screen.zoomed or screen.has_class("-explaining") or getattr(screen, "filter_text", "")
-    return bool(opened) or any(each.is_open for each in prompts) or screen.sentence[0] == "refusal"
-
-
-def _name_way_back(screen: CommonScreen) -> None:
+def _name_way_back(screen: DashboardScreen[Any]) -> None:
     footer = screen.query_one(KeyFooter)
     always = [each for each in footer.keys if each.always]
     others = [each for each in footer.keys if not each.always]

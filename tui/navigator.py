@@ -1,4 +1,4 @@
-"""Which screen stands in front: each kind of subscription has its own, and so have producers. All share one store."""
+"""Which screen is in front: each kind of subscription has its own, and so have producers. All share one store."""
 
 from __future__ import annotations
 
@@ -7,16 +7,20 @@ from typing import Any
 from textual.app import App
 
 from themes.palettes import Palette
+from tui.bundles.screen import BundlesScreen
+from tui.bundles.split_preview import SplitPreviewScreen
 from tui.failover.screen import MainScreen
 from tui.keys.screen import KeysScreen
-from tui.kit.common_screen import CommonScreen
-from tui.kit.player import Stage
+from tui.kit.playing import Stage
+from tui.kit.screen import DashboardScreen
 from tui.kit.store import Store
 from tui.producers.screen import ProducersScreen
 
+AnyScreen = DashboardScreen[Any]
 
-class Front:
-    """Makes a screen when it is first wanted, keeps it, and brings the right one to the front when the store changes.
+
+class Navigator:
+    """Makes a screen when it is first shown, keeps it, and brings the right one to the front when the store changes.
 
     ``colours``, ``animate`` and ``ascii_only`` are those that screens are made with.
     """
@@ -29,32 +33,37 @@ class Front:
         self._colours = colours
         self._animate = animate
         self._ascii_only = ascii_only
-        self._made: dict[type[CommonScreen], CommonScreen] = {}
+        self._screens: dict[type[AnyScreen], AnyScreen] = {}
         self.stage = stage
         store.tell(lambda _changed: self.turn())
 
     @property
-    def screen(self) -> CommonScreen:
-        """The screen for the subscription that the store shows."""
-        kind: type[KeysScreen | MainScreen | ProducersScreen] = MainScreen
-        if self._store.shows_keys:
-            kind = KeysScreen
-        elif self._store.shows_producers:
-            kind = ProducersScreen
-        if kind not in self._made:
-            screen = kind(
-                self._store, self._colours, animate=self._animate, ascii_only=self._ascii_only, stage=self.stage
-            )
+    def screen(self) -> AnyScreen:
+        """The screen for what the store shows."""
+        kind = self._kind()
+        if kind not in self._screens:
+            screen = self._make(kind)
             screen.on_front = self.turn
             self._store.tell(screen.post_message)
             self._app.install_screen(screen, kind.__name__)  # so that it outlives its time in front
-            self._made[kind] = screen
-        return self._made[kind]
+            self._screens[kind] = screen
+        return self._screens[kind]
+
+    def _kind(self) -> type[AnyScreen]:
+        if self._store.shows_keys:
+            return KeysScreen
+        return ProducersScreen if self._store.shows_producers else MainScreen
+
+    def _make(self, kind: type[AnyScreen]) -> AnyScreen:
+        how: dict[str, Any] = {"animate": self._animate, "ascii_only": self._ascii_only, "stage": self.stage}
+        if kind is MainScreen:
+            how["bundle_screens"] = self
+        return kind(self._store, self._colours, **how)
 
     def turn(self) -> None:
-        """Bring the right screen to the front; not while a dialog stands above the other one."""
+        """Bring the right screen to the front, unless a dialog is above the other one."""
         shown = self._app.screen
-        if not isinstance(shown, CommonScreen) or shown.in_front:
+        if not isinstance(shown, DashboardScreen) or shown.in_front:
             return
         # The first one stays below the other: it is the one to go back to.
         if self.screen in self._app.screen_stack:
@@ -65,6 +74,26 @@ class Front:
     def paint(self, colours: Palette) -> None:
         """Give all screens other colours."""
         self._colours = colours
-        for screen in self._made.values():
+        for screen in self._screens.values():
             if screen.is_attached:
                 screen.colours = colours
+
+    # the screens about bundles, which go above the main screen
+
+    def preview_split(self, namespace: str, range_text: str) -> None:
+        """Show what each algorithm would make of a bundle; what is chosen there is carried out here."""
+        view = self._store.previews(namespace, range_text)
+        main = self.screen
+        self._app.push_screen(
+            SplitPreviewScreen(
+                view,
+                lambda line: main.done(self._store.submit_line(line)),
+                self._colours,
+                ascii_only=self._ascii_only,
+            )
+        )
+
+    def show_forecast(self, namespace: str) -> None:
+        """Show a namespace over time."""
+        state = self._store.timeline.state
+        self._app.push_screen(BundlesScreen(state, namespace, lambda: self._colours, ascii_only=self._ascii_only))

@@ -5,15 +5,16 @@ from __future__ import annotations
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical
+from textual.screen import Screen
 
-from tui.failover.bindings import BINDINGS
-from tui.kit.footer import KeyFooter
-from tui.kit.framed import FramedScreen, key_hints
+from tui.failover.bindings import BINDINGS, PANEL_TITLES
+from tui.kit.footer import KeyFooter, key_hints
+from tui.kit.layouts import arrange, name_panels
 from tui.kit.plain_text import PlainStatic
 from tui.kit.sentence_line import SentenceLine
 
 
-class OpeningScreen(FramedScreen):
+class OpeningScreen(Screen[None]):
     """Painted before engine and numpy are loaded, so that the terminal answers at once."""
 
     def __init__(self, opening: str, *, mono: bool) -> None:
@@ -36,9 +37,9 @@ class OpeningScreen(FramedScreen):
 
     def on_mount(self) -> None:
         """Say what is opened."""
-        self.name_panels()
+        name_panels(self, PANEL_TITLES)
         self.query_one(KeyFooter).keys = key_hints(BINDINGS)
         self.query_one(SentenceLine).sentence = ("hint", f"opening {self._opening} …")
 
     def on_resize(self, event: events.Resize) -> None:
-        self.arrange_panels(event)
+        arrange(self, event.size)

@@ -20,15 +20,15 @@ from tui.bundles.questions import QUICK_TOPICS
 from tui.bundles.screen import BundlesScreen
 from tui.cli.session import Session
 from tui.drawing.plain_ascii import ascii_text
-from tui.failover.hints import hint
 from tui.failover.screen import MainScreen
-from tui.keys.hints import keys_hint
+from tui.failover.words import hint
 from tui.keys.screen import KeysScreen
-from tui.kit.common_screen import CommonScreen
+from tui.keys.words import keys_hint
 from tui.kit.layouts import Layout
 from tui.kit.line_table import LineTable
+from tui.kit.screen import DashboardScreen
 from tui.kit.wording import counted, safe_name
-from tui.producers.hints import producers_hint
+from tui.producers.words import producers_hint
 
 Document = Mapping[str, Any]
 
@@ -53,6 +53,8 @@ _RANGE: Final = re.compile(r"0x[0-9a-f]{8}_0x[0-9a-f]{8}")
 STEP_ALWAYS_FROM: Final = 100
 """So wide a status line always has room for the step."""
 
+Dashboard = DashboardScreen[Any]
+
 
 def differences(screen: Screen[Any], picture: Picture, twin: Session, document: Document) -> str:
     """The first thing that the terminal shows and that is not so, "" for none."""
@@ -60,14 +62,14 @@ def differences(screen: Screen[Any], picture: Picture, twin: Session, document: 
         return ""
     if isinstance(screen, BundlesScreen):
         return _forecast(screen, picture, twin)
-    if not isinstance(screen, CommonScreen) or screen.has_class(Layout.TOO_SMALL.value):
+    if not isinstance(screen, DashboardScreen) or screen.has_class(Layout.TOO_SMALL.value):
         return ""
     kind = document["format"].removeprefix("ringside.").partition("/")[0]
     kinds = {"keys": "KeysScreen", "producers": "ProducersScreen", "dashboard": "MainScreen"}
     if type(screen).__name__ != kinds[kind]:
         return f"front: {type(screen).__name__} is in front, the journal is about {kind}"
     rows = document["producers" if kind == "producers" else "consumers"]
-    wanted = screen.filter_text.casefold()
+    wanted = screen.list_panel.filter_text.casefold()
     listed = [row for row in rows if wanted in row["name"].casefold()] if wanted else rows
     looks: tuple[Callable[[], str], ...] = (
         lambda: _status(screen, picture, document),
@@ -80,7 +82,7 @@ def differences(screen: Screen[Any], picture: Picture, twin: Session, document: 
     return next((f"{type(screen).__name__} {told}" for look in looks if (told := look())), "")
 
 
-def _status(screen: CommonScreen, picture: Picture, document: Document) -> str:
+def _status(screen: Dashboard, picture: Picture, document: Document) -> str:
     text = "".join(line.text() for line in lines_of(screen, picture, screen.query_one("#status")))
     found, status = _STEP.search(text), document["status"]
     if found is None:
@@ -90,7 +92,7 @@ def _status(screen: CommonScreen, picture: Picture, document: Document) -> str:
     return ""
 
 
-def _titles(screen: CommonScreen, picture: Picture, document: Document, listed: Sequence[Document], rows: int) -> str:
+def _titles(screen: Dashboard, picture: Picture, document: Document, listed: Sequence[Document], rows: int) -> str:
     found = _COUNT.search(title_of(screen, picture, screen.query_one("#consumers")))
     if found is not None:
         some, every = found.groups()
@@ -102,8 +104,8 @@ def _titles(screen: CommonScreen, picture: Picture, document: Document, listed: 
     return ""
 
 
-def _table(screen: CommonScreen, picture: Picture, columns: Mapping[str, str], listed: Sequence[Document]) -> str:
-    table = screen.query_one("#many" if screen.has_class("-many") else "#table")
+def _table(screen: Dashboard, picture: Picture, columns: Mapping[str, str], listed: Sequence[Document]) -> str:
+    table = screen.query_one("#table", LineTable)
     heading, *lines = lines_of(screen, picture, table) or [Line(())]
     ends = {word: end for word, _, end in headings(heading) if word in columns}
     name_at = next((begin for word, begin, _ in headings(heading) if word in ("consumer", "producer")), None)
@@ -129,9 +131,9 @@ def _table(screen: CommonScreen, picture: Picture, columns: Mapping[str, str], l
     return _selected(screen, table, listed)
 
 
-def _selected(screen: CommonScreen, table: Any, listed: Sequence[Document]) -> str:
+def _selected(screen: Dashboard, table: LineTable, listed: Sequence[Document]) -> str:
     numbers = [row.get("consumer_id", row.get("number")) for row in listed]
-    cursor = table.cursor if isinstance(table, LineTable) else table.cursor_row
+    cursor = table.cursor
     if screen.selected in numbers and numbers[cursor : cursor + 1] != [screen.selected]:
         return (
             f"cursor: at row {cursor}, {screen.selected} is selected, which is in row {numbers.index(screen.selected)}"
@@ -149,7 +151,7 @@ def _is_name(row: Document, shown: str, ascii_only: bool) -> bool:
     return bool(cut) and name.startswith(head)
 
 
-def _sentence(screen: CommonScreen, picture: Picture, twin: Session) -> str:
+def _sentence(screen: Dashboard, picture: Picture, twin: Session) -> str:
     kind, _ = screen.sentence
     if kind != "hint":
         return ""
@@ -170,7 +172,7 @@ def _cells(text: str) -> str:
     return "".join(each for each in text if not each.isspace() and cell_len(each))
 
 
-def _hint(screen: CommonScreen, twin: Session) -> str:
+def _hint(screen: Dashboard, twin: Session) -> str:
     if isinstance(screen, MainScreen):
         text, notices = hint(twin.view), twin.view.notices
     elif isinstance(screen, KeysScreen):
@@ -182,7 +184,7 @@ def _hint(screen: CommonScreen, twin: Session) -> str:
     return text + (f" (i: {counted(len(notices), 'notice')})" if notices else "")
 
 
-def _events(screen: CommonScreen, picture: Picture, document: Document) -> str:
+def _events(screen: Dashboard, picture: Picture, document: Document) -> str:
     table = screen.query_one("#events", LineTable)
     newest_first = document["events"][::-1]
     for at, line in zip(count(int(table.scroll_offset.y)), lines_of(screen, picture, table), strict=False):
@@ -194,7 +196,7 @@ def _events(screen: CommonScreen, picture: Picture, document: Document) -> str:
     return ""
 
 
-def _tree(screen: CommonScreen, picture: Picture, document: Document) -> str:
+def _tree(screen: Dashboard, picture: Picture, document: Document) -> str:
     if not isinstance(screen, MainScreen):
         return ""
     topics: dict[str, set[int]] = {}

@@ -18,7 +18,7 @@ from tests.soak_ui.shrinking import FEW
 from tests.soak_ui.soaking import sessions
 from tests.soak_ui.steps import session_of
 from tests.soak_ui.twin import disagreement
-from tui.failover.add_consumer import AddConsumerScreen
+from tui.failover.dialogs import AddConsumerScreen
 from tui.failover.screen import MainScreen
 from tui.sources.keeping import Keeping
 

@@ -28,7 +28,7 @@ from tui.cli.reopening import reopened
 from tui.cli.session import Session, resumed
 from tui.cli.showing import session_document
 from tui.fleet.screen import FleetScreen
-from tui.kit.common_screen import CommonScreen
+from tui.kit.screen import DashboardScreen
 from tui.kit.store import Store
 
 
@@ -73,7 +73,7 @@ def _unlike_twin(launched: Launched, picture: Picture) -> str:
     document = session_document(twin)
     if document != _live_document(app.store):
         return "views: the view of the store is not that of the journal"
-    if isinstance(screen, CommonScreen | BundlesScreen):
+    if isinstance(screen, DashboardScreen | BundlesScreen):
         return differences(screen, picture, twin, document)
     return ""
 

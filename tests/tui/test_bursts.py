@@ -13,11 +13,11 @@ from tests.tui.producer_scenes import producers_app, producers_screen
 from tests.tui.screens_under_test import app_of, at_once, cluster, main_screen, run
 from tui.app import RingsideApp
 from tui.bundles.screen import BundlesScreen
-from tui.failover.consumer_table import ConsumerTable
-from tui.failover.partitions import PartitionsScreen
+from tui.failover.dialogs import PartitionsScreen
 from tui.failover.screen import MainScreen
 from tui.keys.screen import KeysScreen
 from tui.kit.line_table import LineTable
+from tui.kit.list_panel import ListPanel
 from tui.scene import Scene
 
 
@@ -48,11 +48,11 @@ def test_a_row_marked_before_the_rows_went_is_not_looked_for() -> None:
 
     async def story(pilot: Pilot[int]) -> None:
         screen = main_screen(app)
-        table = screen.query_one("#many", LineTable)
+        table = screen.query_one("#table", LineTable)
         table.cursor = 301
         table.action_open()
-        screen.filter_text = "c-30"
-        screen.filter_text = ""
+        screen.list_panel.filter_text = "c-30"
+        screen.list_panel.filter_text = ""
         await pilot.pause()
         assert isinstance(app.screen, PartitionsScreen)
         await pilot.press("escape")
@@ -152,9 +152,9 @@ def test_a_consumer_that_is_gone_is_neither_selected_nor_opened() -> None:
     app = app_of()
 
     async def story(pilot: Pilot[int]) -> None:
-        table = main_screen(app).query_one(ConsumerTable)
-        table.post_message(ConsumerTable.Selected(99))
-        table.post_message(ConsumerTable.Opened(99))
+        panel = main_screen(app).list_panel
+        panel.post_message(ListPanel.Selected(99))
+        panel.post_message(ListPanel.Opened(99))
         await pilot.pause()
         assert isinstance(app.screen, MainScreen) and main_screen(app).selected == 0
 
@@ -202,7 +202,7 @@ def test_what_waits_is_said_of_the_consumers_it_was_seen_with() -> None:
         assert any(wait.owner >= 0 for wait in screen.waits)
         for row in screen.consumers:
             assert app.store.submit_line(f"kill {row.name}") is None
-        screen._tell_wait()
+        screen._describe_wait()
         await pilot.pause()
         assert not screen.consumers
 
@@ -215,12 +215,12 @@ def test_the_long_table_opens_nothing_once_the_short_one_is_shown() -> None:
 
     async def story(pilot: Pilot[int]) -> None:
         screen = main_screen(app)
-        table = screen.query_one("#many", LineTable)
+        table = screen.query_one("#table", LineTable)
         table.cursor = 300
         await pilot.pause()
         table.action_open()
-        screen.filter_text = "c-30"
+        screen.list_panel.filter_text = "c-30"
         await pilot.pause()
-        assert app.is_running and app.screen is screen and not screen.has_class("-many")
+        assert app.is_running and app.screen is screen
 
     run(app, story)

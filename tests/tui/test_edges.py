@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Timeline
 from tests.tui.screens_under_test import after_keys, app_of, cluster, main_screen, run, text_of
-from tui.failover.partitions import PartitionsScreen
+from tui.failover.dialogs import PartitionsScreen
 from tui.kit.line_table import LineTable
 from tui.kit.ring_panel import RingPanel
 
@@ -130,7 +130,7 @@ def test_two_consumers_of_one_name_are_two_rows() -> None:
         await pilot.press("j", "x")
         await pilot.pause()
         assert [row.consumer_id for row in app.store.view.consumers] == [0, 2]
-        assert main_screen(app).query_one("#table").row_count == 2
+        assert main_screen(app).query_one("#table", LineTable).lines.count == 2
 
     run(app, story)
 
@@ -139,11 +139,11 @@ def test_rows_stand_in_the_dispatchers_order_after_joins_and_leaves() -> None:
     app = app_of(cluster(["b", "d", "f"]))
 
     async def story(pilot: Pilot[int]) -> None:
-        table = main_screen(app).query_one("#table")
+        panel = main_screen(app).list_panel
         for line in ("add c", "add a", "kill d", "add d", "add e priority -1", "kill b", "undo", "undo"):
             assert app.store.submit_line(line) is None
             await pilot.pause()
-            shown = [table.get_cell_at((at, 0)).consumer_id for at in range(table.row_count)]
+            shown = [row.consumer_id for row in panel.listed]
             assert shown == [row.consumer_id for row in app.store.view.consumers]
 
     run(app, story)
@@ -164,41 +164,20 @@ def test_a_thousand_consumers_are_one_scrollable_table() -> None:
         assert "c-0999" in text_of(app)
         await pilot.press("x", "c")
         await pilot.pause()
-        assert main_screen(app).query_one("#many", LineTable).lines.count == 999
+        assert main_screen(app).query_one("#table", LineTable).lines.count == 999
         assert main_screen(app).selected == 998
 
     run(app, story)
 
 
-def test_three_hundred_are_the_last_for_the_stock_table() -> None:
-    """One more, and the virtual table lists them; the cursor stays on the consumer it stood on."""
-    app = app_of(cluster([f"c-{at:03d}" for at in range(300)], topics=50))
-
-    async def story(pilot: Pilot[int]) -> None:
-        screen = main_screen(app)
-        assert not screen.has_class("-many") and screen.query_one("#table").row_count == 300
-        await pilot.press("down", "down", "a", *"zz", "enter")
-        await pilot.pause()
-        table = screen.query_one("#many", LineTable)
-        assert screen.has_class("-many") and screen.focused is table and table.lines.count == 301
-        assert screen.consumers_listed[table.cursor].consumer_id == screen.selected == 300
-        await pilot.press("up", "x")
-        await pilot.pause()
-        assert not screen.has_class("-many") and screen.query_one("#table").row_count == 300
-        assert screen.focused is screen.query_one("#table") and screen.selected == 300
-
-    run(app, story)
-
-
-def test_more_than_two_thousand_take_the_virtual_table() -> None:
+def test_more_than_two_thousand_are_one_table() -> None:
     app = app_of(cluster([f"c-{at:04d}" for at in range(2500)], topics=20))
 
     async def story(pilot: Pilot[int]) -> None:
         screen = main_screen(app)
-        assert screen.has_class("-many")
         await pilot.press("2", "G")
         await pilot.pause()
-        assert screen.focused is screen.query_one("#many")
+        assert screen.focused is screen.query_one("#table")
         assert screen.selected == 2499
         assert "c-2499" in text_of(app)
         await pilot.press("enter")

@@ -66,10 +66,10 @@ def test_an_arrow_on_a_table_whose_filter_leaves_nobody_does_not_end_the_screen(
     async def story(pilot: Pilot[int]) -> None:
         await pilot.press("slash", *"zzzz", "enter", *MOVES)
         await pilot.pause()
-        assert app.is_running and not main_screen(app).consumers_listed
+        assert app.is_running and not main_screen(app).list_panel.listed
         await pilot.press("escape")
         await pilot.pause()
-        assert len(main_screen(app).consumers_listed) == 3
+        assert len(main_screen(app).list_panel.listed) == 3
 
     run(app, story, size)
 

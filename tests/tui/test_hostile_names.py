@@ -20,7 +20,7 @@ from tests.tui.producer_scenes import producers_app
 from tests.tui.screens_under_test import app_of, cluster, main_screen, run, text_of, until
 from tui.app import RingsideApp
 from tui.bundles.screen import BundlesScreen
-from tui.failover.partitions import PartitionsScreen
+from tui.failover.dialogs import PartitionsScreen
 from tui.fleet.app import FleetApp
 from tui.fleet.screen import FleetScreen
 from tui.kit.hidden_characters import COMMANDS, VisibleFilter

@@ -17,8 +17,8 @@ from tests.tui.screens_under_test import app_of, cluster, run, text_of
 from tui.app import RingsideApp
 from tui.failover import bindings as main_bindings
 from tui.keys import bindings as keys_bindings
-from tui.kit.common_screen import CommonScreen
 from tui.kit.help import HelpScreen
+from tui.kit.screen import DashboardScreen
 from tui.producers import bindings as producers_bindings
 
 
@@ -38,8 +38,8 @@ SISTERS = {
 }
 
 
-def screen_of(app: RingsideApp) -> CommonScreen:
-    return next(screen for screen in app.screen_stack if isinstance(screen, CommonScreen))
+def screen_of(app: RingsideApp) -> DashboardScreen[Any]:
+    return next(screen for screen in app.screen_stack if isinstance(screen, DashboardScreen))
 
 
 @pytest.fixture(params=SISTERS)
@@ -108,7 +108,7 @@ def test_a_key_of_a_sister_screen_says_why_it_does_nothing_here(sister: Sister) 
         assert app.store.timeline.length == 0
         await pilot.press("escape", "slash", *sister.keys.ELSEWHERE)
         await pilot.pause()
-        assert screen_of(app).filter_text == "".join(sister.keys.ELSEWHERE)
+        assert screen_of(app).list_panel.filter_text == "".join(sister.keys.ELSEWHERE)
         assert screen_of(app).sentence[0] == "hint"
 
     run(app, story)

@@ -17,6 +17,7 @@ from tui.app import RingsideApp
 from tui.failover.screen import MainScreen
 from tui.keys.screen import KeysScreen
 from tui.kit.help import HelpScreen
+from tui.kit.ring_panel import RingPanel
 from tui.kit.store import Store
 from tui.scene import Opening, Scene
 
@@ -186,7 +187,7 @@ def test_a_script_goes_on_where_its_subscription_is_shown() -> None:
         assert isinstance(main, MainScreen)
         assert "» A Failover subscription" in text_of(app)
         await pilot.press("space")
-        main.play_on(1.0)
+        main.playback.play_on(1.0)
         await pilot.pause()
         await pilot.pause()
         keys = app.screen
@@ -197,7 +198,7 @@ def test_a_script_goes_on_where_its_subscription_is_shown() -> None:
         assert [row.name for row in keys.consumers] == ["worker-0", "worker-1"]
         assert keys.selected == keys.consumers[1].consumer_id
         assert "v: hash map" in text_of(app)
-        keys.play_on(1.0)
+        keys.playback.play_on(1.0)
         await pilot.pause()
         assert keys.topic == "order-1"
         assert "» Sent" in text_of(app)
@@ -212,10 +213,10 @@ def test_a_failed_expectation_counts_on_whatever_screen() -> None:
     app = playing(STORY + "expect consumers = 17\n")
 
     async def story(pilot: Pilot[int]) -> None:
-        app.screen.play_on(1.0)  # type: ignore[attr-defined]
+        app.screen.playback.play_on(1.0)  # type: ignore[attr-defined]
         await pilot.pause()
         await pilot.pause()
-        app.screen.play_on(5.0)  # type: ignore[attr-defined]
+        app.screen.playback.play_on(5.0)  # type: ignore[attr-defined]
         await pilot.pause()
         assert "the script expects consumers = 17" in text_of(app)
         await pilot.press("q")
@@ -232,10 +233,11 @@ def test_a_change_flashes_on_the_ring_of_slots() -> None:
         assert isinstance(screen, KeysScreen)
         assert app.store.submit_line("kill worker-0") is None
         screen.show_now()
-        assert screen.intensity == 1.0
+        ring = screen.query_one(RingPanel)
+        assert ring.intensity == 1.0
         for _ in range(20):
-            screen._settle()
-        assert screen.intensity == 0.0
+            ring._settle()
+        assert ring.intensity == 0.0
 
     run(app, story)
 

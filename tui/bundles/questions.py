@@ -15,14 +15,14 @@ from engine.errors import Rejection
 from engine.views.balance import balance_frame, balance_view
 from engine.views.balance_model import BalanceFrame, BalanceQuestion, BalanceView, TreeRow
 from tui.kit.background import beside
-from tui.kit.steady import Steady
+from tui.kit.single_paint import SinglePaintScreen
 
 GROWTHS: Final = (1.0, 1.05, 1.1, 1.25, 1.5)
 QUICK_TOPICS: Final = 2_000
 """With more topics than this a forecast takes longer than a key may, so it is computed beside the screen."""
 
 
-class BundlesQuestions(Steady[None]):
+class BundlesQuestions(SinglePaintScreen[None]):
     """Asks the engine once for each question; cycles and algorithms are pages of one answer."""
 
     cycle: var[int] = var(0, init=False)

@@ -25,7 +25,7 @@ from tui.kit.footer import KeyFooter, KeyHint
 from tui.kit.help import HelpScreen, key_groups
 from tui.kit.plain_text import PlainStatic, assembled, below_each_other, plain
 from tui.kit.sentence_line import SentenceLine
-from tui.kit.steady import Steady
+from tui.kit.single_paint import SinglePaintScreen
 from tui.kit.wording import bytes_per_sec, counted, msgs_per_sec, percent, quantity
 
 LABEL = " split preview "
@@ -59,7 +59,7 @@ class Cards(VerticalScroll, inherit_bindings=False):
     """Scrolls to the card in use; the arrows are for choosing one."""
 
 
-class SplitPreviewScreen(Steady[None]):
+class SplitPreviewScreen(SinglePaintScreen[None]):
     """Enter applies the marked algorithm in the model, y copies the request for a real broker."""
 
     CSS_PATH = stylesheet("split")

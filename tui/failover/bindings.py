@@ -15,7 +15,7 @@ CHANGE: Final = (
 )
 ASK: Final = (
     Binding("f", "explain", "Explain", tooltip="Explain a topic: where it goes, and why"),
-    Binding("v", "next_look", "View", tooltip="Next view of the ring"),
+    Binding("v", "next_view", "View", tooltip="Next view of the ring"),
     Binding("s", "split", "Split", tooltip="Preview splits of the marked bundle"),
     Binding("b", "bundles", "Forecast", show=False, tooltip="Bundles over time: what splits next"),
     Binding("i", "notices", "Notices", show=False, tooltip="Read all notices about what is shown"),
@@ -28,6 +28,8 @@ PANELS: Final = panel_keys(
     ("bundles", "Bundles", "the bundle tree"),
     ("events", "Events", "the events"),
 )
+PANEL_TITLES: Final = {"ring": "1 hash ring", "consumers": "2 consumers", "bundles": "3 bundles", "events": "4 events"}
+
 PLACE: Final = (*PANELS, ZOOM, *SUBSCRIPTIONS, CLOSE)
 
 BINDINGS: Final = (*CHANGE, *ASK, *TIME, *PLACE)

@@ -1,156 +1,265 @@
-"""The main screen: it arranges the panels, holds narrow slices of the view, and hands each panel its own."""
+"""The main screen: who is active for the partitions of a Failover subscription, and the bundles of all namespaces."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cache
-from typing import ClassVar
+from typing import Any, ClassVar, Protocol
 
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Container, Vertical
+from textual.containers import Vertical
 from textual.reactive import var
+from textual.widget import Widget
 
-from engine.views.model import ConsumerRow, DashboardView
-from tui.failover.bindings import BINDINGS, ELSEWHERE, GROUPS
-from tui.failover.bundle_tree import BundleTree
-from tui.failover.columns import Cells, consumer_columns
-from tui.failover.consumer_table import ConsumerTable
-from tui.failover.lines import consumer_heading, consumer_line
-from tui.failover.screen_actions import MainActions
+from engine.cluster.commands import AddConsumer, KillConsumer, SetSetting
+from engine.errors import Rejection
+from engine.scenarios.selecting import resolve_selection
+from engine.views.details import TopicExplanation
+from engine.views.model import ConsumerRow, DashboardView, EventLine, NamespaceNode, RingView, StatusView
+from tui.failover.bindings import BINDINGS, ELSEWHERE, GROUPS, PANEL_TITLES
+from tui.failover.bundle_tree import TOPICS_AT_ONCE, BundleKey, BundleTree
+from tui.failover.consumers import CONSUMERS
+from tui.failover.dialogs import AddConsumerScreen, PartitionsScreen
+from tui.failover.explaining import remarks_of
 from tui.failover.status import StatusLine
+from tui.failover.words import flag_unknown, foot_texts, hint, rule_in_few_words, state_hint, with_notice
+from tui.kit.event_list import EventList, event_line
 from tui.kit.explain_panel import ExplainPanel
-from tui.kit.help import RING_LEGEND, Group
-from tui.kit.line_table import NOTHING, Lines, LineTable
-from tui.kit.plain_text import PlainStatic
-from tui.kit.ring_panel import RingPanel
-from tui.kit.sentence_line import SentenceLine
-from tui.kit.wording import foot_texts, rule_in_few_words
-
-MANY = 300
-"""Above this many consumers the table is the virtual one: the stock one takes its time for each that comes and goes."""
-SAMPLE = 2000
-"""So many of them decide how wide the columns are."""
+from tui.kit.help import RING_LEGEND, HelpScreen, KeyHelp
+from tui.kit.list_panel import ListPanel
+from tui.kit.naming import next_name
+from tui.kit.ring_panel import RingPanel, ViewMode
+from tui.kit.screen import DashboardScreen
+from tui.kit.selection import after_removing, kept, stepped
+from tui.kit.wording import FLAG
 
 
-class MainScreen(MainActions):
-    """Slices of one view, bound to the panels; messages of the panels become calls of the store."""
+class BundleScreens(Protocol):
+    """What opens the screens about bundles above this one."""
+
+    def preview_split(self, namespace: str, range_text: str) -> None: ...
+    def show_forecast(self, namespace: str) -> None: ...
+
+
+class MainScreen(DashboardScreen[DashboardView]):
+    """Ring, consumers, bundle tree and events; without a Failover subscription the bundles have the room."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*BINDINGS]
     AUTO_FOCUS = "#table"
     key_groups = GROUPS
     elsewhere = ELSEWHERE
-    legend: ClassVar[Group] = RING_LEGEND
+    legend = RING_LEGEND
+    panel_titles: ClassVar[dict[str, str]] = {panel: PANEL_TITLES[panel] for panel in ("ring", "bundles")}
+    zoomable = ("ring", "consumers", "bundles", "explain", "events")
 
-    consumers_few: var[tuple[ConsumerRow, ...]] = var(())
-    """What the stock table lists: nothing where there is too much for it."""
+    status: var[StatusView | None] = var(None)
+    consumers: var[tuple[ConsumerRow, ...]] = var(())
+    totals: var[tuple[str, ...]] = var(())
+    ring: var[RingView | None] = var(None)
+    few_words: var[tuple[str, ...]] = var(())
+    weights: var[tuple[int, ...]] = var(())
+    namespaces: var[tuple[NamespaceNode, ...]] = var(())
+    event_lines: var[tuple[EventLine, ...]] = var(())
 
-    def compose(self) -> ComposeResult:
+    def __init__(self, *args: Any, bundle_screens: BundleScreens, **how: Any) -> None:
+        super().__init__(*args, **how)
+        self._bundle_screens = bundle_screens
+
+    def compose_status(self) -> Widget:
+        return StatusLine(id="status").data_bind(MainScreen.status, MainScreen.saved)
+
+    def compose_panels(self) -> ComposeResult:
         cls, ascii_only = MainScreen, self.ascii_only
-        yield StatusLine(id="status").data_bind(cls.status, cls.saved)
-        yield SentenceLine(id="sentence").data_bind(cls.sentence)
-        with Container(id="body"):
-            yield RingPanel(id="ring", classes="panel", ascii_only=ascii_only).data_bind(
-                cls.few_words,
-                cls.ring,
-                cls.selected,
-                cls.look,
-                cls.topic,
-                cls.intensity,
-                cls.colours,
-                cls.weights,
-                rows=cls.consumers,
+        ring = RingPanel(id="ring", classes="panel", ascii_only=ascii_only)
+        ring.flashes = self.animate_changes
+        yield ring.data_bind(
+            cls.few_words, cls.ring, cls.selected, cls.topic, cls.colours, cls.weights, rows=cls.consumers
+        )
+        with Vertical(id="side"):
+            yield ListPanel(CONSUMERS, ascii_only=ascii_only, id="consumers").data_bind(
+                cls.selected, cls.totals, cls.colours, rows=cls.consumers
             )
-            with Vertical(id="side"):
-                with Vertical(id="consumers", classes="panel"):
-                    yield ConsumerTable(id="table", ascii_only=ascii_only).data_bind(
-                        cls.selected, cls.colours, rows_shown=cls.consumers_few
-                    )
-                    yield LineTable(id="many")
-                    yield PlainStatic(id="foot")
-                yield BundleTree(id="bundles", classes="panel").data_bind(cls.namespaces)
-                yield ExplainPanel(id="explain", classes="panel").data_bind(cls.remarks)
-            yield LineTable(id="events", classes="panel")
-        yield from self.compose_below()
+            yield BundleTree(id="bundles", classes="panel").data_bind(cls.namespaces)
+            yield ExplainPanel(id="explain", classes="panel").data_bind(cls.remarks)
+        yield EventList(event_line, title="4 events", id="events").data_bind(cls.colours, entries=cls.event_lines)
 
-    def make_ready(self) -> None:
-        super().make_ready()
+    # the view
+
+    @property
+    def in_front(self) -> bool:
+        return not self.store.shows_keys and not self.store.shows_producers
+
+    @property
+    def now(self) -> DashboardView:
+        return self.store.view
+
+    def show_first(self) -> None:
+        super().show_first()
         if self.has_class("-bundles-only"):
-            self.query_one("#bundles").focus()
+            self.query_one(BundleTree).focus()
 
-    def show_now(self) -> None:
-        if self.store.view is not self._shown:
-            self.show(self.store.view)
-
-    def show(self, view: DashboardView) -> None:
-        """Take the slices of a view; a slice that is equal to the one before stays quiet."""
-        stepped = self._shown is not None and self._shown.status.step != view.status.step
-        known = self._shown.notices if self._shown is not None else view.notices
-        self.fresh_notice = next((notice.text for notice in view.notices if stepped and notice not in known), "")
-        self._shown = view
-        self.keep_selected([row.consumer_id for row in view.consumers])
+    def take(self, view: DashboardView) -> None:
+        self.selected = kept([row.consumer_id for row in view.consumers], self.selected)
         self.set_class(not view.status.subscription, "-bundles-only")
         self.status = view.status
-        self.saved = self.store.saved
         self.consumers = view.consumers
+        self.totals = foot_texts(view.foot)
         self.weights = tuple(row.active_partitions for row in view.consumers)
         self.few_words = rule_in_few_words(view.status, view.consumers)
-        self.consumers_listed = self.matching(view.consumers)
-        self.title_list(len(self.consumers_listed), len(view.consumers))  # also where no listed row has changed
         self.ring = view.ring
         self.namespaces = view.namespaces
         self.event_lines = view.events
-        self.timeline = view.timeline
-        self.sentence = self.sentence_now()
-        self.explain_again()
-        self.write_foot()
-        if stepped:
-            self.flash(view.ring)
 
-    def watch_filter_text(self) -> None:
-        """List the consumers whose names match."""
-        self.consumers_listed = self.matching(self.consumers)
+    def show_change(self) -> None:
+        self.query_one(RingPanel).flash()
 
-    def watch_consumers_listed(self, rows: tuple[ConsumerRow, ...]) -> None:
-        """Name the panel, and take the virtual table where there are too many rows for the stock one."""
-        self.title_list(len(rows), len(self.consumers))
-        many = len(rows) > MANY
-        was_focused = self.focused is not None and self.focused.id in ("table", "many")
-        self.set_class(many, "-many")
-        self.consumers_few = () if many else rows
-        if was_focused:
-            self.query_one("#many" if many else "#table").focus()
-        table = self.query_one("#many", LineTable)
-        with table.prevent(LineTable.Moved):
-            table.lines = self._many_lines(rows) if many else NOTHING  # what it listed before is not to be opened
-        if many:
-            self._place_cursor(self.selected)
+    def hint(self) -> str:
+        return hint(self.now)
 
-    def watch_selected(self, consumer_id: int) -> None:
-        """The virtual table's cursor stands on the selected consumer, as the stock one's does."""
-        if self.has_class("-many"):
-            self._place_cursor(consumer_id)
+    def hint_with(self, notice: str) -> str:
+        return with_notice(self.now, notice)
 
-    def _place_cursor(self, consumer_id: int) -> None:
-        at = next((at for at, row in enumerate(self.consumers_listed) if row.consumer_id == consumer_id), None)
-        table = self.query_one("#many", LineTable)
-        # The table would tell of a move that it was told of, and after two in a row the two would chase each other.
-        with table.prevent(LineTable.Moved):
-            table.cursor = table.cursor if at is None else at
+    # consumers
 
-    def _many_lines(self, rows: tuple[ConsumerRow, ...]) -> Lines:
-        write = Cells(self.colours, max(row.rate_share for row in rows), self.ascii_only)
-        sample = rows[:SAMPLE]
-        columns = cache(lambda width: consumer_columns(sample, width))  # once for all lines of a width
-        return Lines(
-            len(rows),
-            lambda index, width: consumer_line(rows[index], columns(width), write),
-            lambda width: consumer_heading(sample, width),
+    def action_add(self) -> None:
+        if not self.store.subscription_key:
+            self.complain("there is no subscription that a consumer could connect to")
+            return
+        name = next_name(row.name for row in self.consumers)
+        self.app.push_screen(
+            AddConsumerScreen(self.store.subscription_key, self.store.subscription_told(), name, self._add)
         )
 
-    def foot_texts(self) -> Sequence[str]:
-        return foot_texts(self.now.foot)
+    def _add(self, command: AddConsumer) -> Rejection | None:
+        refused = self.done(self.store.submit(command))
+        if refused is None:
+            added = [row.consumer_id for row in self.now.consumers if row.name == command.name]
+            self.selected = max(added, default=self.selected)
+        return refused
 
-    def write_lines(self) -> None:
-        self.watch_event_lines(self.event_lines)
-        self.watch_consumers_listed(self.consumers_listed)
+    def action_kill(self) -> None:
+        if self.selected < 0:
+            self.complain("there is no consumer to kill" + ("; a adds one" if self.store.subscription_key else ""))
+            return
+        following = after_removing([row.consumer_id for row in self.now.consumers], self.selected)
+        refused = self.store.submit(KillConsumer(self.store.subscription_key, self.selected))
+        if refused is None:
+            self.selected = following
+        self.complain(refused)
+
+    def action_toggle_flag(self) -> None:
+        status = self.now.status
+        if not status.flag_known:
+            self.complain(flag_unknown(status))
+            return
+        self.complain(self.store.submit(SetSetting(FLAG, "false" if status.consistent_hashing else "true")))
+
+    @on(ListPanel.Selected)
+    def _selected_in_list(self, message: ListPanel.Selected) -> None:
+        if message.row_id in (row.consumer_id for row in self.now.consumers):
+            self.selected = message.row_id
+
+    @on(ListPanel.Opened)
+    def _opened_in_list(self, message: ListPanel.Opened) -> None:
+        row = next((row for row in self.now.consumers if row.consumer_id == message.row_id), None)
+        if row is None:  # gone since the table was drawn
+            return
+        partitions = self.store.partitions_of(row.consumer_id)
+        screen = PartitionsScreen(row.name, row.msgs_per_sec, partitions, self.colours)
+        self.app.push_screen(screen, self._explain_chosen)
+
+    def _explain_chosen(self, topic: str | None) -> None:
+        if topic:
+            self.complain(self.explain(topic))
+
+    # the ring
+
+    @on(RingPanel.Step)
+    def _stepped_on_ring(self, message: RingPanel.Step) -> None:
+        self.selected = stepped([row.consumer_id for row in self.now.consumers], self.selected, message.by)
+
+    def action_next_view(self) -> None:
+        if self.has_class("-bundles-only"):
+            self.action_panel("ring")
+        else:
+            self.query_one(RingPanel).show_next_view()
+
+    def show_ring_as(self, view: str) -> None:
+        self.query_one(RingPanel).view_mode = ViewMode.named(view)
+
+    # explanations
+
+    def action_explain(self) -> None:
+        names = self.ring.topic_names if self.ring is not None else ()
+        default = self.topic or self.store.busiest_partition_of(self.selected) or (names[0] if names else "")
+        self.ask("explain", "explain topic", text=default, options=names)
+
+    def explain(self, text: str) -> Rejection | None:
+        explanation = self.store.explain(text)
+        if isinstance(explanation, TopicExplanation):
+            self.topic = explanation.topic
+            self.open_explanation(remarks_of(explanation))
+            return None
+        return explanation
+
+    def explain_again(self) -> None:
+        explanation = self.store.explain(self.topic)
+        if isinstance(explanation, TopicExplanation):
+            self.remarks = remarks_of(explanation)
+        else:
+            self.close_explanation()
+
+    def action_notices(self) -> None:
+        view = self.now
+        notices = [KeyHelp(f"{number}", notice.text) for number, notice in enumerate(view.notices, start=1)]
+        groups = [
+            ("what is to be seen", [KeyHelp("", state_hint(view))]),
+            ("notices", notices or [KeyHelp("", "nothing to note about what is shown")]),
+        ]
+        self.app.push_screen(HelpScreen(groups, title="notices"))
+
+    # bundles
+
+    @on(BundleTree.TopicsWanted)
+    def _list_topics(self, message: BundleTree.TopicsWanted) -> None:
+        topics = self.store.topics_of(message.bundle.namespace, message.bundle.range_text)
+        shown = topics[message.offset : message.offset + TOPICS_AT_ONCE]
+        self.query_one(BundleTree).show_topics(message.bundle, shown, message.offset, len(topics))
+
+    @on(BundleTree.TopicChosen)
+    def _topic_chosen(self, message: BundleTree.TopicChosen) -> None:
+        self.complain(self.explain(message.topic))
+
+    def action_split(self) -> None:
+        bundle = self.query_one(BundleTree).marked_bundle()
+        if bundle is None:
+            self.complain("there is no bundle to split")
+        else:
+            self._bundle_screens.preview_split(bundle.namespace, bundle.range_text)
+
+    def action_bundles(self) -> None:
+        bundle = self.query_one(BundleTree).marked_bundle()
+        if bundle is None:
+            self.complain("there is no namespace whose bundles could be shown")
+        else:
+            self._bundle_screens.show_forecast(bundle.namespace)
+
+    # panels and scripts
+
+    def action_panel(self, panel: str) -> None:
+        if panel in ("ring", "consumers") and self.has_class("-bundles-only"):
+            self.complain("there is no Failover subscription here, so there is no ring and no consumer")
+        else:
+            super().action_panel(panel)
+
+    def select_text(self, text: str) -> None:
+        """Put the cursor on a consumer or a bundle, or explain a topic."""
+        selection = resolve_selection(self.store.timeline, text, self.store.subscription)
+        if isinstance(selection, Rejection):
+            self.complain(selection)
+        elif selection.kind == "consumer":
+            self.selected = selection.consumer_id
+        elif selection.kind == "topic":
+            self.complain(self.explain(selection.topic))
+        else:
+            self.query_one(BundleTree).mark(BundleKey(selection.namespace, selection.range_text))

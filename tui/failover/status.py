@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from engine.views.model import RuleInForce, StatusView
+from tui.failover.words import flag_text
 from tui.kit.ranked import KEPT, Part, Ranked, fitted_parts
 from tui.kit.status_line import GAP, RankedLine, place_among, saved_part
-from tui.kit.wording import flag_text, safe_name, shorten_middle, where_told
+from tui.kit.wording import safe_name, shorten_middle, where_told
 
 
 class StatusLine(RankedLine[StatusView]):

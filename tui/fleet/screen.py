@@ -21,14 +21,13 @@ from tui.fleet.columns import LISTS, NAMESPACES, SUBSCRIPTIONS, FleetList, place
 from tui.fleet.lines import fleet_line, heading
 from tui.fleet.spread import FleetSpread
 from tui.fleet.words import export_told, fleet_told, tabs_told
-from tui.kit.footer import KeyFooter
-from tui.kit.framed import key_hints
+from tui.kit.footer import KeyFooter, key_hints
 from tui.kit.help import HelpScreen
 from tui.kit.line_table import Lines, LineTable
 from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
 from tui.kit.prompt import Prompt
 from tui.kit.sentence_line import SentenceLine
-from tui.kit.steady import Steady
+from tui.kit.single_paint import SinglePaintScreen
 from tui.kit.wording import counted
 from tui.sources.fleet_export import export
 from tui.sources.fleet_listing import Listing, filtered, half_typed, ordered
@@ -70,7 +69,7 @@ class Place:
     spots: Mapping[str, Spot] = field(default_factory=dict)
 
 
-class FleetScreen(Steady[None]):
+class FleetScreen(SinglePaintScreen[None]):
     """Four lists over one folder of results. Rows are made for what is in sight, however many there are."""
 
     CSS_PATH = stylesheet("fleet")
@@ -300,8 +299,7 @@ class FleetScreen(Steady[None]):
             if word is not None:
                 prompt.complain(f"{word} wants a number, as in idle>2; without it nothing is left out")
                 return
-        prompt.remember(message.text)
-        prompt.close()
+        prompt.accept(message.text)
         self.query_one("#rows").focus()
 
     @on(Prompt.Closed)

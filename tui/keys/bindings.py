@@ -19,7 +19,7 @@ CHANGE: Final = (
 )
 ASK: Final = (
     Binding("f", "explain", "Explain", tooltip="Explain a key: where it goes, and why"),
-    Binding("v", "next_look", "View", tooltip="Next view of the slots"),
+    Binding("v", "next_view", "View", tooltip="Next view of the slots"),
     Binding("i", "notices", "Notices", show=False, tooltip="Read everything about what is shown"),
     Binding("slash", "filter", "Filter", key_display="/", show=False, tooltip="Filter the consumer table by name"),
     COMMAND,

@@ -1,34 +1,59 @@
-"""The screen "keys": one Key_Shared subscription, who gets which key, what waits for whom, and whether it is luck."""
+"""The screen of a Key_Shared subscription: who gets which key, what waits for whom, and whether it is luck."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import lru_cache
+from functools import partial
 from typing import ClassVar, Final
 
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Container, Vertical
+from textual.containers import Vertical
+from textual.reactive import var
+from textual.widget import Widget
 
-from engine.views.keys_model import GapRow, KeyConsumerRow, KeysView, WaitRow
+from engine.cluster.commands import Acknowledge, AddConsumer, KillConsumer, PassTime, SendKeys, ShareKeys
+from engine.errors import Rejection
+from engine.scenarios.selecting import resolve_selection
+from engine.views.keys_model import GapRow, KeyConsumerRow, KeysStatus, KeysView, LuckView, WaitRow
+from engine.views.model import EventLine, RingView
 from tui.keys.bindings import BINDINGS, ELSEWHERE, GROUPS
-from tui.keys.columns import KeyCells, key_columns, key_heading
+from tui.keys.consumers import CONSUMERS
+from tui.keys.dialogs import AddKeyConsumerScreen, OwnedKeysScreen, SendKeysScreen, ShareKeysScreen
+from tui.keys.explaining import key_remarks
 from tui.keys.lines import gap_heading, gap_line, sent_line, wait_heading, wait_line
 from tui.keys.luck_panel import LuckPanel
-from tui.keys.screen_actions import KeysActions
 from tui.keys.status import KeysStatusLine
-from tui.keys.words import keys_foot_texts, mode_in_few_words, wait_told
+from tui.keys.words import (
+    gap_told,
+    keys_foot_texts,
+    keys_hint,
+    keys_hint_with,
+    keys_state_hint,
+    luck_title,
+    mode_in_few_words,
+    moves_told,
+    wait_told,
+)
+from tui.kit.event_list import EventList, event_line
 from tui.kit.explain_panel import ExplainPanel
-from tui.kit.help import Group, KeyHelp
+from tui.kit.help import Group, HelpScreen, KeyHelp
 from tui.kit.line_table import Lines, LineTable
+from tui.kit.list_panel import ListPanel
+from tui.kit.naming import next_name
 from tui.kit.plain_text import PlainStatic, set_title
-from tui.kit.ring_panel import RingPanel
-from tui.kit.sentence_line import SentenceLine
+from tui.kit.ring_panel import RingPanel, ViewMode
+from tui.kit.screen import DashboardScreen
+from tui.kit.selection import after_removing, kept, stepped
 from tui.kit.wording import counted
 
-SAMPLE: Final = 2000
-"""How many rows decide the columns of a long table."""
+NOTICES_AT_ONCE: Final = 5
+"""How many waits and gaps the notices describe in full."""
+WAIT_MS: Final = 10
+"""How much time ``w`` lets pass."""
+FIRST_KEY: Final = "order-1"
+"""Proposed where no key is known."""
+_ALL_STOP: Final = "all nodes stop, then start with the ranges of the new number of nodes"
 SLOTS_LEGEND: Final[Group] = (
     "on the ring",
     (
@@ -41,161 +66,313 @@ SLOTS_LEGEND: Final[Group] = (
 )
 
 
-class KeysScreen(KeysActions):
-    """Slices of one view, bound to the panels; messages of the panels become calls of the store."""
+class KeysScreen(DashboardScreen[KeysView]):
+    """Slots, consumers, what waits, gaps, luck, events, and what was sent."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*BINDINGS]
     AUTO_FOCUS = "#table"
     key_groups = GROUPS
     elsewhere = ELSEWHERE
-    legend: ClassVar[Group] = SLOTS_LEGEND
+    legend = SLOTS_LEGEND
     panel_titles: ClassVar[dict[str, str]] = {
         "ring": "1 slots",
-        "consumers": "2 consumers",
         "waits": "3 what waits",
         "gaps": "4 gaps",
         "luck": "is it luck?",
-        "events": "5 events",
         "sent": "6 sent",
     }
+    zoomable = ("ring", "consumers", "waits", "gaps", "luck", "explain", "events", "sent")
+    inside: ClassVar[dict[str, str]] = {"consumers": "table", "waits": "waiting"}
 
-    def compose(self) -> ComposeResult:
+    status: var[KeysStatus | None] = var(None)
+    consumers: var[tuple[KeyConsumerRow, ...]] = var(())
+    totals: var[tuple[str, ...]] = var(())
+    ring: var[RingView | None] = var(None)
+    few_words: var[tuple[str, ...]] = var(())
+    waits: var[tuple[WaitRow, ...]] = var((), init=False)
+    waiting: var[frozenset[int]] = var(frozenset())
+    """The slots where messages wait."""
+    gaps: var[tuple[GapRow, ...]] = var((), init=False)
+    luck: var[LuckView | None] = var(None)
+    event_lines: var[tuple[EventLine, ...]] = var(())
+    deliveries: var[tuple[str, ...]] = var(())
+
+    _sent_last = ""
+
+    def compose_status(self) -> Widget:
+        return KeysStatusLine(id="status").data_bind(KeysScreen.status, KeysScreen.saved)
+
+    def compose_panels(self) -> ComposeResult:
         cls, ascii_only = KeysScreen, self.ascii_only
-        yield KeysStatusLine(id="status").data_bind(cls.status, cls.saved)
-        yield SentenceLine(id="sentence").data_bind(cls.sentence)
-        with Container(id="body"):
-            yield RingPanel(id="ring", classes="panel", ascii_only=ascii_only).data_bind(
-                cls.few_words,
-                cls.ring,
-                cls.selected,
-                cls.look,
-                cls.topic,
-                cls.intensity,
-                cls.colours,
-                cls.waiting,
-                rows=cls.consumers,
-                dots="keys",
+        ring = RingPanel(id="ring", classes="panel", ascii_only=ascii_only)
+        ring.flashes = self.animate_changes
+        yield ring.data_bind(
+            cls.few_words,
+            cls.ring,
+            cls.selected,
+            cls.topic,
+            cls.colours,
+            cls.waiting,
+            rows=cls.consumers,
+            dots="keys",
+        )
+        with Vertical(id="side"):
+            yield ListPanel(CONSUMERS, ascii_only=ascii_only, id="consumers").data_bind(
+                cls.selected, cls.totals, cls.colours, rows=cls.consumers
             )
-            with Vertical(id="side"):
-                with Vertical(id="consumers", classes="panel"):
-                    yield LineTable(id="table")
-                    yield PlainStatic(id="foot")
-                with Vertical(id="waits", classes="panel"):
-                    yield LineTable(id="waiting")
-                    yield PlainStatic(id="wait-told")
-                yield LineTable(id="gaps", classes="panel")
-                yield LuckPanel(id="luck", classes="panel", ascii_only=ascii_only).data_bind(cls.luck, cls.colours)
-                yield ExplainPanel(id="explain", classes="panel").data_bind(cls.remarks)
-            yield LineTable(id="events", classes="panel")
-            yield LineTable(id="sent", classes="panel")
-        yield from self.compose_below()
+            with Vertical(id="waits", classes="panel"):
+                yield LineTable(id="waiting")
+                yield PlainStatic(id="wait-told")
+            yield LineTable(id="gaps", classes="panel")
+            yield LuckPanel(id="luck", classes="panel", ascii_only=ascii_only).data_bind(cls.luck, cls.colours)
+            yield ExplainPanel(id="explain", classes="panel").data_bind(cls.remarks)
+        slots = partial(event_line, noun="slot")
+        yield EventList(slots, title="5 events", id="events").data_bind(cls.colours, entries=cls.event_lines)
+        yield EventList(sent_line, id="sent").data_bind(cls.colours, entries=cls.deliveries)
 
-    def show_now(self) -> None:
-        view = self.store.keys_view
-        if view is not None and view is not self._shown:
-            self.show(view)
+    # the view
 
-    def show(self, view: KeysView) -> None:
-        """Take the slices of a view; a slice that is equal to the one before stays quiet."""
-        shown = self._shown
-        same = shown is not None and shown.status.subscription == view.status.subscription
-        stepped = shown is not None and same and shown.status.step != view.status.step
-        known = shown.notices if shown is not None else view.notices
-        self.fresh_notice = next((notice.text for notice in view.notices if stepped and notice not in known), "")
-        self._shown = view
-        self.keep_selected([row.consumer_id for row in view.consumers])
+    @property
+    def in_front(self) -> bool:
+        return self.store.shows_keys
+
+    @property
+    def now(self) -> KeysView:
+        view = self.store.keys_view or self._shown
+        assert view is not None, "this screen is shown for Key_Shared subscriptions"
+        return view
+
+    def is_next_step(self, before: KeysView, view: KeysView) -> bool:
+        return before.status.subscription == view.status.subscription and super().is_next_step(before, view)
+
+    def take(self, view: KeysView) -> None:
+        self.selected = kept([row.consumer_id for row in view.consumers], self.selected)
         self.set_class(bool(view.gaps) and bool(view.consumers), "-gaps")
         self.status = view.status
-        self.saved = self.store.saved
         self.consumers = view.consumers
+        self.totals = keys_foot_texts(view.foot)
         self.few_words = mode_in_few_words(view)
         set_title(self.query_one("#ring"), f"1 slots 0 to {view.ring.space_size - 1}")
         self.waiting = frozenset(wait.slot for wait in view.waits)
         self.ring = view.ring
-        self.consumers_listed = self.matching(view.consumers)
-        self.title_list(len(self.consumers_listed), len(view.consumers))  # also where no listed row has changed
         self.waits = view.waits
-        self._tell_wait()  # its rule changes with the mode, also where nothing waits
+        self._list_waits()  # its rule changes with the mode, also where nothing waits
         self.gaps = view.gaps
         self.luck = view.luck
         self.deliveries = view.deliveries
         self.event_lines = view.events
-        self.timeline = view.timeline
-        self.sentence = self.sentence_now()
-        if shown is None:  # watchers of what is empty from the start are not called
-            self.watch_consumers_listed(self.consumers_listed)
-            self.watch_waits(self.waits)
-        self.explain_again()
-        self.write_foot()
-        if stepped:
-            self.flash(view.ring)
+
+    def show_change(self) -> None:
+        self.query_one(RingPanel).flash()
+
+    def hint(self) -> str:
+        return keys_hint(self.now)
+
+    def hint_with(self, notice: str) -> str:
+        return keys_hint_with(self.now, notice)
+
+    def watch_colours(self) -> None:
+        super().watch_colours()
+        if self._shown is not None:
+            self._list_waits()
+            self.watch_gaps()
 
     # consumers
 
-    def watch_filter_text(self) -> None:
-        """List the consumers whose names match."""
-        self.consumers_listed = self.matching(self.consumers)
+    def action_add(self) -> None:
+        self._ask_to_add()
 
-    def watch_consumers_listed(self, rows: tuple[KeyConsumerRow, ...]) -> None:
-        """Name the panel and list the rows; the cursor stays on the selected consumer."""
-        self.title_list(len(rows), len(self.consumers))
-        write = KeyCells(self.colours, max((row.share for row in rows), default=0.0), self.ascii_only)
-        sample = rows[:SAMPLE]
-        columns = lru_cache(maxsize=2)(lambda width: key_columns(sample, width))  # once for all lines of a width
-        self.query_one("#table", LineTable).lines = Lines(
-            len(rows),
-            lambda index, width: write.line(rows[index], columns(width)),
-            lambda width: key_heading(sample, width),
+    def _ask_to_add(self, ranges: str = "") -> None:
+        view = self.now
+        gap = view.gaps[0] if view.gaps else None
+        proposed = ranges or (f"{gap.start}-{gap.end}" if gap is not None else "")
+        status = view.status
+        self.app.push_screen(
+            AddKeyConsumerScreen(
+                status.subscription,
+                self.store.subscription_told(),
+                next_name(row.name for row in self.consumers),
+                self._add,
+                ranges=proposed if status.mode == "sticky" else None,
+                note=_ALL_STOP if status.client_side and self.consumers else "",
+            )
         )
-        self._mark_selected()
 
-    def watch_selected(self) -> None:
-        """The cursor of the table stands on the selected consumer."""
-        self._mark_selected()
+    def _add(self, command: AddConsumer) -> Rejection | None:
+        refused = self.done(self.store.submit(command))
+        if refused is None:
+            added = [row.consumer_id for row in self.now.consumers if row.name == command.name]
+            self.selected = max(added, default=self.selected)
+        return refused
 
-    def _mark_selected(self) -> None:
-        self.mark_selected(row.consumer_id for row in self.consumers_listed)
+    def action_kill(self) -> None:
+        if self.selected < 0:
+            self.complain("there is no consumer to kill" + ("; a adds one" if self.store.subscription_key else ""))
+            return
+        following = after_removing([row.consumer_id for row in self.now.consumers], self.selected)
+        refused = self.store.submit(KillConsumer(self.store.subscription_key, self.selected))
+        if refused is None:
+            self.selected = following
+        self.complain(refused)
 
-    def foot_texts(self) -> Sequence[str]:
-        return keys_foot_texts(self.now.foot)
+    @on(ListPanel.Selected)
+    def _selected_in_list(self, message: ListPanel.Selected) -> None:
+        if message.row_id in (row.consumer_id for row in self.now.consumers):
+            self.selected = message.row_id
 
-    # what waits, gaps, what was sent
+    @on(ListPanel.Opened)
+    def _opened_in_list(self, message: ListPanel.Opened) -> None:
+        self.open_owned(message.row_id)
 
-    def watch_waits(self, waits: tuple[WaitRow, ...]) -> None:
-        """The oldest first; below the rows what the marked one means."""
-        messages = self.now.foot.waiting
-        table = self.query_one("#waiting", LineTable)
-        told = f"{counted(messages, 'message')} at {counted(len(waits), 'slot')}" if waits else "nothing"
-        set_title(self.query_one("#waits"), f"3 what waits ({told})")
-        rows, colours = self.consumers, self.colours
-        table.lines = Lines(
+    def open_owned(self, consumer_id: int) -> None:
+        """List the slots and keys of a consumer."""
+        row = next((row for row in self.now.consumers if row.consumer_id == consumer_id), None)
+        if row is None or not self.in_front:  # gone since the table was drawn
+            return
+        screen = OwnedKeysScreen(self.store.keys_of_consumer(consumer_id), row, self.colours)
+        self.app.push_screen(screen, self._explain_chosen)
+
+    def _explain_chosen(self, key: str | None) -> None:
+        if key is not None:
+            self.complain(self.explain(key))
+
+    # the mode, messages, time
+
+    def action_mode(self) -> None:
+        status, title = self.now.status, self.store.subscription_told()
+        self.app.push_screen(ShareKeysScreen(status.subscription, title, status.mode, status.points, self._share))
+
+    def _share(self, command: ShareKeys) -> Rejection | None:
+        return self.done(self.store.submit(command))
+
+    def action_send(self) -> None:
+        names = self.ring.topic_names if self.ring is not None else ()
+        proposed = self.topic or self._sent_last or (names[0] if names else FIRST_KEY)
+        title = self.store.subscription_told()
+        self.app.push_screen(SendKeysScreen(self.store.subscription_key, title, proposed, names, self._send))
+
+    def _send(self, command: SendKeys) -> Rejection | None:
+        refused = self.done(self.store.submit(command))
+        if refused is None:
+            self._sent_last = command.keys[0]
+        return refused
+
+    def action_acknowledge(self, count: int) -> None:
+        if self.selected < 0:
+            self.complain("there is no consumer that could acknowledge")
+            return
+        self.complain(self.store.submit(Acknowledge(self.store.subscription_key, self.selected, count=count)))
+
+    def action_wait(self) -> None:
+        self.complain(self.store.submit(PassTime(WAIT_MS)))
+
+    # the ring
+
+    @on(RingPanel.Step)
+    def _stepped_on_ring(self, message: RingPanel.Step) -> None:
+        self.selected = stepped([row.consumer_id for row in self.now.consumers], self.selected, message.by)
+
+    def action_next_view(self) -> None:
+        self.query_one(RingPanel).show_next_view()
+
+    def show_ring_as(self, view: str) -> None:
+        self.query_one(RingPanel).view_mode = ViewMode.named(view)
+
+    # what waits, and gaps
+
+    def _list_waits(self) -> None:
+        """List the oldest first; below the rows is what the marked one means."""
+        waits, rows, colours = self.waits, self.consumers, self.colours
+        messages = counted(self.now.foot.waiting, "message")
+        amount = f"{messages} at {counted(len(waits), 'slot')}" if waits else "nothing"
+        set_title(self.query_one("#waits"), f"3 what waits ({amount})")
+        self.query_one("#waiting", LineTable).lines = Lines(
             len(waits),
             lambda index, width: wait_line(waits[index], rows, width, colours),
             wait_heading if waits else None,
         )
         self.set_class(bool(waits), "-waiting")
-        self._tell_wait()
+        self._describe_wait()
 
     @on(LineTable.Moved, "#waiting")
-    def _tell_wait(self) -> None:
+    def _describe_wait(self) -> None:
         # The view that the waits are of; the store may have another one by now.
         view, at = self._shown or self.now, self.query_one("#waiting", LineTable).cursor
-        told = wait_told(view, self.waits[at]) if self.waits else view.status.order_rule
-        self.query_one("#wait-told", PlainStatic).update(told)
+        text = wait_told(view, self.waits[at]) if self.waits else view.status.order_rule
+        self.query_one("#wait-told", PlainStatic).update(text)
 
-    def watch_gaps(self, gaps: tuple[GapRow, ...]) -> None:
-        """The widest first."""
-        table, colours = self.query_one("#gaps", LineTable), self.colours
+    @on(LineTable.Opened, "#waiting")
+    def _opened_wait(self, message: LineTable.Opened) -> None:
+        keys = self.waits[message.index].keys
+        if keys:
+            self.complain(self.explain(keys[0]))
+
+    def watch_gaps(self) -> None:
+        """List the widest first."""
+        gaps, table, colours = self.gaps, self.query_one("#gaps", LineTable), self.colours
         table.lines = Lines(len(gaps), lambda index, width: gap_line(gaps[index], width, colours), gap_heading)
         set_title(table, f"4 gaps ({counted(self.now.foot.unowned_slots, 'slot')})")
 
-    def watch_deliveries(self, sent: tuple[str, ...]) -> None:
-        """Newest first."""
-        self.list_newest_first("sent", sent, sent_line)
+    @on(LineTable.Opened, "#gaps")
+    def _opened_gap(self, message: LineTable.Opened) -> None:
+        gap = self.gaps[message.index]
+        self._ask_to_add(f"{gap.start}-{gap.end}")
 
-    def write_lines(self) -> None:
-        self.watch_event_lines(self.event_lines)
-        self.watch_consumers_listed(self.consumers_listed)
-        self.watch_waits(self.waits)
-        self.watch_gaps(self.gaps)
-        self.watch_deliveries(self.deliveries)
+    # explanations
+
+    def action_explain(self) -> None:
+        rows = self.store.keys_of_consumer(self.selected).keys if self.selected >= 0 else ()
+        names = self.ring.topic_names if self.ring is not None else ()
+        waiting = next((wait.keys[0] for wait in self.waits if wait.keys), "")
+        default = self.topic or waiting or (rows[0].text if rows else names[0] if names else "")
+        self.ask("explain", "explain key", text=default, placeholder="a key, hex:00ff or base64:AP8=", options=names)
+
+    def explain(self, text: str) -> Rejection | None:
+        answer = self.store.explain_key_text(text)
+        if isinstance(answer, Rejection):
+            return answer
+        self.topic = answer.text
+        self.open_explanation(key_remarks(answer))
+        return None
+
+    def explain_again(self) -> None:
+        answer = self.store.explain_key_text(self.topic)
+        if not isinstance(answer, Rejection):
+            self.remarks = key_remarks(answer)
+
+    def action_notices(self) -> None:
+        view = self.now
+        waits = [KeyHelp(f"{wait.slot}", wait_told(view, wait)) for wait in view.waits[:NOTICES_AT_ONCE]]
+        gaps = [KeyHelp("", gap_told(gap)) for gap in view.gaps[:NOTICES_AT_ONCE]]
+        notices = [KeyHelp(f"{number}", notice.text) for number, notice in enumerate(view.notices, start=1)]
+        rules = [KeyHelp("", f"{view.status.rule_text}."), KeyHelp("", f"{view.status.order_rule}.")]
+        groups = [
+            ("what is to be seen", [KeyHelp("", keys_state_hint(view))]),
+            ("the rule", rules),
+            ("the last step", [KeyHelp("", moves_told(view.moves))]),
+            (luck_title(view.luck), [KeyHelp("", view.luck.sentence)]),
+            ("what waits", waits),
+            ("gaps", gaps),
+            ("notices", notices or [KeyHelp("", "nothing else to note about what is shown")]),
+        ]
+        self.app.push_screen(HelpScreen([group for group in groups if group[1]], title="notices"))
+
+    # panels and scripts
+
+    def action_panel(self, panel: str) -> None:
+        if panel == "gaps" and not self.gaps:
+            self.complain("there are no gaps: every slot has an owner" if self.consumers else "nobody is connected")
+        else:
+            super().action_panel(panel)
+
+    def select_text(self, text: str) -> None:
+        """Put the cursor on a consumer, or explain a key."""
+        selection = resolve_selection(self.store.timeline, text, self.store.subscription)
+        if isinstance(selection, Rejection):
+            self.complain(selection)
+        elif selection.kind == "consumer":
+            self.selected = selection.consumer_id
+        elif selection.kind == "key":
+            self.complain(self.explain(selection.topic))
+        else:
+            self.complain(f"{text!r} is a bundle; those stand on the screen of a Failover subscription")

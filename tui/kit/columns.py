@@ -1,22 +1,100 @@
-"""Columns of tables as text."""
+"""Columns of tables as text: which of them fit a width, their headings, and the lines of a table made of them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Final, TypeVar
 
 from rich.text import Text
+
+from tui.kit.line_table import Lines
+
+SAMPLE: Final = 2000
+"""How many rows decide the columns of a long table."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: its key, its heading and its width in cells, the gap to the next one included."""
+    """One column: its key, its heading, its width in cells with the gap to the next one, and its side.
+
+    ``most`` is the width that it may grow to where there is room.
+    """
 
     key: str
     label: str
     width: int
+    left: bool = False
+    most: int = 0
 
     def heading(self) -> Text:
-        """The heading in the column's width: numbers stand right, words left."""
-        left = self.key in ("tag", "name", "bar", "declared")
-        text = self.label.ljust(self.width) if left else self.label.rjust(self.width - 1) + " "
+        """Return the heading in the column's width."""
+        text = self.label.ljust(self.width) if self.left else self.label.rjust(self.width - 1) + " "
         return Text(text[: self.width], no_wrap=True)
+
+
+@dataclass(frozen=True, slots=True)
+class NameColumn:
+    """The column of names, which gives way to others: ``whole`` shortens nothing, ``easy`` is kept for it at first."""
+
+    label: str
+    whole: int
+    easy: int
+    least: int
+
+
+Columns = tuple[Column, ...]
+
+
+def fitting(
+    width: int, name: NameColumn, always: Sequence[Column], others: Sequence[Column], order: Sequence[str]
+) -> Columns:
+    """Return the columns for a table of a width, in an order of keys.
+
+    Names and those of ``always`` are there at every width, the others as far as they fit, the most important first.
+    What is left goes to the names and then to columns that may grow, the last of ``others`` first.
+
+    >>> columns = fitting(20, NameColumn("who", 9, 6, 4), [Column("n", "n", 5)], [Column("bar", "", 4, most=7)],
+    ...                   ("name", "n", "bar"))
+    >>> [(column.key, column.width) for column in columns]
+    [('name', 9), ('n', 5), ('bar', 6)]
+    """
+    reserved = max(name.least, min(name.whole, name.easy))
+    room = width - sum(column.width for column in always) - reserved
+    kept = list(always)
+    for column in others:
+        if column.width <= room:
+            kept.append(column)
+            room -= column.width
+    given = min(name.whole, max(room + reserved, name.least))
+    room -= given - reserved
+    by_key = {column.key: column for column in [*kept, Column("name", name.label, given, left=True)]}
+    for column in reversed(others):
+        if column.most and column.key in by_key and room > 0:
+            more = min(room, column.most - column.width)
+            by_key[column.key] = replace(column, width=column.width + more)
+            room -= more
+    return tuple(by_key[key] for key in order if key in by_key)
+
+
+def heading(columns: Sequence[Column]) -> Text:
+    """Return the headings as one line."""
+    return Text("", no_wrap=True).join(column.heading() for column in columns)
+
+
+Row = TypeVar("Row")
+
+
+def table_lines(
+    rows: Sequence[Row],
+    columns_of: Callable[[Sequence[Row], int], Columns],
+    cell: Callable[[Row, Column], Text],
+) -> Lines:
+    """Return rows as the lines of a table; the first ``SAMPLE`` rows decide which columns there are."""
+    columns = lru_cache(maxsize=2)(lambda width: columns_of(rows[:SAMPLE], width))  # once for all lines of a width
+    return Lines(
+        len(rows),
+        lambda at, width: Text("", no_wrap=True).join(cell(rows[at], column) for column in columns(width)),
+        lambda width: heading(columns(width)),
+    )

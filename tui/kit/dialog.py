@@ -1,8 +1,9 @@
-"""What the dialogs that change the cluster have in common: fields, a refusal below them, enter and escape."""
+"""Dialogs that ask for a command: fields, a refusal below them, enter and escape."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Callable
+from typing import ClassVar, Generic, TypeVar
 
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -11,11 +12,16 @@ from textual.widgets import Input
 from engine.errors import Rejection
 from themes import stylesheet
 from tui.kit.plain_text import PlainLabel, set_title
-from tui.kit.steady import SteadyModal
+from tui.kit.single_paint import SinglePaintModal
+
+Answer = TypeVar("Answer")
 
 
-class Dialog(SteadyModal[None]):
-    """Stays open until what it asks for is done or escape is pressed; a refusal shows below the fields."""
+class Dialog(SinglePaintModal[Answer], Generic[Answer]):
+    """Asks for one thing, such as a command, and is dismissed with it once it is accepted, or with None by escape.
+
+    ``accept`` carries the answer out; what it refuses is shown below the fields, and the dialog stays open.
+    """
 
     CSS_PATH = stylesheet("dialogs")
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -24,47 +30,48 @@ class Dialog(SteadyModal[None]):
         Binding("up", "app.focus_previous", "Previous field", show=False),
     ]
 
-    def __init__(self, title: str) -> None:
+    def __init__(self, title: str, accept: Callable[[Answer], Rejection | None]) -> None:
         super().__init__()
         self._title = title
+        self._accept = accept
 
     def on_mount(self) -> None:
-        """Say what it is for; the cursor must not blink, so that a picture is a picture."""
         set_title(self.query_one(Vertical), self._title)
         for field in self.query(Input):
-            field.cursor_blink = False
+            field.cursor_blink = False  # so that a picture is always the same
 
     def text_of(self, field: str) -> str:
-        """What stands in a field."""
+        """Return what is typed in a field."""
         return self.query_one(f"#{field}", Input).value
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """What was refused is being mended."""
+        """Take a refusal back while its cause is being corrected."""
         event.stop()
         self.complain("")
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Enter, in whatever field."""
+        """Answer: enter does so in every field."""
         event.stop()
         self.submit()
 
     def submit(self) -> None:
-        """Do what is asked for, or say what is wrong and where."""
+        """Call ``finish`` with what the fields say, or ``complain`` about a field."""
         raise NotImplementedError
 
     def field_of(self, refused: Rejection) -> str:
-        """The id of the field that a refusal is about, "" for none of them."""
+        """Return the id of the field that a refusal is about, "" for none of them."""
         raise NotImplementedError
 
-    def finish(self, refused: Rejection | None) -> None:
-        """Close where it is done, else tell the refusal and go to the field that it is about."""
+    def finish(self, answer: Answer) -> None:
+        """Close with an accepted answer; show what is refused, and go to the field that it is about."""
+        refused = self._accept(answer)
         if refused is None:
-            self.dismiss()
+            self.dismiss(answer)
         else:
             self.complain(str(refused), self.field_of(refused))
 
     def complain(self, text: str, field: str = "") -> None:
-        """Show what is wrong below the fields; "" takes it back."""
+        """Show what is wrong below the fields; "" takes that back."""
         label = self.query_one(".dialog--error", PlainLabel)
         label.update(text)
         label.set_class(bool(text), "-shown")

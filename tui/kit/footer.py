@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from textual.binding import Binding
 from textual.content import Content
 from textual.reactive import reactive
 from textual.widget import Widget
@@ -68,3 +69,13 @@ def fitting(hints: Sequence[KeyHint], width: int) -> tuple[KeyHint, ...]:
 
 def _cells(hint: KeyHint) -> int:
     return len(hint.key) + len(hint.label) + 3
+
+
+def key_hints(bindings: Sequence[Binding]) -> tuple[KeyHint, ...]:
+    """Make hints of a screen's keys; those that a small footer leaves out come last, help and quit are always shown."""
+    ordered = sorted(bindings, key=lambda binding: not binding.show)
+    own = [
+        KeyHint(binding.key_display or binding.key, binding.description, f"screen.{binding.action}")
+        for binding in ordered
+    ]
+    return (*own, KeyHint("?", "Help", "app.help", always=True), KeyHint("q", "Quit", "app.quit", always=True))

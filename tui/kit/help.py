@@ -15,7 +15,7 @@ from textual.widget import Widget
 
 from themes import stylesheet
 from tui.kit.plain_text import EMPTY_LINE, NO_TEXT, assembled, below_each_other, plain, set_subtitle, set_title
-from tui.kit.steady import SteadyModal
+from tui.kit.single_paint import SinglePaintModal
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ RING_LEGEND: Final[Group] = (
 )
 
 
-class HelpScreen(SteadyModal[None]):
+class HelpScreen(SinglePaintModal[None]):
     """Groups of keys in columns; any of escape, q and ? closes it."""
 
     CSS_PATH = stylesheet("dialogs")

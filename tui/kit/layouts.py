@@ -1,9 +1,15 @@
-"""Which arrangement of the main screen suits a terminal size; a pure decision, so that every size can be tested."""
+"""Which arrangement of a screen suits a terminal size, and how the screen takes it."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum
-from typing import Final
+from typing import Any, Final
+
+from textual.geometry import Size
+from textual.screen import Screen
+
+from tui.kit.plain_text import PlainStatic, set_title
 
 MIN_WIDTH: Final = 60
 MIN_HEIGHT: Final = 18
@@ -39,3 +45,17 @@ def too_small(width: int, height: int) -> str:
         f"Ringside needs {MIN_WIDTH}x{MIN_HEIGHT} characters; this terminal has {width}x{height}. "
         "Enlarge it, or press q to quit. ringside --once prints the same facts as text."
     )
+
+
+def arrange(screen: Screen[Any], size: Size) -> None:
+    """Give a screen the class of its arrangement; where the terminal is too small, ``#too-small`` says what to do."""
+    chosen = layout_for(size.width, size.height)
+    # All at once: each change of classes styles every widget of the screen again.
+    screen.update_classes({layout.value: layout is chosen for layout in Layout})
+    screen.query_one("#too-small", PlainStatic).update(too_small(size.width, size.height))
+
+
+def name_panels(screen: Screen[Any], titles: Mapping[str, str]) -> None:
+    """Write a title into the frame of each panel, by its id."""
+    for panel, title in titles.items():
+        set_title(screen.query_one(f"#{panel}"), title)

@@ -1,4 +1,4 @@
-"""Screens that leave once: keys and clicks may come faster than they are handled, and meet a screen that leaves."""
+"""Screens that are dismissed once, however many keys and clicks arrive before they are gone."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from textual.screen import Screen, ScreenResultType
 from tui.kit.line_table import LineTable
 
 REPORTED_BY: Final = ("textual.widgets.", "tui.")
-"""Modules of the messages by which widgets report what was done to them."""
+"""Modules whose messages report what was done to a widget."""
 
 
 class LeavesOnce(Screen[ScreenResultType], Generic[ScreenResultType]):
-    """What people do after a screen has been dismissed does not reach it."""
+    """A screen that ignores input once it has been dismissed."""
 
     _leaving = False
 
     def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
-        """Leave, once and only from the front; the stock method takes away whatever screen is there."""
+        """Leave once, and only from the front: Textual's method removes whatever screen is in front."""
         if self._leaving or self.app.screen is not self:
             return AwaitComplete()
         self._leaving = True
         return super().dismiss(result)
 
     def check_message_enabled(self, message: Message) -> bool:
-        """A screen that leaves takes no more keys, clicks and reports of its widgets: what they ask for is done."""
+        """Refuse keys, clicks and reports of widgets while leaving: what they ask for is done already."""
         if self._leaving and (
             isinstance(message, events.InputEvent) or type(message).__module__.startswith(REPORTED_BY)
         ):

@@ -11,6 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.suggester import SuggestFromList
+from textual.widget import Widget
 from textual.widgets import Input
 
 from tui.kit.plain_text import PlainLabel
@@ -24,7 +25,7 @@ LONGEST_ERROR_CELLS = 320
 
 
 class Prompt(Vertical):
-    """Closed most of the time. ``ask`` opens it; enter posts ``Answered``; escape closes it."""
+    """Closed most of the time. ``ask`` opens it; enter posts ``Answered``, which ``accept`` or ``complain`` answers."""
 
     DEFAULT_CSS = """
     Prompt { height: auto; display: none; }
@@ -73,6 +74,8 @@ class Prompt(Vertical):
     ) -> None:
         super().__init__(name=name, id=id, classes=classes, disabled=disabled)
         self.kind = ""
+        self.return_to: Widget | None = None
+        """Where the focus goes when the prompt closes."""
         self._history: dict[str, list[str]] = {}
         self._at = 0
 
@@ -88,6 +91,8 @@ class Prompt(Vertical):
 
     def ask(self, kind: str, mark: str, *, text: str = "", placeholder: str = "", options: Sequence[str] = ()) -> None:
         """Open for one question; ``options`` complete what is typed, unless they are very many."""
+        if not self.is_open and self.screen.focused is not None:
+            self.return_to = self.screen.focused
         self.kind = kind
         self._at = len(self._history.get(kind, []))
         self.query_one(".prompt--mark", PlainLabel).update(mark)
@@ -108,15 +113,19 @@ class Prompt(Vertical):
         label.update(shorten_middle(error, LONGEST_ERROR_CELLS))
         label.set_class(bool(error), "-shown")
 
-    def close(self) -> None:
-        """Close without a message."""
-        self.remove_class("-open")
-
-    def remember(self, text: str) -> None:
-        """Keep an answer for the up key."""
+    def accept(self, text: str) -> None:
+        """Close with an answer that was carried out, which the up key brings back."""
         entries = self._history.setdefault(self.kind, [])
         if text and (not entries or entries[-1] != text):
             entries.append(text)
+        self._close()
+
+    def _close(self) -> None:
+        self.remove_class("-open")
+        if self.return_to is not None and self.return_to.focusable:
+            self.return_to.focus()
+        else:
+            self.screen.focus_next()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
@@ -129,7 +138,7 @@ class Prompt(Vertical):
             self.post_message(self.Typed(self.kind, event.value))
 
     def action_close(self) -> None:
-        self.close()
+        self._close()
         self.post_message(self.Closed(self.kind))
 
     def action_complete(self) -> None:

@@ -11,6 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.reactive import var
 from textual.strip import Strip
+from textual.timer import Timer
 
 from engine.views.model import RingView
 from tui.drawing.arcs import IntArray, arcs_of
@@ -22,21 +23,29 @@ from tui.drawing.thinning import MANY_DOTS, ascends, thinned
 from tui.kit.line_widget import LinePanel
 from tui.kit.plain_text import set_subtitle
 
+FLASH_FRAMES = 8
+FLASH_FRAME_SECONDS = 0.09
+FADE_PER_FRAME = 0.125
 READABLE_CONSUMERS = 24
 """Above this many consumers arcs of one pixel say nothing, so the density picks the hash map."""
 
 
-class RingLook(Enum):
+class ViewMode(Enum):
     """The three views of one state; ``v`` goes from one to the next."""
 
     RING = "ring"
     HASH_MAP = "hash map"
     FOCUS = "focus"
 
-    def following(self) -> RingLook:
+    @classmethod
+    def named(cls, view: str) -> ViewMode:
+        """Return a view by the word that scripts have for it: ring, map or focus."""
+        return cls.HASH_MAP if view == "map" else cls(view)
+
+    def following(self) -> ViewMode:
         """The next one, and the first after the last."""
-        looks = list(RingLook)
-        return looks[(looks.index(self) + 1) % len(looks)]
+        modes = list(ViewMode)
+        return modes[(modes.index(self) + 1) % len(modes)]
 
 
 class Owner(Protocol):
@@ -53,7 +62,7 @@ class Owner(Protocol):
 
 
 class RingPanel(LinePanel, can_focus=True):
-    """One drawing for a state, a size and a look."""
+    """One drawing for a state, a size and a view mode."""
 
     DEFAULT_CSS = """
     RingPanel { width: 1fr; height: 1fr; }
@@ -64,6 +73,8 @@ class RingPanel(LinePanel, can_focus=True):
     ]
 
     # Not ``reactive``: the panel paints itself anew only when the picture differs.
+    flashes = True
+    """Whether a change stands out for a moment."""
     few_words: var[tuple[str, ...]] = var(())
     """The rule in force in two words or three, for the middle of a small ring."""
     ring: var[RingView | None] = var(None)
@@ -76,7 +87,7 @@ class RingPanel(LinePanel, can_focus=True):
     """Hashes where messages wait; they are marked."""
     selected: var[int] = var(-1)
     """Id of the selected consumer, lit in the focus view."""
-    look: var[RingLook | None] = var(None)
+    view_mode: var[ViewMode | None] = var(None)
     """The chosen view; None lets the density pick."""
     topic: var[str] = var("")
     """The topic that stands out, "" for none."""
@@ -84,6 +95,8 @@ class RingPanel(LinePanel, can_focus=True):
     """How fresh the last change is, 1 to 0: what changed flashes and settles."""
     dots: var[str] = var("partitions")
     """What the dots are."""
+
+    _flash_timer: Timer | None = None
 
     @dataclass
     class Step(Message):
@@ -97,11 +110,11 @@ class RingPanel(LinePanel, can_focus=True):
     _drawn: IntArray | slice = slice(None)
 
     @property
-    def look_in_use(self) -> RingLook:
+    def view_mode_in_use(self) -> ViewMode:
         """The chosen view, or the one that the number of consumers suggests."""
-        if self.look is not None:
-            return self.look
-        return RingLook.HASH_MAP if len(self.rows) > READABLE_CONSUMERS else RingLook.RING
+        if self.view_mode is not None:
+            return self.view_mode
+        return ViewMode.HASH_MAP if len(self.rows) > READABLE_CONSUMERS else ViewMode.RING
 
     def watch_ring(self) -> None:
         """Another state is another picture; the one before is what it fades from."""
@@ -115,10 +128,10 @@ class RingPanel(LinePanel, can_focus=True):
 
     def watch_selected(self) -> None:
         """Another consumer is lit, in the view that lights one."""
-        if self.look_in_use is RingLook.FOCUS:
+        if self.view_mode_in_use is ViewMode.FOCUS:
             self.forget()
 
-    def watch_look(self) -> None:
+    def watch_view_mode(self) -> None:
         """Another view of the same state."""
         self.forget()
         self._name_view()
@@ -155,13 +168,31 @@ class RingPanel(LinePanel, can_focus=True):
         super().forget()
 
     def _name_view(self) -> None:
-        auto = " (auto)" if self.look is None else ""
+        auto = " (auto)" if self.view_mode is None else ""
         glyphs = glyphs_of(self.ascii_only)
-        dot = glyphs.marker if self.look_in_use is RingLook.HASH_MAP else glyphs.dot
+        dot = glyphs.marker if self.view_mode_in_use is ViewMode.HASH_MAP else glyphs.dot
         # Without colours dots are letters like everything else.
         legend = "" if self.colours.mono else f"{dot} {self.dots}, "
         legend += f"{glyphs.waiting} waiting, " if self.waiting else ""
-        set_subtitle(self, f"{legend}v: {self.look_in_use.value}{auto}")
+        set_subtitle(self, f"{legend}v: {self.view_mode_in_use.value}{auto}")
+
+    def show_next_view(self) -> None:
+        """Go to the next view; one consumer is lit only where one is selected."""
+        following = self.view_mode_in_use.following()
+        self.view_mode = ViewMode.RING if following is ViewMode.FOCUS and self.selected < 0 else following
+
+    def flash(self) -> None:
+        """Let what the last step changed stand out and settle in a few frames; the next step starts this again."""
+        ring = self.ring
+        if not self.flashes or ring is None or not (ring.changed_arcs.any() or ring.topic_moved.any()):
+            return
+        if self._flash_timer is not None:
+            self._flash_timer.stop()
+        self.intensity = 1.0
+        self._flash_timer = self.set_interval(FLASH_FRAME_SECONDS, self._settle, repeat=FLASH_FRAMES)
+
+    def _settle(self) -> None:
+        self.intensity = max(0.0, self.intensity - FADE_PER_FRAME)
 
     def action_select(self, by: int) -> None:
         self.post_message(self.Step(by))
@@ -183,7 +214,7 @@ class RingPanel(LinePanel, can_focus=True):
             tags[row.colour] = row.tag
         focus = next((row.colour for row in self.rows if row.consumer_id == self.selected), None)
         mode = RingMode.LIT if ring.lit else RingMode.MUTED
-        if self.look_in_use is RingLook.FOCUS and focus is not None:
+        if self.view_mode_in_use is ViewMode.FOCUS and focus is not None:
             mode = RingMode.FOCUS
         highlighted = ring.topic_names.index(self.topic) if self.topic and self.topic in ring.topic_names else None
         focused = next((at for at, row in enumerate(self.rows) if row.consumer_id == self.selected), None)
@@ -220,7 +251,7 @@ class RingPanel(LinePanel, can_focus=True):
         places = thinned(ring.topic_hashes, ring.space_size, *masks)
         return places if highlighted is None else np.union1d(places, [highlighted])
 
-    def _flash(self, ring: RingView) -> Flash | None:
+    def _flash_frame(self, ring: RingView) -> Flash | None:
         if self.intensity <= 0.0:
             return None
         return Flash(self.intensity, before=self._before, dots=ring.topic_moved[self._drawn])
@@ -229,6 +260,6 @@ class RingPanel(LinePanel, can_focus=True):
         picture = self.picture()
         if picture is None or self.ring is None:
             return []
-        draw = draw_hash_map if self.look_in_use is RingLook.HASH_MAP else draw_ring
-        flash = self._flash(self.ring)
+        draw = draw_hash_map if self.view_mode_in_use is ViewMode.HASH_MAP else draw_ring
+        flash = self._flash_frame(self.ring)
         return draw(picture, width, height, self.colours, ascii_only=self.ascii_only, flash=flash).strips()

@@ -10,7 +10,7 @@ from typing import Final
 
 from rich.cells import cell_len, chop_cells
 
-from engine.views.model import ConsumerRow, EventLine, RuleInForce, StatusView, TableFoot
+from engine.views.model import EventLine
 from engine.visible import visible
 
 FLAG: Final = "activeConsumerFailoverConsistentHashing"
@@ -159,33 +159,6 @@ def not_saved(saved: str) -> bool:
     return saved.startswith(f"{NOT_SAVED}: ")
 
 
-def flag_text(status: StatusView) -> str:
-    """The consistent-hashing flag in few words."""
-    if not status.flag_known:
-        return "flag unknown"
-    return "flag on" if status.consistent_hashing else "flag off"
-
-
-def rule_in_few_words(status: StatusView, rows: Sequence[ConsumerRow]) -> tuple[str, ...]:
-    """The rule in force in two words or three, for the middle of a small ring."""
-    count = sum(not row.standby for row in rows)
-    return {
-        RuleInForce.RING: ("ring", f"of {count}"),
-        RuleInForce.MODULO: ("index", f"mod {count}"),
-        RuleInForce.FIRST_CONNECTED: ("first", "connected"),
-        RuleInForce.MIXED: ("two", "rules"),
-        RuleInForce.NOBODY: ("nobody",),
-    }[status.rule]
-
-
-def flag_unknown(status: StatusView) -> str:
-    """Why the flag has no effect on this release."""
-    return (
-        f"Pulsar {status.release} does not know {FLAG} and ignores it; "
-        "4.0.1, 3.3.3 and 3.0.8 were the first to. Try :release 4.2.4"
-    )
-
-
 def event_effect(event: EventLine, noun: str = "partition") -> str:
     """What a step did: moves beside the least that would do, and what may be delivered twice."""
     if event.partitions == 0 or event.kind in _MOVES_NOTHING:
@@ -206,30 +179,3 @@ def event_effect_short(event: EventLine) -> str:
         return "0 moved"
     risk = f", {quantity(event.unacked_at_risk)} at risk" if event.unacked_at_risk else ""
     return f"{event.moved:,}/{event.partitions:,} moved (least {event.least:,}){risk}"
-
-
-def foot_text(foot: TableFoot) -> str:
-    """The line below the consumer table."""
-    if foot.consumers == 0:
-        return "nobody is connected"
-    parts = [counted(foot.partitions, "partition"), msgs_per_sec(foot.msgs_per_sec)]
-    if foot.max_over_mean_partitions:
-        parts.append(f"max/mean active {foot.max_over_mean_partitions:.2f}")
-    if foot.max_over_mean_ring_share:
-        parts.append(f"ring {foot.max_over_mean_ring_share:.2f}")
-    if foot.max_over_mean_rate:
-        parts.append(f"rate {foot.max_over_mean_rate:.2f}")
-    if foot.idle_consumers:
-        parts.append(f"{foot.idle_consumers:,} idle")
-    return " · ".join(parts)
-
-
-def foot_texts(foot: TableFoot) -> tuple[str, ...]:
-    """``foot_text`` and shorter forms of it, longest first: in the end only how uneven it is."""
-    if foot.consumers == 0:
-        return (foot_text(foot),)
-    ratios = (foot.max_over_mean_partitions, foot.max_over_mean_ring_share, foot.max_over_mean_rate)
-    idle = f" · {foot.idle_consumers:,} idle" if foot.idle_consumers else ""
-    named = ", ".join(f"{name} {ratio:.2f}" for name, ratio in zip(("active", "ring", "rate"), ratios, strict=True))
-    bare = " ".join(f"{ratio:.2f}" for ratio in ratios)
-    return foot_text(foot), f"max/mean: {named}{idle}", f"max/mean {bare}{idle}"

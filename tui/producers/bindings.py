@@ -21,7 +21,7 @@ CHANGE: Final = (
 )
 ASK: Final = (
     Binding("f", "explain", "Explain", tooltip="Explain what the next message would do"),
-    Binding("v", "next_look", "View", tooltip="Colours by reason, or by producer"),
+    Binding("v", "next_view", "View", tooltip="Colours by reason, or by producer"),
     Binding("s", "statistics", "Statistics", show=False, tooltip="Add the merged statistics up"),
     Binding("i", "notices", "Notices", show=False, tooltip="Read everything about what is shown"),
     Binding("slash", "filter", "Filter", key_display="/", show=False, tooltip="Filter the producers by name"),

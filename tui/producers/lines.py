@@ -9,7 +9,7 @@ from rich.text import Text
 
 from engine.views.producers_model import ProducerStep, StatisticsRow, StatisticsView
 from themes.palettes import Palette, hex_colour
-from tui.kit.event_lines import GLYPHS
+from tui.kit.event_list import GLYPHS
 from tui.kit.wording import cut_end, fit, quantity, safe_name, shorten_middle
 from tui.producers.words import entry_told
 

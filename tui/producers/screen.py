@@ -1,32 +1,67 @@
-"""The screen "producers": who has opened which partition and why, what that costs, and whether statistics are right."""
+"""The screen of a topic's producers: who has opened which partition and why, what that costs, and the statistics."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import lru_cache
 from typing import ClassVar, Final
 
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Container, Vertical
+from textual.containers import Vertical
+from textual.reactive import var
+from textual.widget import Widget
 
-from engine.views.producers_model import ProducerRow, ProducerStep, ProducersView, StatisticsView
+from engine.cluster.commands import PassTime, RepartitionTopic, SetSetting
+from engine.cluster.producer_commands import (
+    AddProducers,
+    CloseProducer,
+    FailPartition,
+    RecoverPartition,
+    SendByProducers,
+)
+from engine.cluster.producer_events import ProducerPlan
+from engine.errors import Rejection
+from engine.views.partition_growth import GrowthView
+from engine.views.producers_model import (
+    CountsView,
+    ProducerRow,
+    ProducersStatus,
+    ProducerStep,
+    ProducersView,
+    StatisticsView,
+)
+from tui.kit.event_list import EventList
 from tui.kit.explain_panel import ExplainPanel
-from tui.kit.help import Group, KeyHelp
+from tui.kit.help import Group, HelpScreen, KeyHelp
 from tui.kit.line_table import NOTHING, Lines, LineTable
-from tui.kit.plain_text import PlainStatic, set_title
-from tui.kit.sentence_line import SentenceLine
+from tui.kit.list_panel import ListPanel
+from tui.kit.plain_text import set_title
+from tui.kit.screen import DashboardScreen
+from tui.kit.wording import safe_name
 from tui.producers.bindings import BINDINGS, ELSEWHERE, GROUPS
-from tui.producers.columns import ProducerCells, producer_columns, producer_heading
 from tui.producers.costs_panel import CostsPanel
+from tui.producers.dialogs import AddProducersScreen, SendByProducersScreen
+from tui.producers.explaining import send_remarks
 from tui.producers.lines import happened_line, statistics_heading, statistics_line, step_line
 from tui.producers.matrix_panel import MatrixPanel
-from tui.producers.screen_actions import ProducersActions
 from tui.producers.status import ProducersStatusLine
-from tui.producers.words import foot_texts, statistics_title
+from tui.producers.table import PRODUCERS
+from tui.producers.words import (
+    foot_texts,
+    key_places,
+    name_at,
+    producers_hint,
+    producers_hint_with,
+    state_hint,
+    statistics_title,
+)
 
-SAMPLE: Final = 2000
-"""How many rows decide the columns of a long table."""
+MERGING: Final = "aggregatePublisherStatsByProducerName"
+OBJECTS_AT_ONCE: Final = 4_000
+"""Up to so many producer objects are added up at every step; more only when the user asks."""
+NO_KEY: Final = "-"
+"""What is typed for no key where one is asked for."""
+NOT_ADDED_UP: Final = "4 statistics (s adds them up)"
 MATRIX_LEGEND: Final[Group] = (
     "in the matrix",
     (
@@ -39,139 +74,285 @@ MATRIX_LEGEND: Final[Group] = (
 )
 
 
-class ProducersScreen(ProducersActions):
-    """Slices of one view, bound to the panels; messages of the panels become calls of the store."""
+class ProducersScreen(DashboardScreen[ProducersView]):
+    """The matrix of producers and partitions, the producers, costs, statistics, events, and what happened."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*BINDINGS]
     AUTO_FOCUS = "#table"
-    explanation_title = "what the next message does, and why"
     key_groups = GROUPS
     elsewhere = ELSEWHERE
-    legend: ClassVar[Group] = MATRIX_LEGEND
+    legend = MATRIX_LEGEND
     panel_titles: ClassVar[dict[str, str]] = {
         "ring": "1 who has opened what",
-        "consumers": "2 producers",
         "costs": "3 objects on brokers",
-        "stats": "4 statistics (s adds them up)",
-        "events": "5 events",
+        "stats": NOT_ADDED_UP,
         "sent": "6 what happened",
     }
+    zoomable = ("ring", "consumers", "costs", "stats", "explain", "events", "sent")
+    inside: ClassVar[dict[str, str]] = {"consumers": "table", "stats": "merged"}
+    row_noun = "producer"
+    explanation_title = "what the next message does, and why"
+    repeats_notices = False
 
-    def compose(self) -> ComposeResult:
+    status: var[ProducersStatus | None] = var(None)
+    view: var[ProducersView | None] = var(None)
+    producers: var[tuple[ProducerRow, ...]] = var(())
+    totals: var[tuple[str, ...]] = var(())
+    counts: var[CountsView | None] = var(None)
+    statistics: var[StatisticsView | None] = var(None, init=False)
+    """The merged statistics; None while they are not added up."""
+    steps: var[tuple[ProducerStep, ...]] = var(())
+    deliveries: var[tuple[str, ...]] = var(())
+    column: var[int] = var(0)
+    """The marked partition."""
+    by_producer: var[bool] = var(False)
+    """Whether colours in the matrix say who has opened, not why."""
+
+    _key: str | None = None
+    """The key of the last message, None for none."""
+    _explained = -1
+    _last_plan = ProducerPlan(lazy=True)
+
+    def compose_status(self) -> Widget:
+        return ProducersStatusLine(id="status").data_bind(ProducersScreen.status, ProducersScreen.saved)
+
+    def compose_panels(self) -> ComposeResult:
         cls, ascii_only = ProducersScreen, self.ascii_only
-        yield ProducersStatusLine(id="status").data_bind(cls.status, cls.saved)
-        yield SentenceLine(id="sentence").data_bind(cls.sentence)
-        with Container(id="body"):
-            yield MatrixPanel(id="ring", classes="panel", ascii_only=ascii_only).data_bind(
-                cls.view, cls.selected, cls.column, cls.by_producer, cls.colours
+        yield MatrixPanel(id="ring", classes="panel", ascii_only=ascii_only).data_bind(
+            cls.view, cls.selected, cls.column, cls.by_producer, cls.colours
+        )
+        with Vertical(id="side"):
+            yield ListPanel(PRODUCERS, ascii_only=ascii_only, id="consumers").data_bind(
+                cls.selected, cls.totals, cls.colours, rows=cls.producers
             )
-            with Vertical(id="side"):
-                with Vertical(id="consumers", classes="panel"):
-                    yield LineTable(id="table")
-                    yield PlainStatic(id="foot")
-                yield CostsPanel(id="costs", classes="panel", ascii_only=ascii_only).data_bind(cls.counts, cls.colours)
-                with Vertical(id="stats", classes="panel"):
-                    yield LineTable(id="merged")
-                yield ExplainPanel(id="explain", classes="panel").data_bind(cls.remarks)
-            yield LineTable(id="events", classes="panel")
-            yield LineTable(id="sent", classes="panel")
-        yield from self.compose_below()
+            yield CostsPanel(id="costs", classes="panel", ascii_only=ascii_only).data_bind(cls.counts, cls.colours)
+            with Vertical(id="stats", classes="panel"):
+                yield LineTable(id="merged")
+            yield ExplainPanel(id="explain", classes="panel").data_bind(cls.remarks)
+        yield EventList(step_line, title="5 events", id="events").data_bind(cls.colours, entries=cls.steps)
+        yield EventList(happened_line, id="sent").data_bind(cls.colours, entries=cls.deliveries)
 
-    def show_now(self) -> None:
-        view = self.store.producers_view
-        if view is not None and view is not self._shown:
-            self.show(view)
+    # the view
 
-    def show(self, view: ProducersView) -> None:
-        """Take the slices of a view; a slice that is equal to the one before stays quiet."""
-        shown = self._shown
-        same = shown is not None and shown.status.topic == view.status.topic
-        stepped = shown is not None and same and shown.status.step != view.status.step
-        known = shown.notices if shown is not None else view.notices
-        codes = {notice.code for notice in known}
-        self.fresh_notice = next((each.text for each in view.notices if stepped and each.code not in codes), "")
-        self._shown = view
-        count = len(view.producers)
+    @property
+    def in_front(self) -> bool:
+        return self.store.shows_producers
+
+    @property
+    def now(self) -> ProducersView:
+        view = self.store.producers_view or self._shown
+        assert view is not None, "this screen is shown for topics with producers"
+        return view
+
+    def is_next_step(self, before: ProducersView, view: ProducersView) -> bool:
+        return before.status.topic == view.status.topic and super().is_next_step(before, view)
+
+    def take(self, view: ProducersView) -> None:
+        status, count = view.status, len(view.producers)
         self.selected = min(max(self.selected, 0), count - 1) if count else -1
-        self.column = min(self.column, view.status.partitions - 1)
-        self.status = view.status
-        self.saved = self.store.saved
+        self.column = min(self.column, status.partitions - 1)
+        self.status = status
         self.producers = view.producers
+        self.totals = foot_texts(view.foot)
         self.view = view
-        status = view.status
         set_title(self.query_one("#ring"), f"1 who has opened what: {status.producers:,} x {status.partitions:,}")
-        self.producers_listed = self.matching(view.producers)
-        self.title_list(len(self.producers_listed), len(view.producers))  # also where no listed row has changed
         self.counts = view.counts
         self.steps = view.events
         self.deliveries = view.deliveries
-        self.timeline = view.timeline
-        self.sentence = self.sentence_now()
-        if shown is None:  # watchers of what is empty from the start are not called
-            self.watch_producers_listed(self.producers_listed)
-            self.watch_deliveries(self.deliveries)
-        self.explain_again()
-        self.write_foot()
         # Adding up can take longer than all the rest: first the picture, then the sums.
         self.statistics = None
-        self.call_after_refresh(self.add_up)
+        self.call_after_refresh(self._add_up)
+
+    def hint(self) -> str:
+        return producers_hint(self.now)
+
+    def hint_with(self, notice: str) -> str:
+        return producers_hint_with(self.now, notice)
+
+    def watch_colours(self) -> None:
+        super().watch_colours()
+        if self._shown is not None:
+            self.watch_statistics()
 
     # producers
 
-    def watch_filter_text(self) -> None:
-        """List the producers whose names match."""
-        self.producers_listed = self.matching(self.producers)
+    def action_add(self) -> None:
+        self.app.push_screen(AddProducersScreen(self.now.status.topic, self._last_plan, self._add))
 
-    def watch_producers_listed(self, rows: tuple[ProducerRow, ...]) -> None:
-        """Name the panel and list the rows; the cursor stays on the selected producer."""
-        self.title_list(len(rows), len(self.producers))
-        write = ProducerCells(self.colours, self.ascii_only)
-        sample = rows[:SAMPLE]
-        columns = lru_cache(maxsize=2)(lambda width: producer_columns(sample, width))  # once for all lines of a width
-        self.query_one("#table", LineTable).lines = Lines(
-            len(rows),
-            lambda index, width: write.line(rows[index], columns(width)),
-            lambda width: producer_heading(sample, width),
-        )
-        self._mark_selected()
+    def _add(self, command: AddProducers) -> Rejection | None:
+        refused = self.done(self.store.submit(command))
+        if refused is None:
+            self._last_plan = command.plan
+            self.selected = len(self.now.producers) - 1
+        return refused
 
-    def watch_selected(self) -> None:
-        """The cursor of the table stands on the selected producer."""
-        self._mark_selected()
+    def action_close_producer(self) -> None:
+        if self.selected < 0:
+            self.complain("there is no producer to close; a creates some")
+            return
+        producers = self.now.producers
+        if self.selected < len(producers) and producers[self.selected].state == "Closed":
+            self.complain(f"{name_at(self.now, self.selected)} is closed already; a creates another one")
+            return
+        self.complain(self.store.submit(CloseProducer(self.now.status.topic, self.selected)))
 
-    def _mark_selected(self) -> None:
-        self.mark_selected(row.number for row in self.producers_listed)
+    def action_send(self, by_all: bool) -> None:
+        if self.selected < 0:
+            self.complain("there is no producer that could send; a creates some")
+            return
+        who = "every producer" if by_all else name_at(self.now, self.selected)
+        number = None if by_all else self.selected
+        self.app.push_screen(SendByProducersScreen(self.now.status.topic, number, who, self._key or "", self._send))
 
-    def foot_texts(self) -> Sequence[str]:
-        return foot_texts(self.now.foot)
+    def _send(self, command: SendByProducers) -> Rejection | None:
+        refused = self.done(self.store.submit(command))
+        if refused is None:
+            self._key = command.key
+        return refused
 
-    # steps, what happened, statistics
+    @on(ListPanel.Selected)
+    def _selected_in_list(self, message: ListPanel.Selected) -> None:
+        self.selected = message.row_id
 
-    def watch_steps(self, steps: tuple[ProducerStep, ...]) -> None:
-        """Newest first."""
-        table = self.list_newest_first("events", steps, step_line)
-        set_title(table, f"{self.events_number} events ({len(steps):,})")
+    @on(ListPanel.Opened)
+    def _opened_in_list(self, message: ListPanel.Opened) -> None:
+        self.complain(self._explain_next(message.row_id))
 
-    def watch_deliveries(self, told: tuple[str, ...]) -> None:
-        """Newest first."""
-        self.list_newest_first("sent", told, happened_line)
+    # the topic
 
-    def watch_statistics(self, told: StatisticsView | None) -> None:
-        """Both lists side by side, as long as the longer one."""
-        panel, table, colours = self.query_one("#stats"), self.query_one("#merged", LineTable), self.colours
-        if told is None:
-            set_title(panel, "4 statistics (s adds them up)")
+    def action_grow(self) -> None:
+        count = self.now.status.partitions
+        self.ask("grow", "partitions", text=str(2 * count), placeholder=f"a number above {count}")
+
+    def answer(self, kind: str, text: str) -> Rejection | None:
+        if kind != "grow" or not text:
+            return super().answer(kind, text)
+        if not text.isascii() or not text.isdecimal():
+            return Rejection("SyntaxError", f"{text[:40]!r} is no number of partitions", "partitions")
+        return self.done(self.store.submit(RepartitionTopic(self.now.status.topic, int(text[:12]))))
+
+    def action_serve(self) -> None:
+        topic, failing = self.now.status.topic, dict(self.now.partitions.failing)
+        # Where nothing is marked on purpose, what is broken already is most likely meant.
+        command = (RecoverPartition if self.column in failing else FailPartition)(topic, self.column)
+        self.complain(self.store.submit(command))
+
+    def action_wait(self, duration_ms: int) -> None:
+        self.complain(self.store.submit(PassTime(duration_ms)))
+
+    # the matrix
+
+    def action_next_view(self) -> None:
+        self.by_producer = not self.by_producer
+
+    @on(MatrixPanel.Step)
+    def _stepped_in_matrix(self, message: MatrixPanel.Step) -> None:
+        if self.producers:
+            self.selected = max(0, min(len(self.producers) - 1, self.selected + message.by))
+
+    @on(MatrixPanel.Column)
+    def _moved_in_matrix(self, message: MatrixPanel.Column) -> None:
+        self.column = min(message.partition, self.now.status.partitions - 1)
+
+    @on(MatrixPanel.Opened)
+    def _opened_in_matrix(self) -> None:
+        if self.selected >= 0:
+            self.complain(self._explain_next(self.selected))
+
+    # statistics
+
+    def action_merge(self) -> None:
+        on = self.now.status.by_name
+        self.complain(self.store.submit(SetSetting(MERGING, "false" if on else "true")))
+
+    def action_statistics(self) -> None:
+        """Add the statistics up, however long it takes, and go to them."""
+        self.statistics = self.store.producer_statistics()
+        self.action_panel("stats")
+
+    def action_panel(self, panel: str) -> None:
+        super().action_panel(panel)
+        if panel == "stats" and self.statistics is None:
+            self.call_after_refresh(self._add_up)
+
+    def _add_up(self) -> None:
+        """Add the statistics of the present view up, where that is quick and the panel is in sight."""
+        if not self.in_front:
+            return
+        quick = self.now.foot.broker_producers <= OBJECTS_AT_ONCE
+        self.statistics = self.store.producer_statistics() if quick and self.query_one("#stats").display else None
+
+    def watch_statistics(self) -> None:
+        """Show both lists side by side, as long as the longer one."""
+        statistics, colours = self.statistics, self.colours
+        panel, table = self.query_one("#stats"), self.query_one("#merged", LineTable)
+        if statistics is None:
+            set_title(panel, NOT_ADDED_UP)
             table.lines = NOTHING
             return
-        set_title(panel, statistics_title(told))
+        set_title(panel, statistics_title(statistics))
         table.lines = Lines(
-            max(len(told.by_name), len(told.by_position)),
-            lambda index, width: statistics_line(told, index, width, colours),
-            lambda width: statistics_heading(told, width),
+            max(len(statistics.by_name), len(statistics.by_position)),
+            lambda index, width: statistics_line(statistics, index, width, colours),
+            lambda width: statistics_heading(statistics, width),
         )
 
-    def write_lines(self) -> None:
-        self.watch_steps(self.steps)
-        self.watch_producers_listed(self.producers_listed)
-        self.watch_deliveries(self.deliveries)
-        self.watch_statistics(self.statistics)
+    # explanations
+
+    def action_explain(self) -> None:
+        if self.selected < 0:
+            self.complain("there is no producer whose message could be explained; a creates some")
+            return
+        name = name_at(self.now, self.selected)
+        known = self._key if self._key is not None else NO_KEY
+        self.ask("explain", f"next message of {name} with key", text=known, placeholder="a key; - for none")
+
+    def explain(self, text: str) -> Rejection | None:
+        """Explain the selected producer's next message with this key (``NO_KEY``: without one)."""
+        self._key = None if text == NO_KEY else text
+        return self._explain_next(self.selected)
+
+    def _explain_next(self, number: int) -> Rejection | None:
+        """Explain the next message of a producer, and mark its partition in the matrix."""
+        answer = self.store.explain_send(number, self._key)
+        if isinstance(answer, Rejection):
+            return answer
+        self._explained = number
+        self.column = answer.told.result.partition
+        self.open_explanation(send_remarks(answer))
+        return None
+
+    def explain_again(self) -> None:
+        if self._explained >= 0:
+            answer = self.store.explain_send(self._explained, self._key)
+            if not isinstance(answer, Rejection):
+                self.remarks = send_remarks(answer)
+
+    def action_notices(self) -> None:
+        view = self.now
+        notices = [KeyHelp(f"{number}", notice.text) for number, notice in enumerate(view.notices, start=1)]
+        failing = [KeyHelp(f"{partition}", error) for partition, error in view.partitions.failing[:10]]
+        groups = [
+            ("what is to be seen", [KeyHelp("", state_hint(view))]),
+            ("statistics", [KeyHelp("", self.statistics.sentence)] if self.statistics is not None else []),
+            ("not served", failing),
+            ("known keys", known_keys_help(self.store.known_keys())),
+            ("notices", notices or [KeyHelp("", "nothing else to note about what is shown")]),
+        ]
+        self.app.push_screen(HelpScreen([group for group in groups if group[1]], title="notices"))
+
+    # scripts
+
+    def select_text(self, text: str) -> None:
+        """Put the cursor on a producer by its name or its number."""
+        number = int(text[1:]) if text.startswith("#") and text[1:].isdecimal() else -1
+        row = next((row for row in self.now.producers if row.name == text or row.number == number), None)
+        if row is None:
+            self.complain(f"{text!r} is no producer of {self.now.status.topic}")
+        else:
+            self.selected = row.number
+
+
+def known_keys_help(view: GrowthView | None) -> list[KeyHelp]:
+    """Return a line for each key: its partition from Java and from Python, and where it was before the last step."""
+    return [KeyHelp(safe_name(key.key), key_places(key)) for key in view.keys] if view is not None else []

@@ -9,9 +9,10 @@ import pytest
 from engine.views.model import ConsumerRow
 from tests.tui.screens_under_test import app_of, cluster
 from themes.palettes import palette
-from tui.failover.columns import Cells, consumer_columns
-from tui.failover.lines import consumer_heading, partition_heading, partition_line
-from tui.kit.event_lines import event_line
+from tui.failover.consumers import Cells, consumer_columns
+from tui.failover.dialogs import partition_heading, partition_line
+from tui.kit.columns import heading
+from tui.kit.event_list import event_line
 
 
 def rows(**how: object) -> tuple[ConsumerRow, ...]:
@@ -25,7 +26,7 @@ def test_columns_fit_and_the_heading_has_their_width(width: int) -> None:
     assert [column.key for column in columns][:2] == ["tag", "name"]
     assert "active" in [column.key for column in columns]
     assert all(column.heading().cell_len == column.width for column in columns)
-    assert consumer_heading(rows(), width).cell_len == sum(column.width for column in columns)
+    assert heading(consumer_columns(rows(), width)).cell_len == sum(column.width for column in columns)
 
 
 def test_more_room_shows_more() -> None:

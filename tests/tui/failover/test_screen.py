@@ -13,13 +13,13 @@ from tests.tui.screens_under_test import after_keys, app_of, cluster, main_scree
 from tui.app import RingsideApp
 from tui.bundles.split_preview import GROUPS as SPLIT_GROUPS
 from tui.bundles.split_preview import SplitPreviewScreen
-from tui.failover.add_consumer import AddConsumerScreen
 from tui.failover.bindings import BINDINGS
 from tui.failover.bundle_tree import BundleTree
-from tui.failover.partitions import PartitionsScreen
+from tui.failover.dialogs import AddConsumerScreen, PartitionsScreen
 from tui.kit.help import HelpScreen, KeyLines, key_text
+from tui.kit.line_table import LineTable
 from tui.kit.prompt import Prompt
-from tui.kit.ring_panel import RingLook, RingPanel
+from tui.kit.ring_panel import RingPanel, ViewMode
 
 
 def names(app: RingsideApp) -> list[str]:
@@ -174,9 +174,9 @@ def test_space_plays_the_steps_ahead_and_stops_at_the_last() -> None:
         assert screen.playing
         await pilot.press("space")
         assert not screen.playing
-        screen.play_on(1.0)
+        screen.playback.play_on(1.0)
         assert app.store.view.status.step == 1
-        screen.play_on(1.0)
+        screen.playback.play_on(1.0)
         await pilot.press("space")
         await pilot.pause()
         assert "there is no step ahead to play" in text_of(app)
@@ -189,14 +189,14 @@ def test_v_goes_round_the_three_views() -> None:
 
     async def story(pilot: Pilot[int]) -> None:
         panel = main_screen(app).query_one(RingPanel)
-        seen = [panel.look_in_use]
+        seen = [panel.view_mode_in_use]
         pictures = []
         for _ in range(3):
             await pilot.press("v")
             await pilot.pause()
-            seen.append(panel.look_in_use)
+            seen.append(panel.view_mode_in_use)
             pictures.append(tuple(panel.render_line(y) for y in range(panel.size.height)))
-        assert seen == [RingLook.RING, RingLook.HASH_MAP, RingLook.FOCUS, RingLook.RING]
+        assert seen == [ViewMode.RING, ViewMode.HASH_MAP, ViewMode.FOCUS, ViewMode.RING]
         assert len(set(map(str, pictures))) == 3
 
     run(app, story)
@@ -497,7 +497,7 @@ def test_j_and_k_on_the_ring_select_consumers_in_the_table() -> None:
         await pilot.press("1", "j", "j", "k")
         await pilot.pause()
         assert main_screen(app).selected == 1
-        assert main_screen(app).query_one("#table").cursor_row == 1
+        assert main_screen(app).query_one("#table", LineTable).cursor == 1
 
     run(app, story)
 
@@ -590,7 +590,7 @@ def test_groups_of_keys_stand_apart_also_where_one_column_is_below_the_other() -
 
 
 def test_commands_of_the_prompt_are_commands_of_the_grammar() -> None:
-    from tui.kit.common_prompt import COMMAND_LINES
+    from tui.kit.screen import COMMAND_LINES
 
     for line in COMMAND_LINES:
         outcome = parse_command(line, cluster())

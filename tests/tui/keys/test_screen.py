@@ -20,13 +20,10 @@ from tests.tui.key_scenes import (
 )
 from tests.tui.screens_under_test import after_keys, run, text_of
 from tui.app import RingsideApp
-from tui.keys.add_dialog import AddKeyConsumerScreen
-from tui.keys.mode_dialog import ShareKeysScreen
-from tui.keys.owned_dialog import OwnedKeysScreen
-from tui.keys.send_dialog import SendKeysScreen
+from tui.keys.dialogs import AddKeyConsumerScreen, OwnedKeysScreen, SendKeysScreen, ShareKeysScreen
 from tui.kit.line_table import LineTable
 from tui.kit.prompt import Prompt
-from tui.kit.ring_panel import RingLook, RingPanel
+from tui.kit.ring_panel import RingPanel, ViewMode
 
 
 def names(app: RingsideApp) -> list[str]:
@@ -408,13 +405,13 @@ def test_v_goes_round_ring_map_and_focus() -> None:
 
     async def story(pilot: Pilot[int]) -> None:
         panel = keys_screen(app).query_one(RingPanel)
-        seen, pictures = [panel.look_in_use], []
+        seen, pictures = [panel.view_mode_in_use], []
         for _ in range(3):
             await pilot.press("v")
             await pilot.pause()
-            seen.append(panel.look_in_use)
+            seen.append(panel.view_mode_in_use)
             pictures.append(tuple(panel.render_line(y) for y in range(panel.size.height)))
-        assert seen == [RingLook.RING, RingLook.HASH_MAP, RingLook.FOCUS, RingLook.RING]
+        assert seen == [ViewMode.RING, ViewMode.HASH_MAP, ViewMode.FOCUS, ViewMode.RING]
         assert len(set(map(str, pictures))) == 3
 
     run(app, story)

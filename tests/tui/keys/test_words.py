@@ -25,13 +25,22 @@ from tests.tui.key_scenes import (
     with_a_gap,
 )
 from themes.palettes import palette
-from tui.failover.explaining import Remark
-from tui.keys.columns import BYSTANDER, KeyCells, key_columns, key_heading
+from tui.keys.consumers import BYSTANDER, KeyCells, key_columns
 from tui.keys.explaining import key_remarks
-from tui.keys.hints import keys_hint, keys_hint_with, keys_state_hint
 from tui.keys.lines import gap_line, owned_heading, owned_line, piece_line, sent_line, wait_heading, wait_line
 from tui.keys.status import keys_status_parts
-from tui.keys.words import MODES, key_shown, keys_foot_texts, luck_numbers, wait_told
+from tui.keys.words import (
+    MODES,
+    key_shown,
+    keys_foot_texts,
+    keys_hint,
+    keys_hint_with,
+    keys_state_hint,
+    luck_numbers,
+    wait_told,
+)
+from tui.kit.columns import heading
+from tui.kit.remarks import Remark
 
 DARK = palette()
 ROW = KeyConsumerRow(7, "worker-7", "C", 2, 16_384, 0.25, 1, 10, 32, 5, 4, 3, 100, 0, False, 100, 2, "")
@@ -82,7 +91,7 @@ def test_every_line_of_the_table_has_the_width_of_its_heading(
     total = sum(column.width for column in columns)
     assert total <= width
     assert {"tag", "name", "share", "keys"} <= {column.key for column in columns}
-    assert key_heading(shown, width).cell_len == total
+    assert heading(key_columns(shown, width)).cell_len == total
     write = KeyCells(DARK, max(row.share for row in shown), ascii_only)
     for row in shown:
         assert write.line(row, columns).cell_len == total
@@ -90,9 +99,9 @@ def test_every_line_of_the_table_has_the_width_of_its_heading(
 
 
 def test_a_wide_table_tells_everything() -> None:
-    heading = key_heading([replace(ROW, declared="0-16383")], 140).plain
+    headings = heading(key_columns([replace(ROW, declared="0-16383")], 140)).plain
     for word in ("slots", "moved", "keys", "msgs", "unack", "wait", "drain", "points", "declared"):
-        assert word in heading, word
+        assert word in headings, word
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from textual.pilot import Pilot
 
@@ -10,9 +12,9 @@ from engine.scenarios.script import SHIPPED_SCRIPTS, parse_script, shipped_scrip
 from engine.scenarios.script_model import Do, Script
 from tests.tui.screens_under_test import main_screen, run, text_of
 from tui.app import RingsideApp
-from tui.kit.common_screen import CommonScreen
-from tui.kit.player import Player
-from tui.kit.ring_panel import RingLook, RingPanel
+from tui.kit.playing import Player
+from tui.kit.ring_panel import RingPanel, ViewMode
+from tui.kit.screen import DashboardScreen
 
 STORY = """# A small story
 new topics 12 consumers 3
@@ -55,11 +57,11 @@ def test_captions_commands_views_and_selections_reach_the_screen() -> None:
         assert "» Three consumers" in text_of(app)
         await pilot.press("space")
         assert screen.playing
-        screen.play_on(2.0)
+        screen.playback.play_on(2.0)
         await pilot.pause()
         assert "» One leaves" in text_of(app)
         assert [row.name for row in screen.consumers] == ["billing-0", "billing-2"]
-        assert screen.look is RingLook.HASH_MAP
+        assert screen.query_one(RingPanel).view_mode is ViewMode.HASH_MAP
         assert screen.selected == 2
         await pilot.press("space")
         assert not screen.playing
@@ -71,7 +73,7 @@ def test_a_failed_expectation_is_told_and_the_exit_code() -> None:
     app = app_for(script_of(STORY))
 
     async def story(pilot: Pilot[int]) -> None:
-        main_screen(app).play_on(60.0)
+        main_screen(app).playback.play_on(60.0)
         await pilot.pause()
         await pilot.press("q")
 
@@ -87,7 +89,7 @@ def test_a_caption_after_a_failed_expectation_still_tells_of_it() -> None:
     async def story(pilot: Pilot[int]) -> None:
         screen = main_screen(app)
         assert "expects idle = 3" in screen.sentence[1]
-        screen.play_on(2.0)
+        screen.playback.play_on(2.0)
         await pilot.pause()
         assert screen.sentence == ("caption", "afterwards (1 expectation failed)")
 
@@ -100,13 +102,13 @@ def test_a_caption_is_about_the_state_that_the_script_made() -> None:
 
     async def story(pilot: Pilot[int]) -> None:
         screen = main_screen(app)
-        screen.play_on(2.0)
+        screen.playback.play_on(2.0)
         await pilot.pause()
         assert screen.sentence == ("caption", "One leaves")
         await pilot.press("c")
         await pilot.pause()
         assert screen.sentence[0] == "hint" and screen.sentence[1].startswith("The flag is on")
-        screen.play_on(60.0)
+        screen.playback.play_on(60.0)
         await pilot.pause()
         assert screen.sentence == ("caption", "The end")
         await pilot.press("u")
@@ -122,14 +124,14 @@ def test_shipped_scripts_play_to_their_end_without_a_failure(name: str) -> None:
     app = app_for(script)
 
     async def story(pilot: Pilot[int]) -> None:
-        def front() -> CommonScreen:
-            assert isinstance(app.screen, CommonScreen)
+        def front() -> DashboardScreen[Any]:
+            assert isinstance(app.screen, DashboardScreen)
             return app.screen
 
-        while not front().stage.over:
-            front().play_on(1.0)
+        while not front().playback.stage.over:
+            front().playback.play_on(1.0)
             await pilot.pause()
-        assert front().failed_expectations == 0
+        assert front().playback.stage.failed_expectations == 0
         assert app.store.timeline.length > 0
 
     run(app, story)
@@ -157,11 +159,12 @@ def test_a_change_flashes_and_settles() -> None:
         screen = main_screen(app)
         assert app.store.submit_line("kill billing-0") is None
         screen.show(app.store.view)
-        assert screen.intensity == 1.0
+        ring = screen.query_one(RingPanel)
+        assert ring.intensity == 1.0
         seen = []
         for _ in range(20):
-            screen._settle()
-            seen.append(screen.intensity)
+            ring._settle()
+            seen.append(ring.intensity)
         assert seen == sorted(seen, reverse=True)
         assert seen[-1] == 0.0
 
@@ -190,7 +193,7 @@ def test_a_flash_goes_from_the_old_picture_to_the_new_one() -> None:
         settled = drawn()
         pictures = []
         for intensity in (1.0, 0.5, 0.0):
-            main_screen(app).intensity = intensity
+            panel.intensity = intensity
             await pilot.pause()
             pictures.append(drawn())
         assert pictures[2] == settled
@@ -206,6 +209,6 @@ def test_nothing_flashes_without_animation() -> None:
     async def story(pilot: Pilot[int]) -> None:
         await pilot.press("c")
         await pilot.pause()
-        assert main_screen(app).intensity == 0.0
+        assert main_screen(app).query_one(RingPanel).intensity == 0.0
 
     run(app, story)

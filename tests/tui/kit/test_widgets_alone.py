@@ -11,15 +11,16 @@ TUI = Path(__file__).resolve().parents[3] / "tui"
 WIDGETS = (
     "bundles/algorithm_tabs", "bundles/cycle_slider", "bundles/flow_panel", "bundles/scrolled_text",
     "bundles/split_card",
-    "failover/bundle_tree", "failover/consumer_table", "failover/status", "fleet/spread", "keys/luck_panel",
-    "keys/status", "kit/explain_panel", "kit/footer", "kit/line_table", "kit/prompt", "kit/ring_panel",
+    "failover/bundle_tree", "failover/status", "fleet/spread", "keys/luck_panel",
+    "keys/status", "kit/event_list", "kit/explain_panel", "kit/footer", "kit/line_table",
+    "kit/list_panel", "kit/prompt", "kit/ring_panel",
     "kit/sentence_line", "kit/timeline_line", "kit/typed_line", "producers/costs_panel", "producers/matrix_panel",
     "producers/status",
 )  # fmt: skip
 FILES = [TUI / f"{widget}.py" for widget in WIDGETS]
 FORBIDDEN = (
     "tui.kit.store",
-    "tui.kit.common_",
+    "tui.kit.screen",
     "tui.app",
     "tui.navigator",
     "tui.cli",

@@ -19,14 +19,12 @@ import tui.kit.wording
 from engine.views.model import EventLine
 from tests.tui.screens_under_test import app_of, cluster
 from tui.drawing.plain_ascii import ascii_text
-from tui.failover.hints import hint
+from tui.failover.words import flag_unknown, foot_texts, hint
 from tui.kit.naming import next_name
 from tui.kit.wording import (
     event_effect,
     event_effect_short,
     fit,
-    flag_unknown,
-    foot_texts,
     percent,
     quantity,
     safe_name,

@@ -169,9 +169,9 @@ def test_a_story_plays_on_the_screen_and_none_of_its_promises_fails(name: str) -
 
     async def story(pilot: Pilot[int]) -> None:
         screen = producers_screen(app)
-        screen.play_on(60.0)
+        screen.playback.play_on(60.0)
         await pilot.pause()
-        assert screen.failed_expectations == 0
+        assert screen.playback.stage.failed_expectations == 0
         assert "expectation" not in text_of(app)
 
     run(app, story)

@@ -14,8 +14,7 @@ from tests.tui.producer_scenes import hundred_app, producers_app, producers_scre
 from tests.tui.screens_under_test import after_keys, run, text_of
 from tui.app import RingsideApp
 from tui.kit.line_table import LineTable
-from tui.producers.add_dialog import AddProducersScreen, plan_typed
-from tui.producers.send_dialog import SendByProducersScreen
+from tui.producers.dialogs import AddProducersScreen, SendByProducersScreen, plan_typed
 
 
 def topic(app: RingsideApp) -> ProducerTopic:

@@ -7,7 +7,8 @@ from typing import Final
 
 from engine.views.model import BundleNode, ConsumerRow, DashboardView, EventLine, NamespaceNode, RuleInForce, StatusView
 from tui.cli.plain import Align, table, wrapped
-from tui.kit.wording import FLAG, counted, event_effect, foot_text, percent, quantity, safe_name, shorten_middle
+from tui.failover.words import foot_text
+from tui.kit.wording import FLAG, counted, event_effect, percent, quantity, safe_name, shorten_middle
 
 NAME_CELLS: Final = 22
 _CONSUMER_HEADING: Final = ("", "consumer", "prio", "active", "of ring", "of rate", "msg/s", "pts", "moved")

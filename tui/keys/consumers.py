@@ -1,4 +1,4 @@
-"""The table of a Key_Shared subscription's consumers as text: which columns fit a width, and what stands in them."""
+"""The table of a Key_Shared subscription's consumers: which columns fit a width, and what is in their cells."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from engine.views.keys_model import KeyConsumerRow
 from themes.palettes import Palette, hex_colour
 from tui.drawing.bars import bar_text
 from tui.drawing.glyphs import glyphs_of
-from tui.kit.columns import Column
+from tui.kit.columns import Column, Columns, NameColumn, fitting, table_lines
+from tui.kit.line_table import Lines
+from tui.kit.list_panel import RowForm
 from tui.kit.wording import fit, percent, quantity, safe_name, shorten_middle
 
 _NAME_CELLS: Final = (6, 32)
@@ -29,44 +31,42 @@ BYSTANDER: Final = "!"
 """Before the tag of a consumer that lost slots although another one joined or left."""
 
 
-def key_columns(rows: Sequence[KeyConsumerRow], width: int) -> tuple[Column, ...]:
+def key_columns(rows: Sequence[KeyConsumerRow], width: int) -> Columns:
     """The columns for a table ``width`` cells wide, most important first to stay.
 
-    Tag, name, share of the slots and keys always stand; unacknowledged and waiting messages come next, then what moved,
-    the bar of shares, messages, draining slots, points that were lost to others and declared ranges.
+    Tag, name, share of the slots and keys are always there; unacknowledged and waiting messages come next, then what
+    moved, the bar of shares, messages, draining slots, points that were lost to others and declared ranges.
     """
-    tag_width = max((len(row.tag) for row in rows), default=1) + 2
     longest = max((cell_len(safe_name(row.name)) for row in rows), default=0) + 1
-    name_width = min(max(longest, len("consumer") + 1), _NAME_CELLS[1])
-    least_name = max(_NAME_CELLS[0], min(name_width, _EASY_NAME))
-    kept = [Column("tag", "", tag_width), Column("share", "slots", 6), Column("keys", "keys", 6)]
-    room = width - sum(column.width for column in kept) - least_name
+    whole = min(max(longest, len("consumer") + 1), _NAME_CELLS[1])
+    always = [
+        Column("tag", "", max((len(row.tag) for row in rows), default=1) + 2, left=True),
+        Column("share", "slots", 6),
+        Column("keys", "keys", 6),
+    ]
+    room = width - sum(column.width for column in always) - max(_NAME_CELLS[0], min(whole, _EASY_NAME))
     change = max((len(" ".join(_differences(row))) + 1 for row in rows), default=0)
     change = max(change, _CHANGE_CELLS) if change <= room - _BEFORE_CHANGE else _CHANGE_CELLS
-    wanted = [
-        Column("unacked", "unack", 6),
-        Column("waiting", "wait", 6),
-        Column("bar", "", _BAR_CELLS[0]),
-        Column("change", "moved", change),
-        Column("messages", "msgs", 6),
-        *([Column("draining", "drain", 6)] if any(row.draining for row in rows) else []),
-        *([Column("points", "points", 7)] if any(row.points for row in rows) else []),
-        *([Column("declared", "declared", _DECLARED_CELLS[0])] if any(row.declared for row in rows) else []),
-    ]
-    for column in wanted:
-        if column.width <= room:
-            kept.append(column)
-            room -= column.width
-    given_name = min(name_width, max(room + least_name, _NAME_CELLS[0]))
-    room -= given_name - least_name
-    by_key = {column.key: column for column in [*kept, Column("name", "consumer", given_name)]}
-    for key, (least, most) in (("declared", _DECLARED_CELLS), ("bar", _BAR_CELLS)):
-        if key in by_key and room > 0:
-            given = min(room, most - least)
-            by_key[key] = Column(key, by_key[key].label, least + given)
-            room -= given
-    order = ("tag", "name", "share", "bar", "change", "keys", "messages", "unacked", "waiting", "draining", "points")
-    return tuple(by_key[key] for key in (*order, "declared") if key in by_key)
+    declared = Column("declared", "declared", _DECLARED_CELLS[0], left=True, most=_DECLARED_CELLS[1])
+    return fitting(
+        width,
+        NameColumn("consumer", whole, _EASY_NAME, _NAME_CELLS[0]),
+        always,
+        [
+            Column("unacked", "unack", 6),
+            Column("waiting", "wait", 6),
+            Column("bar", "", _BAR_CELLS[0], left=True, most=_BAR_CELLS[1]),
+            Column("change", "moved", change),
+            Column("messages", "msgs", 6),
+            *([Column("draining", "drain", 6)] if any(row.draining for row in rows) else []),
+            *([Column("points", "points", 7)] if any(row.points for row in rows) else []),
+            *([declared] if any(row.declared for row in rows) else []),
+        ],
+        (
+            *("tag", "name", "share", "bar", "change", "keys", "messages", "unacked", "waiting", "draining", "points"),
+            "declared",
+        ),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +76,6 @@ class KeyCells:
     colours: Palette
     largest: float
     ascii_only: bool = False
-
-    def line(self, row: KeyConsumerRow, columns: Sequence[Column]) -> Text:
-        """One consumer as one line."""
-        return Text("", no_wrap=True).join(self.text(row, column) for column in columns)
 
     def text(self, row: KeyConsumerRow, column: Column) -> Text:
         """One cell, exactly ``column.width`` wide."""
@@ -141,6 +137,10 @@ def _number(row: KeyConsumerRow, key: str) -> str:
     return quantity(counts[key])
 
 
-def key_heading(rows: Sequence[KeyConsumerRow], width: int) -> Text:
-    """The headings as one line."""
-    return Text("", no_wrap=True).join(column.heading() for column in key_columns(rows, width))
+def key_consumer_lines(rows: Sequence[KeyConsumerRow], colours: Palette, ascii_only: bool) -> Lines:
+    """Return the table of these consumers; a whole bar stands for the one with most slots."""
+    cells = KeyCells(colours, max((row.share for row in rows), default=0.0), ascii_only)
+    return table_lines(rows, key_columns, cells.text)
+
+
+CONSUMERS: Final[RowForm[KeyConsumerRow]] = RowForm("consumer", lambda row: row.consumer_id, key_consumer_lines)

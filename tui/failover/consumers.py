@@ -1,4 +1,4 @@
-"""The consumer table as text: which columns fit a width, and what stands in their cells."""
+"""The table of consumers: which columns fit a width, and what is in their cells."""
 
 from __future__ import annotations
 
@@ -15,57 +15,52 @@ from engine.views.model import ConsumerRow
 from themes.palettes import Palette, hex_colour
 from tui.drawing.bars import bar_text
 from tui.drawing.glyphs import glyphs_of
-from tui.kit.columns import Column
+from tui.kit.columns import Column, Columns, NameColumn, fitting, table_lines
+from tui.kit.line_table import Lines
+from tui.kit.list_panel import RowForm
 from tui.kit.wording import fit, percent, quantity, safe_name
 
-_MIN_NAME: Final = 9
-_MAX_NAME: Final = 40
-_MIN_BAR: Final = 4
-_MAX_BAR: Final = 40
+_LEAST_NAME: Final = 9
+_EASY_NAME: Final = 14
+_MOST_NAME: Final = 40
+_BAR_CELLS: Final = (4, 40)
 
 
 @lru_cache(maxsize=4096)
 def _name_cells(name: str) -> int:
-    """How wide a name stands there; a table of thousands asks with every step."""
+    """How wide a name is on the screen; a table of thousands asks at every step."""
     return cell_len(safe_name(name))
 
 
-def consumer_columns(rows: Sequence[ConsumerRow], width: int) -> tuple[Column, ...]:
+def consumer_columns(rows: Sequence[ConsumerRow], width: int) -> Columns:
     """The columns for a table ``width`` cells wide, most important first to stay.
 
-    Tag, name and active partitions always stand; ring and rate share come next, then the bar, the priority level where
-    levels differ, messages per second, and how many partitions moved to and from it at this step.
+    Tag, name and active partitions are always there; ring and rate share come next, then the bar, the priority level
+    where levels differ, messages per second, and how many partitions moved to and from it at this step.
     """
-    tag_width = max((len(row.tag) for row in rows), default=1) + 2
     longest = max((_name_cells(row.name) for row in rows), default=0) + 1
-    name_width = min(max(longest, _MIN_NAME), _MAX_NAME)
     # All that are active somewhere: who has how many of them changes with every step, so the widths would too.
-    active_width = max(8, len(f"{sum(row.active_partitions for row in rows):,}") + 1)
-    kept = [Column("tag", "", tag_width), Column("active", "active", active_width)]
-    room = width - sum(column.width for column in kept) - min(name_width, 14)
+    active = max(8, len(f"{sum(row.active_partitions for row in rows):,}") + 1)
     levels = len({row.priority_level for row in rows}) > 1
-    wanted = [
-        Column("ring", "ring", 7),
-        Column("rate", "rate", 7),
-        *([Column("prio", "prio", 5)] if levels else []),
-        Column("bar", "", _MIN_BAR),
-        Column("msgs", "msg/s", 8),
-        Column("change", "moved", 8),
-        *([] if levels else [Column("prio", "prio", 5)]),
-    ]
-    for column in wanted:
-        if column.width > room:
-            continue
-        kept.append(column)
-        room -= column.width
-    room += min(name_width, 14)
-    given_name = min(name_width, max(room, _MIN_NAME))
-    room -= given_name
-    order = ("tag", "name", "prio", "active", "change", "ring", "rate", "bar", "msgs")
-    by_key = {column.key: column for column in [*kept, Column("name", "consumer", given_name)]}
-    if "bar" in by_key:
-        by_key["bar"] = Column("bar", "", min(_MAX_BAR, _MIN_BAR + max(room, 0)))
-    return tuple(by_key[key] for key in order if key in by_key)
+    priority = Column("prio", "prio", 5)
+    return fitting(
+        width,
+        NameColumn("consumer", min(max(longest, _LEAST_NAME), _MOST_NAME), _EASY_NAME, _LEAST_NAME),
+        [
+            Column("tag", "", max((len(row.tag) for row in rows), default=1) + 2, left=True),
+            Column("active", "active", active),
+        ],
+        [
+            Column("ring", "ring", 7),
+            Column("rate", "rate", 7),
+            *([priority] if levels else []),
+            Column("bar", "", _BAR_CELLS[0], left=True, most=_BAR_CELLS[1]),
+            Column("msgs", "msg/s", 8),
+            Column("change", "moved", 8),
+            *([] if levels else [priority]),
+        ],
+        ("tag", "name", "prio", "active", "change", "ring", "rate", "bar", "msgs"),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,3 +114,12 @@ class Cells:
         if key == "ring":
             return percent(row.ring_share)
         return percent(row.rate_share) if key == "rate" else quantity(row.msgs_per_sec)
+
+
+def consumer_lines(rows: Sequence[ConsumerRow], colours: Palette, ascii_only: bool) -> Lines:
+    """Return the table of these consumers; a whole bar stands for the busiest of them."""
+    cells = Cells(colours, max((row.rate_share for row in rows), default=0.0), ascii_only)
+    return table_lines(rows, consumer_columns, cells.text)
+
+
+CONSUMERS: Final[RowForm[ConsumerRow]] = RowForm("consumer", lambda row: row.consumer_id, consumer_lines)

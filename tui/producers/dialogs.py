@@ -1,4 +1,4 @@
-"""The dialog of the ``a`` key: how many producers, how they start, route and are named; refusals name the field."""
+"""The dialogs of the screen of producers: creating some, and sending by them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from textual.containers import Vertical
 from textual.suggester import SuggestFromList
 from textual.widgets import Input
 
-from engine.cluster.producer_commands import AddProducers
+from engine.cluster.producer_commands import AddProducers, SendByProducers
 from engine.cluster.producer_events import ProducerPlan
 from engine.errors import Rejection
 from engine.routing.producer_settings import ACCESS_MODES
 from tui.kit.dialog import Dialog
 from tui.kit.plain_text import PlainLabel
 from tui.kit.typed_line import TypedLine
-from tui.kit.wording import short_topic
+from tui.kit.wording import short_topic, shorten_middle
 
 STARTS: Final = ("lazy", "eager")
 ROUTERS: Final = ("round-robin", "single", "partial 3")
@@ -29,17 +29,16 @@ _FIELD_OF: Final = {
     "accessMode": "access",
     "producerName": "producer-name",
 }
-"""Where a refusal belongs, by the engine's name of the argument; the router is the rest."""
+"""The fields that refusals are about, by the engine's name of the argument; all others are about the router."""
 
 
-class AddProducersScreen(Dialog):
-    """Creates producers by one plan."""
+class AddProducersScreen(Dialog[AddProducers]):
+    """Asks how many producers to create, and how they start, route and are named."""
 
-    def __init__(self, topic: str, proposed: ProducerPlan, do: Callable[[AddProducers], Rejection | None]) -> None:
-        super().__init__(f"add producers to {short_topic(topic)}")
+    def __init__(self, topic: str, proposed: ProducerPlan, accept: Callable[[AddProducers], Rejection | None]) -> None:
+        super().__init__(f"add producers to {short_topic(topic)}", accept)
         self._topic = topic
         self._proposed = proposed
-        self._do = do
 
     def compose(self) -> ComposeResult:
         plan = self._proposed
@@ -61,12 +60,11 @@ class AddProducersScreen(Dialog):
             yield PlainLabel("enter creates, up and down change the field, escape cancels", classes="dialog--help")
 
     def submit(self) -> None:
-        """Create them, or say what is wrong and where."""
         plan = plan_typed({field.id or "": field.value.strip() for field in self.query(Input)})
         if isinstance(plan, Rejection):
             self.complain(plan.message, plan.field)
             return
-        self.finish(self._do(AddProducers(self._topic, plan)))
+        self.finish(AddProducers(self._topic, plan))
 
     def field_of(self, refused: Rejection) -> str:
         return _FIELD_OF.get(refused.field, "router")
@@ -98,3 +96,35 @@ def plan_typed(texts: dict[str, str]) -> ProducerPlan | Rejection:
     if router != "partial" or not limit.strip().isdecimal():
         return Rejection("SyntaxError", "write round-robin, single, or partial with a limit: partial 3", "router")
     return replace(plan, router=router, limit=int(limit[:9]))
+
+
+class SendByProducersScreen(Dialog[SendByProducers]):
+    """Asks what the producer with a number sends, or every producer where that is None."""
+
+    def __init__(
+        self, topic: str, number: int | None, who: str, key: str, accept: Callable[[SendByProducers], Rejection | None]
+    ) -> None:
+        super().__init__(f"send by {shorten_middle(who, 40)}", accept)
+        self._topic = topic
+        self._number = number
+        self._key = key
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="dialog"):
+            yield PlainLabel("how many messages", classes="dialog--label")
+            yield TypedLine("1", id="times", restrict=r"[0-9]*", max_length=9)
+            yield PlainLabel("key (nothing: no key, so the router decides)", classes="dialog--label")
+            yield TypedLine(self._key, id="key")
+            yield PlainLabel("", classes="dialog--error")
+            yield PlainLabel("enter sends, down next field, escape cancels", classes="dialog--help")
+
+    def submit(self) -> None:
+        times = self.text_of("times")
+        if not times:
+            self.complain("write how many messages are sent, 1 or more", "times")
+            return
+        key = self.text_of("key") or None
+        self.finish(SendByProducers(self._topic, self._number, key, int(times)))
+
+    def field_of(self, refused: Rejection) -> str:
+        return "key" if refused.field == "key" else "times"

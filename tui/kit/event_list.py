@@ -1,14 +1,18 @@
-"""The steps so far, one a line."""
+"""Lists of what happened, the newest first: the steps of a timeline, messages that were sent."""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final
 
 from rich.cells import cell_len
 from rich.text import Text
+from textual.reactive import var
 
 from engine.views.model import EventLine
-from themes.palettes import Palette, hex_colour
+from themes.palettes import Palette, hex_colour, palette
+from tui.kit.line_table import Lines, LineTable
+from tui.kit.plain_text import set_title
 from tui.kit.wording import event_effect, event_effect_short, safe_name, shorten_middle
 
 GLYPHS: Final = {
@@ -47,3 +51,30 @@ def event_line(event: EventLine, width: int, colours: Palette, noun: str = "part
         at = text.plain.rfind(";") if ";" in effect else text.plain.rfind(",")
         text.stylize(hex_colour(colours.warn), max(at, 0))
     return text
+
+
+class EventList(LineTable):
+    """Entries that come in the order of time, shown the newest first with the cursor on that one."""
+
+    entries: var[tuple[Any, ...]] = var(())
+    """What happened, the oldest first."""
+    colours: var[Palette] = var(palette)
+
+    def __init__(self, line: Callable[[Any, int, Palette], Text], *, title: str = "", id: str) -> None:  # noqa: A002
+        """``line`` writes an entry at a width; ``title`` names the panel and is followed by the number of entries."""
+        super().__init__(id=id, classes="panel")
+        self._line = line
+        self._title = title
+
+    def watch_entries(self) -> None:
+        self._write()
+
+    def watch_colours(self) -> None:
+        self._write()
+
+    def _write(self) -> None:
+        entries, colours = self.entries, self.colours
+        self.lines = Lines(len(entries), lambda at, width: self._line(entries[-1 - at], width, colours))
+        self.cursor = 0
+        if self._title:
+            set_title(self, f"{self._title} ({len(entries):,})")

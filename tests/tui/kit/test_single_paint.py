@@ -23,7 +23,7 @@ from tests.tui.screens_under_test import run
 from themes.palettes import DEPTHS, Depth
 from tui.app import RingsideApp
 from tui.kit.dialog import Dialog
-from tui.kit.steady import POSTPONED_AT_MOST, DimmedScreen, Steady, tinted
+from tui.kit.single_paint import POSTPONED_AT_MOST, DimmedScreen, SinglePaintScreen, tinted
 
 SIZE = (120, 40)
 
@@ -37,7 +37,7 @@ class Watched(RingsideApp):
     def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
         if renderable is not None:
             self.paints += 1
-            self.too_early += screen._layout_required and isinstance(screen, Steady)
+            self.too_early += screen._layout_required and isinstance(screen, SinglePaintScreen)
         super()._display(screen, renderable)
 
 
@@ -77,7 +77,7 @@ def test_another_size_is_arranged_and_painted() -> None:
     run(app, story, SIZE)
 
 
-class Restless(Steady[None]):
+class Restless(SinglePaintScreen[None]):
     """Something in it asks to be arranged as soon as it was arranged."""
 
     arranged = 0

@@ -1,4 +1,4 @@
-"""The table of producers as text: which columns fit a width, and what stands in them."""
+"""The table of producers: which columns fit a width, and what is in their cells."""
 
 from __future__ import annotations
 
@@ -14,57 +14,50 @@ from engine.views.producers_model import ProducerRow
 from themes.palettes import Palette, hex_colour
 from tui.drawing.bars import bar_text
 from tui.drawing.glyphs import glyphs_of
-from tui.kit.columns import Column
+from tui.kit.columns import Column, Columns, NameColumn, fitting, table_lines
+from tui.kit.line_table import Lines
+from tui.kit.list_panel import RowForm
 from tui.kit.wording import cut_end, fit, quantity, safe_name
 
 _NAME_CELLS: Final = (7, 26)
 _LAST_CELLS: Final = (16, 46)
 _BAR_CELLS: Final = (5, 14)
 _EASY_NAME: Final = 15
-_LEFT: Final = frozenset({"tag", "name", "router", "client", "last", "start", "bar"})
 
 
-def producer_columns(rows: Sequence[ProducerRow], width: int) -> tuple[Column, ...]:
+def producer_columns(rows: Sequence[ProducerRow], width: int) -> Columns:
     """The columns for a table ``width`` cells wide, most important first to stay.
 
-    Tag, name and opened partitions always stand; sent messages come next, then what the last step opened, waiting
+    Tag, name and opened partitions are always there; sent messages come next, then what the last step opened, waiting
     messages where there are any, the router, what happened last, the client where there are several, the state.
     """
-    tag = max((len(row.tag) for row in rows), default=1) + 2
     longest = max((cell_len(_name(row)) for row in rows), default=0) + 1
-    name = min(max(longest, len("producer") + 1), _NAME_CELLS[1])
-    least = max(_NAME_CELLS[0], min(name, _EASY_NAME))
-    kept = [Column("tag", "", tag), _numbers("opened", "open", (row.opened for row in rows))]
-    room = width - sum(column.width for column in kept) - least
     clients = len({row.client for row in rows}) > 1
     pending = [row.pending_msgs for row in rows]
-    router = max((len(row.router) for row in rows), default=6) + 1
-    wanted = [
-        _numbers("sent", "sent", (row.sent_msgs for row in rows)),
-        *([_numbers("pending", "wait", pending)] if any(pending) else []),
-        Column("gained", "new", 1 + _numbers("gained", "new", (row.gained for row in rows)).width),
-        *([Column("client", "client", 7)] if clients else []),
-        Column("router", "router", router),
-        Column("bar", "", _BAR_CELLS[0]),
-        *([Column("state", "state", 8)] if any(row.state != "Ready" for row in rows) else []),
-        _numbers("known", "of", (row.known for row in rows)),
-        Column("start", "start", 6),
-        Column("last", "what happened last", _LAST_CELLS[0]),
-    ]
-    for column in wanted:
-        if column.width <= room:
-            kept.append(column)
-            room -= column.width
-    given = min(name, room + least)
-    room -= given - least
-    by_key = {column.key: column for column in [*kept, Column("name", "producer", given)]}
-    for key, (low, high) in (("last", _LAST_CELLS), ("bar", _BAR_CELLS)):
-        if key in by_key and room > 0:
-            more = min(room, high - low)
-            by_key[key] = Column(key, by_key[key].label, low + more)
-            room -= more
-    order = ("tag", "name", "client", "router", "start", "opened", "known", "bar", "gained", "sent", "pending", "state")
-    return tuple(by_key[key] for key in (*order, "last") if key in by_key)
+    return fitting(
+        width,
+        NameColumn("producer", min(max(longest, len("producer") + 1), _NAME_CELLS[1]), _EASY_NAME, _NAME_CELLS[0]),
+        [
+            Column("tag", "", max((len(row.tag) for row in rows), default=1) + 2, left=True),
+            _numbers("opened", "open", (row.opened for row in rows)),
+        ],
+        [
+            _numbers("sent", "sent", (row.sent_msgs for row in rows)),
+            *([_numbers("pending", "wait", pending)] if any(pending) else []),
+            Column("gained", "new", 1 + _numbers("gained", "new", (row.gained for row in rows)).width),
+            *([Column("client", "client", 7, left=True)] if clients else []),
+            Column("router", "router", max((len(row.router) for row in rows), default=6) + 1, left=True),
+            Column("bar", "", _BAR_CELLS[0], left=True, most=_BAR_CELLS[1]),
+            *([Column("state", "state", 8)] if any(row.state != "Ready" for row in rows) else []),
+            _numbers("known", "of", (row.known for row in rows)),
+            Column("start", "start", 6, left=True),
+            Column("last", "what happened last", _LAST_CELLS[0], left=True, most=_LAST_CELLS[1]),
+        ],
+        (
+            *("tag", "name", "client", "router", "start", "opened", "known", "bar", "gained", "sent", "pending"),
+            *("state", "last"),
+        ),
+    )
 
 
 def _numbers(key: str, label: str, numbers: Iterable[int]) -> Column:
@@ -78,10 +71,6 @@ class ProducerCells:
 
     colours: Palette
     ascii_only: bool = False
-
-    def line(self, row: ProducerRow, columns: Sequence[Column]) -> Text:
-        """One producer as one line."""
-        return Text("", no_wrap=True).join(self.text(row, column) for column in columns)
 
     def text(self, row: ProducerRow, column: Column) -> Text:
         """One cell, exactly ``column.width`` wide."""
@@ -124,12 +113,9 @@ def _name(row: ProducerRow) -> str:
     return safe_name(row.name) if row.name else f"#{row.number}"
 
 
-def producer_heading(rows: Sequence[ProducerRow], width: int) -> Text:
-    """The headings as one line: numbers stand right, words left."""
-    text = Text(no_wrap=True)
-    for column in producer_columns(rows, width):
-        left = column.key in _LEFT
-        text.append(
-            (column.label.ljust(column.width) if left else column.label.rjust(column.width - 1) + " ")[: column.width]
-        )
-    return text
+def producer_lines(rows: Sequence[ProducerRow], colours: Palette, ascii_only: bool) -> Lines:
+    """Return the table of these producers."""
+    return table_lines(rows, producer_columns, ProducerCells(colours, ascii_only).text)
+
+
+PRODUCERS: Final[RowForm[ProducerRow]] = RowForm("producer", lambda row: row.number, producer_lines)

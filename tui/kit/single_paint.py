@@ -1,9 +1,10 @@
-"""Screens that paint once for what brings them to the front, and a dimmed ground below dialogs that is cheap to paint.
+"""Screens that are painted once when they come to the front, and a dimmed background below dialogs that is cheap.
 
 Textual arranges and paints a screen when it comes to the front, again at the resize event that this sends, again when
-its timer finds something to arrange, and again because all containers have other sizes then: several pictures, of which
-the last one is meant. Here just that one is painted. The methods that see to it are Textual's own inner ones; where a
-later release has none of these names it paints as often as ever, and nothing else differs.
+its timer finds something to arrange, and again because all containers have other sizes then: four pictures, of which
+only the last is wanted. These classes override private methods of Textual to paint that one alone. Without them,
+opening a dialog takes more than twice the CPU time (46 against 100 ms for the one that adds a consumer, the best of
+16). Where a later Textual has no methods of these names, it paints as often as before, and nothing else differs.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ from textual.visual import RenderOptions, Visual
 from tui.kit.leaving import LeavesOnce
 
 POSTPONED_AT_MOST: Final = 3
-"""So often in a row a paint is put off for something to arrange: whatever arranges for ever must be seen."""
+"""How often in a row a paint is put off for something to arrange: a screen that arranges for ever must be seen."""
 STYLES_KEPT: Final = 8192
 """More than a picture with a coloured ring has."""
 
 
-class Steady(LeavesOnce[ScreenResultType], Generic[ScreenResultType]):
-    """Painted when nothing is left to arrange, some sixtieths of a second later at most."""
+class SinglePaintScreen(LeavesOnce[ScreenResultType], Generic[ScreenResultType]):
+    """A screen that is painted when nothing is left to arrange, a few sixtieths of a second later at most."""
 
     _arranging = False
     _owes_paint = False
@@ -41,15 +42,15 @@ class Steady(LeavesOnce[ScreenResultType], Generic[ScreenResultType]):
     """The map of all widgets that the last arrangement left."""
 
     def _screen_resized(self, size: Size) -> None:
-        """Nothing to do where the size is the one it has: what else is to be arranged, the timer finds."""
+        """Do nothing at the same size: the timer finds what else is to be arranged."""
         if size != self.outer_size:
             super()._screen_resized(size)
 
     def _refresh_layout(self, size: Size | None = None, scroll: bool = False) -> None:
-        """Arrange; on coming to the front and at another size without a paint."""
+        """Arrange; when the screen comes to the front or changes its size, without a paint."""
         if size is None:
-            # After scrolling Textual arranges all widgets again when first asked where one is, and does not paint what
-            # has moved until then: neither then nor when it arranges the next time and finds all at its place.
+            # After scrolling, Textual arranges all widgets when it is first asked where one is. It does not paint what
+            # has moved then, nor when it arranges the next time and finds everything in place.
             unpainted = self._arranged is not None and self._map_of_all() is not self._arranged
             super()._refresh_layout(size, scroll)
             self._arranged = self._map_of_all()
@@ -92,27 +93,27 @@ class Steady(LeavesOnce[ScreenResultType], Generic[ScreenResultType]):
             super()._compositor_refresh()
 
 
-class SteadyModal(ModalScreen[ScreenResultType], Steady[ScreenResultType], Generic[ScreenResultType]):
-    """A dialog above the dimmed picture of the screen below."""
+class SinglePaintModal(ModalScreen[ScreenResultType], SinglePaintScreen[ScreenResultType], Generic[ScreenResultType]):
+    """A dialog above the dimmed picture of the screen below it."""
 
     def render(self) -> Any:
-        """As the stock one, but every style is tinted once and not every time that it occurs."""
+        """Draw the background as Textual does, but tint each style once instead of each time it occurs."""
         ground: RenderableType = super().render()
         return DimmedScreen(ground) if isinstance(ground, BackgroundScreen) else ground
 
 
 class DimmedScreen(Visual):
-    """The picture of another screen, tinted, without links. O(segments), dear only for styles not met before."""
+    """The picture of another screen, tinted and without links. O(segments), expensive only for new styles."""
 
     def __init__(self, ground: BackgroundScreen) -> None:
         self._screen = ground.screen
         self._tint = ground.color
 
     def render_strips(self, width: int, height: int | None, style: Style, options: RenderOptions) -> list[Strip]:
-        """The lines of the screen below, as wide as they are; ``height`` of them at most."""
+        """Return the lines of the screen below, at most ``height`` of them."""
         base, tint = style.rich_style, self._tint
         return [
-            Strip([Segment(text, tinted(base, told, tint)) for text, told, _ in strip])
+            Strip([Segment(text, tinted(base, segment_style, tint)) for text, segment_style, _ in strip])
             for strip in (line.crop(0, width) for line in self._screen._compositor.render_strips()[:height])
         ]
 
@@ -125,6 +126,6 @@ class DimmedScreen(Visual):
 
 @lru_cache(STYLES_KEPT)
 def tinted(base: RichStyle, style: RichStyle | None, tint: Color) -> RichStyle:
-    """What the stock dialog makes of one style: on ``base``, with ``tint`` over both colours, without links."""
+    """Return a style as Textual's dialogs show it: on ``base``, with ``tint`` over both colours, without links."""
     (segment,) = BackgroundScreen.process_segments([Segment("", style)], tint)
     return base + (segment.style or RichStyle.null())

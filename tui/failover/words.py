@@ -1,9 +1,11 @@
-"""The sentence above the panels: what the last step did or what is to be seen, and the key to press next."""
+"""English for the main screen: the sentence above the panels, the rule in force, the line below the table."""
 
 from __future__ import annotations
 
-from engine.views.model import ConsumerRow, DashboardView, EventLine, RuleInForce
-from tui.kit.wording import FLAG, counted, safe_name, shorten_middle
+from collections.abc import Sequence
+
+from engine.views.model import ConsumerRow, DashboardView, EventLine, RuleInForce, StatusView, TableFoot
+from tui.kit.wording import FLAG, counted, msgs_per_sec, safe_name, shorten_middle
 
 
 def hint(view: DashboardView) -> str:
@@ -92,3 +94,57 @@ def _hint_alone(row: ConsumerRow, view: DashboardView) -> str:
         )
         return f"{sentence}. Press c to use the hash ring." if view.status.flag_known else f"{sentence}."
     return f"{sentence}. Press f to ask why."
+
+
+def flag_text(status: StatusView) -> str:
+    """The consistent-hashing flag in few words."""
+    if not status.flag_known:
+        return "flag unknown"
+    return "flag on" if status.consistent_hashing else "flag off"
+
+
+def rule_in_few_words(status: StatusView, rows: Sequence[ConsumerRow]) -> tuple[str, ...]:
+    """The rule in force in two words or three, for the middle of a small ring."""
+    count = sum(not row.standby for row in rows)
+    return {
+        RuleInForce.RING: ("ring", f"of {count}"),
+        RuleInForce.MODULO: ("index", f"mod {count}"),
+        RuleInForce.FIRST_CONNECTED: ("first", "connected"),
+        RuleInForce.MIXED: ("two", "rules"),
+        RuleInForce.NOBODY: ("nobody",),
+    }[status.rule]
+
+
+def flag_unknown(status: StatusView) -> str:
+    """Why the flag has no effect on this release."""
+    return (
+        f"Pulsar {status.release} does not know {FLAG} and ignores it; "
+        "4.0.1, 3.3.3 and 3.0.8 were the first to. Try :release 4.2.4"
+    )
+
+
+def foot_text(foot: TableFoot) -> str:
+    """The line below the consumer table."""
+    if foot.consumers == 0:
+        return "nobody is connected"
+    parts = [counted(foot.partitions, "partition"), msgs_per_sec(foot.msgs_per_sec)]
+    if foot.max_over_mean_partitions:
+        parts.append(f"max/mean active {foot.max_over_mean_partitions:.2f}")
+    if foot.max_over_mean_ring_share:
+        parts.append(f"ring {foot.max_over_mean_ring_share:.2f}")
+    if foot.max_over_mean_rate:
+        parts.append(f"rate {foot.max_over_mean_rate:.2f}")
+    if foot.idle_consumers:
+        parts.append(f"{foot.idle_consumers:,} idle")
+    return " · ".join(parts)
+
+
+def foot_texts(foot: TableFoot) -> tuple[str, ...]:
+    """``foot_text`` and shorter forms of it, longest first: in the end only how uneven it is."""
+    if foot.consumers == 0:
+        return (foot_text(foot),)
+    ratios = (foot.max_over_mean_partitions, foot.max_over_mean_ring_share, foot.max_over_mean_rate)
+    idle = f" · {foot.idle_consumers:,} idle" if foot.idle_consumers else ""
+    named = ", ".join(f"{name} {ratio:.2f}" for name, ratio in zip(("active", "ring", "rate"), ratios, strict=True))
+    bare = " ".join(f"{ratio:.2f}" for ratio in ratios)
+    return foot_text(foot), f"max/mean: {named}{idle}", f"max/mean {bare}{idle}"

@@ -1,0 +1,139 @@
+"""A table of named rows with a filter, a selected row, and a line of totals below it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.message import Message
+from textual.reactive import var
+
+from themes.palettes import Palette, palette
+from tui.kit.line_table import Lines, LineTable
+from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
+
+
+class Named(Protocol):
+    """A row with a name."""
+
+    @property
+    def name(self) -> str: ...
+
+
+Row = TypeVar("Row", bound=Named)
+
+
+@dataclass(frozen=True, slots=True)
+class RowForm(Generic[Row]):
+    """How rows are shown: what one is called, its id, and the table of some rows in a palette, maybe in ASCII."""
+
+    noun: str
+    id_of: Callable[[Row], int]
+    lines: Callable[[Sequence[Row], Palette, bool], Lines]
+
+
+class ListPanel(Vertical, Generic[Row]):
+    """Lists the rows whose names match the filter; the cursor is on the selected row where that is listed."""
+
+    rows: var[tuple[Row, ...]] = var(())
+    """All rows."""
+    selected: var[int] = var(-1)
+    """The id of the selected row, -1 for none."""
+    filter_text: var[str] = var("")
+    """A part of the names that are listed, in any case; "" lists all."""
+    totals: var[tuple[str, ...]] = var(())
+    """What can stand below the table, the longest text first."""
+    colours: var[Palette] = var(palette)
+
+    @dataclass
+    class Selected(Message):
+        """The cursor was moved to another row."""
+
+        row_id: int
+
+    @dataclass
+    class Opened(Message):
+        """A row was chosen with enter or a click."""
+
+        row_id: int
+
+    def __init__(self, form: RowForm[Row], *, ascii_only: bool, id: str) -> None:  # noqa: A002 - Textual's own name
+        super().__init__(id=id, classes="panel")
+        self._form = form
+        self._ascii_only = ascii_only
+        self._table = LineTable(id="table")
+        self._foot = PlainStatic(id="foot")
+        self._ready = False
+        self.listed: tuple[Row, ...] = ()
+
+    def compose(self) -> ComposeResult:
+        yield self._table
+        yield self._foot
+
+    def on_mount(self) -> None:
+        self._ready = True
+        self._list()
+
+    def watch_rows(self) -> None:
+        self._list()
+
+    def watch_filter_text(self) -> None:
+        self._list()
+
+    def watch_colours(self) -> None:
+        self._list()
+
+    def watch_selected(self) -> None:
+        self._place_cursor()
+
+    def watch_totals(self) -> None:
+        self.fit_totals()
+
+    def fit_totals(self) -> None:
+        """Write the longest of the totals that fits."""
+        width = self._foot.content_size.width
+        shortest = self.totals[-1] if self.totals else ""
+        fitting = next((text for text in self.totals if len(text) <= width), shortest)
+        self._foot.update(fitting, layout=False)
+
+    def _list(self) -> None:
+        if not self._ready:
+            return
+        wanted = self.filter_text.casefold()
+        self.listed = tuple(row for row in self.rows if wanted in row.name.casefold()) if wanted else self.rows
+        count = f"{len(self.rows):,}"
+        set_title(self, f"2 {self._form.noun}s ({f'{len(self.listed):,} of {count}' if wanted else count})")
+        set_subtitle(self, f"filter: {self.filter_text}" if wanted else "")
+        with self._table.prevent(LineTable.Moved):
+            self._table.lines = self._form.lines(self.listed, self.colours, self._ascii_only)
+        self._place_cursor()
+
+    def _place_cursor(self) -> None:
+        ids = (self._form.id_of(row) for row in self.listed)
+        at = next((at for at, row_id in enumerate(ids) if row_id == self.selected), None)
+        if at is not None:
+            # The table would report a move that it was given, and two of them in a row would chase each other.
+            with self._table.prevent(LineTable.Moved):
+                self._table.cursor = at
+
+    @on(LineTable.Moved)
+    def _moved(self, message: LineTable.Moved) -> None:
+        message.stop()
+        if self.listed:
+            self.post_message(self.Selected(self._id_at(message.index)))
+
+    @on(LineTable.Opened)
+    def _opened(self, message: LineTable.Opened) -> None:
+        message.stop()
+        if self.listed:
+            self.post_message(self.Opened(self._id_at(message.index)))
+
+    def _id_at(self, index: int) -> int:
+        return self._form.id_of(self.listed[index])
+
+
+AnyList = ListPanel[Any]

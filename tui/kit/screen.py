@@ -1,0 +1,435 @@
+"""The screens of one subject (a subscription, the producers of a topic): what all of them have.
+
+Status, sentence, panels, timeline, prompt and footer; the keys for time and place; an explanation beside the panels;
+zoom; scripts that play. What is shown in the panels, and the keys that change the cluster, belong to the features.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Container
+from textual.reactive import var
+from textual.widget import Widget
+
+from engine.cluster.grammar import COMMAND_FORMS
+from engine.cluster.timeline_commands import End, Home, Redo, Undo
+from engine.errors import Rejection
+from engine.views.model import Notice, TimelineView
+from themes.palettes import Palette, palette
+from tui.kit.bindings import Groups
+from tui.kit.explain_panel import ExplainPanel
+from tui.kit.footer import KeyFooter, key_hints
+from tui.kit.help import Group
+from tui.kit.layouts import arrange, name_panels
+from tui.kit.list_panel import AnyList, ListPanel
+from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
+from tui.kit.playing import Playback, Stage
+from tui.kit.prompt import Prompt
+from tui.kit.remarks import Remark
+from tui.kit.sentence_line import SentenceLine
+from tui.kit.single_paint import SinglePaintScreen
+from tui.kit.store import Store
+from tui.kit.timeline_line import TimelineLine
+from tui.kit.wording import FLAG, counted, not_saved
+
+COMMAND_LINES: Final = (*(f"{word} " for word in COMMAND_FORMS), f"toggle {FLAG}", f"set {FLAG}=true")
+"""What the command line completes."""
+BESIDE_EXPLANATION: Final = ("ring", "events", "sent")
+"""Panels that stay in sight beside an explanation."""
+
+
+class Status(Protocol):
+    """What every status says."""
+
+    @property
+    def step(self) -> int: ...
+
+
+class View(Protocol):
+    """What every view of a subject has."""
+
+    @property
+    def status(self) -> Status: ...
+    @property
+    def notices(self) -> tuple[Notice, ...]: ...
+    @property
+    def timeline(self) -> TimelineView: ...
+
+
+AnyView = TypeVar("AnyView", bound=View)
+
+
+class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
+    """Holds narrow slices of one view, to which the panels are bound; messages of the panels become calls of the store.
+
+    A feature gives the widgets (``compose_status``, ``compose_panels``), the view (``in_front``, ``now``, ``take``),
+    the sentences about it (``hint``, ``hint_with``), its explanations, and what a script selects.
+    """
+
+    key_groups: ClassVar[Groups] = ()
+    """All keys by what they are for, for help and palette."""
+    elsewhere: ClassVar[Mapping[str, str]] = {}
+    """Keys of the other screens, and why they do nothing here."""
+    legend: ClassVar[Group] = ("", ())
+    """What the drawing shows, for the help."""
+    panel_titles: ClassVar[Mapping[str, str]] = {}
+    """The titles of the panels that do not change, by their ids."""
+    zoomable: ClassVar[tuple[str, ...]] = ()
+    """The ids of the panels that can be zoomed."""
+    inside: ClassVar[Mapping[str, str]] = {"consumers": "table"}
+    """What has the focus of a panel that does not have it itself, by id."""
+    row_noun: ClassVar[str] = "consumer"
+    """What the list of this screen lists."""
+    explanation_title: ClassVar[str] = "where does it go, and why"
+    repeats_notices: ClassVar[bool] = True
+    """Whether a notice whose text changed is one that the last step brought up."""
+
+    # Not ``reactive``: that would paint the whole screen for each of them. The panels paint themselves.
+    saved: var[str] = var("")
+    timeline: var[TimelineView | None] = var(None)
+    sentence: var[tuple[str, str]] = var(("hint", ""))
+    selected: var[int] = var(-1)
+    """The id of the selected row, -1 for none."""
+    topic: var[str] = var("")
+    """The topic or key that is explained, "" for none."""
+    remarks: var[tuple[Remark, ...]] = var(())
+    playing: var[bool] = var(False)
+    zoomed: var[str] = var("")
+    colours: var[Palette] = var(palette, init=False)
+
+    on_front: Callable[[], object] | None = None
+    """Called when the screen comes to the front, by the one who chooses which screen that is."""
+    ready = False
+    """Whether there are panels that can show something."""
+    _shown: AnyView | None = None
+    _complaint = ""
+    _fresh_notice = ""
+
+    def __init__(
+        self, store: Store, colours: Palette, *, animate: bool, ascii_only: bool, stage: Stage | None = None
+    ) -> None:
+        super().__init__()
+        self.set_reactive(DashboardScreen.colours, colours)
+        self.store = store
+        self.animate_changes = animate
+        self.ascii_only = ascii_only
+        self.playback = Playback(self, store, stage or Stage())
+
+    # what a feature gives
+
+    def compose_status(self) -> Widget:
+        """Make the line at the top."""
+        raise NotImplementedError
+
+    def compose_panels(self) -> ComposeResult:
+        """Make the panels of the body."""
+        raise NotImplementedError
+
+    @property
+    def in_front(self) -> bool:
+        """Whether the store shows a subject of the kind that this screen is for."""
+        raise NotImplementedError
+
+    @property
+    def now(self) -> AnyView:
+        """The store's view of the subject; while the store shows another kind, the last one there was."""
+        raise NotImplementedError
+
+    def take(self, view: AnyView) -> None:
+        """Set the slices that the panels are bound to; one that is equal to the slice before stays quiet."""
+        raise NotImplementedError
+
+    def is_next_step(self, before: AnyView, view: AnyView) -> bool:
+        """Whether a view shows the same subject at another step."""
+        return before.status.step != view.status.step
+
+    def show_change(self) -> None:
+        """Let what the last step changed stand out."""
+
+    def hint(self) -> str:
+        """Say what happened or is to be seen, and what to try next."""
+        raise NotImplementedError
+
+    def hint_with(self, notice: str) -> str:
+        """Say what the last step did, and a notice that it brought up."""
+        raise NotImplementedError
+
+    def explain(self, text: str) -> Rejection | None:
+        """Open the explanation of a topic or a key."""
+        raise NotImplementedError
+
+    def explain_again(self) -> None:
+        """Give the same explanation in another state."""
+        raise NotImplementedError
+
+    def show_ring_as(self, view: str) -> None:
+        """Take the view that a script shows."""
+
+    def select_text(self, text: str) -> None:
+        """Put the cursor on what a script selects."""
+        raise NotImplementedError
+
+    # lifecycle
+
+    def compose(self) -> ComposeResult:
+        cls = DashboardScreen
+        yield self.compose_status()
+        yield SentenceLine(id="sentence").data_bind(cls.sentence)
+        with Container(id="body"):
+            yield from self.compose_panels()
+        yield TimelineLine(id="timeline", ascii_only=self.ascii_only).data_bind(cls.timeline, cls.playing, cls.colours)
+        yield Prompt(id="prompt")
+        yield KeyFooter(id="keys")
+        yield PlainStatic(id="too-small")
+
+    def on_mount(self) -> None:
+        """Name the panels, show the first view, and let a script begin or go on."""
+        name_panels(self, self.panel_titles)
+        explanation = self.query_one(ExplainPanel)
+        set_title(explanation, self.explanation_title)
+        set_subtitle(explanation, "escape closes")
+        self.query_one(KeyFooter).keys = key_hints([key for key in self.BINDINGS if isinstance(key, Binding)])
+        self.set_class(self.colours.mono, "-mono")
+        self.ready = True
+        self.show_first()
+        self.playback.begin(by_itself=self.animate_changes)
+        self.playback.take_over()
+
+    def show_first(self) -> None:
+        """Show the first view."""
+        self.show_now()
+
+    def on_screen_resume(self) -> None:
+        """Catch up with what changed while another screen was in front."""
+        if self.on_front is not None:
+            self.on_front()
+        if self.in_front and self.ready:
+            self.show_now()
+            self.playback.take_over()
+
+    def on_screen_suspend(self) -> None:
+        """Leave playing to the other screen; below a dialog go on."""
+        if not self.in_front:
+            self.playback.hold()
+
+    def on_resize(self, event: events.Resize) -> None:
+        arrange(self, event.size)
+        self.call_after_refresh(self.list_panel.fit_totals)
+
+    def watch_colours(self) -> None:
+        self.set_class(self.colours.mono, "-mono")
+
+    # the view
+
+    @on(Store.Changed)
+    def _store_changed(self) -> None:
+        if self.ready:
+            self.show_now()
+
+    def show_now(self) -> None:
+        """Show the store's view, if it is another one than before and of this screen's kind."""
+        if self.in_front and self.now is not self._shown:
+            self.show(self.now)
+
+    def show(self, view: AnyView) -> None:
+        """Show a view."""
+        before, self._shown = self._shown, view
+        stepped = before is not None and self.is_next_step(before, view)
+        self._fresh_notice = self._brought_up(before, view) if before is not None and stepped else ""
+        self.saved = self.store.saved
+        self.take(view)
+        self.timeline = view.timeline
+        self.sentence = self._sentence_now()
+        if self.has_class("-explaining"):
+            self.explain_again()
+        if stepped:
+            self.show_change()
+
+    def _brought_up(self, before: AnyView, view: AnyView) -> str:
+        """The first notice that the view before did not have."""
+        codes = {notice.code for notice in before.notices}
+        for notice in view.notices:
+            if notice not in before.notices if self.repeats_notices else notice.code not in codes:
+                return notice.text
+        return ""
+
+    # the sentence
+
+    def _sentence_now(self) -> tuple[str, str]:
+        """A refusal first, then a script's caption, then a notice that the last step brought up, else the hint.
+
+        A caption is about the state that the script left: after a step of the user the hint is about that step.
+        """
+        if self._complaint:
+            return "refusal", self._complaint
+        if not_saved(self.store.saved):
+            return "refusal", self.store.saved
+        stage = self.playback.stage
+        if stage.caption and stage.captioned is self.store.timeline:
+            failed = stage.failed_expectations
+            return "caption", stage.caption + (f" ({counted(failed, 'expectation')} failed)" if failed else "")
+        if self._fresh_notice:
+            return "notice", self.hint_with(self._fresh_notice)
+        notices = self.now.notices
+        return "hint", self.hint() + (f" (i: {counted(len(notices), 'notice')})" if notices else "")
+
+    def complain(self, rejection: Rejection | str | None) -> None:
+        """Show a refusal; None takes the last one back."""
+        self._complaint = "" if rejection is None else str(rejection)
+        self.sentence = self._sentence_now()
+
+    def done(self, refused: Rejection | None) -> Rejection | None:
+        """Take the last refusal back where a command was accepted; a new one is left to the caller to show."""
+        if refused is None:
+            self.complain(None)
+        return refused
+
+    # the prompt
+
+    def action_command(self) -> None:
+        self.ask("command", ":", placeholder="add NAME, kill NAME, toggle SETTING, topic add …", options=COMMAND_LINES)
+
+    def action_filter(self) -> None:
+        text = self.list_panel.filter_text
+        self.ask("filter", "/", text=text, placeholder=f"part of a {self.row_noun}'s name")
+
+    def ask(self, kind: str, mark: str, **how: Any) -> None:
+        """Open the prompt for one question."""
+        self.query_one(Prompt).ask(kind, mark, **how)
+
+    @on(Prompt.Typed)
+    def _typed(self, message: Prompt.Typed) -> None:
+        if message.kind == "filter":
+            self.list_panel.filter_text = message.text
+
+    @on(Prompt.Answered)
+    def _answered(self, message: Prompt.Answered) -> None:
+        prompt, text = self.query_one(Prompt), message.text.strip()
+        refused = self.answer(message.kind, text)
+        if refused is None:
+            prompt.accept(text)
+        else:
+            prompt.complain(str(refused))
+
+    def answer(self, kind: str, text: str) -> Rejection | None:
+        """Carry out what was typed."""
+        if not text or kind == "filter":
+            return None
+        if kind == "explain":
+            return self.explain(text)
+        return self.done(self.store.submit_line(text))
+
+    @on(Prompt.Closed)
+    def _prompt_closed(self, message: Prompt.Closed) -> None:
+        if message.kind == "filter":
+            self.list_panel.filter_text = ""
+
+    # the explanation
+
+    def open_explanation(self, remarks: tuple[Remark, ...]) -> None:
+        """Show remarks beside the panels."""
+        self.remarks = remarks
+        self.add_class("-explaining")
+        panel = self.query_one(ExplainPanel)
+        panel.focus()
+        self.query_one(Prompt).return_to = panel
+
+    @on(ExplainPanel.Closed)
+    def close_explanation(self) -> None:
+        """Go back to the panels that it covered."""
+        self.remove_class("-explaining")
+        self.topic = ""
+        if self.zoomed == "explain":
+            self.zoomed = ""
+        self.action_panel("consumers")
+
+    # panels
+
+    def action_panel(self, panel: str) -> None:
+        """Focus a panel; when one is zoomed, or there is no room for this one, it takes the whole body."""
+        if panel not in BESIDE_EXPLANATION and self.has_class("-explaining"):
+            self.remove_class("-explaining")
+            self.topic = ""
+        if self.zoomed and self.zoomed != panel:
+            self.zoomed = panel
+        target = self.query_one(f"#{self.inside.get(panel, panel)}")
+        if not self.query_one(f"#{panel}").display:
+            self.zoomed = panel
+        target.focus()
+
+    def action_zoom(self) -> None:
+        if self.zoomed:
+            self.zoomed = ""
+            return
+        focused = self.focused
+        while focused is not None and focused.id not in self.zoomable:
+            focused = focused.parent if isinstance(focused.parent, Widget) else None
+        self.zoomed = focused.id or "ring" if focused is not None else "ring"
+
+    def watch_zoomed(self, zoomed: str) -> None:
+        """Give the body to one panel."""
+        # All at once: each change of classes styles every widget of the screen again.
+        classes = {f"-zoom-{panel}": panel == zoomed for panel in self.zoomable}
+        self.update_classes({"-zoomed": bool(zoomed), **classes})
+
+    @property
+    def has_something_to_close(self) -> bool:
+        """Whether the escape key has something to close here."""
+        filtered = bool(self.list_panel.filter_text)
+        opened = bool(self.zoomed) or self.has_class("-explaining") or self.query_one(Prompt).is_open
+        return opened or filtered or self.sentence[0] == "refusal"
+
+    def action_back(self) -> None:
+        """Close what was opened, the last first: zoom, explanation, filter, refusal."""
+        if self.zoomed:
+            self.zoomed = ""
+        elif self.has_class("-explaining"):
+            self.close_explanation()
+        elif self.list_panel.filter_text:
+            self.list_panel.filter_text = ""
+        else:
+            self.complain(None)
+
+    @property
+    def list_panel(self) -> AnyList:
+        """The list of consumers or producers."""
+        return self.query_one(ListPanel)
+
+    # time and place
+
+    def action_undo(self) -> None:
+        self.complain(self.store.submit(Undo()))
+
+    def action_redo(self) -> None:
+        self.complain(self.store.submit(Redo()))
+
+    def action_home(self) -> None:
+        self.complain(self.store.submit(Home()))
+
+    def action_end(self) -> None:
+        self.complain(self.store.submit(End()))
+
+    def action_step(self, count: int) -> None:
+        self.store.step_by(count)
+        self.complain(None)
+
+    def action_play(self) -> None:
+        self.playback.toggle()
+
+    def action_subscription(self, by: int) -> None:
+        if len(self.store.subscriptions) > 1:
+            self.store.show_subscription(by)
+        else:
+            self.complain("there is no other subscription, and no other topic with producers, to show")
+
+    def on_key(self, event: events.Key) -> None:
+        """Say why a key of another screen does nothing here."""
+        reason = self.elsewhere.get(event.character or "")
+        if reason:
+            event.stop()
+            self.complain(reason)
