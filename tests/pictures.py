@@ -58,7 +58,7 @@ async def draw(picture: Picture) -> str:
         await pilot.pause()
         screen = app.screen
         assert isinstance(screen, DashboardScreen)
-        screen.play_on(picture.at_seconds)
+        screen.playback.play_on(picture.at_seconds)
         # A panel that comes into view writes once it knows its width, so it takes two rounds.
         await pilot.pause()
         await pilot.pause()

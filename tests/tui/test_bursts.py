@@ -207,20 +207,3 @@ def test_what_waits_is_said_of_the_consumers_it_was_seen_with() -> None:
         assert not screen.consumers
 
     run(app, story)
-
-
-def test_the_long_table_opens_nothing_once_the_short_one_is_shown() -> None:
-    """Enter on the last of 301 rows arrives when the filter has left three, which another table lists."""
-    app = app_of(cluster([f"c-{at}" for at in range(301)], topics=4))
-
-    async def story(pilot: Pilot[int]) -> None:
-        screen = main_screen(app)
-        table = screen.query_one("#table", LineTable)
-        table.cursor = 300
-        await pilot.pause()
-        table.action_open()
-        screen.list_panel.filter_text = "c-30"
-        await pilot.pause()
-        assert app.is_running and app.screen is screen
-
-    run(app, story)

@@ -127,7 +127,7 @@ def test_the_keys_of_time_go_through_the_steps(sister: Sister) -> None:
         assert steps == [1, 2, 1, 2, 0, 2, 0]
         await pilot.press("space")
         assert screen_of(app).playing
-        screen_of(app).play_on(1.0)
+        screen_of(app).playback.play_on(1.0)
         assert app.store.timeline.cursor == 1
         await pilot.press("space")
         assert not screen_of(app).playing

@@ -86,6 +86,11 @@ def heading(columns: Sequence[Column]) -> Text:
 Row = TypeVar("Row")
 
 
+def row_line(row: Row, columns: Sequence[Column], cell: Callable[[Row, Column], Text]) -> Text:
+    """Return a row as one line of its cells."""
+    return Text("", no_wrap=True).join(cell(row, column) for column in columns)
+
+
 def table_lines(
     rows: Sequence[Row],
     columns_of: Callable[[Sequence[Row], int], Columns],
@@ -95,6 +100,6 @@ def table_lines(
     columns = lru_cache(maxsize=2)(lambda width: columns_of(rows[:SAMPLE], width))  # once for all lines of a width
     return Lines(
         len(rows),
-        lambda at, width: Text("", no_wrap=True).join(cell(rows[at], column) for column in columns(width)),
+        lambda at, width: row_line(rows[at], columns(width), cell),
         lambda width: heading(columns(width)),
     )

@@ -123,13 +123,13 @@ class ListPanel(Vertical, Generic[Row]):
     @on(LineTable.Moved)
     def _moved(self, message: LineTable.Moved) -> None:
         message.stop()
-        if self.listed:
+        if not message.is_stale:
             self.post_message(self.Selected(self._id_at(message.index)))
 
     @on(LineTable.Opened)
     def _opened(self, message: LineTable.Opened) -> None:
         message.stop()
-        if self.listed:
+        if not message.is_stale:
             self.post_message(self.Opened(self._id_at(message.index)))
 
     def _id_at(self, index: int) -> int:

@@ -108,7 +108,7 @@ class ProducersScreen(DashboardScreen[ProducersView]):
     by_producer: var[bool] = var(False)
     """Whether colours in the matrix say who has opened, not why."""
 
-    _key: str | None = None
+    key: str | None = None
     """The key of the last message, None for none."""
     _explained = -1
     _last_plan = ProducerPlan(lazy=True)
@@ -202,12 +202,12 @@ class ProducersScreen(DashboardScreen[ProducersView]):
             return
         who = "every producer" if by_all else name_at(self.now, self.selected)
         number = None if by_all else self.selected
-        self.app.push_screen(SendByProducersScreen(self.now.status.topic, number, who, self._key or "", self._send))
+        self.app.push_screen(SendByProducersScreen(self.now.status.topic, number, who, self.key or "", self._send))
 
     def _send(self, command: SendByProducers) -> Rejection | None:
         refused = self.done(self.store.submit(command))
         if refused is None:
-            self._key = command.key
+            self.key = command.key
         return refused
 
     @on(ListPanel.Selected)
@@ -304,17 +304,17 @@ class ProducersScreen(DashboardScreen[ProducersView]):
             self.complain("there is no producer whose message could be explained; a creates some")
             return
         name = name_at(self.now, self.selected)
-        known = self._key if self._key is not None else NO_KEY
+        known = self.key if self.key is not None else NO_KEY
         self.ask("explain", f"next message of {name} with key", text=known, placeholder="a key; - for none")
 
     def explain(self, text: str) -> Rejection | None:
         """Explain the selected producer's next message with this key (``NO_KEY``: without one)."""
-        self._key = None if text == NO_KEY else text
+        self.key = None if text == NO_KEY else text
         return self._explain_next(self.selected)
 
     def _explain_next(self, number: int) -> Rejection | None:
         """Explain the next message of a producer, and mark its partition in the matrix."""
-        answer = self.store.explain_send(number, self._key)
+        answer = self.store.explain_send(number, self.key)
         if isinstance(answer, Rejection):
             return answer
         self._explained = number
@@ -324,7 +324,7 @@ class ProducersScreen(DashboardScreen[ProducersView]):
 
     def explain_again(self) -> None:
         if self._explained >= 0:
-            answer = self.store.explain_send(self._explained, self._key)
+            answer = self.store.explain_send(self._explained, self.key)
             if not isinstance(answer, Rejection):
                 self.remarks = send_remarks(answer)
 

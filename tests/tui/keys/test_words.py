@@ -39,7 +39,7 @@ from tui.keys.words import (
     luck_numbers,
     wait_told,
 )
-from tui.kit.columns import heading
+from tui.kit.columns import heading, row_line
 from tui.kit.remarks import Remark
 
 DARK = palette()
@@ -94,8 +94,8 @@ def test_every_line_of_the_table_has_the_width_of_its_heading(
     assert heading(key_columns(shown, width)).cell_len == total
     write = KeyCells(DARK, max(row.share for row in shown), ascii_only)
     for row in shown:
-        assert write.line(row, columns).cell_len == total
-        assert (write.line(row, columns).plain[0] == BYSTANDER) is row.bystander
+        assert row_line(row, columns, write.text).cell_len == total
+        assert (row_line(row, columns, write.text).plain[0] == BYSTANDER) is row.bystander
 
 
 def test_a_wide_table_tells_everything() -> None:
@@ -275,5 +275,5 @@ def test_a_bystander_is_marked() -> None:
     view = view_of("kill worker-0", state=state)
     marked = [row for row in view.consumers if row.bystander]
     assert marked
-    line = KeyCells(DARK, 1.0).line(marked[0], key_columns(view.consumers, 80)).plain
+    line = row_line(marked[0], key_columns(view.consumers, 80), KeyCells(DARK, 1.0).text).plain
     assert line.startswith(f"{BYSTANDER}{marked[0].tag}")
