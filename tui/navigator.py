@@ -34,6 +34,7 @@ class Navigator:
         self._animate = animate
         self._ascii_only = ascii_only
         self._screens: dict[type[AnyScreen], AnyScreen] = {}
+        self._forecast: BundlesScreen | None = None
         self.stage = stage
         store.tell(lambda _changed: self.turn())
 
@@ -74,8 +75,8 @@ class Navigator:
     def paint(self, colours: Palette) -> None:
         """Give all screens other colours."""
         self._colours = colours
-        for screen in self._screens.values():
-            if screen.is_attached:
+        for screen in (*self._screens.values(), self._forecast):
+            if screen is not None and screen.is_attached:
                 screen.colours = colours
 
     # the screens about bundles, which go above the main screen
@@ -96,4 +97,5 @@ class Navigator:
     def show_forecast(self, namespace: str) -> None:
         """Show a namespace over time."""
         state = self._store.timeline.state
-        self._app.push_screen(BundlesScreen(state, namespace, lambda: self._colours, ascii_only=self._ascii_only))
+        self._forecast = BundlesScreen(state, namespace, self._colours, ascii_only=self._ascii_only)
+        self._app.push_screen(self._forecast)

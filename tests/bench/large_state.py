@@ -26,7 +26,7 @@ from engine.views.balance_model import BalanceQuestion, BalanceView
 from engine.views.dashboard import dashboard_view
 from tests.bench.repaint import Dashboard, Taken, press
 from tests.bench.table import Row, lines
-from tui.bundles import questions as bundles_questions
+from tui.bundles import screen as bundles_questions
 
 TOPICS, CONSUMERS = 1_000_000, 1_000
 FEW_TOPICS, FEW_CONSUMERS = 1_000, 20

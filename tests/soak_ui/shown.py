@@ -16,8 +16,7 @@ from engine.views.balance import balance_frame, balance_view
 from engine.views.balance_model import BalanceView
 from tests.soak_ui.reading import Line, headings, lines_of, number_before, says, title_of
 from tests.soak_ui.terminal import Picture
-from tui.bundles.questions import QUICK_TOPICS
-from tui.bundles.screen import BundlesScreen
+from tui.bundles.screen import QUICK_TOPICS, BundlesScreen
 from tui.cli.session import Session
 from tui.drawing.plain_ascii import ascii_text
 from tui.failover.screen import MainScreen

@@ -8,6 +8,8 @@ from textual.content import Content
 from textual.reactive import reactive
 from textual.widget import Widget
 
+from engine.views.balance_model import BalanceView
+from tui.bundles.words import SHORT_NAMES
 from tui.kit.plain_text import assembled
 
 FORMS = ("full", "short", "least")
@@ -52,3 +54,11 @@ class AlgorithmTabs(Widget):
             parts.append((f" {place + 1} {name}{mark} ", f"{'reverse bold' if here else 'bold'} {click}"))
             parts.append((result, "$foreground" if here else "$dim"))
         return parts
+
+
+def tabs_of(view: BalanceView) -> tuple[Tab, ...]:
+    """One tab for each algorithm, with the number of bundles it ends with."""
+    return tuple(
+        Tab(tree.algorithm, SHORT_NAMES[tree.algorithm], tree.configured, f"{view.bundles} → {tree.bundles}")
+        for tree in view.trees
+    )

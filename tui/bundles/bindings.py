@@ -6,6 +6,8 @@ from typing import Final
 
 from textual.binding import Binding
 
+from tui.kit.footer import KeyHint
+
 TIME: Final = (
     Binding("left_square_bracket", "step(-1)", "Back", key_display="[", tooltip="One cycle back"),
     Binding("right_square_bracket", "step(1)", "Forward", key_display="]", tooltip="One cycle forward"),
@@ -44,7 +46,22 @@ TREE: Final = (
     Binding("pageup,pagedown", "none", "Page", tooltip="A page up or down"),
     Binding("enter", "none", "Next split", tooltip="Mark the bundle that splits next"),
 )
-"""Keys that the tree has itself; told here for the help only."""
+"""Keys that the tree has itself, for the help only."""
 
 BINDINGS: Final = (*TIME, *RULES, *WORLD, *PLACE)
 GROUPS: Final = (("time", TIME), ("rules", RULES), ("cluster", WORLD), ("place", (*PLACE, *TREE)))
+
+
+def key_hints() -> tuple[KeyHint, ...]:
+    """Make the hints of the footer; keys that a small one leaves out come last."""
+    always = ("close", "help")
+    shown = [binding for binding in BINDINGS if binding.show and binding.action not in always]
+    hidden = [binding for binding in BINDINGS if not binding.show]
+    hints = [_hint(binding) for binding in shown]
+    hints += [KeyHint("?", "Help", "screen.help", always=True), KeyHint("esc", "Back", "screen.close", always=True)]
+    return (*hints, *(_hint(binding) for binding in hidden))
+
+
+def _hint(binding: Binding) -> KeyHint:
+    key = binding.key_display or binding.key.partition(",")[0]
+    return KeyHint(key, binding.description, f"screen.{binding.action}")

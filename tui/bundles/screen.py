@@ -2,128 +2,271 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import replace
 from typing import ClassVar, Final
 
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
+from textual.content import Content
 from textual.reactive import var
 
+from engine.bundles.curve import FlowRule
+from engine.bundles.occupancy import MAX_BROKERS
+from engine.bundles.plan import LoadManager
 from engine.cluster.state import ClusterState
 from engine.errors import Rejection
-from engine.views.balance import curve_after
-from engine.views.balance_model import BalanceFrame, BundleRow
+from engine.views.balance import balance_frame, balance_view, curve_after
+from engine.views.balance_model import BalanceFrame, BalanceQuestion, BalanceView, TreeRow
 from themes import stylesheet
 from themes.palettes import Palette, palette
-from tui.bundles.algorithm_tabs import AlgorithmTabs
-from tui.bundles.bindings import BINDINGS, GROUPS
-from tui.bundles.cycle_slider import CycleSlider
+from tui.bundles.algorithm_tabs import AlgorithmTabs, Tab, tabs_of
+from tui.bundles.bindings import BINDINGS, GROUPS, key_hints
+from tui.bundles.cycle_slider import Cycles, CycleSlider, slider_of
 from tui.bundles.flow_panel import FlowPanel
 from tui.bundles.flow_words import flow_picture
+from tui.bundles.forecast_panel import ForecastPanel, forecast_content
 from tui.bundles.lines import tree_heading, tree_line
-from tui.bundles.parts import forecast_content, key_hints, slider_of, status_content, tabs_of
-from tui.bundles.questions import BundlesQuestions
-from tui.bundles.scrolled_text import ScrolledText
-from tui.bundles.words import curve_title, hint_text
+from tui.bundles.words import curve_title, hint_text, status_texts
+from tui.drawing.flow_cells import FlowPicture
+from tui.kit.background import in_background
 from tui.kit.footer import KeyFooter
 from tui.kit.help import HelpScreen, key_groups
-from tui.kit.layouts import Layout, layout_for, too_small
+from tui.kit.layouts import arrange, name_panels
 from tui.kit.line_table import Lines, LineTable
-from tui.kit.plain_text import PlainStatic, plain, set_subtitle, set_title
+from tui.kit.plain_text import NO_TEXT, PlainStatic, assembled, plain, set_subtitle, set_title
 from tui.kit.sentence_line import SentenceLine
-from tui.kit.wording import counted
+from tui.kit.single_paint import SinglePaintScreen
+from tui.kit.wording import counted, safe_name
 
+GROWTHS: Final = (1.0, 1.05, 1.1, 1.25, 1.5)
+QUICK_TOPICS: Final = 2_000
+"""With more topics than this a forecast takes longer than a key may, so it is computed in the background."""
 ZOOMS: Final = ("", "tree", "curve", "forecast")
+STILL_COMPUTING: Final = "still computing the last question; one at a time"
 
 
-class BundlesScreen(BundlesQuestions):
-    """Arranges the panels and hands each its part of the answer."""
+class BundlesScreen(SinglePaintScreen[None]):
+    """Asks the engine once for each question; cycles and algorithms are pages of one answer."""
 
     CSS_PATH = stylesheet("bundles")
     AUTO_FOCUS = "#tree"
     BINDINGS: ClassVar[list[BindingType]] = [*BINDINGS]
 
+    cycle: var[int] = var(0, init=False)
+    """The cycle shown, 0 is now."""
+    algorithm: var[int] = var(0, init=False)
+    """The place of the algorithm shown."""
+    rule: var[FlowRule] = var[FlowRule]("merged", init=False)
+    """The rule that the curve is drawn by."""
     zoomed: var[str] = var("", init=False)
     colours: var[Palette] = var(palette, init=False)
+    # What the panels are bound to.
+    sentence: var[tuple[str, str]] = var(("hint", ""))
+    tabs: var[tuple[Tab, ...]] = var(())
+    chosen: var[int] = var(0)
+    cycles: var[Cycles | None] = var(None)
+    forecast: var[Content] = var(NO_TEXT)
+    picture: var[FlowPicture | None] = var(None)
+    no_picture: var[str] = var("")
 
-    def __init__(
-        self, state: ClusterState, namespace: str, colours: Callable[[], Palette], *, ascii_only: bool = False
-    ) -> None:
-        super().__init__(state, namespace)
-        self._colours_now = colours
-        self.set_reactive(BundlesScreen.colours, colours())
+    def __init__(self, state: ClusterState, namespace: str, colours: Palette, *, ascii_only: bool = False) -> None:
+        super().__init__()
+        self.question = BalanceQuestion()
+        self.view: BalanceView | None = None
+        self._state = state
+        self._namespace = namespace
+        self._computing = False
+        self._refused = ""
+        self._marked = ""
+        self.set_reactive(BundlesScreen.colours, colours)
         self._ascii_only = ascii_only
         self._ready = False
 
     def compose(self) -> ComposeResult:
+        cls, ascii_only = BundlesScreen, self._ascii_only
         yield PlainStatic(id="title")
-        yield SentenceLine(id="sentence")
-        yield AlgorithmTabs(id="algorithms")
+        yield SentenceLine(id="sentence").data_bind(cls.sentence)
+        yield AlgorithmTabs(id="algorithms").data_bind(cls.tabs, cls.chosen)
         with Container(id="panels"):
             yield LineTable(id="tree", classes="panel")
-            yield ScrolledText(id="forecast", classes="panel")
-            yield FlowPanel(id="curve", classes="panel", ascii_only=self._ascii_only)
-        slider = CycleSlider(id="slider")
-        slider.ascii_only = self._ascii_only
-        yield slider
+            yield ForecastPanel(id="forecast", classes="panel").data_bind(content=cls.forecast)
+            yield FlowPanel(id="curve", classes="panel", ascii_only=ascii_only).data_bind(
+                cls.picture, cls.colours, words=cls.no_picture
+            )
+        yield CycleSlider(id="slider", ascii_only=ascii_only).data_bind(cls.cycles, cls.colours)
         yield KeyFooter(id="keys")
         yield PlainStatic(id="too-small")
 
     def on_mount(self) -> None:
         """Ask the first question."""
         self._ready = True
-        self.query_one(KeyFooter).keys = key_hints(BINDINGS)
-        set_title(self.query_one("#forecast"), "forecast")
-        set_title(self.query_one("#tree"), "bundles")
-        self.app.theme_changed_signal.subscribe(self, lambda _theme: self.call_after_refresh(self._take_colours))
-        self._take_colours()
+        self.query_one(KeyFooter).keys = key_hints()
+        name_panels(self, {"forecast": "forecast", "tree": "bundles"})
+        self.set_class(self.colours.mono, "-mono")
         self.ask(self.question)
 
-    def _take_colours(self) -> None:
-        self.colours = self._colours_now()
+    def watch_colours(self) -> None:
         self.set_class(self.colours.mono, "-mono")
-        self.query_one(FlowPanel).colours = self.query_one(CycleSlider).colours = self.colours
         self.show_all()
 
     def on_resize(self, event: events.Resize) -> None:
-        """Choose the arrangement for this size; too small is told in words."""
-        width, height = event.size
-        chosen = layout_for(width, height)
-        # All at once: each change of classes styles every widget of the screen anew.
-        self.update_classes({layout.value: layout is chosen for layout in Layout})
-        self.query_one("#too-small", PlainStatic).update(too_small(width, height))
+        arrange(self, event.size)
         self.call_after_refresh(self._show_title)
+
+    # the question
+
+    @property
+    def namespaces(self) -> tuple[str, ...]:
+        """All namespaces, by name."""
+        return tuple(sorted(self._state.namespaces))
+
+    def ask(self, question: BalanceQuestion) -> None:
+        """Answer at once, or where that takes longer, in the background."""
+        self._refused = ""
+        if len(self._state.topics) <= QUICK_TOPICS:
+            self._take(question, balance_view(self._state, self._namespace, question))
+        elif not self._computing:
+            self._computing = True
+            self.sentence = "hint", f"computing {question.cycles} cycles for {len(self._state.topics):,} topics"
+            self.run_worker(self._compute(question))
+        else:
+            self.sentence = "hint", STILL_COMPUTING
+
+    async def _compute(self, question: BalanceQuestion) -> None:
+        answer = await in_background(balance_view, self._state, self._namespace, question)
+        self._computing = False
+        self._take(question, answer)
+
+    def _take(self, question: BalanceQuestion, answer: BalanceView | Rejection) -> None:
+        if isinstance(answer, Rejection):
+            self._refuse(str(answer))
+            return
+        first = self.view is None or self.view.namespace != answer.namespace
+        self.question, self.view = question, answer
+        if first:
+            # Everything is shown once, below.
+            self.set_reactive(BundlesScreen.algorithm, answer.trees.index(answer.configured))
+            self.set_reactive(BundlesScreen.cycle, 0)
+            self._mark_next()
+        self.show_all()
+
+    def _refuse(self, why: str) -> None:
+        self._refused = why
+        self.show_all()
+
+    def action_load_manager(self) -> None:
+        other: LoadManager = "extensible" if self.question.load_manager == "modular" else "modular"
+        self.ask(replace(self.question, load_manager=other))
+
+    def action_brokers(self, by: int) -> None:
+        self.ask(replace(self.question, brokers=min(self.question.brokers + by, MAX_BROKERS)))
+
+    def action_growth(self) -> None:
+        at = GROWTHS.index(self.question.growth_per_cycle)
+        self.ask(replace(self.question, growth_per_cycle=GROWTHS[(at + 1) % len(GROWTHS)]))
+
+    def action_namespace(self, by: int) -> None:
+        names = self.namespaces
+        if len(names) < 2:
+            self._refuse("there is no other namespace to show")
+        elif self._computing:
+            self.sentence = "hint", STILL_COMPUTING
+        else:
+            self._namespace = names[(names.index(self._namespace) + by) % len(names)]
+            self.ask(self.question)
+
+    # the page of the answer
+
+    @property
+    def projected(self) -> TreeRow:
+        """The tree of the algorithm shown."""
+        assert self.view is not None
+        return self.view.trees[self.algorithm]
+
+    @property
+    def frame(self) -> BalanceFrame:
+        """The cycle shown, under that algorithm."""
+        assert self.view is not None
+        return balance_frame(self.view, self.projected.algorithm, self.cycle)
+
+    def _mark_next(self) -> None:
+        """Mark the bundle that splits next, else the one nearest to a limit."""
+        coming = self.projected.next_split(self.cycle) or self.projected.next_attempt(self.cycle)
+        nearest = max(self.frame.leaves, key=lambda row: row.nearest.share)
+        ranges = [row.range_text for row in self.frame.leaves]
+        self._marked = coming.range_text if coming is not None and coming.range_text in ranges else nearest.range_text
+
+    def validate_cycle(self, cycle: int) -> int:
+        """Keep to the cycles of the answer."""
+        return max(0, min(cycle, self.question.cycles))
+
+    def watch_cycle(self) -> None:
+        self.show_all()
+
+    def watch_algorithm(self) -> None:
+        self.show_all()
+
+    def action_step(self, by: int) -> None:
+        self._refused = ""
+        self.cycle += by
+
+    def action_cycle(self, number: int) -> None:
+        self.cycle = number if number >= 0 else self.question.cycles
+
+    def action_next_split(self) -> None:
+        if self.view is None:
+            return
+        coming = self.projected.next_split(self.cycle)
+        if coming is None:
+            self._refuse(f"no more split within {self.question.cycles} cycles under {self.projected.algorithm}")
+        else:
+            self._refused, self.cycle = "", coming.cycle
+
+    def action_algorithm(self, place: int) -> None:
+        if self.view is not None:
+            self.algorithm = place
+
+    def action_next_algorithm(self, by: int) -> None:
+        if self.view is not None:
+            self.algorithm = (self.algorithm + by) % len(self.view.trees)
+
+    def action_rule(self) -> None:
+        self.rule = "proposed" if self.rule == "merged" else "merged"
+
+    def watch_rule(self) -> None:
+        """Draw other limits and cuts of the same traffic."""
+        if self.view is not None:
+            self._show_curve()
 
     # what is shown
 
     def show_all(self) -> None:
-        """Every panel, for the cycle and the algorithm looked at."""
+        """Show the page in every panel."""
         if not self._ready:
             return
         if self.view is None:
-            self.say("refusal" if self._refused else "hint", self._refused or "computing the forecast")
+            self.sentence = ("refusal", self._refused) if self._refused else ("hint", "computing the forecast")
             return
         frame, tree = self.frame, self.projected
         self._show_title()
-        self.say("refusal" if self._refused else "hint", self._refused or hint_text(self.view, tree, frame))
-        tabs = self.query_one(AlgorithmTabs)
-        tabs.tabs, tabs.chosen = tabs_of(self.view), self.algorithm
-        self.query_one(CycleSlider).cycles = slider_of(self.view, tree, frame)
-        self.query_one("#forecast", ScrolledText).content = forecast_content(self.view, tree, frame)
+        self.sentence = ("refusal", self._refused) if self._refused else ("hint", hint_text(self.view, tree, frame))
+        self.tabs, self.chosen = tabs_of(self.view), self.algorithm
+        self.cycles = slider_of(self.view, tree, frame)
+        self.forecast = forecast_content(self.view, tree, frame)
         self._show_tree(frame)
         self._show_curve()
 
     def _show_title(self) -> None:
         title = self.query_one("#title", PlainStatic)
-        if self.view is not None:
-            several = ""
-            if len(self.namespaces) > 1:
-                several = f" [{self.namespaces.index(self._namespace) + 1}/{len(self.namespaces)} n p]"
-            title.update(status_content(self.view, several, self.size.width))
-        else:
+        if self.view is None:
             title.update(plain(f" bundles {self._namespace}"))
+            return
+        several = ""
+        if len(self.namespaces) > 1:
+            several = f" [{self.namespaces.index(self._namespace) + 1}/{len(self.namespaces)} n p]"
+        title.update(_title(self.view, several, self.size.width))
 
     def _show_tree(self, frame: BalanceFrame) -> None:
         table, rows, colours, ascii_only = (
@@ -152,31 +295,25 @@ class BundlesScreen(BundlesQuestions):
         panel = self.query_one(FlowPanel)
         set_title(panel, curve_title(curve, self._marked))
         if isinstance(curve, Rejection):
-            panel.picture, panel.words = None, curve.message
+            self.picture, self.no_picture = None, curve.message
         else:
-            panel.picture, panel.words = flow_picture(curve), ""
-        label = "no traffic" if panel.picture is None else "area: messages, line: bytes, both in terms of their limits"
+            self.picture, self.no_picture = flow_picture(curve), ""
+        label = "no traffic" if self.picture is None else "area: messages, line: bytes, both in terms of their limits"
         set_subtitle(panel, f"{label} ╌")
-
-    def say(self, kind: str, text: str) -> None:
-        self.query_one(SentenceLine).sentence = (kind, text)
 
     @on(LineTable.Moved, "#tree")
     def _moved(self, message: LineTable.Moved) -> None:
-        row: BundleRow = self.frame.rows[message.index]
-        if row.range_text != self._marked:
-            self._marked = row.range_text
+        marked = self.frame.rows[message.index].range_text
+        if marked != self._marked:
+            self._marked = marked
             self._show_curve()
 
     @on(LineTable.Opened, "#tree")
     def _opened(self) -> None:
-        self.mark_next()
+        self._mark_next()
         self.show_all()
 
-    def watch_rule(self) -> None:
-        """Other limits and cuts of the same traffic."""
-        if self.view is not None:
-            self._show_curve()
+    # panels
 
     def action_zoom(self) -> None:
         self.zoomed = ZOOMS[(ZOOMS.index(self.zoomed) + 1) % len(ZOOMS)]
@@ -186,10 +323,19 @@ class BundlesScreen(BundlesQuestions):
         self.update_classes({f"-zoom-{panel}": self.zoomed == panel for panel in ZOOMS[1:]})
 
     def action_scroll_forecast(self, by: int) -> None:
-        self.query_one("#forecast", ScrolledText).scroll_relative(y=by, animate=False)
+        self.query_one(ForecastPanel).scroll_relative(y=by, animate=False)
 
     def action_help(self) -> None:
         self.app.push_screen(HelpScreen(key_groups(GROUPS), title="bundles over time"))
 
     def action_close(self) -> None:
         self.dismiss()
+
+
+def _title(view: BalanceView, several: str, width: int) -> Content:
+    """Name what is shown, in as many words as fit."""
+    name = f" {safe_name(view.namespace)}{several}  "
+    room = width - len(" bundles ") - len(name) - 1
+    texts = status_texts(view)
+    told = next((text for text in texts if len(text) <= room), texts[-1])
+    return assembled((" bundles ", "$accent bold"), (name, "bold"), (told, "$dim"))

@@ -1,4 +1,4 @@
-"""Long calculations beside the screen, which nobody has to wait for when the screen is left."""
+"""Long calculations in the background, which nobody has to wait for when the screen is left."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-async def beside(compute: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """What ``compute`` returns or raises, from a thread of its own.
+async def in_background(compute: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """Return what ``compute`` returns or raise what it raises, computed in a thread of its own.
 
     Unlike ``asyncio.to_thread`` nothing waits for that thread at the end: a loop shuts its pool down by waiting for
     all that runs there, so a quit during a long calculation would leave an empty terminal until it is through.
@@ -35,10 +35,10 @@ async def beside(compute: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> 
         failure: BaseException | None = None
         try:
             result = compute(*args, **kwargs)
-        except BaseException as error:  # whoever waits gets it
+        except BaseException as error:  # raised where the result is awaited
             failure = error
         with suppress(RuntimeError):  # the loop is closed: nobody waits any more
             loop.call_soon_threadsafe(settle, result, failure)
 
-    Thread(target=run, name=f"beside {getattr(compute, '__name__', 'the screen')}", daemon=True).start()
+    Thread(target=run, name=f"computing {getattr(compute, '__name__', 'the screen')}", daemon=True).start()
     return await answer

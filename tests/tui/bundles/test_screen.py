@@ -15,7 +15,7 @@ from tests.patience import HANG_S
 from tests.tui.bundle_scenes import after_b, bundles_app, bundles_screen, flow_state
 from tests.tui.screens_under_test import run, text_of
 from tui.app import RingsideApp
-from tui.bundles import questions as module
+from tui.bundles import screen as module
 from tui.bundles.bindings import BINDINGS
 from tui.bundles.flow_panel import FlowPanel
 from tui.bundles.screen import BundlesScreen

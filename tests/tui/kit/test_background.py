@@ -8,19 +8,19 @@ from threading import Event, current_thread, main_thread
 import pytest
 
 from tests.patience import HANG_S
-from tui.kit.background import beside
+from tui.kit.background import in_background
 
 pytestmark = pytest.mark.real_time
 
 
 def test_the_answer_comes_from_another_thread() -> None:
-    assert asyncio.run(beside(current_thread)) is not main_thread()
-    assert asyncio.run(beside(divmod, 17, 5)) == (3, 2)
+    assert asyncio.run(in_background(current_thread)) is not main_thread()
+    assert asyncio.run(in_background(divmod, 17, 5)) == (3, 2)
 
 
 def test_what_fails_there_fails_here() -> None:
     with pytest.raises(ZeroDivisionError):
-        asyncio.run(beside(divmod, 1, 0))
+        asyncio.run(in_background(divmod, 1, 0))
 
 
 def test_the_loop_ends_without_waiting() -> None:
@@ -33,7 +33,7 @@ def test_the_loop_ends_without_waiting() -> None:
         through.set()
 
     async def leave() -> None:
-        task = asyncio.create_task(beside(slow))
+        task = asyncio.create_task(in_background(slow))
         await asyncio.sleep(0)
         assert started.wait(HANG_S)
         task.cancel()

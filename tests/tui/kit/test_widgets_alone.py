@@ -9,7 +9,7 @@ import pytest
 
 TUI = Path(__file__).resolve().parents[3] / "tui"
 WIDGETS = (
-    "bundles/algorithm_tabs", "bundles/cycle_slider", "bundles/flow_panel", "bundles/scrolled_text",
+    "bundles/algorithm_tabs", "bundles/cycle_slider", "bundles/flow_panel", "bundles/forecast_panel",
     "bundles/split_card",
     "failover/bundle_tree", "failover/status", "fleet/spread", "keys/luck_panel",
     "keys/status", "kit/event_list", "kit/explain_panel", "kit/footer", "kit/line_table",
