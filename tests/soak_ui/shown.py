@@ -18,7 +18,7 @@ from tests.soak_ui.reading import Line, headings, lines_of, number_before, says,
 from tests.soak_ui.terminal import Picture
 from tui.bundles.screen import QUICK_TOPICS, BundlesScreen
 from tui.cli.session import Session
-from tui.drawing.plain_ascii import ascii_text
+from tui.drawing.glyphs import ascii_text
 from tui.failover.screen import MainScreen
 from tui.failover.words import hint
 from tui.keys.screen import KeysScreen

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from tests.soak_ui.reading import lines_of, title_of
 from tests.soak_ui.terminal import Picture
-from tui.drawing.plain_ascii import ascii_text
+from tui.drawing.glyphs import ascii_text
 from tui.fleet.screen import FleetScreen
 from tui.kit.line_table import LineTable
 from tui.kit.wording import safe_name

@@ -17,9 +17,8 @@ from tests.soak_ui.playing import replay
 from tests.soak_ui.steps import session_of
 from tests.soak_ui.twin import disagreement
 from tests.tui.screens_under_test import app_of, cluster
-from tui.kit.parsed_once import ParsedOnce
-from tui.kit.theme import theme_name
-from tui.kit.typed_line import LONGEST_LINE, TypedLine
+from tui.kit.prompt import LONGEST_LINE, TypedLine
+from tui.kit.theme import ParsedOnce, theme_name
 
 
 @pytest.mark.parametrize(

@@ -21,13 +21,20 @@ from engine.views.balance import balance_frame, balance_view, curve_after
 from engine.views.balance_model import BalanceFrame, BalanceQuestion, BalanceView, TreeRow
 from themes import stylesheet
 from themes.palettes import Palette, palette
-from tui.bundles.algorithm_tabs import AlgorithmTabs, Tab, tabs_of
 from tui.bundles.bindings import BINDINGS, GROUPS, key_hints
-from tui.bundles.cycle_slider import Cycles, CycleSlider, slider_of
-from tui.bundles.flow_panel import FlowPanel
 from tui.bundles.flow_words import flow_picture
-from tui.bundles.forecast_panel import ForecastPanel, forecast_content
-from tui.bundles.lines import tree_heading, tree_line
+from tui.bundles.panels import (
+    AlgorithmTabs,
+    Cycles,
+    CycleSlider,
+    FlowPanel,
+    ForecastPanel,
+    Tab,
+    forecast_content,
+    slider_of,
+    tabs_of,
+)
+from tui.bundles.table import tree_heading, tree_line
 from tui.bundles.words import curve_title, hint_text, status_texts
 from tui.drawing.flow_cells import FlowPicture
 from tui.kit.background import in_background

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
-from tui.drawing.plain_ascii import ascii_text
+from rich.cells import cell_len
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,3 +102,39 @@ def fitted(text: str, width: int, glyphs: Glyphs) -> str:
     if len(text) <= width:
         return text
     return text[: width - 1] + glyphs.ellipsis if width > 0 else ""
+
+
+_TWINS: Final = str.maketrans(
+    {
+        **dict.fromkeys("─━═╌╍┄┅┈┉╴╶╸╺▔▁", "-"),
+        **dict.fromkeys("│┃║╎╏┆┇┊┋▏▕▎╹╻", "|"),
+        **dict.fromkeys("┌┍┎┏╭┐┑┒┓╮└┕┖┗╰┘┙┚┛╯├┝┠┣┤┥┨┫┬┯┰┳┴┷┸┻┼┿╂╋", "+"),
+        **dict.fromkeys("█▇▆▅▄▃▂▉▊▋▌▍▀▐▖▗▘▙▚▛▜▝▞▟", "#"),
+        **dict.fromkeys("●◉◆■", "o"),
+        **dict.fromkeys("▶▸›»→", ">"),
+        **dict.fromkeys("◀◂‹«←", "<"),
+        **dict.fromkeys("▼▾", "v"),
+        **dict.fromkeys("▲▴", "^"),
+        **dict.fromkeys("–—−", "-"),
+        **dict.fromkeys("‘’", "'"),
+        **dict.fromkeys("“”", '"'),
+        "…": "~",
+        "·": "-",
+        "×": "x",
+        "•": "*",
+        "±": "~",
+        "🔎": "> ",
+    }
+)
+
+
+@lru_cache(maxsize=4096)
+def ascii_text(text: str) -> str:
+    """``text`` in as many cells of ASCII; what has no twin becomes question marks.
+
+    >>> ascii_text("╭─ é 日 ▶"), ascii_text("🔎Search")
+    ('+- ? ?? >', '> Search')
+    """
+    if text.isascii():
+        return text
+    return "".join(char if char.isascii() else "?" * cell_len(char) for char in text.translate(_TWINS))

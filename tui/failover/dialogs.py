@@ -19,8 +19,8 @@ from themes.palettes import Palette, hex_colour
 from tui.kit.dialog import Dialog
 from tui.kit.line_table import Lines, LineTable
 from tui.kit.plain_text import PlainLabel, set_subtitle, set_title
+from tui.kit.prompt import TypedLine
 from tui.kit.single_paint import SinglePaintModal
-from tui.kit.typed_line import TypedLine
 from tui.kit.wording import counted, fit, msgs_per_sec, quantity, safe_name, short_topic, shorten_middle
 
 _WIDE: Final = 64

@@ -27,11 +27,10 @@ from tui.kit.event_list import EventList, event_line
 from tui.kit.explain_panel import ExplainPanel
 from tui.kit.help import RING_LEGEND, HelpScreen, KeyHelp
 from tui.kit.list_panel import ListPanel
-from tui.kit.naming import next_name
 from tui.kit.ring_panel import RingPanel, ViewMode
 from tui.kit.screen import DashboardScreen
 from tui.kit.selection import after_removing, kept, stepped
-from tui.kit.wording import FLAG
+from tui.kit.wording import FLAG, next_name
 
 
 class BundleScreens(Protocol):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from engine.views.model import RuleInForce, StatusView
 from tui.failover.words import flag_text
-from tui.kit.ranked import KEPT, Part, Ranked, fitted_parts
-from tui.kit.status_line import GAP, RankedLine, place_among, saved_part
+from tui.kit.status_line import GAP, KEPT, Part, Ranked, RankedLine, fitted_parts, place_among, saved_part
 from tui.kit.wording import safe_name, shorten_middle, where_told
 
 

@@ -25,8 +25,8 @@ from tui.keys.words import MODES
 from tui.kit.dialog import Dialog
 from tui.kit.line_table import Lines, LineTable
 from tui.kit.plain_text import NEW_LINE, PlainLabel, assembled, set_subtitle, set_title
+from tui.kit.prompt import TypedLine
 from tui.kit.single_paint import SinglePaintModal
-from tui.kit.typed_line import TypedLine
 from tui.kit.wording import counted, percent, safe_name, shorten_middle
 
 Ranges = tuple[tuple[int, int], ...]

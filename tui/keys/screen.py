@@ -40,12 +40,11 @@ from tui.kit.explain_panel import ExplainPanel
 from tui.kit.help import Group, HelpScreen, KeyHelp
 from tui.kit.line_table import Lines, LineTable
 from tui.kit.list_panel import ListPanel
-from tui.kit.naming import next_name
 from tui.kit.plain_text import PlainStatic, set_title
 from tui.kit.ring_panel import RingPanel, ViewMode
 from tui.kit.screen import DashboardScreen
 from tui.kit.selection import after_removing, kept, stepped
-from tui.kit.wording import counted
+from tui.kit.wording import counted, next_name
 
 NOTICES_AT_ONCE: Final = 5
 """How many waits and gaps the notices describe in full."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from engine.views.keys_model import KeysStatus
 from tui.keys.words import mode_parts
-from tui.kit.ranked import KEPT, Part, Ranked, fitted_parts
-from tui.kit.status_line import GAP, RankedLine, place_among, time_and_source
+from tui.kit.status_line import GAP, KEPT, Part, Ranked, RankedLine, fitted_parts, place_among, time_and_source
 from tui.kit.wording import safe_name, shorten_middle, where_told
 
 ROOMY_CELLS = 90

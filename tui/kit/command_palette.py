@@ -8,7 +8,7 @@ from textual.command import CommandInput, CommandList, CommandPalette, Discovery
 
 from tui.kit.leaving import LeavesOnce
 from tui.kit.plain_text import plain
-from tui.kit.typed_line import LONGEST_LINE
+from tui.kit.prompt import LONGEST_LINE
 
 PALETTE_ID = "--command-palette"
 """By this Textual knows whether one is open."""

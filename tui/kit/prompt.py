@@ -1,10 +1,10 @@
-"""A line to type into above the footer: commands, topics to explain, a filter. Errors show beside what was typed."""
+"""What the user types: a line of bounded length, and the prompt above the footer for commands, topics and filters."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, Final
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -15,8 +15,24 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from tui.kit.plain_text import PlainLabel
-from tui.kit.typed_line import TypedLine
 from tui.kit.wording import shorten_middle
+
+LONGEST_LINE: Final = 4_096
+"""Characters. A longer text makes each key slower, and comes of a clipboard that holds something else."""
+
+
+class TypedLine(Input):
+    """As the stock field, in one row. A longer paste than ``LONGEST_LINE`` is not taken, and that is said."""
+
+    def __init__(self, value: str = "", *, max_length: int = LONGEST_LINE, **more: Any) -> None:
+        super().__init__(value, max_length=max_length, compact=True, **more)
+
+    def restricted(self) -> None:
+        """Not a bell alone: a terminal may be silent."""
+        super().restricted()
+        if self.max_length == LONGEST_LINE:
+            self.notify(f"A line takes up to {LONGEST_LINE:,} characters; nothing was inserted.", severity="warning")
+
 
 MANY_OPTIONS = 20_000
 """Above so many the stock suggester, which looks through all of them at every key, is left out."""

@@ -16,11 +16,9 @@ from textual.theme import Theme
 
 from engine.visible import visible
 from themes.palettes import Depth, Palette, ThemeName, palette
-from tui.drawing.plain_ascii import AsciiFilter
 from tui.kit.command_palette import PALETTE_ID, PlainCommandPalette, PlainCommands
-from tui.kit.hidden_characters import VisibleFilter
-from tui.kit.parsed_once import ParsedOnce
-from tui.kit.theme import depth_of, textual_theme, theme_name, variables_of
+from tui.kit.line_filters import AsciiFilter, VisibleFilter
+from tui.kit.theme import ParsedOnce, depth_of, textual_theme, theme_name, variables_of
 
 VISIBLE: Final = VisibleFilter()
 

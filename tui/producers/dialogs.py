@@ -17,7 +17,7 @@ from engine.errors import Rejection
 from engine.routing.producer_settings import ACCESS_MODES
 from tui.kit.dialog import Dialog
 from tui.kit.plain_text import PlainLabel
-from tui.kit.typed_line import TypedLine
+from tui.kit.prompt import TypedLine
 from tui.kit.wording import short_topic, shorten_middle
 
 STARTS: Final = ("lazy", "eager")

@@ -41,7 +41,6 @@ from tui.kit.wording import safe_name
 from tui.producers.bindings import BINDINGS, ELSEWHERE, GROUPS
 from tui.producers.costs_panel import CostsPanel
 from tui.producers.dialogs import AddProducersScreen, SendByProducersScreen
-from tui.producers.explaining import send_remarks
 from tui.producers.lines import happened_line, statistics_heading, statistics_line, step_line
 from tui.producers.matrix_panel import MatrixPanel
 from tui.producers.status import ProducersStatusLine
@@ -52,6 +51,7 @@ from tui.producers.words import (
     name_at,
     producers_hint,
     producers_hint_with,
+    send_remarks,
     state_hint,
     statistics_title,
 )

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from engine.views.producers_model import ProducersStatus
-from tui.kit.ranked import KEPT, Part, Ranked, fitted_parts
-from tui.kit.status_line import GAP, RankedLine, place_among, time_and_source
+from tui.kit.status_line import GAP, KEPT, Part, Ranked, RankedLine, fitted_parts, place_among, time_and_source
 from tui.kit.wording import counted, short_topic, shorten_middle
 
 

@@ -17,7 +17,7 @@ from tests.tui.screens_under_test import run, text_of
 from tui.app import RingsideApp
 from tui.bundles import screen as module
 from tui.bundles.bindings import BINDINGS
-from tui.bundles.flow_panel import FlowPanel
+from tui.bundles.panels import FlowPanel
 from tui.bundles.screen import BundlesScreen
 from tui.failover.screen import MainScreen
 from tui.kit.help import HelpScreen

@@ -17,10 +17,10 @@ from engine.views.balance_model import BalanceQuestion, BalanceView
 from tests.tui.bundle_scenes import flow_state
 from themes.palettes import palette
 from tui.bundles import flow_words
-from tui.bundles import lines as bundles_lines
+from tui.bundles import table as bundles_lines
 from tui.bundles import words as bundles_words
 from tui.bundles.flow_words import flow_picture
-from tui.bundles.lines import load_bar, tree_heading, tree_line
+from tui.bundles.table import load_bar, tree_heading, tree_line
 from tui.bundles.words import curve_title, forecast_lines, hint_text, occupancy_texts, status_texts
 from tui.drawing import cycle_line, flow_cells
 

@@ -9,12 +9,9 @@ import pytest
 
 TUI = Path(__file__).resolve().parents[3] / "tui"
 WIDGETS = (
-    "bundles/algorithm_tabs", "bundles/cycle_slider", "bundles/flow_panel", "bundles/forecast_panel",
-    "bundles/split_card",
-    "failover/bundle_tree", "failover/status", "fleet/spread", "keys/luck_panel",
-    "keys/status", "kit/event_list", "kit/explain_panel", "kit/footer", "kit/line_table",
-    "kit/list_panel", "kit/prompt", "kit/ring_panel",
-    "kit/sentence_line", "kit/timeline_line", "kit/typed_line", "producers/costs_panel", "producers/matrix_panel",
+    "bundles/panels", "failover/bundle_tree", "failover/status", "fleet/spread", "keys/luck_panel", "keys/status",
+    "kit/event_list", "kit/explain_panel", "kit/footer", "kit/line_table", "kit/list_panel", "kit/prompt",
+    "kit/ring_panel", "kit/sentence_line", "kit/timeline_line", "producers/costs_panel", "producers/matrix_panel",
     "producers/status",
 )  # fmt: skip
 FILES = [TUI / f"{widget}.py" for widget in WIDGETS]

@@ -12,19 +12,18 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 import engine.visible
-import tui.drawing.plain_ascii
+import tui.drawing.glyphs
 import tui.kit.layouts
-import tui.kit.naming
 import tui.kit.wording
 from engine.views.model import EventLine
 from tests.tui.screens_under_test import app_of, cluster
-from tui.drawing.plain_ascii import ascii_text
+from tui.drawing.glyphs import ascii_text
 from tui.failover.words import flag_unknown, foot_texts, hint
-from tui.kit.naming import next_name
 from tui.kit.wording import (
     event_effect,
     event_effect_short,
     fit,
+    next_name,
     percent,
     quantity,
     safe_name,
@@ -33,7 +32,7 @@ from tui.kit.wording import (
 
 
 @pytest.mark.parametrize(
-    "module", [tui.kit.wording, tui.kit.naming, tui.kit.layouts, tui.drawing.plain_ascii, engine.visible]
+    "module", [tui.kit.wording, tui.kit.wording, tui.kit.layouts, tui.drawing.glyphs, engine.visible]
 )
 def test_the_examples_of_the_docstrings_hold(module: object) -> None:
     result = doctest.testmod(module)  # type: ignore[arg-type]
