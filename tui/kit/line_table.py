@@ -112,8 +112,9 @@ class LineTable(ScrollView, can_focus=True, inherit_bindings=False):
             self.vertical_scrollbar.window_virtual_size = size.height
 
     def watch_cursor(self, old: int, new: int) -> None:
-        """Keep the marked row in sight and tell the parent."""
-        self.refresh()
+        """Keep the marked row in sight and report the move."""
+        for row in (old, new):  # scrolling paints all rows, and no more is needed
+            self.refresh_line(row + self._heading_height)
         self._show_cursor()
         if old != new and self.lines.count:
             self.post_message(self.Moved(self))
