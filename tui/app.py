@@ -187,8 +187,8 @@ class RingsideApp(ThemedApp):
             for place, key in enumerate(self.store.subscriptions):
                 if key != self.store.subscription_key:
                     by = place - self.store.subscription
-                    told = self.store.subscription_told(place)
-                    yield SystemCommand(f"Show {told}", "Show this subscription", partial(self._show, by))
+                    title = self.store.subscription_title(place)
+                    yield SystemCommand(f"Show {title}", "Show this subscription", partial(self._show, by))
         yield SystemCommand("Help", "All keys", self.action_help)
         yield SystemCommand("Theme", "Dark or light", self.action_switch_theme)
         yield SystemCommand("Quit", "Leave Ringside", self.action_quit)

@@ -1,4 +1,4 @@
-"""What an app is to show, as whoever opens it hands it over."""
+"""What an app shows: a scene, or one that is still to be loaded."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from tui.bundles.words import SHORT_NAMES, forecast_lines
 from tui.drawing.cycle_line import CycleMark, draw_cycles
 from tui.drawing.flow_cells import FlowPicture
 from tui.drawing.flow_curve import draw_flow
-from tui.kit.line_widget import Drawn, LinePanel
+from tui.kit.line_widget import LinePanel, LineWidget
 from tui.kit.plain_text import NO_TEXT, PlainStatic, assembled, below_each_other, plain
 
 FORMS = ("full", "short", "least")
@@ -88,7 +88,7 @@ class Cycles:
     words: str
 
 
-class CycleSlider(Drawn):
+class CycleSlider(LineWidget):
     """A slash for a cycle that splits, a cross for one whose attempts change nothing, a dot for a quiet one."""
 
     DEFAULT_CSS = """

@@ -344,5 +344,5 @@ def _title(view: BalanceView, several: str, width: int) -> Content:
     name = f" {safe_name(view.namespace)}{several}  "
     room = width - len(" bundles ") - len(name) - 1
     texts = status_texts(view)
-    told = next((text for text in texts if len(text) <= room), texts[-1])
-    return assembled((" bundles ", "$accent bold"), (name, "bold"), (told, "$dim"))
+    shown = next((text for text in texts if len(text) <= room), texts[-1])
+    return assembled((" bundles ", "$accent bold"), (name, "bold"), (shown, "$dim"))

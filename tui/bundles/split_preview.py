@@ -23,7 +23,7 @@ from engine.views.details import SplitOption, SplitPreviewView
 from engine.visible import visible
 from themes import stylesheet
 from themes.palettes import Palette
-from tui.bundles.split_words import AS_PROPOSED, CUTS_NOTHING, warnings_told
+from tui.bundles.split_words import AS_PROPOSED, CUTS_NOTHING, warning_sentences
 from tui.drawing.split_bar import AXIS_LINES, SplitPicture, draw_split
 from tui.kit.footer import KeyFooter, KeyHint
 from tui.kit.help import HelpScreen, key_groups
@@ -81,8 +81,8 @@ class SplitCard(LinePanel, can_focus=True):
         # A visual style leaves out whether a part is reversed.
         style = self.get_visual_style(part) + Style(reverse=self.get_component_styles(part).text_style.reverse)
         ground = RichStyle(bgcolor=style.background.rich_color if style.background else None)
-        told = Visual.to_strips(self, self._heading.truncate(width, ellipsis=True), width, HEADING_LINES, style)
-        return [strip.extend_cell_length(width, ground) for strip in told]
+        strips = Visual.to_strips(self, self._heading.truncate(width, ellipsis=True), width, HEADING_LINES, style)
+        return [strip.extend_cell_length(width, ground) for strip in strips]
 
 
 LABEL = " split preview "
@@ -139,7 +139,7 @@ class SplitPreviewScreen(SinglePaintScreen[None]):
 
     def compose(self) -> ComposeResult:
         view, problem = self._view, self._view.problem
-        # What is right from the beginning need not be arranged anew.
+        # Set before the first arrangement, which is then the only one.
         self.set_class(self._colours.mono, "-mono", update=False)
         self.set_class(self.app.size.width >= WIDE_CELLS, "-wide", update=False)
         yield PlainStatic(id="title")
@@ -263,7 +263,7 @@ def _details(option: SplitOption) -> Content:
     lines = [plain(f"! {option.refusal.error}: {option.refusal.message}", "$bad")] if option.refusal else []
     if option.as_proposed:
         lines.append(plain(AS_PROPOSED, "$dim"))
-    lines += [plain(f"i {warning}", "$warn") for warning in warnings_told(option)]
+    lines += [plain(f"i {warning}", "$warn") for warning in warning_sentences(option)]
     if option.admin_line:
         lines.append(plain(f"$ {option.admin_line}", "$accent"))
     elif not option.refusal and not option.pieces:

@@ -34,7 +34,7 @@ SENTENCES: Final[Mapping[WarningCode, str]] = {
 }
 
 
-def warnings_told(option: SplitOption) -> tuple[str, ...]:
+def warning_sentences(option: SplitOption) -> tuple[str, ...]:
     """The warnings that are true of an option, as sentences.
 
     A plan that no broker makes by that name (it refuses, or no release has the rule) gets no answer to tell of.

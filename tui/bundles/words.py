@@ -79,8 +79,8 @@ def _done(frame: BalanceFrame) -> Iterator[Line]:
     if not frame.attempts:
         yield "nothing is asked for", "dim"
     seen = Counter((attempt.range_text, attempt.told) for attempt in frame.attempts)
-    for (range_text, told), times in list(seen.items())[:ATTEMPTS_SHOWN]:
-        yield f"{range_text} {told}" + (f" ({times} times)" if times > 1 else ""), "text"
+    for (range_text, outcome), times in list(seen.items())[:ATTEMPTS_SHOWN]:
+        yield f"{range_text} {outcome}" + (f" ({times} times)" if times > 1 else ""), "text"
     if len(seen) > ATTEMPTS_SHOWN:
         yield f"and {counted(len(seen) - ATTEMPTS_SHOWN, 'attempt')} more", "dim"
     for move in frame.moves[:3]:

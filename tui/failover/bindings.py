@@ -6,7 +6,7 @@ from typing import Final
 
 from textual.binding import Binding
 
-from tui.kit.bindings import CLOSE, COMMAND, SUBSCRIPTIONS, TIME, ZOOM, grouped, panel_keys, told_alike
+from tui.kit.bindings import CLOSE, COMMAND, SUBSCRIPTIONS, TIME, ZOOM, grouped, panel_keys, same_reason
 
 CHANGE: Final = (
     Binding("a", "add", "Add", tooltip="Add a consumer"),
@@ -36,8 +36,8 @@ BINDINGS: Final = (*CHANGE, *ASK, *TIME, *PLACE)
 GROUPS: Final = grouped(CHANGE, ASK, PLACE)
 ELSEWHERE: Final = {
     "m": "m is for Key_Shared subscriptions (how keys are shared) and for producers (more partitions)",
-    **told_alike("tT", "messages are sent to Key_Shared subscriptions and by producers; here rates are told"),
-    **told_alike("oO", "messages are acknowledged on Key_Shared subscriptions; here rates are told"),
-    **told_alike("wW", "time passes for Key_Shared subscriptions and producers; here nothing waits"),
+    **same_reason("tT", "messages are sent to Key_Shared subscriptions and by producers; here rates are told"),
+    **same_reason("oO", "messages are acknowledged on Key_Shared subscriptions; here rates are told"),
+    **same_reason("wW", "time passes for Key_Shared subscriptions and producers; here nothing waits"),
 }
 """Keys of the sister screens, and why they do nothing here."""

@@ -99,7 +99,7 @@ class BundleTree(Tree[Entry], inherit_bindings=False):
         return plain_label(label)
 
     def watch_namespaces(self, namespaces: tuple[NamespaceNode, ...]) -> None:
-        """Other facts: write labels where the shape is the same, build anew where it is not."""
+        """Write labels where the shape is the same, build nodes where it is not."""
         line = self.cursor_line
         if [node.data.name for node in self.root.children if isinstance(node.data, NamespaceNode)] != [
             namespace.name for namespace in namespaces

@@ -19,10 +19,10 @@ _REASONS: Final = {
 }
 
 
-def remarks_of(told: TopicExplanation) -> tuple[Remark, ...]:
+def remarks_of(answer: TopicExplanation) -> tuple[Remark, ...]:
     """The answer first, then the reasons in the order they are checked by hand."""
-    remarks = [Remark("topic", short_topic(told.topic))]
-    why = told.why
+    remarks = [Remark("topic", short_topic(answer.topic))]
+    why = answer.why
     if why is None:
         remarks.append(Remark("active", "nobody: no consumer is connected", main=True))
     else:
@@ -30,13 +30,18 @@ def remarks_of(told: TopicExplanation) -> tuple[Remark, ...]:
         remarks.append(Remark("rule", _REASONS[why.rule_reason]))
         remarks += _steps(why)
         remarks.append(Remark("heirs", _heirs(why)))
-        if told.other is not None and told.flag_known and why.partition_index >= 0:
-            remarks.append(Remark("flag on" if why.rule is Rule.MODULO else "flag off", _otherwise(why, told.other)))
+        if answer.other is not None and answer.flag_known and why.partition_index >= 0:
+            remarks.append(Remark("flag on" if why.rule is Rule.MODULO else "flag off", _otherwise(why, answer.other)))
         remarks.append(Remark("hash", _hashed(why)))
         remarks.append(Remark("bytes", bytes_text(why.topic_hash.data)))
-    if told.bundle:
-        remarks.append(Remark("bundle", f"{told.namespace} {told.bundle} holds its CRC-32 0x{told.bundle_hash:08x}"))
-    remarks.append(Remark("traffic", _traffic(told)))
+    if answer.bundle:
+        remarks.append(
+            Remark(
+                "bundle",
+                f"{answer.namespace} {answer.bundle} holds its CRC-32 0x{answer.bundle_hash:08x}",
+            )
+        )
+    remarks.append(Remark("traffic", _traffic(answer)))
     return tuple(remarks)
 
 
@@ -90,6 +95,6 @@ def _hashed(why: FailoverExplanation) -> str:
     return f"0x{hashed.value:08x}: Murmur3 of {counted(len(hashed.data), 'byte')}, raw {hashed.raw}{decided}"
 
 
-def _traffic(told: TopicExplanation) -> str:
-    text = f"{msgs_per_sec(told.msgs_per_sec)} · {bytes_per_sec(told.bytes_per_sec)}"
-    return f"{text} · {told.unacked_messages:,} unacked" if told.unacked_messages else text
+def _traffic(answer: TopicExplanation) -> str:
+    text = f"{msgs_per_sec(answer.msgs_per_sec)} · {bytes_per_sec(answer.bytes_per_sec)}"
+    return f"{text} · {answer.unacked_messages:,} unacked" if answer.unacked_messages else text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.views.model import RuleInForce, StatusView
 from tui.failover.words import flag_text
 from tui.kit.status_line import GAP, KEPT, Part, Ranked, RankedLine, fitted_parts, place_among, saved_part
-from tui.kit.wording import safe_name, shorten_middle, where_told
+from tui.kit.wording import namespace_suffix, safe_name, shorten_middle
 
 
 class StatusLine(RankedLine[StatusView]):
@@ -40,7 +40,7 @@ def _parts(status: StatusView, saved: str, name_cells: int) -> list[Ranked]:
         (5, " ringside", "$accent bold"),
         (KEPT, f" {subscription}", "bold"),
         (9, kind, "$dim"),
-        (4, where_told(status.subscription, status.namespace, status.subscriptions), "$dim"),
+        (4, namespace_suffix(status.subscription, status.namespace, status.subscriptions), "$dim"),
         (4, several, "$dim"),
         (0, rule, rule_style),
         (1, f"{GAP}{flag_text(status)}", flag_style),

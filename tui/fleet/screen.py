@@ -20,7 +20,7 @@ from tui.fleet.bindings import BINDINGS, help_groups
 from tui.fleet.columns import LISTS, NAMESPACES, SUBSCRIPTIONS, FleetList, placed
 from tui.fleet.lines import fleet_line, heading
 from tui.fleet.spread import FleetSpread
-from tui.fleet.words import export_told, fleet_told, tabs_told
+from tui.fleet.words import export_sentence, fleet_sentence, tabs_text
 from tui.kit.footer import KeyFooter, key_hints
 from tui.kit.help import HelpScreen
 from tui.kit.line_table import Lines, LineTable
@@ -173,18 +173,18 @@ class FleetScreen(SinglePaintScreen[None]):
         told = counted(every, shown.noun)
         if len(listing) != every:
             told = f"{len(listing):,} of {told}" if len(listing) else f"none of {told}"
-        set_title(table, f"{told}, {self._order_told()}")
+        set_title(table, f"{told}, {self._order_text()}")
         hidden = len(shown.columns) - len(placed(shown.columns, max(1, width - 3), listing.sorted_by))
         notes = [f"filter: {listing.filter_text}"] if listing.filter_text else []
         notes += [f"+{counted(hidden, 'column')} in a wider window"] if hidden else []
         set_subtitle(table, " · ".join(notes))
         listed = {each.table: len(self._results.listing(each.table)) for each in LISTS if self._is_cheap(each)}
-        head = fleet_told(self._results.name, self._results.summary, listed, width - 2)
+        head = fleet_sentence(self._results.name, self._results.summary, listed, width - 2)
         self.query_one("#head", PlainStatic).update(head, layout=False)
-        tabs = tabs_told(shown, self._results.summary, listed, self._colours, width - 2)
+        tabs = tabs_text(shown, self._results.summary, listed, self._colours, width - 2)
         self.query_one("#lists", PlainStatic).update(tabs, layout=False)
 
-    def _order_told(self) -> str:
+    def _order_text(self) -> str:
         listing, shown = self._listing, self._shown
         if not listing.sorted_by:
             return shown.first
@@ -246,7 +246,7 @@ class FleetScreen(SinglePaintScreen[None]):
         self._take(self._every.let_through(mask, text))
         told = self._shown.column(column)
         about = f" ({told.about})" if told.about else ""
-        self.say("hint", f"Sorted {self._order_told()}{about}. r turns it round, w goes back.")
+        self.say("hint", f"Sorted {self._order_text()}{about}. r turns it round, w goes back.")
 
     def action_filter(self) -> None:
         hint = "part of a name, or like " + (
@@ -287,7 +287,7 @@ class FleetScreen(SinglePaintScreen[None]):
             try:
                 path = Path(message.text.strip()).expanduser().absolute()
                 written = export(self._listing, path)
-                self.say("done", export_told(written.rows, written.changed_cells, path))
+                self.say("done", export_sentence(written.rows, written.changed_cells, path))
             except UnicodeEncodeError:
                 prompt.complain("this name holds half a character, which no file name can; type it anew")
                 return

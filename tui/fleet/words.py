@@ -23,7 +23,7 @@ _BRIEFEST: Final = 3
 """The lists' counts are told in full (0), shortened (1), the most important alone (2), those of bad news alone (3)."""
 
 
-def fleet_told(name: str, summary: FleetSummary | None, listed: Mapping[str, int], width: int) -> str:
+def fleet_sentence(name: str, summary: FleetSummary | None, listed: Mapping[str, int], width: int) -> str:
     """What the fleet is, in as many words as fit; the first ones always."""
     pieces = [f"ringside fleet {safe_name(name)}"]
     if summary is None:
@@ -52,7 +52,7 @@ def _fitting(pieces: Sequence[str], width: int) -> str:
     return told
 
 
-def export_told(rows: int, changed_cells: int, path: Path) -> str:
+def export_sentence(rows: int, changed_cells: int, path: Path) -> str:
     """What was written, and what was changed in it."""
     told = f"{counted(rows, 'row')} written to {safe_name(str(path))}, with this filter and in this order."
     if not changed_cells:
@@ -61,7 +61,7 @@ def export_told(rows: int, changed_cells: int, path: Path) -> str:
     return f"{told} {cells} that a spreadsheet would take for a formula or not show got a ' before, or escapes."
 
 
-def tabs_told(
+def tabs_text(
     shown: FleetList, summary: FleetSummary | None, listed: Mapping[str, int], colours: Palette, width: int
 ) -> Text:
     """The lists with their digits and counts; findings by severity; the one that is shown stands out."""

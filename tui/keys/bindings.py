@@ -6,7 +6,7 @@ from typing import Final
 
 from textual.binding import Binding
 
-from tui.kit.bindings import CLOSE, COMMAND, SUBSCRIPTIONS, TIME, ZOOM, grouped, panel_keys, told_alike
+from tui.kit.bindings import CLOSE, COMMAND, SUBSCRIPTIONS, TIME, ZOOM, grouped, panel_keys, same_reason
 
 CHANGE: Final = (
     Binding("a", "add", "Add", tooltip="Add a consumer"),
@@ -40,6 +40,6 @@ ELSEWHERE: Final = {
     "c": "the consistent-hashing flag is for Failover subscriptions; m changes how this one shares keys",
     "T": "T sends by all producers of a topic; t sends messages with a key",
     "W": "W lets 10 ms pass where a topic's producers are shown; w does here",
-    **told_alike("sb", "bundles are split and forecast on the screen of a Failover subscription"),
+    **same_reason("sb", "bundles are split and forecast on the screen of a Failover subscription"),
 }
 """Keys of the sister screens, and why they do nothing here."""

@@ -93,8 +93,8 @@ class KeyCells:
             case "name":
                 return Text(fit(safe_name(row.name), column.width - 1) + " ", no_wrap=True)
             case "declared":
-                told = shorten_middle(row.declared or "none", column.width - 1)
-                return Text(told.ljust(column.width), dim, no_wrap=True)
+                declared = shorten_middle(row.declared or "none", column.width - 1)
+                return Text(declared.ljust(column.width), dim, no_wrap=True)
             case "change":
                 return self._change(row, column.width)
         number = _number(row, column.key)

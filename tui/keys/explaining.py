@@ -43,10 +43,10 @@ def _free_way(why: KeyExplanation) -> str:
 
 def _slot(why: KeyExplanation) -> str:
     step, division = why.slot, why.slot.division
-    told = f"{step.slot:,}: {division.dividend:,} mod {division.divisor:,}"
+    text = f"{step.slot:,}: {division.dividend:,} mod {division.divisor:,}"
     if step.low:
-        told += f" + {step.low}"
-    return told + (", and 0 becomes 1, since 0 means no hash" if step.folded else "")
+        text += f" + {step.low}"
+    return text + (", and 0 becomes 1, since 0 means no hash" if step.folded else "")
 
 
 def _point(why: KeyExplanation) -> list[Remark]:

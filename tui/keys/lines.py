@@ -48,8 +48,8 @@ def wait_line(wait: WaitRow, rows: Sequence[KeyConsumerRow], width: int, colours
         text.append(shorten_middle(wait.reason, max(9, width - start)), dim)
     text.pad_right(max(0, 9 - (text.cell_len - start)))
     if width >= _SINCE_FROM and width - text.cell_len >= _SINCE:
-        told = f"{wait.since_ms:,}" if wait.since_ms < 100_000 else quantity(wait.since_ms)
-        since = f"{told} ms" if wait.since_ms >= 0 else "-"
+        amount = f"{wait.since_ms:,}" if wait.since_ms < 100_000 else quantity(wait.since_ms)
+        since = f"{amount} ms" if wait.since_ms >= 0 else "-"
         text.append(f"{since:>{_SINCE - 1}} ", dim)
     if width >= _WHY_FROM:
         text.append(f" {wait.reason:<{_REASON}}")
@@ -88,13 +88,13 @@ def gap_line(gap: GapRow, width: int, colours: Palette) -> Text:
     return text
 
 
-def sent_line(told: str, width: int, colours: Palette) -> Text:
+def sent_line(message: str, width: int, colours: Palette) -> Text:
     """One message that went out; its number in fewer words where there is less room."""
-    if cell_len(told) > width - 2:
-        told = told.replace(" (message ", " (#")
+    if cell_len(message) > width - 2:
+        message = message.replace(" (message ", " (#")
     text = Text(no_wrap=True)
     text.append("> ", f"bold {hex_colour(colours.good)}")
-    text.append(cut_end(safe_name(told), max(1, width - 2)))
+    text.append(cut_end(safe_name(message), max(1, width - 2)))
     return text
 
 

@@ -10,7 +10,7 @@ from textual.strip import Strip
 from engine.views.keys_model import LuckView
 from tui.drawing.luck_axis import LuckPicture, draw_luck
 from tui.keys.words import luck_numbers, luck_reason, luck_title
-from tui.kit.line_widget import LinePanel, Told
+from tui.kit.line_widget import FittedPanel, LinePanel
 from tui.kit.plain_text import PlainStatic, plain, set_title
 
 
@@ -34,7 +34,7 @@ class LuckAxis(LinePanel):
         )
 
 
-class LuckPanel(Told, VerticalScroll):
+class LuckPanel(FittedPanel, VerticalScroll):
     """Numbers first, then the scale, then why."""
 
     DEFAULT_CSS = """
@@ -43,7 +43,7 @@ class LuckPanel(Told, VerticalScroll):
     """
 
     luck: reactive[LuckView | None] = reactive(None)
-    """What is told."""
+    """What is shown."""
 
     def compose(self) -> ComposeResult:
         yield PlainStatic(classes="numbers")

@@ -25,15 +25,15 @@ from tui.keys.lines import gap_heading, gap_line, sent_line, wait_heading, wait_
 from tui.keys.luck_panel import LuckPanel
 from tui.keys.status import KeysStatusLine
 from tui.keys.words import (
-    gap_told,
+    gap_sentence,
     keys_foot_texts,
     keys_hint,
     keys_hint_with,
     keys_state_hint,
     luck_title,
     mode_in_few_words,
-    moves_told,
-    wait_told,
+    moves_sentence,
+    wait_sentence,
 )
 from tui.kit.event_list import EventList, event_line
 from tui.kit.explain_panel import ExplainPanel
@@ -121,7 +121,7 @@ class KeysScreen(DashboardScreen[KeysView]):
             )
             with Vertical(id="waits", classes="panel"):
                 yield LineTable(id="waiting")
-                yield PlainStatic(id="wait-told")
+                yield PlainStatic(id="wait-meaning")
             yield LineTable(id="gaps", classes="panel")
             yield LuckPanel(id="luck", classes="panel", ascii_only=ascii_only).data_bind(cls.luck, cls.colours)
             yield ExplainPanel(id="explain", classes="panel").data_bind(cls.remarks)
@@ -189,7 +189,7 @@ class KeysScreen(DashboardScreen[KeysView]):
         self.app.push_screen(
             AddKeyConsumerScreen(
                 status.subscription,
-                self.store.subscription_told(),
+                self.store.subscription_title(),
                 next_name(row.name for row in self.consumers),
                 self._add,
                 ranges=proposed if status.mode == "sticky" else None,
@@ -238,7 +238,7 @@ class KeysScreen(DashboardScreen[KeysView]):
     # the mode, messages, time
 
     def action_mode(self) -> None:
-        status, title = self.now.status, self.store.subscription_told()
+        status, title = self.now.status, self.store.subscription_title()
         self.app.push_screen(ShareKeysScreen(status.subscription, title, status.mode, status.points, self._share))
 
     def _share(self, command: ShareKeys) -> Rejection | None:
@@ -247,7 +247,7 @@ class KeysScreen(DashboardScreen[KeysView]):
     def action_send(self) -> None:
         names = self.ring.topic_names if self.ring is not None else ()
         proposed = self.topic or self._sent_last or (names[0] if names else FIRST_KEY)
-        title = self.store.subscription_told()
+        title = self.store.subscription_title()
         self.app.push_screen(SendKeysScreen(self.store.subscription_key, title, proposed, names, self._send))
 
     def _send(self, command: SendKeys) -> Rejection | None:
@@ -297,8 +297,8 @@ class KeysScreen(DashboardScreen[KeysView]):
     def _describe_wait(self) -> None:
         # The view that the waits are of; the store may have another one by now.
         view, at = self._shown or self.now, self.query_one("#waiting", LineTable).cursor
-        text = wait_told(view, self.waits[at]) if self.waits else view.status.order_rule
-        self.query_one("#wait-told", PlainStatic).update(text)
+        text = wait_sentence(view, self.waits[at]) if self.waits else view.status.order_rule
+        self.query_one("#wait-meaning", PlainStatic).update(text)
 
     @on(LineTable.Opened, "#waiting")
     def _opened_wait(self, message: LineTable.Opened) -> None:
@@ -341,14 +341,14 @@ class KeysScreen(DashboardScreen[KeysView]):
 
     def action_notices(self) -> None:
         view = self.now
-        waits = [KeyHelp(f"{wait.slot}", wait_told(view, wait)) for wait in view.waits[:NOTICES_AT_ONCE]]
-        gaps = [KeyHelp("", gap_told(gap)) for gap in view.gaps[:NOTICES_AT_ONCE]]
+        waits = [KeyHelp(f"{wait.slot}", wait_sentence(view, wait)) for wait in view.waits[:NOTICES_AT_ONCE]]
+        gaps = [KeyHelp("", gap_sentence(gap)) for gap in view.gaps[:NOTICES_AT_ONCE]]
         notices = [KeyHelp(f"{number}", notice.text) for number, notice in enumerate(view.notices, start=1)]
         rules = [KeyHelp("", f"{view.status.rule_text}."), KeyHelp("", f"{view.status.order_rule}.")]
         groups = [
             ("what is to be seen", [KeyHelp("", keys_state_hint(view))]),
             ("the rule", rules),
-            ("the last step", [KeyHelp("", moves_told(view.moves))]),
+            ("the last step", [KeyHelp("", moves_sentence(view.moves))]),
             (luck_title(view.luck), [KeyHelp("", view.luck.sentence)]),
             ("what waits", waits),
             ("gaps", gaps),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from engine.views.keys_model import KeysStatus
 from tui.keys.words import mode_parts
 from tui.kit.status_line import GAP, KEPT, Part, Ranked, RankedLine, fitted_parts, place_among, time_and_source
-from tui.kit.wording import safe_name, shorten_middle, where_told
+from tui.kit.wording import namespace_suffix, safe_name, shorten_middle
 
 ROOMY_CELLS = 90
-"""Below this width the mode is told in fewer words."""
+"""Below this width the mode has fewer words."""
 
 
 class KeysStatusLine(RankedLine[KeysStatus]):
@@ -35,7 +35,7 @@ def _parts(status: KeysStatus, saved: str, name_cells: int, width: int) -> list[
         (6, " ringside", "$accent bold"),
         (KEPT, f" {shorten_middle(safe_name(status.subscription), name_cells)}", "bold"),
         (10, " (Key_Shared)", "$dim"),
-        (4, where_told(status.subscription, status.namespace, status.subscriptions), "$dim"),
+        (4, namespace_suffix(status.subscription, status.namespace, status.subscriptions), "$dim"),
         (4, several, "$dim"),
         (0, f"{GAP}{mode}", "$warn bold" if status.client_side else "$good bold"),
         (5, f": {status.form}", "$warn" if status.client_side else "$good"),

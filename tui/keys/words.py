@@ -67,7 +67,7 @@ def name_at(view: KeysView, position: int) -> str:
     return safe_name(view.consumers[position].name) if position >= 0 else "nobody"
 
 
-def wait_told(view: KeysView, wait: WaitRow) -> str:
+def wait_sentence(view: KeysView, wait: WaitRow) -> str:
     """Who waits for whom, since when, and what ends it, in one or two sentences."""
     what = f"{counted(wait.messages, 'message')} of {keys_shown(wait.keys)} {'waits' if wait.messages == 1 else 'wait'}"
     whom = f" for {name_at(view, wait.owner)}" if wait.owner >= 0 else ""
@@ -86,14 +86,14 @@ def _when(wait: WaitRow) -> str:
     return f"{wait.ends_when} comes" if comes_with_time(wait) else wait.ends_when
 
 
-def gap_told(gap: GapRow) -> str:
+def gap_sentence(gap: GapRow) -> str:
     """A gap in one sentence."""
     keys = f"the known {'key' if len(gap.keys) == 1 else 'keys'} {', '.join(map(key_shown, gap.keys[:3]))}" + (
         " and others" if len(gap.keys) > 3 else ""
     )
-    told = keys if gap.keys else "no known key"
+    known = keys if gap.keys else "no known key"
     waiting = f", {counted(gap.waiting, 'message')} waiting" if gap.waiting else ""
-    return f"Nobody has the slots {gap.start:,} to {gap.end:,}: {told}{waiting}."
+    return f"Nobody has the slots {gap.start:,} to {gap.end:,}: {known}{waiting}."
 
 
 def luck_title(luck: LuckView) -> str:
@@ -120,7 +120,7 @@ def luck_reason(luck: LuckView) -> str:
     return luck.sentence.partition(": ")[2] or luck.sentence
 
 
-def moves_told(moves: StepMoves) -> str:
+def moves_sentence(moves: StepMoves) -> str:
     """What the last step moved, beside the least that would have done."""
     if not moves.slots:
         return moves.sentence
@@ -179,7 +179,7 @@ def keys_state_hint(view: KeysView) -> str:
     if view.gaps:
         return f"{_unowned(view)} a declares a range, f says where a key goes."
     if view.waits:
-        return f"{wait_told(view, view.waits[0])} f says why."
+        return f"{wait_sentence(view, view.waits[0])} f says why."
     if not view.foot.keys:
         return "No key is known yet. Press t to send a message with a key, f to ask where one would go."
     count = counted(len(view.consumers), "consumer")

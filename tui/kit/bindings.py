@@ -34,7 +34,7 @@ MOVING: Final = (
     Binding("g,G", "none", "Ends", show=False, tooltip="First row, last row"),
     Binding("enter", "none", "Open", show=False, tooltip="Open the marked row"),
 )
-"""Keys that the panels have themselves; told here for the help only."""
+"""Keys that the panels have themselves, for the help only."""
 
 
 def panel_keys(*panels: tuple[str, str, str]) -> tuple[Binding, ...]:
@@ -44,8 +44,8 @@ def panel_keys(*panels: tuple[str, str, str]) -> tuple[Binding, ...]:
     'Go to the ring'
     """
     return tuple(
-        Binding(f"{digit}", f"panel('{panel}')", word, show=False, tooltip=f"Go to {told}")
-        for digit, (panel, word, told) in enumerate(panels, start=1)
+        Binding(f"{digit}", f"panel('{panel}')", word, show=False, tooltip=f"Go to {name}")
+        for digit, (panel, word, name) in enumerate(panels, start=1)
     )
 
 
@@ -54,10 +54,10 @@ def grouped(change: tuple[Binding, ...], ask: tuple[Binding, ...], place: tuple[
     return (("change", change), ("ask", ask), ("time", TIME), ("panels", (*place, *MOVING)))
 
 
-def told_alike(keys: str, reason: str) -> dict[str, str]:
+def same_reason(keys: str, reason: str) -> dict[str, str]:
     """Several keys that mean nothing here for one reason.
 
-    >>> told_alike("sb", "no bundles here")
+    >>> same_reason("sb", "no bundles here")
     {'s': 'no bundles here', 'b': 'no bundles here'}
     """
     return dict.fromkeys(keys, reason)

@@ -19,22 +19,22 @@ class PlainCommands(Provider):
 
     async def discover(self) -> Hits:
         """All of them, by name."""
-        for title, told, callback, shown in sorted(
+        for title, description, callback, shown in sorted(
             self.app.get_system_commands(self.screen), key=lambda command: command.title
         ):
             if shown:
-                yield DiscoveryHit(plain(title), callback, text=title, help=told)
+                yield DiscoveryHit(plain(title), callback, text=title, help=description)
 
     async def search(self, query: str) -> Hits:
         """Those that what is typed matches; the characters that do stand out."""
         matcher = self.matcher(query)
-        for title, told, callback, _ in self.app.get_system_commands(self.screen):
+        for title, description, callback, _ in self.app.get_system_commands(self.screen):
             name = plain(title)
             score, places = matcher.fuzzy_search.match(query, name.plain)
             if score > 0:
                 for at in places:
                     name = name.stylize(matcher.match_style, at, at + 1)
-                yield Hit(score, name, callback, text=title, help=told)
+                yield Hit(score, name, callback, text=title, help=description)
 
 
 class _Commands(CommandList):

@@ -46,7 +46,7 @@ class ExplainPanel(VerticalScroll):
             self.scroll_home(animate=False)
 
     def on_resize(self) -> None:
-        """Wrap anew."""
+        """Wrap at another width."""
         self._write()
 
     def _write(self) -> None:

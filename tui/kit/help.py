@@ -1,4 +1,4 @@
-"""The keys, from the bindings themselves, so that no key is told that does not work and none works untold."""
+"""The help: a screen's keys, made from its bindings, and what its drawing shows."""
 
 from __future__ import annotations
 

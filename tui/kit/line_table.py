@@ -102,7 +102,7 @@ class LineTable(ScrollView, can_focus=True, inherit_bindings=False):
         self.refresh()
 
     def _set_range(self, size: Size) -> None:
-        """Set the scrolling range; only when the scrollbar comes or goes must the screen be arranged anew."""
+        """Set the scrolling range; only when the scrollbar comes or goes is the screen arranged again."""
         height = self.size.height
         if (size.height > height) is not (self.virtual_size.height > height):
             self.virtual_size = size

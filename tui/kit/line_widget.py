@@ -1,4 +1,4 @@
-"""What widgets with a drawing have in common: a palette, ASCII on demand, and strips that are kept until forgotten."""
+"""Widgets with a drawing: a palette, ASCII on demand, and strips that are kept until they change."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from textual.widget import Widget
 from themes.palettes import Palette, palette
 
 
-class Drawn(Widget):
+class LineWidget(Widget):
     """A widget that draws, or has parts that do."""
 
     colours: reactive[Palette] = reactive(palette)
@@ -41,7 +41,7 @@ class Drawn(Widget):
         return Strip.join([left, self.painted(middle), right]).adjust_cell_length(self.size.width, self.rich_style)
 
 
-class LinePanel(Drawn):
+class LinePanel(LineWidget):
     """A line-API widget: one drawing for a state and a size, whose lines are handed out one by one."""
 
     _strips: Sequence[Strip] | None = None
@@ -52,7 +52,7 @@ class LinePanel(Drawn):
         raise NotImplementedError
 
     def forget(self) -> None:
-        """What is shown differs: draw anew with the next paint."""
+        """Draw again with the next paint."""
         self._strips = None
         self.refresh()
 
@@ -68,8 +68,8 @@ class LinePanel(Drawn):
         return self.painted(self._strips[y]) if y < len(self._strips) else Strip.blank(width, self.rich_style)
 
 
-class Told(Drawn):
-    """A container whose words and drawings are written anew when its room or its colours differ."""
+class FittedPanel(LineWidget):
+    """A container whose words and drawings are written again when its room or its colours change."""
 
     def write(self) -> None:
         """Write what fits; called only where there is room."""

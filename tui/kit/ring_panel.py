@@ -72,7 +72,7 @@ class RingPanel(LinePanel, can_focus=True):
         Binding("up,k,left,h", "select(-1)", "Previous consumer", show=False),
     ]
 
-    # Not ``reactive``: the panel paints itself anew only when the picture differs.
+    # Not ``reactive``: the panel paints itself only when the picture differs.
     flashes = True
     """Whether a change stands out for a moment."""
     few_words: var[tuple[str, ...]] = var(())
@@ -82,7 +82,7 @@ class RingPanel(LinePanel, can_focus=True):
     rows: var[tuple[Owner, ...]] = var(())
     """The consumers, for their colours and letter tags; owners in ``ring`` are positions in here."""
     weights: var[tuple[int, ...]] = var(())
-    """What each of them has while the arcs decide nothing; () where that is not to be told."""
+    """What each of them has while the arcs decide nothing; () where that is not shown."""
     waiting: var[frozenset[int]] = var(frozenset())
     """Hashes where messages wait; they are marked."""
     selected: var[int] = var(-1)

@@ -70,7 +70,7 @@ class SentenceLine(Widget):
         if self._lines(text) <= LINES:
             return text
         words = text.split(" ")
-        # Wrapping is dear, so the number of words is found by halving.
+        # Wrapping is expensive, so the number of words is found by bisection.
         kept = bisect_right(range(2, len(words)), LINES, key=lambda count: self._lines(" ".join(words[:count]) + MORE))
         return " ".join(words[: kept + 1]) + MORE
 

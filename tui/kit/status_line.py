@@ -75,7 +75,7 @@ class RankedLine(Widget, Generic[S]):
     """
 
     status: reactive[S | None] = reactive(None)
-    """What is told."""
+    """What the line is about."""
     saved: reactive[str] = reactive("")
     """Where the steps are kept, in words; "" when nothing keeps them."""
 
@@ -97,7 +97,7 @@ def place_among(place: int, count: int) -> str:
 
 
 def saved_part(saved: str, steps: int, rank: int) -> Ranked:
-    """Where steps are kept; that they could not be is told before nearly everything else."""
+    """Say where steps are kept; that they could not be saved comes before nearly everything else."""
     if not_saved(saved):
         return 1, f"{GAP}{NOT_SAVED}", "$bad bold"
     kept = saved_text(saved, steps)

@@ -34,7 +34,7 @@ from engine.views.partition_growth import GrowthView
 from engine.views.producers import producers_view, shown_places
 from engine.views.producers_answers import known_keys_view, send_answer, statistics_view
 from engine.views.producers_model import ProducersView, SendAnswer, StatisticsView
-from tui.kit.wording import safe_name, where_told
+from tui.kit.wording import namespace_suffix, safe_name
 
 
 class Journal(Protocol):
@@ -108,12 +108,12 @@ class Store:
         """The key of the shown subscription, "" where there is none."""
         return self._key
 
-    def subscription_told(self, place: int | None = None) -> str:
+    def subscription_title(self, place: int | None = None) -> str:
         """The subscription at a place, else the shown one; its namespace too where its name stands in several."""
         state, keys = self._timeline.state, self.subscriptions
         at = self._place if place is None else place
         spaces = [each.namespace for each in state.subscriptions] + [each.namespace for each in state.key_subscriptions]
-        return safe_name(keys[at]) + (where_told(keys[at], spaces[at], keys) if at < len(spaces) else "")
+        return safe_name(keys[at]) + (namespace_suffix(keys[at], spaces[at], keys) if at < len(spaces) else "")
 
     @property
     def shows_keys(self) -> bool:

@@ -9,7 +9,7 @@ from textual.strip import Strip
 
 from engine.views.model import TimelineView
 from tui.drawing.timeline import StepMark, TimelinePicture, draw_timeline
-from tui.kit.line_widget import Drawn
+from tui.kit.line_widget import LineWidget
 from tui.kit.wording import counted
 
 MARKS: Final = {
@@ -28,7 +28,7 @@ MARKS: Final = {
 OTHER: Final = StepMark("*", "text")
 
 
-class TimelineLine(Drawn):
+class TimelineLine(LineWidget):
     """A word on whether time moves by itself, the marks, and the number of branches."""
 
     DEFAULT_CSS = """

@@ -78,11 +78,13 @@ def cut_end(text: str, cells: int) -> str:
     return text if cell_len(text) <= cells else f"{chop_cells(text, max(1, cells - 1))[0].rstrip()}{_ELLIPSIS}"
 
 
-def where_told(key: str, namespace: str, keys: Sequence[str]) -> str:
-    """The namespace of a subscription where its name stands in several: then ``keys`` has it numbered from 2 on.
+def namespace_suffix(key: str, namespace: str, keys: Sequence[str]) -> str:
+    """Return the namespace of a subscription whose name is in several: then ``keys`` has it numbered from 2 on.
 
-    >>> where_told("billing", "shop/orders", ("billing", "billing#2")), where_told("billing", "shop", ("billing",))
-    (' in shop/orders', '')
+    >>> namespace_suffix("billing", "shop/orders", ("billing", "billing#2"))
+    ' in shop/orders'
+    >>> namespace_suffix("billing", "shop", ("billing",))
+    ''
     """
     name, _, number = key.rpartition("#")
     first = name if number.isdecimal() and name in keys else key

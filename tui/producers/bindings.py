@@ -6,7 +6,7 @@ from typing import Final
 
 from textual.binding import Binding
 
-from tui.kit.bindings import CLOSE, COMMAND, TIME, ZOOM, grouped, panel_keys, told_alike
+from tui.kit.bindings import CLOSE, COMMAND, TIME, ZOOM, grouped, panel_keys, same_reason
 
 CHANGE: Final = (
     Binding("a", "add", "Add", tooltip="Add producers"),
@@ -45,5 +45,5 @@ PLACE: Final = (
 
 BINDINGS: Final = (*CHANGE, *ASK, *TIME, *PLACE)
 GROUPS: Final = grouped(CHANGE, ASK, PLACE)
-ELSEWHERE: Final = told_alike("oO", "producers acknowledge nothing; consumers of Key_Shared subscriptions do")
+ELSEWHERE: Final = same_reason("oO", "producers acknowledge nothing; consumers of Key_Shared subscriptions do")
 """Keys of the sister screens, and why they do nothing here."""

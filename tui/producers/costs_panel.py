@@ -11,9 +11,9 @@ from textual.strip import Strip
 from engine.views.producers_model import CountsView
 from themes.palettes import hex_colour
 from tui.drawing.cost_curve import CostPicture, draw_costs, line_inks
-from tui.kit.line_widget import LinePanel, Told
+from tui.kit.line_widget import FittedPanel, LinePanel
 from tui.kit.plain_text import PlainStatic, assembled, below_each_other, set_subtitle
-from tui.producers.words import cost_rows, costs_told
+from tui.producers.words import cost_rows, costs_text
 
 MARKS = "elp"
 """Letters of the lines where colours carry nothing: eager, lazy, partial."""
@@ -40,7 +40,7 @@ class CostCurve(LinePanel):
         return draw_costs(picture, width, height, self.colours, ascii_only=self.ascii_only).strips()
 
 
-class CostsPanel(Told, Vertical, can_focus=True):
+class CostsPanel(FittedPanel, Vertical, can_focus=True):
     """Three lines of numbers, then the curve where there is room for it."""
 
     DEFAULT_CSS = """
@@ -48,7 +48,7 @@ class CostsPanel(Told, Vertical, can_focus=True):
     """
 
     counts: reactive[CountsView | None] = reactive(None)
-    """What is told."""
+    """What is shown."""
 
     def compose(self) -> ComposeResult:
         yield PlainStatic(classes="numbers")
@@ -62,7 +62,7 @@ class CostsPanel(Told, Vertical, can_focus=True):
         counts, width = self.counts, self.content_size.width
         if counts is None:
             return
-        set_subtitle(self, costs_told(counts))
+        set_subtitle(self, costs_text(counts))
         inks = [*map(hex_colour, line_inks(self.colours)), hex_colour(self.colours.text)]
         marks = [*MARKS, "X" if self.ascii_only else "◆"]
         lines = []

@@ -11,7 +11,7 @@ from engine.views.producers_model import ProducerStep, StatisticsRow, Statistics
 from themes.palettes import Palette, hex_colour
 from tui.kit.event_list import GLYPHS
 from tui.kit.wording import cut_end, fit, quantity, safe_name, shorten_middle
-from tui.producers.words import entry_told
+from tui.producers.words import entry_text
 
 _BAD_KINDS: Final = frozenset({"kill", "fail"})
 _GOOD_KINDS: Final = frozenset({"add", "recover"})
@@ -24,15 +24,15 @@ def step_line(step: ProducerStep, width: int, colours: Palette) -> Text:
     text = Text(no_wrap=True)
     text.append(f"{step.step:>3} ", dim)
     text.append(f"{GLYPHS.get(step.kind, '*')} ", f"bold {hex_colour(colours.dim if step.kind == 'open' else role)}")
-    told = _effect(step)
+    effect = _effect(step)
     words = safe_name(step.text)
     left = width - text.cell_len
-    if cell_len(words) + cell_len(told) + 2 > left:
-        told = cut_end(told, max(12, left * 2 // 5, left - cell_len(words) - 2))
-    text.append(shorten_middle(words, max(8, left - (cell_len(told) + 2 if told else 0))))
-    if told:
+    if cell_len(words) + cell_len(effect) + 2 > left:
+        effect = cut_end(effect, max(12, left * 2 // 5, left - cell_len(words) - 2))
+    text.append(shorten_middle(words, max(8, left - (cell_len(effect) + 2 if effect else 0))))
+    if effect:
         text.append("  ")
-        text.append(told, hex_colour(colours.warn) if "failed" in step.effect or "refused" in step.effect else dim)
+        text.append(effect, hex_colour(colours.warn) if "failed" in step.effect or "refused" in step.effect else dim)
     return text
 
 
@@ -41,31 +41,31 @@ def _effect(step: ProducerStep) -> str:
     return ", ".join([*parts, *([safe_name(step.effect)] if step.effect else [])])
 
 
-def happened_line(told: str, width: int, colours: Palette) -> Text:
+def happened_line(message: str, width: int, colours: Palette) -> Text:
     """One thing that happened to a producer."""
-    bad = any(word in told for word in ("failed", "lost", "refused", "kept out", "stays at"))
+    bad = any(word in message for word in ("failed", "lost", "refused", "kept out", "stays at"))
     sign, role = ("!", colours.bad) if bad else (">", colours.good)
     text = Text(no_wrap=True)
     text.append(f"{sign} ", f"bold {hex_colour(role)}")
-    text.append(cut_end(safe_name(told), max(1, width - 2)))
+    text.append(cut_end(safe_name(message), max(1, width - 2)))
     return text
 
 
-def statistics_heading(told: StatisticsView, width: int) -> Text:
+def statistics_heading(statistics: StatisticsView, width: int) -> Text:
     """Both lists side by side; the one in force is marked."""
     left, right = _halves(width)
     text = Text(no_wrap=True)
     for title, cells in (("by name", left), ("by position", right)):
-        mark = " (in force)" if title == told.in_force else ""
+        mark = " (in force)" if title == statistics.in_force else ""
         text.append(fit(f" {title}{mark}", cells))
     return text
 
 
-def statistics_line(told: StatisticsView, at: int, width: int, colours: Palette) -> Text:
+def statistics_line(statistics: StatisticsView, at: int, width: int, colours: Palette) -> Text:
     """The entry of each list at this place."""
     left, right = _halves(width)
     text = Text(no_wrap=True)
-    for rows, cells in ((told.by_name, left), (told.by_position, right)):
+    for rows, cells in ((statistics.by_name, left), (statistics.by_position, right)):
         text.append_text(_entry(rows[at] if at < len(rows) else None, cells, colours))
     return text
 
@@ -74,7 +74,7 @@ def _entry(row: StatisticsRow | None, cells: int, colours: Palette) -> Text:
     if row is None:
         return Text(" " * cells, no_wrap=True)
     text = Text(no_wrap=True)
-    whose = entry_told(row)
+    whose = entry_text(row)
     rate = f"{quantity(round(row.msgs_per_sec * 60, 2))}/min"
     name_cells = max(4, min(22, cells - len(whose) - 12))
     text.append(f" {fit(safe_name(row.name) if row.name else '-', name_cells)}")

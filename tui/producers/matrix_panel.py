@@ -77,7 +77,7 @@ class MatrixPanel(LinePanel, can_focus=True):
     def forget(self) -> None:
         """The mark may stand on another partition."""
         if self.view is not None:
-            set_subtitle(self, partition_told(self.view.partitions, self.column, self.view.status.brokers))
+            set_subtitle(self, partition_sentence(self.view.partitions, self.column, self.view.status.brokers))
         super().forget()
 
     def action_select(self, by: int) -> None:
@@ -115,7 +115,7 @@ def picture_of(view: ProducersView, selected: int, column: int, *, by_producer: 
     )
 
 
-def partition_told(partitions: PartitionsView, at: int, brokers: int) -> str:
+def partition_sentence(partitions: PartitionsView, at: int, brokers: int) -> str:
     """The marked partition in a few words."""
     if not 0 <= at < partitions.count:
         return ""
@@ -123,5 +123,5 @@ def partition_told(partitions: PartitionsView, at: int, brokers: int) -> str:
     pending = int(partitions.pending[at])
     waits = f", {pending:,} waiting" if pending else ""
     producers, messages = int(partitions.producers[at]), int(partitions.messages[at])
-    told = f"{counted(producers, 'producer')}, {counted(messages, 'message')}{waits}"
-    return f"partition {at} on broker {at % brokers}: {told}{down}"
+    amounts = f"{counted(producers, 'producer')}, {counted(messages, 'message')}{waits}"
+    return f"partition {at} on broker {at % brokers}: {amounts}{down}"

@@ -91,8 +91,8 @@ class ProducerCells:
                 words = {"router": row.router, "client": row.client, "start": "lazy" if row.lazy else "eager"}
                 return Text(fit(words[column.key], room) + " ", dim, no_wrap=True)
             case "gained":
-                told = f"+{quantity(row.gained)}" if row.gained else ""
-                return Text(told.rjust(room) + " ", hex_colour(self.colours.good), no_wrap=True)
+                gained = f"+{quantity(row.gained)}" if row.gained else ""
+                return Text(gained.rjust(room) + " ", hex_colour(self.colours.good), no_wrap=True)
             case "state":
                 style = dim if row.state == "Ready" else f"bold {hex_colour(self.colours.bad)}"
                 return Text(row.state.rjust(room) + " ", style, no_wrap=True)

@@ -27,17 +27,17 @@ def cost_rows(counts: CountsView, width: int) -> tuple[tuple[str, str], ...]:
         (counts.forever.eager, counts.forever.lazy, counts.forever.partial),
         strict=True,
     )
-    told = []
+    texts = []
     for objects, connections, forever in ways:
         later = f"  {quantity(forever)} in the end" if round(forever) != round(objects) else ""
         links = f"{quantity(connections):>6} conn." if wide else ""
-        told.append(f"{quantity(objects):>6}{links}{later}")
-    told.append(f"{quantity(counts.observed):>6}")
+        texts.append(f"{quantity(objects):>6}{links}{later}")
+    texts.append(f"{quantity(counts.observed):>6}")
     cells = max(map(len, labels)) + 1
-    return tuple((label.ljust(cells), text) for label, text in zip(labels, told, strict=True))
+    return tuple((label.ljust(cells), text) for label, text in zip(labels, texts, strict=True))
 
 
-def costs_told(counts: CountsView) -> str:
+def costs_text(counts: CountsView) -> str:
     """What the numbers assume."""
     each = f"{counted(counts.messages, 'message')} each"
     return f"{counted(counts.producers, 'producer')}, {each}, {counted(counts.brokers, 'broker')}"
@@ -59,15 +59,15 @@ def foot_texts(foot: ProducersFoot) -> tuple[str, ...]:
     )
 
 
-def statistics_title(told: StatisticsView) -> str:
+def statistics_title(statistics: StatisticsView) -> str:
     """How the lists are merged, and how right that is."""
-    rows = told.by_name if told.in_force == "by name" else told.by_position
+    rows = statistics.by_name if statistics.in_force == "by name" else statistics.by_position
     mixed = sum(row.mixture for row in rows)
     right = f"{counted(mixed, 'mixture')}" if mixed else "each entry is one producer"
-    return f"4 statistics {told.in_force}: {right}"
+    return f"4 statistics {statistics.in_force}: {right}"
 
 
-def entry_told(row: StatisticsRow) -> str:
+def entry_text(row: StatisticsRow) -> str:
     """Whose numbers an entry has."""
     if not row.producers:
         return "nobody"
@@ -93,12 +93,12 @@ def key_places(each: KeyGrowth) -> str:
     'Java 1 → 5, Python 3: the clients disagree'
     """
 
-    def told(before: int | None, after: int | None) -> str:
+    def place(before: int | None, after: int | None) -> str:
         if after is None:
             return "no key"
         return f"{after}" if before == after else f"{before} → {after}"
 
-    java, python = told(each.before[0], each.after[0]), told(each.before[-1], each.after[-1])
+    java, python = place(each.before[0], each.after[0]), place(each.before[-1], each.after[-1])
     return f"Java {java}, Python {python}" + (": the clients disagree" if each.disagrees else "")
 
 
@@ -124,10 +124,10 @@ def state_hint(view: ProducersView) -> str:
         return "All producers are closed. Press a to create others."
     share = percent(foot.broker_producers / foot.pairs)
     have = "have" if foot.ready != 1 else "has"
-    told = (
+    opened = (
         f"{counted(foot.ready, 'producer')} {have} opened {foot.broker_producers:,} of {foot.pairs:,} pairs ({share})."
     )
-    return f"{told} T sends by all, t by the selected one, m adds partitions, f says what a send would do."
+    return f"{opened} T sends by all, t by the selected one, m adds partitions, f says what a send would do."
 
 
 def _happened(view: ProducersView) -> str:

@@ -37,7 +37,7 @@ from tui.keys.words import (
     keys_hint_with,
     keys_state_hint,
     luck_numbers,
-    wait_told,
+    wait_sentence,
 )
 from tui.kit.columns import heading, row_line
 from tui.kit.remarks import Remark
@@ -141,7 +141,7 @@ def test_a_wait_fits_its_line_below_the_heading(wait: WaitRow, width: int) -> No
     three = tuple(replace(ROW, tag=tag, colour=at) for at, tag in enumerate("ABC"))
     assert wait_heading(width).cell_len <= width
     assert wait_line(wait, three, width, DARK).cell_len <= width
-    told = wait_told(replace(view_with_three(), consumers=three), wait)
+    told = wait_sentence(replace(view_with_three(), consumers=three), wait)
     assert told.endswith(".")
     assert "\n" not in told
 

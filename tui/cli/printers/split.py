@@ -7,7 +7,7 @@ from typing import Final
 
 from engine.views.details import SplitOption, SplitPreviewView
 from engine.visible import visible
-from tui.bundles.split_words import AS_PROPOSED, CUTS_NOTHING, warnings_told
+from tui.bundles.split_words import AS_PROPOSED, CUTS_NOTHING, warning_sentences
 from tui.cli.plain import Align, table, wrapped
 from tui.kit.wording import bytes_per_sec, counted, msgs_per_sec, percent, quantity, safe_name
 
@@ -54,7 +54,7 @@ def _option(option: SplitOption) -> Iterator[str]:
             for piece in option.pieces
         ]
         yield from table(rows, _ALIGNS, indent="  ")
-    for warning in warnings_told(option):
+    for warning in warning_sentences(option):
         yield from _indented(f"warning: {warning}")
     if option.admin_line:
         yield f"  $ {visible(option.admin_line)}"
