@@ -40,6 +40,6 @@ class FleetPartApp(RingsideApp):
 
 def _name_way_back(screen: DashboardScreen[Any]) -> None:
     footer = screen.query_one(KeyFooter)
-    always = [each for each in footer.keys if each.always]
-    others = [each for each in footer.keys if not each.always]
+    always = [hint for hint in footer.keys if hint.always]
+    others = [hint for hint in footer.keys if not hint.always]
     footer.keys = (*others, KeyHint("esc", "Fleet", "app.to_fleet", always=True), *always)

@@ -69,7 +69,9 @@ def _byte_label(limit: float) -> str:
 def _pieces(curve: FlowCurve, cuts: tuple[int, ...], hashes: tuple[int, ...]) -> tuple[str, ...]:
     ends = (curve.bundle.lower, *cuts, curve.bundle.upper + 1)
     points = curve.points
-    rates = points.msgs_per_sec.tolist() if isinstance(points, CurvePoints) else [each.msgs_per_sec for each in points]
+    rates = (
+        points.msgs_per_sec.tolist() if isinstance(points, CurvePoints) else [point.msgs_per_sec for point in points]
+    )
     labels = []
     for lower, upper in pairwise(ends):
         low, high = bisect_left(hashes, lower), bisect_left(hashes, upper)

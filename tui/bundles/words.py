@@ -107,19 +107,19 @@ def _needed(view: BalanceView) -> Iterator[Line]:
         yield f"{counted(needed.bundles, 'bundle')} keep {brokers} even; {view.bundles} are {enough}", "dim"
 
 
-def occupancy_texts(found: CountedOccupancy | Rejection) -> tuple[str, ...]:
+def occupancy_texts(occupancy: CountedOccupancy | Rejection) -> tuple[str, ...]:
     """What is counted and what chance would do, in two sentences."""
-    if isinstance(found, Rejection):
-        return (found.message,)
-    expected = found.expected
+    if isinstance(occupancy, Rejection):
+        return (occupancy.message,)
+    expected = occupancy.expected
     first = (
-        f"fullest bundle {found.fullest_bundle} of {counted(found.topics, 'topic')} (by chance"
-        f" {expected.fullest_bundle:.1f}), {found.empty_bundles} of {counted(expected.bundles, 'bundle')} empty"
+        f"fullest bundle {occupancy.fullest_bundle} of {counted(occupancy.topics, 'topic')} (by chance"
+        f" {expected.fullest_bundle:.1f}), {occupancy.empty_bundles} of {counted(expected.bundles, 'bundle')} empty"
         f" (by chance {expected.empty_bundles:.1f})"
     )
     second = (
-        f"fullest broker {found.fullest_broker} (by chance {expected.fullest_broker_dealt:.1f}, if all is even"
-        f" {expected.mean_per_broker:.1f}), {len(found.idle_brokers)} without a topic"
+        f"fullest broker {occupancy.fullest_broker} (by chance {expected.fullest_broker_dealt:.1f}, if all is even"
+        f" {expected.mean_per_broker:.1f}), {len(occupancy.idle_brokers)} without a topic"
         f" (by chance {expected.idle_brokers:.1f})"
     )
     return first, second

@@ -212,9 +212,9 @@ class BundleTree(Tree[Entry], inherit_bindings=False):
             if isinstance(entry, BundleNode) and (entry.namespace, entry.range_text) == (key.namespace, key.range_text):
                 return child
             if isinstance(entry, BundleNode | NamespaceNode):
-                found = self._find(child, key)
-                if found is not None:
-                    return found
+                below = self._find(child, key)
+                if below is not None:
+                    return below
         return None
 
     def action_open_node(self) -> None:
@@ -268,9 +268,9 @@ class BundleTree(Tree[Entry], inherit_bindings=False):
 
 
 def _busiest(bundles: tuple[BundleNode, ...]) -> BundleNode | None:
-    found: BundleNode | None = None
+    busiest: BundleNode | None = None
     for bundle in bundles:
         candidate = _busiest(bundle.children) if bundle.children else bundle
-        if candidate is not None and (found is None or candidate.msgs_per_sec > found.msgs_per_sec):
-            found = candidate
-    return found
+        if candidate is not None and (busiest is None or candidate.msgs_per_sec > busiest.msgs_per_sec):
+            busiest = candidate
+    return busiest

@@ -103,11 +103,11 @@ class ListPanel(Vertical, Generic[Row]):
     def _list(self) -> None:
         if not self._ready:
             return
-        wanted = self.filter_text.casefold()
-        self.listed = tuple(row for row in self.rows if wanted in row.name.casefold()) if wanted else self.rows
+        part = self.filter_text.casefold()
+        self.listed = tuple(row for row in self.rows if part in row.name.casefold()) if part else self.rows
         count = f"{len(self.rows):,}"
-        set_title(self, f"2 {self._form.noun}s ({f'{len(self.listed):,} of {count}' if wanted else count})")
-        set_subtitle(self, f"filter: {self.filter_text}" if wanted else "")
+        set_title(self, f"2 {self._form.noun}s ({f'{len(self.listed):,} of {count}' if part else count})")
+        set_subtitle(self, f"filter: {self.filter_text}" if part else "")
         with self._table.prevent(LineTable.Moved):
             self._table.lines = self._form.lines(self.listed, self.colours, self._ascii_only)
         self._place_cursor()

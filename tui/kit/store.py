@@ -112,7 +112,9 @@ class Store:
         """The subscription at a place, else the shown one; its namespace too where its name stands in several."""
         state, keys = self._timeline.state, self.subscriptions
         at = self._place if place is None else place
-        spaces = [each.namespace for each in state.subscriptions] + [each.namespace for each in state.key_subscriptions]
+        spaces = [shown.namespace for shown in state.subscriptions] + [
+            shown.namespace for shown in state.key_subscriptions
+        ]
         return safe_name(keys[at]) + (namespace_suffix(keys[at], spaces[at], keys) if at < len(spaces) else "")
 
     @property

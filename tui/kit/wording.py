@@ -196,12 +196,12 @@ def next_name(names: Iterable[str]) -> str:
     ('billing-2', 'c-10', 'consumer-0', 'audit-1')
     """
     taken = list(names)
-    found = [match for name in taken if (match := _NUMBERED.fullmatch(name))]
-    if not found:
+    numbered = [match for name in taken if (match := _NUMBERED.fullmatch(name))]
+    if not numbered:
         named = next((name for name in taken if name), "")
         return f"{named}-1" if named else FIRST_NAME
-    stem, _ = Counter(match["stem"] for match in found).most_common(1)[0]
+    stem, _ = Counter(match["stem"] for match in numbered).most_common(1)[0]
     highest = max(
-        (match["number"] for match in found if match["stem"] == stem), key=lambda number: (int(number), number)
+        (match["number"] for match in numbered if match["stem"] == stem), key=lambda number: (int(number), number)
     )
     return f"{stem}{int(highest) + 1:0{len(highest)}}"

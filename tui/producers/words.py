@@ -86,7 +86,7 @@ def name_at(view: ProducersView, number: int) -> str:
     return safe_name(row.name) if row.name else f"#{number}"
 
 
-def key_places(each: KeyGrowth) -> str:
+def key_places(growth: KeyGrowth) -> str:
     """Where a key goes from Java and from Python, with where it went before the last step.
 
     >>> key_places(KeyGrowth("k0", (1, 2, 3), (5, 4, 3)))
@@ -98,8 +98,8 @@ def key_places(each: KeyGrowth) -> str:
             return "no key"
         return f"{after}" if before == after else f"{before} → {after}"
 
-    java, python = place(each.before[0], each.after[0]), place(each.before[-1], each.after[-1])
-    return f"Java {java}, Python {python}" + (": the clients disagree" if each.disagrees else "")
+    java, python = place(growth.before[0], growth.after[0]), place(growth.before[-1], growth.after[-1])
+    return f"Java {java}, Python {python}" + (": the clients disagree" if growth.disagrees else "")
 
 
 def producers_hint(view: ProducersView) -> str:
