@@ -60,7 +60,7 @@ class Fairness:
 
     @property
     def crowded(self) -> bool:
-        """Whether so many points meet that the time of joining decides who owns how much (K-13)."""
+        """Whether so many points meet that the time of joining decides who owns how much (K13)."""
         return self.occupied_points < CROWDED_BELOW * self.claimed_points
 
 

@@ -55,7 +55,7 @@ def _gaps_served(now: KeysSlice) -> Notice | None:
 
 
 def _points_lost(now: KeysSlice) -> Notice | None:
-    """Bug pattern K-13: in 65,535 slots points meet, and who joined first keeps them."""
+    """Bug pattern K13: in 65,535 slots points meet, and who joined first keeps them."""
     selector = now.selector
     if not isinstance(selector, RingSelector) or not selector.consumers:
         return None
@@ -72,7 +72,7 @@ def _points_lost(now: KeysSlice) -> Notice | None:
 
 
 def _names(now: KeysSlice) -> Notice | None:
-    """Bug pattern K-3."""
+    """Bug pattern K03: several consumers of one name."""
     doubled = [name for name, count in Counter(each.name for each in now.selector.consumers).items() if count > 1]
     if not doubled:
         return None

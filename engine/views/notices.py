@@ -39,7 +39,7 @@ def _flag_unknown(now: Slice) -> Notice | None:
 
 
 def _duplicates(now: Slice) -> Notice | None:
-    """Bug pattern F-10: equal names have equal points, and the consumer that connected last owns them all."""
+    """Bug pattern F10: equal names have equal points, and the consumer that connected last owns them all."""
     names = [consumer.name for consumer in now.order[: now.cohort_size]]
     doubled = [name for name, count in Counter(names).items() if count > 1]
     if not doubled:
@@ -54,7 +54,7 @@ def _duplicates(now: Slice) -> Notice | None:
 
 
 def _collisions(now: Slice) -> Notice | None:
-    """Bug pattern F-9: name and number stand side by side, so ``c-1`` + ``10`` and ``c-11`` + ``0`` are one point."""
+    """Bug pattern F09: name and number stand side by side, so ``c-1`` + ``10`` and ``c-11`` + ``0`` are one point."""
     ring = now.ring
     if ring is None:
         return None
@@ -74,7 +74,7 @@ def _collisions(now: Slice) -> Notice | None:
 
 
 def _flag_ignored(now: Slice) -> Notice | None:
-    """Bug pattern F-3: the flag says nothing about a topic without partitions."""
+    """Bug pattern F03: the flag says nothing about a topic without partitions."""
     alone = now.topics.without_index
     if not alone:
         return None

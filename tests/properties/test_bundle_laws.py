@@ -172,7 +172,7 @@ def test_L6_topics_of_one_hash_never_part(topics: list[TopicLoad], positions: li
 def test_L6_splits_of_different_bundles_can_come_in_either_order(
     bundles: NamespaceBundles, positions: list[int], data: st.DataObject
 ) -> None:
-    """B-2: neither wipes out the other's cut."""
+    """B02: neither wipes out the other's cut."""
     assume(len(bundles) > 1)
     one, other = data.draw(st.permutations(bundles.bundles))[:2]
     two = [TopicLoad(f"persistent://t/n/{i}", bundle.lower, 1.0) for bundle in (one, other) for i in range(2)]

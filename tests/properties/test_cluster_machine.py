@@ -333,7 +333,7 @@ class ClusterMachine(RuleBasedStateMachine):
         low, high = data.draw(st.sampled_from(list(pairwise(self.model["bounds"]))))
         command = SplitBundle("t/n", f"{low:#010x}_{high:#010x}", algorithm)
         self.submit(command)
-        # B-3: the bundle is gone, so the same request can do nothing a second time.
+        # B03: the bundle is gone, so the same request can do nothing a second time.
         if self.model["bounds"].count(low) and (low, high) not in pairwise(self.model["bounds"]):
             boundaries = bundles_of(self.timeline.state, "t/n").boundaries
             self.submit(command)

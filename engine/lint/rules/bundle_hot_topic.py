@@ -1,4 +1,4 @@
-"""One topic that alone is above a limit of a bundle (bug pattern B-1): no split divides a topic."""
+"""One topic that alone is above a limit of a bundle (bug pattern B01): no split divides a topic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Consumers of one name in a Failover subscription (bug pattern F-10)."""
+"""Consumers of one name in a Failover subscription (bug pattern F10)."""
 
 from __future__ import annotations
 

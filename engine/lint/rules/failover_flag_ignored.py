@@ -1,4 +1,4 @@
-"""Topics without partitions go by the ring although the flag is off (bug pattern F-3)."""
+"""Topics without partitions go by the ring although the flag is off (bug pattern F03)."""
 
 from __future__ import annotations
 

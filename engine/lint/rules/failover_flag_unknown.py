@@ -1,4 +1,4 @@
-"""The flag is on, and the release does not know it (bug pattern F-3): topics go as if it were not there."""
+"""The flag is on, and the release does not know it (bug pattern F03): topics go as if it were not there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbered names take points of the failover ring from each other (bug pattern F-9)."""
+"""Numbered names take points of the failover ring from each other (bug pattern F09)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Consumers of one name in a Key_Shared subscription (bug patterns K-3, K-4)."""
+"""Consumers of one name in a Key_Shared subscription (bug patterns K03, K04)."""
 
 from __future__ import annotations
 

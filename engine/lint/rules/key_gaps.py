@@ -1,4 +1,4 @@
-"""Slots that no sticky consumer declared (bug pattern K-11)."""
+"""Slots that no sticky consumer declared (bug pattern K11)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbered names make equal points on the Key_Shared ring before #22053 (bug pattern K-8)."""
+"""Numbered names make equal points on the Key_Shared ring before #22053 (bug pattern K08)."""
 
 from __future__ import annotations
 

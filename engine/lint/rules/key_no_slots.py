@@ -1,4 +1,4 @@
-"""A connected Key_Shared consumer that no key can reach (bug pattern K-13; sticky ranges outside the slots)."""
+"""A connected Key_Shared consumer that no key can reach (bug pattern K13; sticky ranges outside the slots)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Too many points for 65,535 slots: who joined first keeps them (bug pattern K-13)."""
+"""Too many points for 65,535 slots: who joined first keeps them (bug pattern K13)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Producers whose clients send one key to different partitions: Java beside C++ or Python (bug pattern R-1)."""
+"""Producers whose clients send one key to different partitions: Java beside C++ or Python (bug pattern R01)."""
 
 from __future__ import annotations
 

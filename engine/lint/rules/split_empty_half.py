@@ -1,4 +1,4 @@
-"""A split that is due and leaves a bundle without topics (bug pattern B-6)."""
+"""A split that is due and leaves a bundle without topics (bug pattern B06)."""
 
 from __future__ import annotations
 

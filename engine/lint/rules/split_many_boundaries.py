@@ -1,4 +1,4 @@
-"""A flow split into three or more pieces, which the extensible load manager refuses (bug pattern B-5)."""
+"""A flow split into three or more pieces, which the extensible load manager refuses (bug pattern B05)."""
 
 from __future__ import annotations
 

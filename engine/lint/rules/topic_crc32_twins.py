@@ -1,4 +1,4 @@
-"""Topics of one namespace with one CRC-32 (bug pattern B-7): no split of bundles ever parts them."""
+"""Topics of one namespace with one CRC-32 (bug pattern B07): no split of bundles ever parts them."""
 
 from __future__ import annotations
 

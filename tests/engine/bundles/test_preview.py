@@ -1,4 +1,4 @@
-"""B-11, B-15: every algorithm side by side, before anybody splits."""
+"""B11, B15: every algorithm side by side, before anybody splits."""
 
 from __future__ import annotations
 

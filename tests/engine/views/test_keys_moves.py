@@ -116,7 +116,7 @@ def test_where_points_are_shared_a_namesake_takes_turns_and_bystanders_lose_slot
 
 
 def test_in_the_oldest_form_other_names_share_points_too() -> None:
-    """Bug pattern K-4: c1 with number 0 makes the point of c with number 10."""
+    """Bug pattern K08: c1 with number 0 makes the point of c with number 10."""
     found = view(after("release 2.11.0", "add c", "add z", "add c1"))
     lost_points = {row.name: row.lost_points for row in found.consumers}
     assert lost_points["c"] == lost_points["c1"] == 10 and lost_points["z"] == 0
