@@ -1,6 +1,7 @@
 """Laws of the Failover ring that must hold for every input: L1 history, L2 only the mover moves, L3 cover, L4, L5.
 
-They hold within one priority level. The spaces of 8, 11 and 16 bits make points of different consumers meet.
+``tests/known_pulsar_bugs.md`` states the laws. They hold within one priority level. The spaces of 8, 11 and 16 bits
+make points of different consumers meet.
 """
 
 from __future__ import annotations

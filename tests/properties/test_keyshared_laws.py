@@ -1,6 +1,7 @@
 """Laws of the Key_Shared selectors for every input: L1 history, L2 only the mover moves, L3 cover, L4, L8, L9.
 
-Spaces of 8, 11 and 16 bits make points of different consumers meet all the time.
+``tests/known_pulsar_bugs.md`` states the laws. Spaces of 8, 11 and 16 bits make points of different consumers meet all
+the time.
 """
 
 from __future__ import annotations

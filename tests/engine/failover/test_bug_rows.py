@@ -1,4 +1,4 @@
-"""One regression test for each known bug or question about Failover in Pulsar's public threads (F-1 .. F-14)."""
+"""A regression test for each known bug or question about Failover of ``tests/known_pulsar_bugs.md``."""
 
 from __future__ import annotations
 

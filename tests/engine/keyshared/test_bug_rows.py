@@ -1,4 +1,4 @@
-"""One regression test for each known bug or question about Key_Shared that a model can show (K-1 .. K-28)."""
+"""Regression tests for the known bugs of Key_Shared of ``tests/known_pulsar_bugs.md``; those of delivery are apart."""
 
 from __future__ import annotations
 

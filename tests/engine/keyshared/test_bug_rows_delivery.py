@@ -1,4 +1,7 @@
-"""Known bugs of Key_Shared that show while messages flow: skipping, hot keys, delays, more partitions."""
+"""Known bugs of Key_Shared that show while messages flow: skipping, hot keys, delays, more partitions.
+
+They are described in ``tests/known_pulsar_bugs.md``.
+"""
 
 from __future__ import annotations
 

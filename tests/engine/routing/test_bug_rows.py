@@ -1,4 +1,4 @@
-"""Bugs that Pulsar's clients had in routing, each as a property that holds here."""
+"""Known bugs of clients in routing (``tests/known_pulsar_bugs.md``), each as a property that is true here."""
 
 from __future__ import annotations
 

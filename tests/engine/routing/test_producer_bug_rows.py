@@ -1,4 +1,4 @@
-"""Bugs and requests about producers in the world, each as a property that holds here."""
+"""Known bugs and requests about producers (``tests/known_pulsar_bugs.md``), each as a property that is true here."""
 
 from __future__ import annotations
 
