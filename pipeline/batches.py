@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from engine.fleet.hashing import ByteColumn
+from engine.bulk_hashing import ByteColumn
 
 ROWS_TOGETHER: Final = 1 << 18
 

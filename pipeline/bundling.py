@@ -23,9 +23,9 @@ from engine.bundles import (
     flow_limits,
     modular_decision,
 )
+from engine.bundles.bulk import BundleMap, TopicColumns, bundle_map, sum_by
+from engine.bundles.bulk_splits import Cuts, flow_cuts, range_cuts, specified_cuts, topic_count_cuts
 from engine.config import FLOW_OR_QPS_EQUALLY_DIVIDE, SPLIT_ALGORITHMS, BrokerSettings
-from engine.fleet.bundle_splits import Cuts, flow_cuts, range_cuts, specified_cuts, topic_count_cuts
-from engine.fleet.bundles import BundleMap, TopicColumns, bundle_map, sum_by
 from pipeline.reading.rows import Row
 from pipeline.schemas import BUNDLE_LOADS
 from pipeline.splitting import Children, range_texts

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.config import ReleaseBehaviour
-from engine.fleet.failover_assign import assign
-from engine.fleet.failover_ring import Cohorts, Rings, cohorts, rings_of
+from engine.failover.bulk import assign
+from engine.failover.bulk_ring import Cohorts, Rings, cohorts, rings_of
 from pipeline.fewest_moves import fewest_moves
 from pipeline.lists import ConsumerList, Slots, carried_over, slots_of
 from pipeline.policies import Policy

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from engine.fleet.hashing import ByteColumn, murmur3_bulk
+from engine.bulk_hashing import ByteColumn, murmur3_bulk
 
 _SPACE_BITS: Final = 24
 _HASH_BITS: Final = 31

@@ -266,7 +266,7 @@ WORST_SUBSCRIPTIONS: Final = Table(
      "max_over_mean double?", "max_over_mean_rate double?", "moved bigint", "least_moved bigint", "verdict string?",
      "findings bigint", "worst_severity string?", "msg_rate_out double", "msg_backlog_entries bigint"),
 )  # fmt: skip
-"""Every subscription under the rule in force, the most uneven first (``engine.fleet.summary.WorstSubscription``)."""
+"""Every subscription under the rule in force, the most uneven first (``engine.views.fleet.WorstSubscription``)."""
 
 WORST_NAMESPACES: Final = Table(
     "worst_namespaces",
@@ -274,7 +274,7 @@ WORST_NAMESPACES: Final = Table(
      "bundles bigint", "bundles_to_split bigint", "worst_max_over_mean double?", "worst_subscription string?",
      "idle bigint", "findings bigint", "worst_severity string?"),
 )  # fmt: skip
-"""Every namespace, that of the most uneven subscription first (``engine.fleet.summary.WorstNamespace``)."""
+"""Every namespace, that of the most uneven subscription first (``engine.views.fleet.WorstNamespace``)."""
 
 IMBALANCE_HISTORY: Final = Table(
     "imbalance_history",

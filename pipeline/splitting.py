@@ -13,9 +13,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from engine.bundles import bandwidth_limit
+from engine.bundles.bulk import BundleMap, sum_by
+from engine.bundles.bulk_splits import Answer, Cuts
 from engine.config import BrokerSettings
-from engine.fleet.bundle_splits import Answer, Cuts
-from engine.fleet.bundles import BundleMap, sum_by
 from pipeline.schemas import BUNDLE_CHILDREN, BUNDLE_SPLITS
 
 REFUSALS: Final = (

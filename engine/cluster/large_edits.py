@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.bulk_hashing import ByteColumn, crc32_bulk, murmur3_bulk
 from engine.cluster.large_topics import LargeLoads, LargeTopics, Origin
 from engine.cluster.state import Load, Topic
 from engine.cluster.texts import Texts
-from engine.fleet.hashing import ByteColumn, crc32_bulk, murmur3_bulk
 from engine.names import TopicName, parse_topic_name
 
 

@@ -11,11 +11,11 @@ from dataclasses import astuple, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.bulk_hashing import crc32_bulk, murmur3_bulk
 from engine.cluster.state import Load, Topic
 from engine.cluster.texts import CHUNK, Texts
 from engine.computed import Computed
-from engine.fleet.failover_assign import SortedTopics, sort_topics
-from engine.fleet.hashing import crc32_bulk, murmur3_bulk
+from engine.failover.bulk import SortedTopics, sort_topics
 from engine.hashing import murmur3_32
 from engine.names import PARTITION_SUFFIX, TopicName, parse_topic_name, partition_name
 

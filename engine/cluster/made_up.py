@@ -11,10 +11,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.bulk_hashing import murmur3_bulk
 from engine.cluster.large_topics import LargeLoads, LargeTopics, Recipe
 from engine.cluster.state import Load
 from engine.cluster.texts import Texts
-from engine.fleet.hashing import murmur3_bulk
 from engine.hashing import murmur3_32
 
 _MEDIAN_MSGS_PER_SEC: Final = 4.0

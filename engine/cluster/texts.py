@@ -8,8 +8,8 @@ from typing import Final
 
 import numpy as np
 
+from engine.bulk_hashing import ByteColumn
 from engine.computed import Computed
-from engine.fleet.hashing import ByteColumn
 
 CHUNK: Final = 1 << 16
 """Names made at a time where all of them are looked at."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from engine.cluster.key_state import KeySubscription
 from engine.cluster.remember import Remembered
 from engine.cluster.state import ClusterState
-from engine.fleet.slot_owners import slot_owners
+from engine.keyshared.bulk_owners import slot_owners
 from engine.keyshared.fairness import Fairness, fairness_of
 from engine.keyshared.gaps import Gaps
 from engine.keyshared.key_text import text_of_key

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from engine.fleet.hashing import murmur3_bulk
+from engine.bulk_hashing import murmur3_bulk
 from pipeline.batches import byte_column, codes_of, whole_groups
 from pipeline.choosing import Change, Choice, Partitions
 from pipeline.jobs.assign_words import FEW_WORDS, Words

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from engine.bulk_hashing import crc32_bulk
 from engine.config import BrokerSettings
-from engine.fleet.hashing import crc32_bulk
 from pipeline.batches import codes_of
 from pipeline.bundling import Bundles, Topics
 from pipeline.schemas import (

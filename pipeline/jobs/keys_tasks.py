@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from engine.fleet.keyshared import slots_bulk
+from engine.keyshared.bulk import slots_bulk
 from engine.keyshared.model import SlotSpace
 from pipeline.batches import codes_of
 from pipeline.distinct_keys import Keys, blocks, distinct, hashed, joined_keys, opened

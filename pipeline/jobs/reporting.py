@@ -11,7 +11,7 @@ import msgspec
 import pyarrow.parquet as pq
 
 from engine.errors import InputError
-from engine.fleet.summary import (
+from engine.views.fleet import (
     FILE_NAME,
     VERSION,
     FindingCount,

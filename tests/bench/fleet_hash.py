@@ -5,7 +5,7 @@ from __future__ import annotations
 import mmh3
 import numpy as np
 
-from engine.fleet.hashing import ByteColumn, murmur3_bulk
+from engine.bulk_hashing import ByteColumn, murmur3_bulk
 from tests.bench.fleet_support import FULL, Size, best_in_turn, topic_names
 from tests.bench.table import Row
 

@@ -13,8 +13,8 @@ import mmh3
 import numpy as np
 from uhashring import HashRing
 
-from engine.fleet.failover_ring import Rings
-from engine.fleet.hashing import murmur3_bulk
+from engine.bulk_hashing import murmur3_bulk
+from engine.failover.bulk_ring import Rings
 
 T = TypeVar("T")
 POINTS = 100

@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sortedcontainers import SortedDict
 
+from engine.bulk_hashing import murmur3_bulk
+from engine.failover.bulk import assign_sorted, sort_topics
+from engine.failover.bulk_ring import Rings, build_rings
+from engine.failover.live import LiveRing
 from engine.failover.model import Consumer
-from engine.fleet.failover_assign import assign_sorted, sort_topics
-from engine.fleet.failover_ring import Rings, build_rings
-from engine.fleet.hashing import murmur3_bulk
-from engine.fleet.incremental import LiveRing
-from engine.fleet.moves import Moves, moves_between
+from engine.failover.moves import Moves, moves_between
 from tests.bench.fleet_support import (
     FULL,
     POINTS,

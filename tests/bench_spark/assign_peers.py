@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from engine.fleet.failover_ring import assign_modulo, cohorts, rings_of
-from engine.fleet.hashing import murmur3_bulk
+from engine.bulk_hashing import murmur3_bulk
+from engine.failover.bulk_ring import assign_modulo, cohorts, rings_of
 from pipeline.batches import byte_column
 from pipeline.schemas import ASSIGNMENTS, parts_of
 from tests.bench_spark.comparing import check_same

@@ -13,9 +13,9 @@ from typing import Any, Final
 import duckdb
 import pyarrow as pa
 
+from engine.bulk_hashing import murmur3_bulk
 from engine.config import CURRENT, BrokerSettings
-from engine.fleet.hashing import murmur3_bulk
-from engine.fleet.keyshared import slots_bulk
+from engine.keyshared.bulk import slots_bulk
 from engine.keyshared.model import Consumer, Selector, SlotSpace
 from engine.keyshared.ownership import slots_by_consumer
 from pipeline.batches import byte_column

@@ -68,20 +68,20 @@ ROOMS: Final = {
             (
                 "tests/engine/test_*.py",
                 "tests/engine/admin/test_hostile_names.py",
-                "tests/properties/test_fleet_hashing.py",
+                "tests/properties/test_bulk_hashing.py",
             ),
             ("murmur3", "unit_tests", *_ROUTING, *_FAILOVER, *_BUNDLES, *_KEYSHARED),
         ),
         Room(
             "failover",
             ("engine/failover/*.py",),
-            ("tests/engine/failover/test_*.py", "tests/properties/test_failover_laws.py"),
+            ("tests/engine/failover/test_*.py", "tests/properties/test_*failover*.py"),
             ("unit_tests", *_FAILOVER),
         ),
         Room(
             "keyshared",
             ("engine/keyshared/*.py",),
-            ("tests/engine/keyshared/test_*.py", "tests/properties/test_keyshared_*.py"),
+            ("tests/engine/keyshared/test_*.py", "tests/properties/test_*keyshared*.py"),
             ("unit_tests", *_KEYSHARED),
         ),
         Room(
@@ -100,6 +100,7 @@ ROOMS: Final = {
             ("engine/bundles/*.py",),
             (
                 "tests/engine/bundles/test_*.py",
+                "tests/properties/test_bulk_bundles.py",
                 "tests/properties/test_bundle_laws.py",
                 "tests/properties/test_autosplit_laws.py",
                 "tests/properties/test_balance_*.py",

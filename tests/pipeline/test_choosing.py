@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.bulk_hashing import murmur3_bulk
 from engine.config import ReleaseBehaviour, behaviour_of
-from engine.fleet.hashing import murmur3_bulk
 from pipeline.choosing import Change, Partitions, change_of
 from pipeline.fewest_moves import fewest_moves
 from pipeline.lists import Changes, ConsumerList, carried_over, list_of, slots_of

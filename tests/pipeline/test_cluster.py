@@ -42,9 +42,9 @@ dealing.SMALL_ROWS = -1
 
 def where(number):
     import os
-    import engine.fleet.hashing
+    import engine.bulk_hashing
     import pipeline.pieces
-    files = [os.path.abspath(module.__file__) for module in (engine.fleet.hashing, pipeline.pieces)]
+    files = [os.path.abspath(module.__file__) for module in (engine.bulk_hashing, pipeline.pieces)]
     return json.dumps([os.getppid(), *files]).encode()
 
 

@@ -168,7 +168,7 @@ def test_a_cluster_elsewhere_is_not_told_to_find_the_driver_on_loopback(tmp_path
 def test_the_archive_for_executors_holds_both_packages(tmp_path: Path) -> None:
     with zipfile.ZipFile(zip_packages(tmp_path)) as archive:
         names = set(archive.namelist())
-    assert {"engine/fleet/hashing.py", "pipeline/jobs/assign_tasks.py"} <= names
+    assert {"engine/bulk_hashing.py", "pipeline/jobs/assign_tasks.py"} <= names
     assert not any("__pycache__" in name for name in names)
 
 

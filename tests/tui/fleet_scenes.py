@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from engine.admin.facts import Snapshot
 from engine.config import DEFAULTS
-from engine.fleet.summary import (
+from engine.views.fleet import (
     FILE_NAME,
     VERSION,
     FindingCount,

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from engine.bulk_hashing import crc32_bulk, murmur3_bulk
 from engine.bundles import BundleRange, TopicLoad, default_boundaries, namespace_bundles, parse_range
+from engine.bundles.bulk import BundleMap, TopicColumns, bundle_map
+from engine.bundles.bulk_splits import Answer, Cuts, flow_cuts, range_cuts, specified_cuts, topic_count_cuts
 from engine.bundles.flow import flow_limits
 from engine.errors import Rejection
-from engine.fleet.bundle_splits import Answer, Cuts, flow_cuts, range_cuts, specified_cuts, topic_count_cuts
-from engine.fleet.bundles import BundleMap, TopicColumns, bundle_map
-from engine.fleet.failover_assign import assign
-from engine.fleet.failover_ring import build_rings, cohorts
-from engine.fleet.hashing import crc32_bulk, murmur3_bulk
-from engine.fleet.keyshared import slots_bulk
+from engine.failover.bulk import assign
+from engine.failover.bulk_ring import build_rings, cohorts
 from engine.hashing import utf8
+from engine.keyshared.bulk import slots_bulk
 from engine.keyshared.model import CLASSIC_RING_SLOTS, RANGE_SIZE, RING_SLOTS, SlotSpace
 from engine.names import TopicName, parse_topic_name
 from tests.golden.families.bundles import _limits, _loads

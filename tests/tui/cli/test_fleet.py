@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.fleet.summary import (
+from engine.views.fleet import (
     VERSION,
     FindingCount,
     FleetSummary,

@@ -126,7 +126,7 @@ def _tables(result: JobResult) -> Iterator[str]:
 
 def _policies(result: JobResult) -> Iterator[str]:
     """What the change asked for does under each policy: no page is made of a folder that has assignments alone."""
-    from engine.fleet.summary import PolicyTotals
+    from engine.views.fleet import PolicyTotals
     from tui.cli.printers.fleet_page import policy_lines
 
     yield result.sentence
@@ -214,7 +214,7 @@ def _progress(job: str) -> Iterator[Callable[[str], None]]:
 def _json(result: JobResult, target: Path) -> str:
     import json
 
-    from engine.fleet.summary import FILE_NAME
+    from engine.views.fleet import FILE_NAME
 
     if result.job in _WITH_PAGE:
         return (target / FILE_NAME).read_text(encoding="utf-8")
@@ -223,7 +223,7 @@ def _json(result: JobResult, target: Path) -> str:
 
 def _page(target: Path) -> list[str]:
     from engine.errors import InputError
-    from engine.fleet.summary import FILE_NAME, read_summary
+    from engine.views.fleet import FILE_NAME, read_summary
     from tui.cli.printers.fleet_page import fleet_lines
 
     path = target / FILE_NAME
@@ -240,7 +240,7 @@ def open_fleet(*, target: Path, output: Output) -> int:
 
     With --once or --json the summary is printed. Needs no Spark.
     """
-    from engine.fleet.summary import FILE_NAME
+    from engine.views.fleet import FILE_NAME
 
     if output.on_screen:
         from engine.errors import InputError

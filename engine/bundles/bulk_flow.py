@@ -11,8 +11,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.bundles.bulk import TopicColumns
 from engine.bundles.flow import FlowLimits
-from engine.fleet.bundles import TopicColumns
 
 SIDE_BY_SIDE: Final = 64
 """Bundles below which one step for all of them costs more than a step for each."""

@@ -8,14 +8,14 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.bulk_hashing import murmur3_bulk
 from engine.config import CURRENT, ReleaseBehaviour, behaviour_of
+from engine.failover.bulk import assign, assign_sorted, sort_topics
+from engine.failover.bulk_ring import NOBODY, assign_modulo, build_rings, cohorts, rings_of
 from engine.failover.choose import choose_many, cohort, sort_consumers
+from engine.failover.live import LiveRing
 from engine.failover.model import Consumer
 from engine.failover.ring import FailoverRing
-from engine.fleet.failover_assign import assign, assign_sorted, sort_topics
-from engine.fleet.failover_ring import NOBODY, assign_modulo, build_rings, cohorts, rings_of
-from engine.fleet.hashing import murmur3_bulk
-from engine.fleet.incremental import LiveRing
 from engine.hashing import utf8
 from tests.properties import strategies
 

@@ -13,10 +13,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.bulk_hashing import HASH_BITS
+from engine.bulk_points import point_hashes
+from engine.failover.bulk_search import search_many
 from engine.failover.ring import POINTS_PER_CONSUMER
-from engine.fleet.hashing import HASH_BITS
-from engine.fleet.many_searches import search_many
-from engine.fleet.points import point_hashes
 from engine.hashing import utf8, utf16_order
 
 NOBODY: Final = -1

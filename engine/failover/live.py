@@ -14,13 +14,13 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.bulk_hashing import HASH_BITS
+from engine.failover.bulk_ring import NOBODY
+from engine.failover.live_points import LivePoints
+from engine.failover.membership import Membership
 from engine.failover.model import Consumer
+from engine.failover.moves import Moves, after_each_other, moves_between, no_moves
 from engine.failover.ring import POINTS_PER_CONSUMER
-from engine.fleet.failover_ring import NOBODY
-from engine.fleet.hashing import HASH_BITS
-from engine.fleet.live_points import LivePoints
-from engine.fleet.membership import Membership
-from engine.fleet.moves import Moves, after_each_other, moves_between, no_moves
 
 
 class LiveAssignment(ABC):
@@ -112,7 +112,7 @@ class LiveRing(LiveAssignment):
         points: int = POINTS_PER_CONSUMER,
         bits: int = HASH_BITS,
     ) -> None:
-        """``hashes``: (n,) int32, ascending (``engine.fleet.failover_assign.sort_topics``); consumers in connect order.
+        """``hashes``: (n,) int32, ascending (``engine.failover.bulk.sort_topics``); consumers in connect order.
 
         ``points``: of each consumer, 100 in Pulsar; ``bits`` narrows the hashes of points (topics come narrowed).
         """

@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.bulk_hashing import murmur3_bulk
+from engine.failover.bulk import sort_topics
+from engine.failover.bulk_ring import NOBODY
 from engine.failover.choose import choose_many, cohort, sort_consumers
+from engine.failover.live import LiveAssignment, LiveModulo, LiveRing
 from engine.failover.model import Consumer
+from engine.failover.moves import Moves, after_each_other, moves_between
 from engine.failover.ring import FailoverRing
-from engine.fleet.failover_assign import sort_topics
-from engine.fleet.failover_ring import NOBODY
-from engine.fleet.hashing import murmur3_bulk
-from engine.fleet.incremental import LiveAssignment, LiveModulo, LiveRing
-from engine.fleet.moves import Moves, after_each_other, moves_between
 from tests.properties.strategies import consumer_names
 
 IDS = st.integers(0, 7)

@@ -13,9 +13,9 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.bundles.bulk import BundleMap, TopicColumns, sum_by
+from engine.bundles.bulk_flow import pack_topics
 from engine.bundles.flow import FlowLimits
-from engine.fleet.bundle_flow import pack_topics
-from engine.fleet.bundles import BundleMap, TopicColumns, sum_by
 
 
 class Answer(IntEnum):
@@ -48,7 +48,7 @@ class Cuts:
 def range_cuts(bundles: BundleMap) -> Cuts:
     """``range_equally_divide`` of every bundle: the middle, rounded down. O(b).
 
-    >>> from engine.fleet.bundles import bundle_map
+    >>> from engine.bundles.bulk import bundle_map
     >>> hex(*range_cuts(bundle_map([(0, 0xFFFFFFFF)])).of(0))
     '0x7fffffff'
     """

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.errors import Rejection
-from engine.fleet.keyshared import (
+from engine.keyshared.autosplit import auto_split_selector
+from engine.keyshared.bulk import (
     TABLE_SLOTS,
     consumer_loads,
     hot_keys,
@@ -19,8 +20,7 @@ from engine.fleet.keyshared import (
     slots_bulk,
     slots_of_keys,
 )
-from engine.fleet.slot_owners import NO_CONSUMER, slot_owners
-from engine.keyshared.autosplit import auto_split_selector
+from engine.keyshared.bulk_owners import NO_CONSUMER, slot_owners
 from engine.keyshared.model import (
     CLASSIC_RING_SLOTS,
     LEGACY_RING_SLOTS,

@@ -1,7 +1,7 @@
 """Key_Shared in bulk: slots of many keys, the owner of every slot, what each consumer gets of a trace, and hot keys.
 
-Twins of ``engine.keyshared``: every selector there has its table here (``engine.fleet.slot_owners``), and the look-ups
-agree slot for slot. Consumers go by their id.
+Every selector of ``engine.keyshared`` has its table here (``engine.keyshared.bulk_owners``), and look-ups agree slot by
+slot. Consumers go by their id.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.fleet.hashing import Names, murmur3_bulk
-from engine.fleet.slot_owners import NO_CONSUMER, SlotOwners
+from engine.bulk_hashing import Names, murmur3_bulk
+from engine.keyshared.bulk_owners import NO_CONSUMER, SlotOwners
 from engine.keyshared.model import RANGE_SIZE, SlotSpace
 
 TABLE_SLOTS: Final = RANGE_SIZE

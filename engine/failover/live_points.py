@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.bulk_points import point_hashes, point_hashes_of_one
+from engine.failover.bulk import cut_at_points
+from engine.failover.bulk_ring import NOBODY
+from engine.failover.membership import Membership
 from engine.failover.model import Consumer
-from engine.fleet.failover_assign import cut_at_points
-from engine.fleet.failover_ring import NOBODY
-from engine.fleet.membership import Membership
-from engine.fleet.points import point_hashes, point_hashes_of_one
 from engine.hashing import utf8
 
 Stretches = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]

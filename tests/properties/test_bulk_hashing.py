@@ -9,9 +9,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.fleet.hashing import ByteColumn, crc32_bulk, murmur3_bulk
-from engine.fleet.murmur3_kernel import LONGEST, murmur3_of_buffer
-from engine.fleet.points import point_hashes
+from engine.bulk_hashing import ByteColumn, crc32_bulk, murmur3_bulk
+from engine.bulk_murmur3 import LONGEST, murmur3_of_buffer
+from engine.bulk_points import point_hashes
 from engine.hashing import crc32_hash, murmur3_32, utf8
 
 TEXTS = st.lists(st.text(alphabet=st.characters(codec=None), max_size=40), max_size=30)

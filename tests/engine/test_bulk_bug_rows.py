@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.fleet.bundles import bundle_map
-from engine.fleet.failover_ring import build_rings
-from engine.fleet.keyshared import owner_table
-from engine.fleet.slot_owners import slot_owners
+from engine.bundles.bulk import bundle_map
+from engine.failover.bulk_ring import build_rings
+from engine.keyshared.bulk import owner_table
+from engine.keyshared.bulk_owners import slot_owners
 from tests.engine.keyshared.selectors import ring
 
 

@@ -1,6 +1,6 @@
 """The active consumer of many topics: by modulo, by ring, or by the rule each topic is under.
 
-Twins of ``engine.failover.choose``; owners are positions in the given consumer lists (``engine.fleet.failover_ring``).
+Twins of ``engine.failover.choose``; owners are positions in the given consumer lists (``engine.failover.bulk_ring``).
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.config import CURRENT, ReleaseBehaviour
+from engine.failover.bulk_ring import NOBODY, Cohorts, Rings, assign_modulo
 from engine.failover.choose import Rule, rule_in_force
-from engine.fleet.failover_ring import NOBODY, Cohorts, Rings, assign_modulo
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ def assign_sorted(rings: Rings, ring_no: int, hashes: NDArray[np.int32]) -> NDAr
 
     The topics are cut at the ring's points instead of being looked up one by one: O(p log n + n).
 
-    >>> from engine.fleet.failover_ring import build_rings
+    >>> from engine.failover.bulk_ring import build_rings
     >>> rings = build_rings([["a", "b"]])
     >>> topics = np.arange(0, 2**31, 2**20, dtype=np.int32)
     >>> bool((assign_sorted(rings, 0, topics) == rings.look_up(0, topics)).all())
@@ -84,7 +84,7 @@ def assign(
     ``list_no``, ``hashes``, ``partition_index``: (n,) each (a number stands for all); a negative partition index means
     that the topic is not partitioned. Before 3.0 such a topic goes to the first connected consumer.
 
-    >>> from engine.fleet.failover_ring import build_rings, cohorts
+    >>> from engine.failover.bulk_ring import build_rings, cohorts
     >>> names = [["c", "a", "b"]]
     >>> made, rings = cohorts(names), build_rings(names)
     >>> assign(made, rings, 0, np.array([1, 1]), np.array([0, -1]), consistent_hashing=False).tolist()[0]

@@ -16,7 +16,7 @@ import mmh3
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.fleet.murmur3_kernel import murmur3_of_buffer
+from engine.bulk_murmur3 import murmur3_of_buffer
 from engine.hashing import utf8
 
 HASH_BITS: Final = 31

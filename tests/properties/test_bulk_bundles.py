@@ -18,11 +18,11 @@ from engine.bundles import (
     specified_positions_divide,
     topic_count_equally_divide,
 )
+from engine.bundles.bulk import NOWHERE, BundleMap, TopicColumns, bundle_map, bundle_sums
+from engine.bundles.bulk_flow import pack_topics
+from engine.bundles.bulk_splits import Answer, Cuts, flow_cuts, range_cuts, specified_cuts, topic_count_cuts
 from engine.bundles.flow import FlowLimits
 from engine.errors import Rejection
-from engine.fleet.bundle_flow import pack_topics
-from engine.fleet.bundle_splits import Answer, Cuts, flow_cuts, range_cuts, specified_cuts, topic_count_cuts
-from engine.fleet.bundles import NOWHERE, BundleMap, TopicColumns, bundle_map, bundle_sums
 
 TOP = 0xFFFFFFFF
 EDGES = st.integers(0, 12) | st.integers(TOP - 12, TOP) | st.integers(0, TOP)

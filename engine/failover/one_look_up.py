@@ -8,8 +8,8 @@ from collections.abc import Callable
 import mmh3
 import numpy as np
 
-from engine.fleet.failover_ring import Rings
-from engine.fleet.hashing import HASH_BITS
+from engine.bulk_hashing import HASH_BITS
+from engine.failover.bulk_ring import Rings
 from engine.hashing import HASH_SPACE_SIZE, utf8
 
 
@@ -20,7 +20,7 @@ def single_look_up(rings: Rings, ring_no: int = 0) -> Callable[[str | bytes], in
     in the others the search begins at the slice's first point: O(1) on average. It holds 16 to 24 bytes a point of its
     own. A ring without points is not for it: use ``Rings.look_up``.
 
-    >>> from engine.fleet.failover_ring import build_rings
+    >>> from engine.failover.bulk_ring import build_rings
     >>> owner_of = single_look_up(build_rings([["a", "b"]]))
     >>> owner_of("persistent://t/n/x")
     1
