@@ -9,8 +9,7 @@ import mmh3
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.bulk_hashing import HASH_BITS
-from engine.bulk_murmur3 import Words, advance, finish, scramble
+from engine.bulk_hashing import HASH_BITS, Words, advance, finish, scramble
 
 _FEW = 2_000
 """Points up to which one call for each is faster than numpy's."""

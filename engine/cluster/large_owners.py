@@ -19,9 +19,8 @@ from engine.cluster.remember import Remembered
 from engine.config import ReleaseBehaviour
 from engine.failover.bulk_ring import NOBODY
 from engine.failover.choose import Rule, cohort, rule_in_force, sort_consumers
-from engine.failover.live import LiveRing
+from engine.failover.live import LiveRing, Moves
 from engine.failover.model import Consumer
-from engine.failover.moves import Moves
 
 FEW_CHANGES: Final = 32
 """Up to so many joins and leaves an assignment follows them; beyond it is made anew."""

@@ -12,9 +12,16 @@ from enum import Enum
 
 from engine.errors import Rejection
 from engine.failover.choose import choose
-from engine.failover.effects import ActiveConsumerChanged, ConsumerDisconnected, Effect
 from engine.failover.handover import cancel_pending_read, notice, start_handover
-from engine.failover.state import Connection, DispatcherState, Outcome, SubscriptionType
+from engine.failover.state import (
+    ActiveConsumerChanged,
+    Connection,
+    ConsumerDisconnected,
+    DispatcherState,
+    Effect,
+    Outcome,
+    SubscriptionType,
+)
 
 
 class Liveness(Enum):

@@ -12,7 +12,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine.failover.effects import (
+from engine.failover.state import (
+    NOTICE_PROTOCOL_VERSION,
+    DispatcherState,
     Effect,
     EntriesDispatched,
     EntriesDropped,
@@ -21,13 +23,15 @@ from engine.failover.effects import (
     HandoverScheduled,
     IgnoredBecause,
     Notified,
+    Outcome,
+    PendingRead,
     ReadCancelled,
     ReadStarted,
     ReadStillRunning,
     RedeliveryIgnored,
     Rewound,
+    SubscriptionType,
 )
-from engine.failover.state import NOTICE_PROTOCOL_VERSION, DispatcherState, Outcome, PendingRead, SubscriptionType
 
 
 def start_handover(state: DispatcherState, now_ms: int) -> Outcome:

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 from engine.errors import Rejection
 from engine.failover.dispatcher import connect, disconnect
-from engine.failover.effects import Notified
 from engine.failover.handover import advance_to
-from engine.failover.state import Connection, DispatcherState, Outcome, Terms
+from engine.failover.state import Connection, DispatcherState, Notified, Outcome, Terms
 from engine.names import NON_PERSISTENT, partition_index
 from engine.verify.judge import Judge, of_scenario
 from engine.verify.recording import Recording, Step

@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from engine.failover.collisions import colliding_names
-from engine.failover.ring import POINTS_PER_CONSUMER
+from engine.failover.ring import POINTS_PER_CONSUMER, colliding_names
 from engine.views.model import Notice
 from engine.views.slice import Slice
 

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.bulk_hashing import murmur3_bulk
-from engine.failover.bulk import assign_sorted, sort_topics
+from engine.failover.bulk import assign_sorted, single_look_up, sort_topics
 from engine.failover.bulk_ring import Rings, build_rings
-from engine.failover.one_look_up import single_look_up
 from tests.bench.fleet_support import (
     AS_SHIPPED,
     FULL,

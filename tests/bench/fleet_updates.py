@@ -19,9 +19,8 @@ from sortedcontainers import SortedDict
 from engine.bulk_hashing import murmur3_bulk
 from engine.failover.bulk import assign_sorted, sort_topics
 from engine.failover.bulk_ring import Rings, build_rings
-from engine.failover.live import LiveRing
+from engine.failover.live import LiveRing, Moves, moves_between
 from engine.failover.model import Consumer
-from engine.failover.moves import Moves, moves_between
 from tests.bench.fleet_support import (
     FULL,
     POINTS,

@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 
 from engine.failover.choose import choose, choose_many, sort_consumers
 from engine.failover.dispatcher import connect, disconnect
-from engine.failover.effects import Notified
 from engine.failover.handover import advance_to
 from engine.failover.model import Consumer
 from engine.failover.ring import FailoverRing, failover_points, incremental_ring
-from engine.failover.state import Connection, DispatcherState, Outcome, Terms
+from engine.failover.state import Connection, DispatcherState, Notified, Outcome, Terms
 from engine.hashing import HASH_SPACE_SIZE
 from engine.ranges import HashRange, covers_exactly
 from engine.ring import Ring

@@ -16,9 +16,8 @@ from engine.bulk_hashing import murmur3_bulk
 from engine.failover.bulk import sort_topics
 from engine.failover.bulk_ring import NOBODY
 from engine.failover.choose import choose_many, cohort, sort_consumers
-from engine.failover.live import LiveAssignment, LiveModulo, LiveRing
+from engine.failover.live import LiveAssignment, LiveModulo, LiveRing, Moves, after_each_other, moves_between
 from engine.failover.model import Consumer
-from engine.failover.moves import Moves, after_each_other, moves_between
 from engine.failover.ring import FailoverRing
 from tests.properties.strategies import consumer_names
 

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.bulk_hashing import murmur3_bulk
+from engine.failover.bulk import single_look_up
 from engine.failover.bulk_ring import build_rings
 from engine.failover.choose import sort_consumers
 from engine.failover.model import Consumer
-from engine.failover.one_look_up import single_look_up
 from engine.failover.ring import FailoverRing
 from engine.hashing import murmur3_32, utf8
 from tests.properties import strategies

@@ -14,7 +14,6 @@ import mmh3
 import numpy as np
 
 import engine.bulk_hashing
-import engine.bulk_murmur3
 import engine.bulk_points
 import engine.hashing
 from tests.oracles.hashes import Hashing, is_looked_up
@@ -46,7 +45,7 @@ def forget() -> None:
 
 
 def _changes(hashing: Hashing) -> list[tuple[Any, str, Any]]:
-    whole_hash, whole_finish = mmh3.hash, engine.bulk_murmur3.finish
+    whole_hash, whole_finish = mmh3.hash, engine.bulk_hashing.finish
 
     def unsigned(data: Any) -> int:
         value = whole_hash(data, 0, False)
@@ -73,7 +72,7 @@ def _changes(hashing: Hashing) -> list[tuple[Any, str, Any]]:
         (mmh3, "mmh3_32_uintdigest", unsigned),
         (mmh3, "mmh3_32_digest", lambda data: unsigned(data).to_bytes(4, "little")),
         # Columns of names hold topics, and the other module makes nothing but points.
-        (engine.bulk_murmur3, "finish", finishing(looked_up=True)),
+        (engine.bulk_hashing, "finish", finishing(looked_up=True)),
         (engine.bulk_points, "finish", finishing(looked_up=False)),
         # Journals are sealed with the whole CRC-32: only the rules see another one.
         (engine.hashing, "zlib", crc),

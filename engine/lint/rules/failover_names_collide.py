@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from engine.failover.collisions import colliding_names
-from engine.failover.ring import POINTS_PER_CONSUMER, failover_ring
+from engine.failover.ring import POINTS_PER_CONSUMER, colliding_names, failover_ring
 from engine.lint.cases import SubscriptionCase
 from engine.lint.model import Finding, Severity
 from engine.lint.rule import Rule

@@ -7,12 +7,20 @@ import pytest
 from engine.config import ReleaseBehaviour, behaviour_of
 from engine.failover.choose import Rule, choose_many
 from engine.failover.dispatcher import connect, disconnect
-from engine.failover.effects import ActiveConsumerChanged, EntriesDispatched, Notified, Rewound
 from engine.failover.explain import explain_choice
 from engine.failover.handover import advance_to, flow, read_completed
 from engine.failover.model import Consumer
 from engine.failover.ring import POINTS_PER_CONSUMER, FailoverRing, failover_ring, incremental_ring
-from engine.failover.state import Connection, DispatcherState, Outcome, Terms
+from engine.failover.state import (
+    ActiveConsumerChanged,
+    Connection,
+    DispatcherState,
+    EntriesDispatched,
+    Notified,
+    Outcome,
+    Rewound,
+    Terms,
+)
 from engine.hashing import murmur3_32, utf16_order
 from engine.ring import OwnerPolicy, Ring
 

@@ -8,10 +8,19 @@ from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour, behaviour_o
 from engine.errors import Rejection
 from engine.failover.choose import choose
 from engine.failover.dispatcher import Liveness, can_unsubscribe, close, connect, disconnect
-from engine.failover.effects import ActiveConsumerChanged, ConsumerDisconnected, HandoverScheduled, Notified
 from engine.failover.handover import advance_to
 from engine.failover.model import Consumer
-from engine.failover.state import Connection, DispatcherState, Outcome, SubscriptionType, Terms
+from engine.failover.state import (
+    ActiveConsumerChanged,
+    Connection,
+    ConsumerDisconnected,
+    DispatcherState,
+    HandoverScheduled,
+    Notified,
+    Outcome,
+    SubscriptionType,
+    Terms,
+)
 
 TOPIC = "persistent://prop/use/ns/topic-partition-4"
 

@@ -8,10 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.failover.cursor import Cursor
 from engine.failover.dispatcher import connect, disconnect
-from engine.failover.effects import (
+from engine.failover.handover import acknowledge, advance_to, flow, read_completed, read_failed, redeliver
+from engine.failover.model import Consumer
+from engine.failover.state import (
     ActiveConsumerChanged,
+    Connection,
+    Cursor,
+    DispatcherState,
     EntriesDispatched,
     EntriesDropped,
     FlowIgnored,
@@ -19,15 +23,16 @@ from engine.failover.effects import (
     HandoverScheduled,
     IgnoredBecause,
     Notified,
+    Outcome,
+    PendingRead,
     ReadCancelled,
     ReadStarted,
     ReadStillRunning,
     RedeliveryIgnored,
     Rewound,
+    SubscriptionType,
+    Terms,
 )
-from engine.failover.handover import acknowledge, advance_to, flow, read_completed, read_failed, redeliver
-from engine.failover.model import Consumer
-from engine.failover.state import Connection, DispatcherState, Outcome, PendingRead, SubscriptionType, Terms
 
 
 def join(state: DispatcherState, number: int, now_ms: int, level: int = 0) -> Outcome:

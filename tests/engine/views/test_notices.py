@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.cluster.timeline import Timeline
-from engine.failover.collisions import colliding_names
-from engine.failover.ring import FailoverRing
+from engine.failover.ring import FailoverRing, colliding_names
 from engine.views.dashboard import dashboard_view
 from engine.views.model import Notice
 from tests.engine.views.states import cluster

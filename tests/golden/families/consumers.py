@@ -7,10 +7,9 @@ from typing import Any
 from engine.errors import Rejection
 from engine.failover.choose import choose
 from engine.failover.dispatcher import connect, disconnect
-from engine.failover.effects import Notified
 from engine.failover.explain import explain_choice
 from engine.failover.model import Consumer
-from engine.failover.state import Connection, DispatcherState, Outcome, Terms
+from engine.failover.state import Connection, DispatcherState, Notified, Outcome, Terms
 from engine.hashing import (
     java_string_hash,
     java_string_hash_of_bytes,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.failover.bulk_search import CHUNK, FEW, MOST_KEYS, STEPS, search_many
+from engine.failover.bulk_ring import CHUNK, FEW, MOST_KEYS, STEPS, search_many
 
 
 def check(keys: np.ndarray, wanted: np.ndarray, bits: int) -> None:
