@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 
 from engine.config import CURRENT, ReleaseBehaviour
 from engine.explain import Division, HashedText, hashed_by_murmur3
 from engine.failover.choose import Choice, Rule, choose
 from engine.failover.model import Consumer
-from engine.failover.ring import failover_ring
+from engine.failover.ring import replicas_at, scalar_ring
 from engine.hashing import HASH_SPACE_SIZE
+from engine.ring import Ring
 
 HEIRS_SHOWN = 2
 
@@ -58,7 +60,7 @@ class FailoverExplanation:
     ``topic_hash`` is always given, also where the ring did not decide. ``ring`` is set for Rule.RING, ``modulo`` for
     Rule.MODULO. ``cohort`` are the consumers that took part; ``lower_priority`` those that cannot become active while a
     consumer of the cohort is connected. ``heirs``: who gets the topic if the active one leaves, then who if that one
-    leaves too; found by choosing again.
+    leaves too.
     """
 
     topic: str
@@ -103,19 +105,15 @@ def explain_choice(
     >>> why.active.name, why.modulo, [heir.name for heir in why.heirs]
     ('b', Division(dividend=7, divisor=2, remainder=1), ['a'])
     """
-    choice = choose(consumers, topic, partition_index, consistent_hashing=consistent_hashing, behaviour=behaviour)
+
+    def choose_among(among: Sequence[Consumer]) -> Choice | None:
+        return choose(among, topic, partition_index, consistent_hashing=consistent_hashing, behaviour=behaviour)
+
+    choice = choose_among(consumers)
     if choice is None:
         return None
     topic_hash = hashed_by_murmur3(topic)
     size = choice.cohort_size
-    heirs: list[Consumer] = []
-    remaining = list(consumers)
-    last: Choice | None = choice
-    while last is not None and len(heirs) < HEIRS_SHOWN:
-        remaining.remove(last.active)
-        last = choose(remaining, topic, partition_index, consistent_hashing=consistent_hashing, behaviour=behaviour)
-        if last is not None:
-            heirs.append(last.active)
     return FailoverExplanation(
         topic=topic,
         partition_index=partition_index,
@@ -128,7 +126,7 @@ def explain_choice(
         modulo=Division(partition_index, size, choice.index) if choice.rule is Rule.MODULO else None,
         cohort=choice.order[:size],
         lower_priority=choice.order[size:],
-        heirs=tuple(heirs),
+        heirs=_heirs(consumers, choice, choose_among),
     )
 
 
@@ -142,15 +140,42 @@ def _rule_reason(rule: Rule, partition_index: int, *, consistent_hashing: bool) 
     return RuleReason.RELEASE_IGNORES_FLAG if consistent_hashing else RuleReason.FLAG_IS_OFF
 
 
+def _heirs(
+    consumers: Sequence[Consumer], choice: Choice, choose_among: Callable[[Sequence[Consumer]], Choice | None]
+) -> tuple[Consumer, ...]:
+    """Who gets the topic if the active consumer leaves, then if that one leaves too."""
+    gone = [choice.active]
+    if choice.topic_hash is not None:
+        # The walk round the ring begins with the active consumer and ends with the last of the cohort.
+        gone = list(_ring(choice.order[: choice.cohort_size]).heirs(choice.topic_hash, HEIRS_SHOWN + 1))
+    left = [consumer for consumer in consumers if consumer not in gone]
+    while left and len(gone) <= HEIRS_SHOWN:
+        following = choose_among(left)
+        assert following is not None, "somebody is left to be chosen"
+        gone.append(following.active)
+        left.remove(following.active)
+    return tuple(gone[1:])
+
+
+@lru_cache(maxsize=2)
+def _ring(cohort: tuple[Consumer, ...]) -> Ring[Consumer]:
+    """The ring of a cohort; shared by explanations, so do not change it."""
+    return scalar_ring(cohort)
+
+
 def _ring_step(choice: Choice, topic_hash: int) -> RingStep:
-    ring = failover_ring(tuple(consumer.name for consumer in choice.order[: choice.cohort_size]))
-    hit = ring.hit(topic_hash)
-    claims = ring.claims(hit.point)
-    shown = tuple(PointClaim(choice.order[c.owner_index], c.replica, hashed_by_murmur3(c.key)) for c in claims)
+    ring = _ring(choice.order[: choice.cohort_size])
+    hit = ring.successor(topic_hash)
+    assert hit is not None, "the active consumer is on the ring"
+    claims = tuple(
+        PointClaim(consumer, replica, hashed_by_murmur3(f"{consumer.name}{replica}"))
+        for consumer in ring.claimants(hit.point)
+        for replica in replicas_at(consumer.name, hit.point)
+    )
     return RingStep(
         point=hit.point,
         wrapped=hit.wrapped,
         distance=(hit.point - topic_hash) % HASH_SPACE_SIZE,
-        owned_by=tuple(each for each, claim in zip(shown, claims, strict=True) if claim.owner_index == hit.owner),
-        claims=shown,
+        owned_by=tuple(claim for claim in claims if claim.consumer == hit.owner),
+        claims=claims,
     )

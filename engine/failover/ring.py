@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -19,12 +19,20 @@ from numpy.typing import NDArray
 from engine.failover.model import Consumer
 from engine.hashing import HASH_SPACE_SIZE, murmur3_32, utf8, utf16_order
 from engine.ranges import HashRange
-from engine.ring import Arc, Hit, Ring
+from engine.ring import Hit, Ring
 
 POINTS_PER_CONSUMER: Final = 100
 """``CONSUMER_CONSISTENT_HASH_REPLICAS`` of the broker: a constant, not a setting."""
 
 _SUFFIXES: Final = tuple(str(replica).encode() for replica in range(POINTS_PER_CONSUMER))
+
+
+@dataclass(frozen=True, slots=True)
+class Arc:
+    """Hashes in a row that have one owner, by its index."""
+
+    range: HashRange
+    owner: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +123,10 @@ class FailoverRing:
         high = int(np.searchsorted(self._claim_values, point, side="right"))
         return tuple(self._claim(int(flat)) for flat in self._claim_order[low:high])
 
+    def sorted_claims(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Every claimed point, ascending, with the owner index of its claimant, ascending at one point."""
+        return self._claim_values, self._claim_order // POINTS_PER_CONSUMER
+
     def collided_points(self) -> tuple[int, ...]:
         """The points with more than one claim, ascending (names that extend one another by digits, equal names)."""
         values = self._claim_values
@@ -140,7 +152,7 @@ class FailoverRing:
             self._shares = tuple((sizes / self.space).tolist())
         return self._shares
 
-    def arcs(self) -> tuple[Arc[int], ...]:
+    def arcs(self) -> tuple[Arc, ...]:
         """The hash space from 0 on as neighbouring ranges with their owner index; equal neighbours are joined.
 
         What lies past the last point belongs to the owner of the first point.
@@ -150,7 +162,7 @@ class FailoverRing:
             ends, owners = np.append(ends, self.space - 1), np.append(owners, owners[0])
         last = np.append(owners[1:] != owners[:-1], True)
         start = 0
-        found: list[Arc[int]] = []
+        found: list[Arc] = []
         for end, owner in zip(ends[last].tolist(), owners[last].tolist(), strict=True):
             found.append(Arc(HashRange(start, end), owner))
             start = end + 1
@@ -175,17 +187,32 @@ def failover_points(name: str) -> list[int]:
     return [murmur3_32(data + suffix) for suffix in _SUFFIXES]
 
 
-def incremental_ring(
-    points_of: Callable[[str], Iterable[int]] = failover_points, space: int = HASH_SPACE_SIZE
-) -> Ring[Consumer]:
-    """An empty ring of Failover's rules that takes joins and leaves of consumers of **one** priority level.
+def replicas_at(name: str, point: int) -> tuple[int, ...]:
+    """Which points of a consumer of this name are at ``point``, by replica; nearly always one or none."""
+    return tuple(np.flatnonzero(_points_of(name) & (HASH_SPACE_SIZE - 1) == point).tolist())
+
+
+def scalar_ring(cohort: tuple[Consumer, ...] = (), space: int = HASH_SPACE_SIZE) -> Ring[Consumer]:
+    """The ring of consumers of **one** priority level, in the dispatcher's order, that takes joins and leaves.
 
     Equal names rank as they joined. It answers like a ``FailoverRing`` built anew, at O(log n) per changed point, where
     Pulsar hashes all names again for every topic and every change.
+
+    >>> ring = scalar_ring((Consumer(1, "a"), Consumer(2, "b")))
+    >>> ring.add(Consumer(3, "c"))
+    >>> [consumer.name for consumer in ring.heirs(0, 3)]
+    ['a', 'b', 'c']
     """
-    return Ring(
-        lambda consumer: points_of(consumer.name), order=lambda consumer: utf16_order(consumer.name), space=space
+    ring: Ring[Consumer] = Ring(
+        lambda consumer: (_points_of(consumer.name) & (space - 1)).tolist(),
+        order=lambda consumer: utf16_order(consumer.name),
+        space=space,
     )
+    if cohort:
+        names = tuple(consumer.name for consumer in cohort)
+        known = failover_ring(names) if space == HASH_SPACE_SIZE else FailoverRing(names, space)
+        ring.add_sorted(cohort, *known.sorted_claims())
+    return ring
 
 
 @lru_cache(maxsize=16_384)

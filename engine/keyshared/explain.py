@@ -112,7 +112,9 @@ def slot_step(slots: SlotSpace, key: bytes) -> SlotStep:
 
 
 def heirs_of(selector: Selector, slot: int, count: int) -> tuple[Consumer, ...]:
-    """Who gets a slot if its owner leaves, then if that one leaves too: found by letting them leave."""
+    """Who gets a slot if its owner leaves, then if that one leaves too: by the walk round a ring, else by leaves."""
+    if isinstance(selector, RingSelector):
+        return selector.heirs(slot, count + 1)[1:]
     found: list[Consumer] = []
     owner = selector.owner(slot)
     while owner is not None and len(found) < count:

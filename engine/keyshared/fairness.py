@@ -104,7 +104,7 @@ def fairness_of(selector: Selector, counts: Mapping[int, int] | None = None) -> 
     lost = dict.fromkeys(counts, 0)
     meets: frozenset[int] = frozenset()
     if isinstance(selector, RingSelector):
-        claimed, occupied = selector.points * len(consumers), len(selector.layout)
+        claimed, occupied = selector.points * len(consumers), len(selector.first_claims()[0])
         lost = _lost_points(selector)
         meets = _same_point_keys(selector)
     crowded = occupied < CROWDED_BELOW * claimed
@@ -135,15 +135,14 @@ def _cause(selector: Selector, *, named: bool, crowded: bool, lost: int) -> Caus
 
 def _lost_points(selector: RingSelector) -> dict[int, int]:
     """How many of its points each consumer does not serve alone; also those that newcomers took for good."""
-    layout, members = selector.layout, selector.members
+    members = selector.members
     lost = {member.consumer.consumer_id: len(member.lost) for member in members}
     if not selector.form.shares_points:
-        served = Counter(layout.first_claimants())
+        served = Counter(selector.first_claims()[1].tolist())
         for at, member in enumerate(members):
             lost[member.consumer.consumer_id] += len(selector.points_of(member)) - served[at]
         return lost
-    for index in range(len(layout)):
-        claimants = layout.claimants(index)
+    for _, claimants in selector.ring.claims():
         for at in claimants if len(claimants) > 1 else ():
             lost[members[at].consumer.consumer_id] += 1
     return lost

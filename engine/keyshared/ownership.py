@@ -68,16 +68,9 @@ def keys_of(selector: Selector, consumer_id: int, keys: Iterable[bytes]) -> tupl
 
 def _shared_slots(selector: RingSelector) -> dict[int, tuple[OwnedSlots, ...]]:
     found: dict[int, list[OwnedSlots]] = {}
-    start = selector.slots.low
-    points = selector.layout.points.tolist()
-    pieces = [(point, point) for point in points]
-    if points and points[-1] < selector.slots.high:
-        pieces.append((selector.slots.high, points[0]))
-    for end, point in pieces:
-        claimants = selector.claimants(point)
-        for at, member in enumerate(claimants):
-            piece = OwnedSlots(HashRange(start, end), len(claimants), at)
-            if piece.count:
-                found.setdefault(member.consumer.consumer_id, []).append(piece)
-        start = end + 1
+    for piece, claimants in selector.ring.stretches(selector.slots.low, selector.slots.high):
+        for remainder, at in enumerate(claimants):
+            owned = OwnedSlots(piece, len(claimants), remainder)
+            if owned.count:
+                found.setdefault(selector.members[at].consumer.consumer_id, []).append(owned)
     return {owner: tuple(pieces) for owner, pieces in found.items()}

@@ -7,6 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
 
 from engine.errors import Rejection
 from engine.hashing import utf16_order
@@ -19,8 +23,8 @@ from engine.keyshared.model import (
     SlotSpace,
 )
 from engine.keyshared.ring_forms import RingForm, next_name_index, point_slots
-from engine.keyshared.ring_layout import RingLayout
 from engine.ranges import HashRange, join_neighbours
+from engine.ring import OwnerPolicy, Ring
 
 DEFAULT_POINTS = 100
 """``subscriptionKeySharedConsistentHashingReplicaPoints``."""
@@ -52,7 +56,7 @@ class RingMember:
     lost: frozenset[int] = frozenset()
 
 
-# Not slotted: the layout is made when first asked for and kept beside the fields, which decide it wholly.
+# Not slotted: what is made of the fields on first use is kept with them.
 @dataclass(frozen=True)
 class RingSelector:
     """The ring as a value: its members in the order they joined, and nothing else, decide every answer.
@@ -93,14 +97,12 @@ class RingSelector:
 
     def owner(self, slot: int) -> int | None:
         """O(log n). In the two oldest forms the claimants of a point share it by ``slot mod how many``."""
-        layout = self.layout
-        if not len(layout):
-            return None
-        index = layout.index_of(slot)
-        if not self.form.shares_points:
-            return self.members[layout.first_claimant(index)].consumer.consumer_id
-        claimants = layout.claimants(index)
-        return self.members[claimants[slot % len(claimants)]].consumer.consumer_id
+        at = self.ring.owner(slot)
+        return self.members[at].consumer.consumer_id if at is not None else None
+
+    def heirs(self, slot: int, count: int) -> tuple[Consumer, ...]:
+        """Who gets a slot now, then who would if each owner before had left: at most ``count`` consumers."""
+        return tuple(self.members[at].consumer for at in self.ring.heirs(slot, count))
 
     def ranges(self) -> RangesById:
         """Ranges as the release reports them.
@@ -125,22 +127,43 @@ class RingSelector:
 
     def claimants(self, point: int) -> tuple[RingMember, ...]:
         """Everybody who claims a point, in the order that counts; empty when it is no point."""
-        if not len(self.layout):
-            return ()
-        at = self.layout.index_of(point)
-        return self._members_at(at) if int(self.layout.points[at]) == point else ()
+        return tuple(self.members[at] for at in self.ring.claimants(point))
 
     def point_of(self, slot: int) -> int | None:
         """The point a slot falls on; smaller than the slot when the search went past the end. None: empty ring."""
-        return int(self.layout.points[self.layout.index_of(slot)]) if len(self.layout) else None
+        hit = self.ring.successor(slot)
+        return hit.point if hit is not None else None
 
     @cached_property
-    def layout(self) -> RingLayout:
-        """All points with their claimants, made on first use in O(n log n)."""
-        ranked = list(enumerate(self.members))
+    def ring(self) -> Ring[int]:
+        """All points with their claimants, as places in ``members``: made once, in O(n log n); do not change it."""
+        policy = OwnerPolicy.CLAIMANTS_SHARE if self.form.shares_points else OwnerPolicy.FIRST_CLAIMANT_KEEPS
+        ring: Ring[int] = Ring(lambda at: self.points_of(self.members[at]), policy=policy, space=self.slots.high + 1)
+        ring.add_sorted(self._ranked, *self._sorted_claims)
+        return ring
+
+    def first_claims(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The distinct points, ascending, and the first claimant of each, as a place in ``members``."""
+        points, ranks = self._sorted_claims
+        first = np.flatnonzero(np.append(True, points[1:] != points[:-1])[: len(points)])
+        return points[first], np.array(self._ranked, dtype=np.int64)[ranks[first]]
+
+    @cached_property
+    def _ranked(self) -> tuple[int, ...]:
+        """The places in ``members`` as they rank among the claimants of one point."""
+        ranked = range(len(self.members))
         if self.form.shares_points:
-            ranked.sort(key=lambda each: utf16_order(each[1].consumer.name))
-        return RingLayout([(at, self.points_of(member)) for at, member in ranked])
+            return tuple(sorted(ranked, key=lambda at: utf16_order(self.members[at].consumer.name)))
+        return tuple(ranked)
+
+    @cached_property
+    def _sorted_claims(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Every claimed point, ascending, and the rank of who claims it, ascending at one point."""
+        claims = [self.points_of(self.members[at]) for at in self._ranked]
+        points = np.fromiter(chain.from_iterable(claims), dtype=np.int64)
+        ranks = np.repeat(np.arange(len(claims)), [len(claimed) for claimed in claims])
+        order = np.argsort(points, kind="stable")
+        return points[order], ranks[order]
 
     def points_of(self, member: RingMember) -> tuple[int, ...]:
         """The distinct points a member claims and has not lost."""
@@ -162,31 +185,29 @@ class RingSelector:
         lost = taken.intersection(self._points_of(member))
         return replace(member, lost=member.lost | lost) if lost else member
 
-    def _members_at(self, index: int) -> tuple[RingMember, ...]:
-        return tuple(self.members[at] for at in self.layout.claimants(index))
-
     def _tiles(self, last: int) -> dict[int, tuple[HashRange, ...]]:
         """One range per point from the lowest slot on, and what is left up to ``last`` for the first point's owner."""
         ids = [member.consumer.consumer_id for member in self.members]
-        ends, owners = self.layout.points.tolist(), self.layout.first_claimants()
+        points, first = self.first_claims()
+        ends, owners = points.tolist(), first.tolist()
         if ends and ends[-1] < last:
             ends.append(last)
             owners.append(owners[0])
-        found: dict[int, list[HashRange]] = {}
+        tiles: dict[int, list[HashRange]] = {}
         start = self.slots.low
         for end, owner in zip(ends, owners, strict=True):
-            found.setdefault(ids[owner], []).append(HashRange(start, end))
+            tiles.setdefault(ids[owner], []).append(HashRange(start, end))
             start = end + 1
-        return {owner: tuple(pieces) for owner, pieces in found.items()}
+        return {owner: tuple(pieces) for owner, pieces in tiles.items()}
 
     def _ranges_of_all_claimants(self) -> RangesById:
-        found: dict[int, list[HashRange]] = {}
-        start = 0
-        for index, end in enumerate(self.layout.points.tolist()):
-            for member in self._members_at(index):
-                found.setdefault(member.consumer.consumer_id, []).append(HashRange(start, end))
-            start = end + 1
-        return {owner: tuple(pieces) for owner, pieces in found.items()}
+        ids = [member.consumer.consumer_id for member in self.members]
+        ranges: dict[int, list[HashRange]] = {}
+        # Nothing past the last point: the slots end before the first one.
+        for piece, claimants in self.ring.stretches(0, -1):
+            for at in claimants:
+                ranges.setdefault(ids[at], []).append(piece)
+        return {owner: tuple(pieces) for owner, pieces in ranges.items()}
 
 
 def ring_selector(

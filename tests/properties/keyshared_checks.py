@@ -40,7 +40,7 @@ def check_answers(selector: Selector, *, full: bool = True) -> None:
     space = all_slots(selector)
     assert owners(selector) == [told.get(slot) for slot in space]
     # In one earlier form newcomers take points away for good, so a ring with consumers can have no point left.
-    empty = not len(selector.layout) if isinstance(selector, RingSelector) else not selector.consumers
+    empty = not len(selector.ring) if isinstance(selector, RingSelector) else not selector.consumers
     assert not full or len(told) == (0 if empty else len(space))
 
 

@@ -5,8 +5,6 @@ Hashes of 8 to 16 bits make points of different consumers meet all the time.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -15,31 +13,27 @@ from hypothesis import strategies as st
 from engine.bulk_hashing import murmur3_bulk
 from engine.failover.bulk import sort_topics
 from engine.failover.bulk_ring import NOBODY
-from engine.failover.choose import choose_many, cohort, sort_consumers
-from engine.failover.live import LiveAssignment, LiveModulo, LiveRing, Moves, after_each_other, moves_between
+from engine.failover.choose import cohort, sort_consumers
+from engine.failover.live import LiveRing, Moves, moves_between
 from engine.failover.model import Consumer
 from engine.failover.ring import FailoverRing
 from tests.properties.strategies import consumer_names
 
 IDS = st.integers(0, 7)
 LEVELS = st.sampled_from((0, 0, 0, 1, -1))
-CHANGES = st.lists(st.tuples(st.sampled_from("jjjlnp"), IDS, consumer_names(), LEVELS), max_size=14)
-"""Join, leave, rename, re-prioritise; a change that does not fit (joining twice) is skipped."""
+CHANGES = st.lists(st.tuples(st.sampled_from("jjjll"), IDS, consumer_names(), LEVELS), max_size=18)
+"""Join, leave; a change that does not fit (joining twice) is skipped."""
 BITS = st.sampled_from((8, 11, 16, 31))
 
 Change = tuple[str, int, str, int]
 
 
-def change(live: LiveAssignment, step: Change) -> Moves | None:
+def change(live: LiveRing, step: Change) -> Moves | None:
     what, number, name, level = step
     connected = number in live.members.consumers
     if what == "j":
         return None if connected else live.join(Consumer(number, name, level))
-    if not connected:
-        return None
-    if what == "l":
-        return live.leave(number)
-    return live.rename(number, name) if what == "n" else live.re_prioritise(number, level)
+    return live.leave(number) if connected else None
 
 
 def topic_hashes(bits: int, count: int = 300) -> np.ndarray:
@@ -84,27 +78,6 @@ def test_after_any_history_the_ring_is_the_one_made_of_who_is_there(
         assert live.points.packed.tolist() == fresh.points.packed.tolist()
         if points == 100:
             assert live.owner.tolist() == scalar_owners(live, bits)
-    assert sum(live.loads().values()) == (len(hashes) if live.members.consumers else 0)
-
-
-@settings(max_examples=60, deadline=None)
-@given(CHANGES)
-def test_after_any_history_modulo_owners_are_the_scalar_ones(steps: list[Change]) -> None:
-    indices = np.array([0, 5, 1, 2, 17, 3, 0], dtype=np.int32)
-    live = LiveModulo(indices)
-    for step in steps:
-        before = live.owner.copy()
-        moves = change(live, step)
-        if moves is None:
-            continue
-        check_moves(before, moves, live.owner)
-        choices = choose_many(
-            tuple(live.members.consumers.values()),
-            [(f"persistent://t/n/x-partition-{index}", index) for index in indices.tolist()],
-            consistent_hashing=False,
-        )
-        expected = [choice.active.consumer_id for choice in choices] or [NOBODY] * len(indices)
-        assert live.owner.tolist() == expected
 
 
 @settings(max_examples=40, deadline=None)
@@ -118,7 +91,6 @@ def test_a_join_that_leaves_again_moves_everything_back(steps: list[Change], bit
     owners, packed = live.owner.copy(), live.points.packed.copy()
     there = live.join(Consumer(number, "c-1"))
     back = live.leave(number)
-    assert len(after_each_other(there, back)) == 0
     assert (back.topic.tolist(), back.new_owner.tolist()) == (there.topic.tolist(), there.old_owner.tolist())
     assert (live.owner.tolist(), live.points.packed.tolist()) == (owners.tolist(), packed.tolist())
 
@@ -144,10 +116,8 @@ def test_a_topic_costs_eight_bytes_and_a_point_eight() -> None:
     assert live.points.packed.nbytes == 8 * 10 * 100
 
 
-@pytest.mark.parametrize("make", [LiveRing, LiveModulo])
-def test_who_is_not_connected_cannot_change(make: Callable[[np.ndarray], LiveAssignment]) -> None:
-    live = make(np.zeros(3, dtype=np.int32))
-    for attempt in (lambda: live.leave(1), lambda: live.rename(1, "a"), lambda: live.re_prioritise(1, 1)):
-        with pytest.raises(KeyError):
-            attempt()
+def test_who_is_not_connected_cannot_leave() -> None:
+    live = LiveRing(np.zeros(3, dtype=np.int32))
+    with pytest.raises(KeyError):
+        live.leave(1)
     assert live.owner.tolist() == [NOBODY] * 3

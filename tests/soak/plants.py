@@ -16,8 +16,9 @@ import engine.failover.ring
 import engine.keyshared.autosplit
 import engine.keyshared.draining
 import engine.keyshared.recently_joined
-import engine.keyshared.ring_layout
+import engine.keyshared.ring
 import engine.keyshared.sticky_legacy
+import engine.ring
 import engine.routing.producer
 import engine.routing.routers
 from engine.bundles.boundaries import BundleRange
@@ -73,8 +74,7 @@ def _fields(value: Any) -> dict[str, Any]:
 
 
 def the_last_claimant_keeps_a_point(patch: pytest.MonkeyPatch) -> None:
-    layout = engine.keyshared.ring_layout.RingLayout
-    patch.setattr(layout, "first_claimant", lambda self, index: self.claimants(index)[-1])
+    patch.setattr(engine.ring.Ring, "_owning", lambda self, hash_value, claimants: claimants - 1)
 
 
 def nothing_drains(patch: pytest.MonkeyPatch) -> None:

@@ -44,7 +44,8 @@ def check(case: KeyCase) -> Iterator[Finding]:
 def _with_slots(selector: Selector) -> set[int]:
     if isinstance(selector, RingSelector) and not selector.form.shares_points:
         # Every point has at least its own slot, and the first claimant of it is served there.
-        return {selector.members[at].consumer.consumer_id for at in set(selector.layout.first_claimants())}
+        _, first = selector.first_claims()
+        return {selector.members[at].consumer.consumer_id for at in set(first.tolist())}
     return {owner for owner, pieces in slots_by_consumer(selector).items() if any(each.count for each in pieces)}
 
 

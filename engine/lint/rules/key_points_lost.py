@@ -35,7 +35,7 @@ def check(case: KeyCase) -> Iterator[Finding]:
     ring = case.selector
     if not isinstance(ring, RingSelector) or ring.form is not RingForm.CURRENT or not ring.members:
         return
-    claimed, occupied = ring.points * len(ring.members), len(ring.layout)
+    claimed, occupied = ring.points * len(ring.members), len(ring.first_claims()[0])
     if occupied >= CROWDED_BELOW * claimed:
         return
     owned = slots_by_consumer(ring)

@@ -10,7 +10,7 @@ from engine.failover.dispatcher import connect, disconnect
 from engine.failover.explain import explain_choice
 from engine.failover.handover import advance_to, flow, read_completed
 from engine.failover.model import Consumer
-from engine.failover.ring import POINTS_PER_CONSUMER, FailoverRing, failover_ring, incremental_ring
+from engine.failover.ring import POINTS_PER_CONSUMER, FailoverRing, failover_ring, scalar_ring
 from engine.failover.state import (
     ActiveConsumerChanged,
     Connection,
@@ -23,6 +23,7 @@ from engine.failover.state import (
 )
 from engine.hashing import murmur3_32, utf16_order
 from engine.ring import OwnerPolicy, Ring
+from tests.properties.ring_checks import check_ring
 
 
 def consumers(count: int, prefix: str = "consumer-") -> tuple[Consumer, ...]:
@@ -183,7 +184,7 @@ def test_F09_padded_and_suffixed_names_are_clean(pattern: str) -> None:
 
 def test_F09_a_ring_where_the_earlier_claimant_wins_is_caught() -> None:
     """The mutant: with the other policy ``x-1`` keeps all its points, so the numbers above can tell them apart."""
-    right = incremental_ring()
+    right = scalar_ring()
     mutant: Ring[Consumer] = Ring(
         right._points_of, order=lambda each: utf16_order(each.name), policy=OwnerPolicy.FIRST_CLAIMANT_KEEPS
     )
@@ -192,7 +193,7 @@ def test_F09_a_ring_where_the_earlier_claimant_wins_is_caught() -> None:
         mutant.add(Consumer(number, name))
 
     def points_of(ring: Ring[Consumer]) -> int:
-        hits = [ring.successor(point) for point in ring._points]
+        hits = [ring.successor(point) for point, _ in ring.claims()]
         return sum(hit is not None and hit.owner.name == "x-1" for hit in hits)
 
     assert (points_of(right), points_of(mutant)) == (10, 100)
@@ -222,9 +223,9 @@ def test_F11_growing_partitions_and_consumers_in_either_order_ends_alike() -> No
     assert moved.effects[0] == ActiveConsumerChanged(0, 3)
 
 
-def test_F12_the_incremental_ring_equals_one_built_anew_after_each_step() -> None:
+def test_F12_the_scalar_ring_equals_one_built_anew_after_each_step() -> None:
     """Thirty consumers join one by one and every third leaves again; names collide on purpose."""
-    live = incremental_ring()
+    live = scalar_ring()
     connected: list[Consumer] = []
     members = [Consumer(number, f"x-{number % 25}") for number in range(30)]
     for step in [*members, *members[::3]]:
@@ -236,10 +237,10 @@ def test_F12_the_incremental_ring_equals_one_built_anew_after_each_step() -> Non
             connected.append(step)
         order = sorted(connected, key=lambda each: utf16_order(each.name))
         rebuilt = FailoverRing(tuple(each.name for each in order))
-        points = {point: live.claimants(point)[-1] for point in live._points}
+        points = {point: claimants[-1] for point, claimants in live.claims()}
         owners = (order[owner] for owner in rebuilt.owners.tolist())
         assert points == dict(zip(rebuilt.points.tolist(), owners, strict=True))
-    live._check()
+    check_ring(live)
 
 
 def test_F13_equal_names_do_not_stall_the_subscription() -> None:

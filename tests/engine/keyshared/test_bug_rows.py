@@ -42,7 +42,7 @@ def test_K01_three_consumers_of_auto_split_share_two_to_one_to_one_and_the_worst
 
 def test_K02_K06_K07_the_first_claimant_keeps_a_point_and_the_next_one_inherits_it() -> None:
     selector = ring(["a", "b", "c"], points=200, slots=TINY)
-    point = next(p for p in selector.layout.points.tolist() if len(selector.claimants(p)) == 3)
+    point = next(point for point, claimants in selector.ring.claims() if len(claimants) == 3)
     assert [member.consumer.consumer_id for member in selector.claimants(point)] == [1, 2, 3]
     assert [selector.owner(point), selector.leave(1).owner(point), selector.leave(1).leave(2).owner(point)] == [1, 2, 3]
     assert selector.leave(2).owner(point) == 1
@@ -53,7 +53,7 @@ def test_K03_K04_a_namesake_leaves_and_the_other_keeps_all_its_own() -> None:
     assert not set(both.ranges()[1]) & set(both.ranges()[2])
     left = both.leave(1)
     assert texts(left, 2) == "[1,65535]"
-    assert (len(left.layout), len(left.leave(2).layout)) == (100, 0)
+    assert (len(left.ring), len(left.leave(2).ring)) == (100, 0)
 
 
 def test_K05_a_join_moves_no_slot_between_bystanders_now_and_did_in_the_oldest_form() -> None:
