@@ -1,6 +1,6 @@
-"""Holding the model against recorded answers of real brokers."""
+"""Compare the model with what brokers answered."""
 
-from engine.verify.report import Difference, FactKind, Fit, Tally, VerifyReport
-from engine.verify.run import verify_folder
+from engine.verify.compare import verify_folder
+from engine.verify.report import Difference, FactKind, Fit, Ledger, Tally, VerifyReport
 
-__all__ = ["Difference", "FactKind", "Fit", "Tally", "VerifyReport", "verify_folder"]
+__all__ = ["Difference", "FactKind", "Fit", "Ledger", "Tally", "VerifyReport", "verify_folder"]

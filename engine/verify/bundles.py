@@ -1,216 +1,128 @@
-"""Bundles: the list of a namespace as requests should have left it, and where topics are in it."""
+"""Bundles: valid lists, hash positions, and that topics are where the lists say."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from typing import Final
 
-from engine.admin.facts import BrokerStats, BundleList, HashPositions, TopicFacts
-from engine.bundles import (
-    BundleRange,
-    NamespaceBundles,
-    TopicLoad,
-    default_boundaries,
-    namespace_bundles,
-    parse_range,
-)
+from engine.admin.facts import BrokerStats, BundleList, HashPositions
+from engine.admin.kinds import AnswerKind
+from engine.admin.namespaces import decode_bundles, decode_policies
+from engine.admin.naming import Naming
+from engine.admin.topics import decode_broker_stats_topics
+from engine.bundles import BundleRange, NamespaceBundles, boundary_text, namespace_bundles, parse_range
 from engine.errors import Rejection
 from engine.hashing import crc32_hash
+from engine.verify.answers import Answer
 from engine.verify.report import FactKind, Ledger
-from engine.verify.splits import Awaited, is_by_rates, judge_split_result, texts
 
-CRC_RULE = "CRC-32 of the complete topic name"
-_VALID_RULE = "NamespaceBundles: ascending from the first to 0xffffffff, one bundle fewer than boundaries"
-IN_RANGE_RULE = "CRC-32 of the topic name lies in the bundle's range"
-
-
-@dataclass(slots=True)
-class NamespaceBook:
-    """What is known of one namespace while its recording is gone through.
-
-    ``made_with``: how many bundles it was made with, where the scenario tells it. ``listed``: every range of a list so
-    far, ``all_listed`` False when one of them may be unknown.
-    """
-
-    name: str
-    bundles: NamespaceBundles | None = None
-    awaited: Awaited | None = None
-    listed: set[str] = field(default_factory=set)
-    all_listed: bool = True
-    made_with: int | None = None
-    topics: dict[str, TopicLoad] = field(default_factory=dict)
-    in_bundle: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    rates: dict[str, TopicLoad] = field(default_factory=dict)
-
-    def knows_topics_of(self, bundle: str) -> bool:
-        """Whether the topics of a bundle were listed, if only to say that there are none."""
-        return bundle in self.in_bundle or "" in self.in_bundle
-
-    def forget_list(self) -> None:
-        """Something happened whose outcome cannot be told: the next list is neither the last one nor the first."""
-        self.bundles = self.awaited = self.made_with = None
-        self.all_listed = False
-
-    def met(self, bundles: NamespaceBundles) -> None:
-        """Keep the ranges of a list that was recorded, or that a request met."""
-        self.listed.update(str(bundle) for bundle in bundles)
-
-    def can_have(self, bundle: str) -> bool:
-        """Whether topics can be loaded in this bundle: statistics show bundles of earlier lists for a while."""
-        after = self.awaited.list_after if self.awaited is not None else None
-        return bundle in self.listed or (after is not None and bundle in {str(each) for each in after})
-
-    @property
-    def is_certain(self) -> bool:
-        """Whether all lists up to now are known: one that waits for the rates of its moment is not."""
-        plan = self.awaited.plan if self.awaited is not None else None
-        settled = self.awaited is None or (plan is not None and not is_by_rates(plan))
-        return self.bundles is not None and self.all_listed and settled
+CRC_RULE: Final = "CRC-32 of the complete topic name"
+VALID_RULE: Final = "NamespaceBundles: ascending from the first to 0xffffffff, one bundle fewer than boundaries"
+IN_RANGE_RULE: Final = "the range of the bundle includes the CRC-32 of the topic name"
+LOADED_RULE: Final = "it has loaded topics"
 
 
-def see_list(book: NamespaceBook, ledger: Ledger, found: BundleList, *, automatic: bool) -> None:
-    """A bundle list was recorded: hold it against what the requests before it should have made of the last one.
-
-    ``automatic``: the brokers split on their own as well, so a list may have become finer without a request, and
-    another broker may still show the coarser one.
-    """
-    recorded = namespace_bundles(book.name, found.boundaries)
-    subject = book.name or "the namespace"
-    ledger.compare(FactKind.VALID_LIST, subject, _validity(found, recorded), "valid", _VALID_RULE)
-    if isinstance(recorded, Rejection):
-        return
-    if book.bundles is None:
-        _see_first(book, ledger, recorded)
-    elif book.awaited is not None:
-        judge_split_result(book.awaited, ledger, recorded)
-    elif automatic and _finer(book.bundles, recorded):
-        ledger.skip("bundle lists that brokers made finer on their own")
-    else:
-        ledger.compare(
-            FactKind.BUNDLE_LIST,
-            subject,
-            texts(recorded.boundaries),
-            texts(book.bundles.boundaries),
-            "no request changed it",
-        )
-    book.bundles = recorded
-    book.awaited = None
-    book.met(recorded)
+def compare_list(ledger: Ledger, subject: str, answer: BundleList) -> NamespaceBundles | None:
+    """Compare that a list of boundaries is one that a namespace can have; the bundles, None if it is not."""
+    bundles = namespace_bundles(subject, answer.boundaries)
+    ledger.compare(FactKind.VALID_LIST, subject or "the namespace", validity(answer, bundles), "valid", VALID_RULE)
+    return None if isinstance(bundles, Rejection) else bundles
 
 
-def _validity(found: BundleList, recorded: NamespaceBundles | Rejection) -> str:
-    if isinstance(recorded, Rejection):
-        return "no valid list"
-    count = len(recorded.boundaries) - 1
-    told = found.told_count
-    return "valid" if told in (None, count) else f"numBundles {told}, but boundaries of {count}"
+def compare_policies(ledger: Ledger, subject: str, answer: BundleList) -> NamespaceBundles | None:
+    """The same for the list in the policies of a namespace; a valid one is no fact of its own."""
+    bundles = namespace_bundles(subject, answer.boundaries)
+    if validity(answer, bundles) != "valid":
+        ledger.compare(FactKind.VALID_LIST, subject, validity(answer, bundles), "valid", VALID_RULE)
+    return None if isinstance(bundles, Rejection) else bundles
 
 
-def _finer(one: NamespaceBundles, other: NamespaceBundles) -> bool:
-    a, b = set(one.boundaries), set(other.boundaries)
-    return a < b or b < a
+def validity(answer: BundleList, bundles: NamespaceBundles | Rejection) -> str:
+    """Whether the answer is a valid list with the right number of bundles, in words."""
+    if isinstance(bundles, Rejection):
+        return "not a valid list"
+    count = len(bundles.boundaries) - 1
+    if answer.told_count in (None, count):
+        return "valid"
+    return f"numBundles {answer.told_count}, but boundaries of {count}"
 
 
-def _see_first(book: NamespaceBook, ledger: Ledger, recorded: NamespaceBundles) -> None:
-    wanted = default_boundaries(book.made_with) if book.made_with is not None else None
-    if wanted is None or isinstance(wanted, Rejection):
-        ledger.skip("first bundle lists of namespaces whose making was not recorded")
-    else:
-        rule = f"{book.made_with} equal bundles"
-        ledger.compare(FactKind.DEFAULT_BOUNDARIES, book.name, texts(recorded.boundaries), texts(wanted), rule)
-
-
-def see_policies(book: NamespaceBook, ledger: Ledger, found: BundleList, *, automatic: bool) -> None:
-    """The policies carry the same list; without one so far it becomes the known one."""
-    recorded = namespace_bundles(book.name, found.boundaries)
-    validity = _validity(found, recorded)
-    if validity != "valid":
-        ledger.compare(FactKind.VALID_LIST, book.name, validity, "valid", _VALID_RULE)
-    if isinstance(recorded, Rejection):
-        return
-    if book.bundles is None:
-        _see_first(book, ledger, recorded)
-        book.bundles = recorded
-        book.met(recorded)
-    elif automatic:
-        ledger.skip("policies while brokers split on their own")
-    elif book.awaited is None:
-        ledger.compare(
-            FactKind.POLICIES,
-            book.name,
-            texts(recorded.boundaries),
-            texts(book.bundles.boundaries),
-            "the same list as …/bundles",
-        )
-
-
-def see_positions(book: NamespaceBook, ledger: Ledger, found: HashPositions, bundle: str) -> None:
-    """topicHashPositions: each position is the CRC-32 of the name, and lies in the bundle that was asked for."""
+def compare_positions(ledger: Ledger, subject: str, answer: HashPositions, bundle: str = "") -> None:
+    """Compare each position with the CRC-32 of its topic and with the range; ``bundle`` is the one asked for."""
     if bundle:
-        ledger.compare(FactKind.LISTED_IN_BUNDLE, book.name, found.bundle, bundle, "the bundle that was asked for")
-    place = parse_range(found.bundle)
-    for name, position in found.positions.items():
+        ledger.compare(FactKind.LISTED_IN_BUNDLE, subject, answer.bundle, bundle, "the bundle that was asked for")
+    place = parse_range(answer.bundle)
+    for name, position in answer.positions.items():
         ledger.compare(FactKind.HASH_POSITION, name, position, crc32_hash(name), CRC_RULE)
         if isinstance(place, BundleRange):
-            _in_bundle(ledger, FactKind.LISTED_IN_BUNDLE, name, place)
-        book.topics.setdefault(name, TopicLoad(name, crc32_hash(name), has_stats=False))
-    book.in_bundle[found.bundle] = tuple(found.positions)
+            compare_place(ledger, FactKind.LISTED_IN_BUNDLE, name, place)
 
 
-def see_topic_list(book: NamespaceBook, ledger: Ledger, names: tuple[str, ...], bundle: str) -> None:
-    """A list of topics, of one bundle if it was asked for so."""
-    place = parse_range(bundle) if bundle else None
-    positions = set(book.in_bundle.get(bundle, ())) if bundle else set()
-    if not bundle:
-        book.in_bundle[""] = names
-    for name in names:
-        if isinstance(place, BundleRange):
-            _in_bundle(ledger, FactKind.LISTED_IN_BUNDLE, name, place)
-        if positions:
-            where = "listed" if name in positions else "missing"
-            ledger.compare(FactKind.LISTED_IN_BUNDLE, name, "listed", where, "topicHashPositions of the same bundle")
-        book.topics.setdefault(name, TopicLoad(name, crc32_hash(name), has_stats=False))
-
-
-def _in_bundle(ledger: Ledger, kind: FactKind, name: str, place: BundleRange) -> None:
-    position = crc32_hash(name)
-    inside = str(place) if place.includes(position) else f"outside, at 0x{position:08x}"
-    ledger.compare(kind, name, str(place), inside, IN_RANGE_RULE)
-
-
-def see_broker_stats(
-    books: Mapping[str, NamespaceBook], ledger: Ledger, stats: BrokerStats, *, automatic: bool
-) -> None:
-    """broker-stats: each topic is listed below a range that includes its hash; its rates are kept for flow splits."""
-    seen: set[tuple[str, str]] = set()
-    for name, topic in stats.topics.items():
-        place = stats.places[name]
-        bundle = parse_range(place.bundle)
+def compare_places(ledger: Ledger, stats: BrokerStats) -> None:
+    """Compare that broker-stats lists each topic below a range that includes its hash."""
+    for name in stats.topics:
+        bundle = parse_range(stats.places[name].bundle)
         if isinstance(bundle, BundleRange):
-            _in_bundle(ledger, FactKind.TOPIC_BUNDLE, name, bundle)
-        book = books.get(place.namespace)
-        if book is None:
+            compare_place(ledger, FactKind.TOPIC_BUNDLE, name, bundle)
+
+
+def compare_place(ledger: Ledger, kind: FactKind, topic: str, bundle: BundleRange) -> None:
+    """Compare that a bundle's range includes the hash of a topic."""
+    position = crc32_hash(topic)
+    modelled = str(bundle) if bundle.includes(position) else f"outside, at 0x{position:08x}"
+    ledger.compare(kind, topic, str(bundle), modelled, IN_RANGE_RULE)
+
+
+def compare_moment(ledger: Ledger, naming: Naming, answers: Iterable[Answer]) -> None:
+    """Compare the answers of one moment with each other.
+
+    Where they have exactly one bundle list of a namespace, its policies must carry the same list, and bundles with
+    loaded topics must be in it. Two lists were recorded before and after a change, so nothing can be said.
+    """
+    answers = tuple(answers)
+    lists: dict[str, list[BundleList]] = {}
+    for answer in answers:
+        if answer.kind is AnswerKind.BUNDLES:
+            namespace = naming.namespace(answer.file) or ""
+            lists.setdefault(namespace, []).append(decode_bundles(answer.data).good)
+    known = {name: found[0] for name, found in lists.items() if len(found) == 1 and found[0].boundaries}
+    for answer in answers:
+        ledger.file = answer.file
+        if answer.kind is AnswerKind.POLICIES:
+            _compare_with_policies(
+                ledger, known, naming.namespace(answer.file) or "", decode_policies(answer.data).good
+            )
+        elif answer.kind is AnswerKind.BROKER_STATS_TOPICS:
+            _compare_loaded(ledger, known, decode_broker_stats_topics(answer.data).good)
+
+
+def _compare_with_policies(
+    ledger: Ledger, lists: Mapping[str, BundleList], namespace: str, policies: BundleList
+) -> None:
+    if namespace in lists and policies.boundaries:
+        sides = boundary_texts(policies.boundaries), boundary_texts(lists[namespace].boundaries)
+        ledger.compare(FactKind.POLICIES, namespace, *sides, "the same list as in the bundle list of that moment")
+
+
+def _compare_loaded(ledger: Ledger, lists: Mapping[str, BundleList], stats: BrokerStats) -> None:
+    for namespace, bundle in sorted({(place.namespace, place.bundle) for place in stats.places.values()}):
+        if namespace not in lists:
             continue
-        load = load_of(topic)
-        book.topics[name] = book.rates[name] = load
-        if (place.namespace, place.bundle) not in seen:
-            seen.add((place.namespace, place.bundle))
-            if book.is_certain and not automatic:
-                found = "listed" if book.can_have(place.bundle) else "not listed"
-                ledger.compare(
-                    FactKind.BUNDLE_IN_LIST, f"{book.name}/{place.bundle}", "listed", found, "it has loaded topics"
-                )
-    for book in books.values():
-        book.rates = {name: load for name, load in book.rates.items() if name in stats.topics}
+        if _was_split(bundle, lists[namespace]):
+            ledger.skip("statistics that still name a bundle that was split: brokers update them once an interval")
+            continue
+        listed = "listed" if bundle in lists[namespace].ranges else "not listed"
+        ledger.compare(FactKind.BUNDLE_IN_LIST, f"{namespace}/{bundle}", "listed", listed, LOADED_RULE)
 
 
-def load_of(topic: TopicFacts) -> TopicLoad:
-    """Statistics of a topic as a split sees them."""
-    return TopicLoad(
-        topic.name,
-        crc32_hash(topic.name),
-        topic.msg_rate_in_msgs_per_sec,
-        topic.msg_rate_out_msgs_per_sec,
-        topic.msg_throughput_in_bytes_per_sec,
-        topic.msg_throughput_out_bytes_per_sec,
-    )
+def _was_split(bundle: str, bundles: BundleList) -> bool:
+    """Whether several bundles of the list make up this one."""
+    place = parse_range(bundle)
+    if bundle in bundles.ranges or not isinstance(place, BundleRange):
+        return False
+    return place.lower in bundles.boundaries and place.upper in bundles.boundaries
+
+
+def boundary_texts(boundaries: Iterable[int]) -> tuple[str, ...]:
+    """Boundaries as brokers write them."""
+    return tuple(boundary_text(boundary) for boundary in boundaries)

@@ -1,63 +1,80 @@
-"""Statistics of topics as a recording has them: decoded once, with the topic that each answer is about."""
+"""Statistics of topics, decoded with the name of the topic that an answer is about."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
+from typing import Final
 
 from engine.admin.facts import Decoded, TopicFacts
 from engine.admin.keyshared import KeySharedFacts, decode_key_shared, decode_key_shared_partitions
 from engine.admin.kinds import AnswerKind
-from engine.admin.naming import Naming
+from engine.admin.publishers import PublishedPartitions, decode_named_publishers, decode_publishers
+from engine.admin.text import raw_object
 from engine.admin.topics import decode_named_stats, decode_partitioned_stats, decode_topic_stats
 from engine.errors import Problem
-from engine.verify.names import invented_name
-from engine.verify.recording import Answer
+from engine.names import NON_PERSISTENT, PARTITION_SUFFIX, PERSISTENT
+
+KeySharedByTopic = Mapping[str, Mapping[str, KeySharedFacts]]
+"""Topic -> subscription -> what only Key_Shared has."""
+_UNKNOWN_NAMESPACE: Final = "unknown/unknown"
+_MANY_TOPICS: Final[Mapping[AnswerKind, Callable[[bytes, str], Decoded[dict[str, TopicFacts]]]]] = {
+    AnswerKind.PARTITIONED_STATS: decode_partitioned_stats,
+    AnswerKind.NAMED_STATS: decode_named_stats,
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """Decoded statistics of one answer. ``named`` False: the answer's topic had to be invented.
-
-    ``key_shared``: topic -> subscription -> what only Key_Shared has; empty unless it was asked for.
-    """
+    """The topics of one answer by full name; ``named`` is False where nothing says which topic it is about."""
 
     topics: Mapping[str, TopicFacts]
-    named: bool = True
-    key_shared: Mapping[str, Mapping[str, KeySharedFacts]] = field(default_factory=dict)
+    named: bool
+    problems: tuple[Problem, ...]
 
 
-def decode_statistics(
-    answer: Answer, naming: Naming, problems: list[Problem], *, key_shared: bool = False
-) -> Statistics | None:
-    """None for an answer of another kind; what cannot be read is added to ``problems``."""
-    found = _decoded(answer, naming, problems)
-    if found is None or not key_shared:
-        return found
-    by_topic: Mapping[str, Mapping[str, KeySharedFacts]]
-    if answer.kind is AnswerKind.TOPIC_STATS:
-        one = decode_key_shared(answer.data, answer.file)
-        problems += one.problems
-        by_topic = dict.fromkeys(found.topics, one.good)
-    else:
-        many = decode_key_shared_partitions(answer.data, answer.file)
-        problems += many.problems
-        by_topic = many.good
-    return replace(found, key_shared=by_topic)
-
-
-def _decoded(answer: Answer, naming: Naming, problems: list[Problem]) -> Statistics | None:
-    if answer.kind is AnswerKind.TOPIC_STATS:
-        topic = answer.request.topic or naming.topic(answer.file)
-        one = decode_topic_stats(answer.data, topic or invented_name(answer), answer.file)
-        problems += one.problems
-        return Statistics({one.good.name: one.good} if one.good else {}, topic is not None)
-    decoders: dict[AnswerKind, Callable[[bytes, str], Decoded[dict[str, TopicFacts]]]] = {
-        AnswerKind.PARTITIONED_STATS: decode_partitioned_stats,
-        AnswerKind.NAMED_STATS: decode_named_stats,
-    }
-    if answer.kind not in decoders:
+def decode_statistics(data: bytes, file: str, kind: AnswerKind, topic: str | None) -> Statistics | None:
+    """The topics of an answer that holds statistics; None for another kind. ``topic``: what it is about, if known."""
+    if kind is AnswerKind.TOPIC_STATS:
+        one = decode_topic_stats(data, topic or placeholder_name(data, file), file)
+        return Statistics({one.good.name: one.good} if one.good else {}, topic is not None, one.problems)
+    if kind not in _MANY_TOPICS:
         return None
-    decoded = decoders[answer.kind](answer.data, answer.file)
-    problems += decoded.problems
-    return Statistics(decoded.good)
+    many = _MANY_TOPICS[kind](data, file)
+    return Statistics(many.good, True, many.problems)
+
+
+def placeholder_name(data: bytes, file: str) -> str:
+    """A name for a topic that nothing names; the partition that the file name may tell is kept for the modulo.
+
+    Only statistics of non-persistent topics have a rate of dropped messages.
+    """
+    match = re.search(r"partition-(\d+)", file)
+    stem = re.sub(r"[/\s]", "_", file)
+    domain = NON_PERSISTENT if "msgDropRate" in raw_object(data, file)[0] else PERSISTENT
+    return f"{domain}://{_UNKNOWN_NAMESPACE}/{stem}" + (f"-partition-{match[1]}" if match else "")
+
+
+def decode_key_shared_by_topic(
+    data: bytes, file: str, kind: AnswerKind, topics: Mapping[str, TopicFacts]
+) -> Decoded[KeySharedByTopic]:
+    """What an answer with statistics tells of Key_Shared; ``topics`` are those of the same answer."""
+    if kind is AnswerKind.TOPIC_STATS:
+        one = decode_key_shared(data, file)
+        return Decoded(dict.fromkeys(topics, one.good), one.problems)
+    many = decode_key_shared_partitions(data, file)
+    return Decoded(many.good, many.problems)
+
+
+def decode_aggregates(
+    data: bytes, file: str, kind: AnswerKind, topic: str | None
+) -> Decoded[Mapping[str, PublishedPartitions]]:
+    """The partitioned topics of an answer with their aggregates, by name; none in statistics of a single topic."""
+    if kind is AnswerKind.NAMED_STATS:
+        return decode_named_publishers(data, file)
+    if kind is not AnswerKind.PARTITIONED_STATS:
+        return Decoded({})
+    one = decode_publishers(data, file)
+    names = (name.rpartition(PARTITION_SUFFIX)[0] for name in one.good.partitions)
+    return Decoded({topic or next(names, file): one.good}, one.problems)

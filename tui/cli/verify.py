@@ -1,4 +1,4 @@
-"""``ringside verify FOLDER``: hold the model against what brokers answered, and tell what agrees and what does not."""
+"""``ringside verify FOLDER``: compare the model with what brokers answered, and print what agrees and what differs."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ from tui.cli.options import ascii_option, max_input_option, pulsar_option
 from tui.cli.output import say, say_problems, write_out, write_page
 from tui.kit.wording import safe_name
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 SHOWN_DIFFERENCES: Final = 50
 _NOTHING: Final = (
-    "nothing here can be compared: the model knows Failover, Exclusive and Key_Shared subscriptions, producers,"
-    " bundles, splits and their owners; record partitioned-stats or stats of such topics, …/bundles,"
-    " topicHashPositions, broker-stats/topics or load reports"
+    "nothing in it can be compared. Save partitioned-stats or stats of topics with Failover, Exclusive or Key_Shared"
+    " subscriptions, …/bundles, topicHashPositions, broker-stats/topics or load reports"
 )
 
 
@@ -34,10 +33,10 @@ _NOTHING: Final = (
 def verify_command(
     ctx: click.Context, *, folder: Path, as_json: bool, ascii_only: bool, pulsar: str | None, max_input: int
 ) -> None:
-    """Compare the model with the answers of real brokers that lie in FOLDER.
+    """Compare the model with the answers of a broker that were saved in FOLDER.
 
-    FOLDER holds answers of the admin interface as .json or .json.gz files. A scenario.json in it tells which consumer
-    came and went when; without one each file is a moment of its own.
+    FOLDER holds answers of the admin interface as .json or .json.gz files. Files whose names begin with the same number
+    or the same time were saved at one moment.
 
     Exit code 0: all that was compared agrees. 1: something differs. 2: nothing could be read or compared.
     """
@@ -71,18 +70,16 @@ def _rules(report: VerifyReport) -> Iterator[str]:
         "asked for": "as asked for",
         "scenario.json": "from scenario.json",
         "load report": "from a load report",
-        "tried": "not told, so the rules were tried",
+        "tried": "unknown, so the rules were tried",
     }[report.version_source]
     yield f"release rules: Pulsar {report.pulsar_version} ({source})"
     flag = "true" if report.consistent_hashing else "false"
     where = {
         "scenario.json": "from scenario.json",
         "run-time configuration": "from the run-time configuration",
-        "default": "the default",
-        "tried": "not told, so both were tried",
+        "tried": "unknown, so both were tried",
     }[report.flag_source]
     yield f"activeConsumerFailoverConsistentHashing={flag} ({where})"
-    yield from (f"{name}={value}" for name, value in report.key_shared_settings)
     if report.fits:
         best = report.fits[0].differences
         fitting = [_fit(fit) for fit in report.fits if fit.differences == best]
@@ -115,11 +112,8 @@ def _differences(differences: tuple[Difference, ...]) -> Iterator[str]:
     yield ""
     yield "differences"
     for difference in differences[:SHOWN_DIFFERENCES]:
-        step = f"step {difference.step}" if difference.step else ""
-        place = ", ".join(part for part in (step, difference.file) if part)
-        yield f"  {difference.kind.value}: {safe_name(difference.subject)}" + (
-            f" ({safe_name(place)})" if place else ""
-        )
+        place = f" ({safe_name(difference.file)})" if difference.file else ""
+        yield f"  {difference.kind.value}: {safe_name(difference.subject)}{place}"
         yield f"    recorded: {safe_name(difference.recorded)}"
         yield f"    model:    {safe_name(difference.modelled)}"
         yield f"    rule:     {safe_name(difference.rule)}"
@@ -154,7 +148,6 @@ def as_document(report: VerifyReport) -> dict[str, Any]:
                 for fit in report.fits
             ],
             "undecided": report.undecided,
-            "keySharedSettings": dict(report.key_shared_settings),
         },
         "compared": report.compared,
         "agree": report.agree,
@@ -163,27 +156,27 @@ def as_document(report: VerifyReport) -> dict[str, Any]:
         ],
         "differences": [
             {
-                "kind": each.kind.value,
-                "step": each.step,
-                "file": each.file,
-                "subject": each.subject,
-                "recorded": each.recorded,
-                "model": each.modelled,
-                "rule": each.rule,
+                "kind": difference.kind.value,
+                "moment": difference.moment,
+                "file": difference.file,
+                "subject": difference.subject,
+                "recorded": difference.recorded,
+                "model": difference.modelled,
+                "rule": difference.rule,
             }
-            for each in report.differences
+            for difference in report.differences
         ],
         "notCompared": [{"what": what, "count": count} for what, count in report.not_compared],
         "problems": [
             {
-                "source": each.source,
-                "path": each.path,
-                "reason": each.reason,
-                "advice": each.advice,
-                "line": each.line,
-                "column": each.column,
+                "source": problem.source,
+                "path": problem.path,
+                "reason": problem.reason,
+                "advice": problem.advice,
+                "line": problem.line,
+                "column": problem.column,
             }
-            for each in report.problems
+            for problem in report.problems
         ],
         "exitCode": report.exit_code,
     }

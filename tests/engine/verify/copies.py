@@ -1,4 +1,4 @@
-"""Copies of recordings that tests change."""
+"""Answers of a recording as a person would have saved them: the files alone, without the story of the recording."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from typing import Any
 RECORDINGS = Path(__file__).parents[2] / "recordings"
 
 
-def copy_of(name: str, to: Path) -> Path:
-    """An unpacked copy of a recording."""
+def saved(name: str, to: Path, *files: str) -> Path:
+    """An unpacked copy of the answers of a recording; of ``files`` only, if any are named."""
     folder = to / name
     folder.mkdir(parents=True)
     for file in (RECORDINGS / name).iterdir():
-        data = file.read_bytes()
-        data = gzip.decompress(data) if file.suffix == ".gz" else data
-        (folder / file.name.removesuffix(".gz")).write_bytes(data)
+        plain = file.name.removesuffix(".gz")
+        if plain != "scenario.json" and (not files or plain in files):
+            data = file.read_bytes()
+            (folder / plain).write_bytes(gzip.decompress(data) if file.suffix == ".gz" else data)
     return folder
 
 

@@ -46,7 +46,7 @@ WORDS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("verify", str(RECORDINGS / "a-failover-3p-modulo"), "--pulsar", "2.11.0"),
         ("verify", "spoilt"),
         ("verify", str(RECORDINGS / "c-keyshared-ring")),
-        ("verify", str(RECORDINGS / "e-key-routing-6p")),
+        ("verify", str(RECORDINGS / "g-two-brokers")),
     ),
     "script": (
         ("demo", "pip392", "--headless"),
@@ -107,7 +107,7 @@ def spoilt(document: Any) -> Iterator[tuple[str, Any]]:
             yield f"{'.'.join(place)} {label}", found
 
 
-OPEN = frozenset({"per_bundle", "per_broker", "keySharedSettings", "view"})
+OPEN = frozenset({"per_bundle", "per_broker", "view"})
 """Members that hold what they hold: their own members are names."""
 
 

@@ -1,0 +1,162 @@
+"""A folder of answers, or one file, as answers with the moment and the topic of each.
+
+File names that begin with the same number or the same time were saved at one moment; a folder without such names is one
+moment. A ``scenario.json`` counts as it does for every command: it names the topics, the settings and the release.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from engine.admin.files import read_files
+from engine.admin.kinds import AnswerKind, recognise
+from engine.admin.namespaces import (
+    decode_hash_positions,
+    decode_load_report,
+    decode_runtime_configuration,
+    decode_topic_list,
+)
+from engine.admin.naming import Naming, ScenarioFacts, naming_of, scenario_facts
+from engine.admin.reading import MAX_INPUT_BYTES, Intake
+from engine.admin.text import plain_json, raw_object
+from engine.admin.topics import decode_broker_stats_topics, decode_named_stats, decode_partitioned_stats
+from engine.bundles import BundleRange, parse_range
+from engine.config import BrokerSettings
+from engine.errors import Problem
+from engine.verify.report import FlagSource
+from engine.verify.rules import FLAG, defaults_of
+
+_MOMENT: Final = re.compile(r"\d{4}-?\d\d-?\d\d[T_ -]?\d\d[-:.]?\d\d(?:[-:.]?\d\d)?(?:\.\d+)?Z?|\d*")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer as plain JSON. ``file`` is its file name, or its name inside an object of several answers."""
+
+    file: str
+    data: bytes
+    kind: AnswerKind
+
+    @property
+    def moment(self) -> str:
+        """The number or the time that the file name begins with; "" without one.
+
+        >>> [Answer(name, b"", AnswerKind.OTHER).moment for name in ("07-stats.json", "2026-11-22T09-48-07Z-x.json")]
+        ['07', '2026-11-22T09-48-07Z']
+        """
+        match = _MOMENT.match(self.file)
+        return match[0] if match else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """All answers of a folder, and what they say of the broker.
+
+    ``version`` is None where nothing names the release; ``settings`` are the defaults with what was named on top.
+    ``passed_over`` are files that are not answers.
+    """
+
+    path: str
+    answers: tuple[Answer, ...]
+    naming: Naming
+    version: str | None
+    version_from_load_report: bool
+    settings: BrokerSettings
+    flag_source: FlagSource
+    passed_over: tuple[str, ...]
+    problems: tuple[Problem, ...]
+
+
+def read_folder(path: Path, *, limit_bytes: int = MAX_INPUT_BYTES) -> Answers:
+    """Read a folder or one file, at most ``limit_bytes`` of it. Raises ``InputError`` when there is nothing to read."""
+    read = read_files(path, Intake(limit_bytes))
+    problems = list(read.problems)
+    answers: list[Answer] = []
+    scenario = ScenarioFacts()
+    for file in read.files:
+        data, faults = plain_json(file.data, file.name)
+        problems += faults
+        kind = recognise(file.name, data)
+        if kind is AnswerKind.SCENARIO:
+            scenario = scenario_facts(data, file.name)
+            problems += scenario.problems
+        elif kind is AnswerKind.MANY:
+            members, faults = raw_object(data, file.name)
+            problems += faults
+            pieces = ((name, bytes(raw)) for name, raw in members.items())
+            answers += (Answer(name, piece, recognise(name, piece)) for name, piece in pieces)
+        else:
+            answers.append(Answer(file.name, data, kind))
+    reported = _reported_version(answers)
+    version = scenario.version or reported
+    settings, flag_source = _settings(answers, scenario, version)
+    return Answers(
+        path=str(path),
+        answers=tuple(answers),
+        naming=naming_of(scenario.requests, {name for answer in answers for name in _names_in(answer)}),
+        version=version,
+        version_from_load_report=scenario.version is None and reported is not None,
+        settings=settings,
+        flag_source=flag_source,
+        passed_over=read.passed_over,
+        problems=tuple(problems),
+    )
+
+
+def is_scalar(data: bytes) -> bool:
+    """Whether a text is a JSON number, text, true, false or null, or the range of a bundle.
+
+    >>> [is_scalar(text) for text in (b" 50000", b"0x40000000_0x80000000", b"true", b"not found", b"{}", b"")]
+    [True, True, True, False, False, False]
+    """
+    text = data.decode("utf-8", "replace").strip()
+    if isinstance(parse_range(text), BundleRange):
+        return True
+    try:
+        return not isinstance(msgspec.json.decode(text), dict | list)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return False
+
+
+def _reported_version(answers: list[Answer]) -> str | None:
+    """The release that the first load report that names one names."""
+    for answer in answers:
+        if answer.kind is AnswerKind.LOAD_REPORT:
+            report = decode_load_report(answer.data, answer.file).good
+            if report is not None and report.broker_version:
+                return report.broker_version
+    return None
+
+
+def _settings(answers: list[Answer], scenario: ScenarioFacts, version: str | None) -> tuple[BrokerSettings, FlagSource]:
+    for answer in answers:
+        if answer.kind is AnswerKind.RUNTIME_CONFIGURATION:
+            configuration = decode_runtime_configuration(answer.data, answer.file).good
+            if configuration is not None and FLAG in configuration.named:
+                return configuration.settings, "run-time configuration"
+    if scenario.settings is not None:
+        return scenario.settings, "scenario.json"
+    return defaults_of(version), "tried"
+
+
+def _names_in(answer: Answer) -> Iterable[str]:
+    """The full topic names that an answer holds."""
+    match answer.kind:
+        case AnswerKind.PARTITIONED_STATS:
+            return decode_partitioned_stats(answer.data).good
+        case AnswerKind.NAMED_STATS:
+            return decode_named_stats(answer.data).good
+        case AnswerKind.BROKER_STATS_TOPICS:
+            return decode_broker_stats_topics(answer.data).good.topics
+        case AnswerKind.HASH_POSITIONS:
+            positions = decode_hash_positions(answer.data).good
+            return positions.positions if positions else ()
+        case AnswerKind.TOPIC_LIST:
+            return decode_topic_list(answer.data).good
+    return ()

@@ -1,0 +1,232 @@
+"""``verify_folder``: a folder of answers, compared with the rules that fit it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final, TypeVar
+
+from engine.admin.facts import Decoded, TopicFacts
+from engine.admin.kinds import AnswerKind
+from engine.admin.load_reports import decode_bundle_report
+from engine.admin.namespaces import decode_bundles, decode_hash_positions, decode_policies
+from engine.admin.priorities import InferredLevels
+from engine.admin.reading import MAX_INPUT_BYTES
+from engine.admin.text import raw_object
+from engine.admin.topics import decode_broker_stats_topics
+from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour, behaviour_of
+from engine.errors import InputError, Problem, Rejection
+from engine.verify.aggregates import compare_aggregate
+from engine.verify.answers import Answer, Answers, is_scalar, read_folder
+from engine.verify.bundles import compare_list, compare_moment, compare_places, compare_policies, compare_positions
+from engine.verify.consumers import Group, as_listed, compare_subscription, infer_levels
+from engine.verify.key_ranges import compare_key_ranges
+from engine.verify.load_reports import compare_report
+from engine.verify.report import FactKind, Fit, Ledger, VerifyReport, VersionSource
+from engine.verify.rules import Rules
+from engine.verify.statistics import (
+    KeySharedByTopic,
+    Statistics,
+    decode_aggregates,
+    decode_key_shared_by_topic,
+    decode_statistics,
+)
+
+NOT_MODELLED: Final = {
+    AnswerKind.LOOKUP: "look-ups of owners",
+    AnswerKind.OWNED_NAMESPACES: "lists of owned bundles",
+    AnswerKind.INTERNAL_STATS: "internal statistics",
+    AnswerKind.OTHER: "answers of other kinds",
+    AnswerKind.NO_JSON: "answers that are not JSON",
+    AnswerKind.ERROR: "refusals of requests that are not recorded",
+    AnswerKind.TOPIC_LIST: "lists of topics",
+    AnswerKind.RUNTIME_CONFIGURATION: "run-time configurations",
+}
+_LAST_FIRST_CONNECTED: Final = "2.11.0"
+"""The last release whose topics without partitions keep the first connected consumer: the only other rule there is."""
+T = TypeVar("T")
+
+
+def verify_folder(
+    path: str | Path, pulsar_version: str | None = None, *, limit_bytes: int = MAX_INPUT_BYTES
+) -> VerifyReport:
+    """Compare the model with every answer in a folder (or in one file).
+
+    ``pulsar_version`` overrules what the folder says of its release. Where nothing tells the release or the flag, each
+    form of the rules is tried and the one with the fewest differences counts; ``fits`` has all of them.
+    Raises ``InputError`` when nothing can be read, or for a text that is not a version. O(bytes × rules tried).
+    """
+    answers = read_folder(Path(path), limit_bytes=limit_bytes)
+    behaviours, source = behaviours_for(
+        pulsar_version, answers.version, "load report" if answers.version_from_load_report else "scenario.json"
+    )
+    candidates = rules_for(behaviours, answers.settings, try_flag=answers.flag_source == "tried")
+    comparisons = [_Comparison(answers, rules) for rules in candidates]
+    for comparison in comparisons:
+        comparison.run()
+    comparisons.sort(key=lambda comparison: score(comparison.ledger))
+    best = comparisons[0]
+    fits = tuple(fit_of(comparison.rules, comparison.ledger) for comparison in comparisons)
+    return VerifyReport(
+        path=answers.path,
+        pulsar_version=best.rules.behaviour.label,
+        version_source=source,
+        consistent_hashing=best.rules.consistent_hashing,
+        flag_source=answers.flag_source,
+        tallies=best.ledger.tallies(),
+        differences=tuple(best.ledger.differences),
+        not_compared=tuple(sorted(best.ledger.skipped.items())),
+        problems=(*answers.problems, *best.problems),
+        fits=fits if len(fits) > 1 else (),
+    )
+
+
+def behaviours_for(
+    asked: str | None, recorded: str | None, recorded_source: VersionSource
+) -> tuple[tuple[ReleaseBehaviour, ...], VersionSource]:
+    """The forms of the rules to try, and where the release is from. Raises ``InputError`` for a bad ``asked``."""
+    if asked is not None:
+        behaviour = behaviour_of(asked)
+        if isinstance(behaviour, Rejection):
+            raise InputError(behaviour.message)
+        return (behaviour,), "asked for"
+    behaviour = behaviour_of(recorded or "")
+    if not isinstance(behaviour, Rejection):
+        return (behaviour,), recorded_source
+    older = behaviour_of(_LAST_FIRST_CONNECTED)
+    assert isinstance(older, ReleaseBehaviour), "a release that is modelled"
+    return (CURRENT, older), "tried"
+
+
+def rules_for(behaviours: Sequence[ReleaseBehaviour], settings: BrokerSettings, *, try_flag: bool) -> list[Rules]:
+    """One set of rules for each behaviour, and for each value of the flag where that has to be tried."""
+    rules = [Rules(behaviour, settings) for behaviour in behaviours]
+    if not try_flag:
+        return rules
+    return [
+        given.with_flag(flag)
+        for given in rules
+        for flag in ((False, True) if given.behaviour.knows_failover_consistent_hashing else (False,))
+    ]
+
+
+def score(ledger: Ledger) -> tuple[int, int, int]:
+    """The smaller, the better the rules fit: differences, then facts that need inferred levels, then facts at all."""
+    inferred = ledger.compared[FactKind.ACTIVE_INFERRED_LEVELS]
+    return len(ledger.differences), inferred, -sum(ledger.compared.values())
+
+
+def fit_of(rules: Rules, ledger: Ledger) -> Fit:
+    return Fit(rules.behaviour.nonpartitioned_failover, rules.consistent_hashing, len(ledger.differences))
+
+
+class _Comparison:
+    """All answers of a folder, compared with one set of rules; ``problems`` are what could not be read on the way."""
+
+    def __init__(self, answers: Answers, rules: Rules) -> None:
+        self.rules = rules
+        self.ledger = Ledger()
+        self.problems: list[Problem] = []
+        self._answers = answers
+
+    def run(self) -> None:
+        """Compare each answer by itself, then the answers of each moment with each other."""
+        statistics = [self._statistics(answer) for answer in self._answers.answers]
+        topics = (topic for decoded in statistics if decoded for topic in decoded.topics.values())
+        levels = infer_levels(self.rules, topics)
+        for answer, decoded in zip(self._answers.answers, statistics, strict=True):
+            self.ledger.moment, self.ledger.file = answer.moment, answer.file
+            if decoded is None:
+                self._compare_other(answer)
+            else:
+                self._compare_statistics(answer, decoded, levels)
+        self._compare_moments()
+        self.ledger.skip("files that are not answers", len(self._answers.passed_over))
+
+    def _statistics(self, answer: Answer) -> Statistics | None:
+        topic = self._answers.naming.topic(answer.file) if answer.kind is AnswerKind.TOPIC_STATS else None
+        decoded = decode_statistics(answer.data, answer.file, answer.kind, topic)
+        self.problems += decoded.problems if decoded is not None else ()
+        return decoded
+
+    def _compare_statistics(self, answer: Answer, decoded: Statistics, levels: Mapping[Group, InferredLevels]) -> None:
+        key_shared = self._key_shared(answer, decoded.topics)
+        for topic in decoded.topics.values():
+            for subscription in topic.subscriptions:
+                match subscription.type:
+                    case "Shared":
+                        self.ledger.skip("Shared subscriptions: nobody is chosen")
+                    case "Key_Shared":
+                        facts = key_shared.get(topic.name, {}).get(subscription.name)
+                        compare_key_ranges(self.ledger, topic, subscription, facts)
+                    case "Failover" | "Exclusive" if subscription.consumers:
+                        consumers, inferred = as_listed(self.rules, topic, subscription, levels)
+                        compare_subscription(
+                            self.rules,
+                            self.ledger,
+                            topic,
+                            subscription,
+                            consumers,
+                            inferred=inferred,
+                            name_known=decoded.named,
+                        )
+        name = self._answers.naming.topic(answer.file)
+        for topic_name, aggregate in self._keep(decode_aggregates(answer.data, answer.file, answer.kind, name)).items():
+            compare_aggregate(self.ledger, topic_name, aggregate, self.rules.behaviour)
+
+    def _key_shared(self, answer: Answer, topics: Mapping[str, TopicFacts]) -> KeySharedByTopic:
+        if not any(sub.type == "Key_Shared" for topic in topics.values() for sub in topic.subscriptions):
+            return {}
+        return self._keep(decode_key_shared_by_topic(answer.data, answer.file, answer.kind, topics))
+
+    def _compare_other(self, answer: Answer) -> None:
+        namespace = self._answers.naming.namespace(answer.file) or ""
+        match answer.kind:
+            case AnswerKind.BUNDLES:
+                bundles = self._keep(decode_bundles(answer.data, answer.file))
+                if bundles.boundaries:
+                    compare_list(self.ledger, namespace, bundles)
+            case AnswerKind.POLICIES:
+                policies = self._keep(decode_policies(answer.data, answer.file))
+                if policies.boundaries:
+                    compare_policies(self.ledger, namespace, policies)
+            case AnswerKind.HASH_POSITIONS:
+                positions = self._keep(decode_hash_positions(answer.data, answer.file))
+                if positions is not None:
+                    compare_positions(self.ledger, positions.namespace, positions)
+            case AnswerKind.BROKER_STATS_TOPICS:
+                compare_places(self.ledger, self._keep(decode_broker_stats_topics(answer.data, answer.file)))
+            case AnswerKind.LOAD_REPORT:
+                self._compare_load_report(answer)
+            case AnswerKind.NO_JSON:
+                self._see_text(answer)
+            case _:
+                self.ledger.skip(NOT_MODELLED[answer.kind])
+
+    def _see_text(self, answer: Answer) -> None:
+        """A number or a word is a whole answer of some requests, and so is a range of a bundle; all else is damaged."""
+        if is_scalar(answer.data):
+            self.ledger.skip(NOT_MODELLED[AnswerKind.OTHER])
+        else:
+            self.ledger.skip(NOT_MODELLED[AnswerKind.NO_JSON])
+            self.problems += raw_object(answer.data, answer.file)[1]
+
+    def _compare_load_report(self, answer: Answer) -> None:
+        """Of the modular load manager; other forms, and those of other releases, have no sums."""
+        report = decode_bundle_report(answer.data, answer.file).good if b'"lastStats"' in answer.data else None
+        if report is None:
+            self.ledger.skip("load reports without sums over their bundles")
+        else:
+            compare_report(self.ledger, "the broker", report)
+
+    def _compare_moments(self) -> None:
+        moments: dict[str, list[Answer]] = {}
+        for answer in self._answers.answers:
+            moments.setdefault(answer.moment, []).append(answer)
+        for moment, answers in moments.items():
+            self.ledger.moment = moment or "the folder"
+            compare_moment(self.ledger, self._answers.naming, answers)
+
+    def _keep(self, decoded: Decoded[T]) -> T:
+        self.problems += decoded.problems
+        return decoded.good
