@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.admin.naming import Naming
-from tests.lab.bundles import NamespaceBook
+from tests.lab.bundles.namespaces import NamespaceBook
 from tests.lab.recording import Answer, Recording
 
 

@@ -18,18 +18,17 @@ from engine.admin.namespaces import (
     decode_topic_list,
 )
 from engine.admin.publishers import PublishedPartitions, decode_named_publishers, decode_publishers
-from engine.admin.series import WrittenReport, decode_report
 from engine.admin.text import raw_object
 from engine.admin.topics import decode_broker_stats_topics
 from engine.bundles import BundleRange, parse_range
 from engine.errors import Problem
 from engine.hashing import crc32_hash
 from engine.names import PARTITION_SUFFIX
-from tests.lab.actives import Court, compare_consumers, compare_loaded_order
-from tests.lab.balancing_modular import compare_report
-from tests.lab.balancing_owners import Owners
+from tests.lab.balance.modular import compare_report
+from tests.lab.balance.owners import Owners
+from tests.lab.balance.series import WrittenReport, decode_report
 from tests.lab.books import Books
-from tests.lab.bundles import (
+from tests.lab.bundles.namespaces import (
     IN_RANGE_RULE,
     see_broker_stats,
     see_list,
@@ -37,14 +36,15 @@ from tests.lab.bundles import (
     see_positions,
     see_topic_list,
 )
-from tests.lab.keyshared import KeySharedWalk
+from tests.lab.bundles.requests import REFUSALS_NOT_MODELLED
+from tests.lab.bundles.splits import with_rates_after
+from tests.lab.consumers import Court, compare_consumers, compare_loaded_order
+from tests.lab.key_shared.compare import KeySharedWalk
+from tests.lab.producers.compare import ProducersWalk
 from tests.lab.producers_statistics import compare_aggregate
-from tests.lab.producers_walk import ProducersWalk
 from tests.lab.recording import Answer
 from tests.lab.report import FactKind
-from tests.lab.requests import REFUSALS_NOT_MODELLED
 from tests.lab.settings import compare_configuration
-from tests.lab.splits import with_rates_after
 from tests.lab.statistics import Statistics
 
 T = TypeVar("T")

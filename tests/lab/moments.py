@@ -14,9 +14,9 @@ from engine.admin.kinds import AnswerKind
 from engine.admin.namespaces import decode_bundles, decode_policies
 from engine.admin.naming import Naming
 from engine.admin.topics import decode_broker_stats_topics
+from tests.lab.bundles.splits import texts
 from tests.lab.recording import Answer, Recording
 from tests.lab.report import FactKind, Ledger
-from tests.lab.splits import texts
 
 
 def compare_moments(recording: Recording, naming: Naming, ledger: Ledger) -> None:

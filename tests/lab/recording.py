@@ -12,9 +12,9 @@ from engine.admin.kinds import AnswerKind
 from engine.admin.requests import AdminRequest
 from engine.config import BrokerSettings
 from engine.errors import Problem, Rejection
-from tests.lab.balancing_told import BalancingTold
-from tests.lab.keyshared_told import KeySharedScenario, KeySharedTold
-from tests.lab.producers_told import ProducersScenario, ProducersTold
+from tests.lab.balance.records import BalancingTold
+from tests.lab.key_shared.steps import KeySharedScenario, KeySharedTold
+from tests.lab.producers.steps import ProducersScenario, ProducersTold
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,14 +10,14 @@ from typing import Any, Final
 
 from engine.admin.naming import refused_settings, settings_of
 from engine.errors import Problem
-from tests.lab.balancing_told import balancing_told
-from tests.lab.keyshared_told import key_shared_scenario
+from tests.lab.balance.records import balancing_told
+from tests.lab.key_shared.steps import key_shared_scenario
 from tests.lab.members import dicts, items, text, whole
-from tests.lab.producers_told import producers_scenario
+from tests.lab.producers.steps import producers_scenario
 from tests.lab.recording import Person, Recording, SplitRecord, ToldSplit
 from tests.lab.scenario_files import Files, version_of
-from tests.lab.scenario_steps import steps_of, untold_of
 from tests.lab.settings import KEY_SHARED_SETTINGS, defaults_of
+from tests.lab.steps import steps_of, untold_of
 
 MAX_PARTITIONS: Final = 100_000
 """A limit of this comparison, against typing errors that would fill the memory."""

@@ -12,7 +12,7 @@ import pytest
 from engine.bundles import AveragesStored, BrokerReport, ReportWritten
 from engine.hashing import java_string_hash
 from tests.lab import FactKind, VerifyReport, verify_folder
-from tests.lab.balancing_orders import Agreement, Events, best_order
+from tests.lab.balance.reading_order import Agreement, Events, best_order
 from tests.lab.copies import copy_of, edit
 
 RANGE, EXT_RANGE = "g-autosplit-modular-range", "g-autosplit-extensible-range"

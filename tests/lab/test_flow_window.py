@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.bundles import FlowLimits, TopicLoad, flow_or_qps_equally_divide
-from tests.lab.flow_window import CUT_OFF, Window, reachable, windows
+from tests.lab.bundles.flow_rates import CUT_OFF, Window, reachable, windows
 
 LIMITS = FlowLimits(10, 1000, 10)
 _RATE = st.floats(min_value=0.5, max_value=9.0, allow_nan=False)

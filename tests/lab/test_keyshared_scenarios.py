@@ -11,8 +11,8 @@ import pytest
 from engine.keyshared.admission import KeySharedMode, SubscriptionTerms, SubscriptionType, join_refusal
 from tests.lab import FactKind, VerifyReport, verify_folder
 from tests.lab.copies import RECORDINGS, copy_of, edit
-from tests.lab.keyshared_refusals import newcomer_terms
-from tests.lab.keyshared_told import KeySharedTold
+from tests.lab.key_shared.joining import newcomer_terms
+from tests.lab.key_shared.steps import KeySharedTold
 
 KEY_SHARED = sorted(folder.name for folder in RECORDINGS.iterdir() if "c-keyshared" in folder.name)
 RING = "v4.0.7-c-keyshared-ring"

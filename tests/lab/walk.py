@@ -6,21 +6,21 @@ Owns the order in which things are compared; ``requests`` and ``contents`` look 
 from __future__ import annotations
 
 from engine.errors import Problem
-from tests.lab.actives import Court, compare_delivery, guess_levels
-from tests.lab.balancing import compare_balancing
-from tests.lab.balancing_owners import Owners
+from tests.lab.balance.compare import compare_balancing
+from tests.lab.balance.owners import Owners
 from tests.lab.books import Books
+from tests.lab.bundles.listed_splits import ToldOutside
+from tests.lab.bundles.requests import Requests, is_split
+from tests.lab.consumers import Court, compare_delivery, guess_levels
 from tests.lab.contents import Contents
 from tests.lab.judge import Judge
-from tests.lab.keyshared import KeySharedWalk
+from tests.lab.key_shared.compare import KeySharedWalk
 from tests.lab.moments import compare_moments
 from tests.lab.names import known_names, topics_of_scenario
 from tests.lab.notices import NoticeBook, compare_notices
-from tests.lab.outside import ToldOutside
-from tests.lab.producers_walk import ProducersWalk
+from tests.lab.producers.compare import ProducersWalk
 from tests.lab.recording import Recording, Step
 from tests.lab.report import Ledger
-from tests.lab.requests import Requests, is_split
 from tests.lab.settings import compare_told_settings
 from tests.lab.statistics import Statistics, decode_statistics
 

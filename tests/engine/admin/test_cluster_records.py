@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from engine.admin.broker_log import LoggedNumbers, cycles, leader_lines
 from engine.admin.owners import LookupFacts, decode_lookup, decode_owned
 from engine.admin.publishers import decode_named_publishers, decode_publishers
-from engine.admin.series import decode_report, decode_series
+from tests.lab.balance.broker_log import LoggedNumbers, cycles, leader_lines
+from tests.lab.balance.series import decode_report, decode_series
 
 TOPIC = "persistent://t/n/x"
 

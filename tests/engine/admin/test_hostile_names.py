@@ -13,12 +13,12 @@ from engine.admin.facts import Snapshot
 from engine.admin.namespaces import decode_hash_positions, decode_topic_list
 from engine.admin.owners import decode_owned
 from engine.admin.requests import parse_request
-from engine.admin.series import decode_series
 from engine.admin.topics import decode_broker_stats_topics
 from engine.errors import InputError
 from engine.names import refuse_bundle, refuse_namespace, refuse_subscription, topic_fault
 from engine.scenarios.opening import open_path
 from engine.verify import verify_folder
+from tests.lab.balance.series import decode_series
 
 EVIL = "evil/ns;$(touch pwned)"
 GOOD = "persistent://t/n/x"

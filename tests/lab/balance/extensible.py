@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from engine.admin.broker_log import CycleLine, LoggedCycle, LoggedNumbers
 from engine.bundles import (
     BundleRange,
     BundleStats,
@@ -24,8 +23,9 @@ from engine.bundles import (
     parse_range,
 )
 from engine.bundles.flow import BYTES_PER_MBYTE
-from tests.lab.balancing_lists import ListBook
-from tests.lab.balancing_told import BalancingTold
+from tests.lab.balance.broker_log import CycleLine, LoggedCycle, LoggedNumbers
+from tests.lab.balance.lists import ListBook
+from tests.lab.balance.records import BalancingTold
 from tests.lab.judge import Judge
 from tests.lab.report import FactKind, Ledger
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tests.lab.balancing_extensible import ExtensibleBalancing
-from tests.lab.balancing_lists import ListBook, compare_splits
-from tests.lab.balancing_modular import ModularBalancing
+from tests.lab.balance.extensible import ExtensibleBalancing
+from tests.lab.balance.lists import ListBook, compare_splits
+from tests.lab.balance.modular import ModularBalancing
 from tests.lab.books import Books
 from tests.lab.judge import Judge
 from tests.lab.recording import Recording

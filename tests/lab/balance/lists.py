@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from engine.admin.series import SeenTopics, Series, WrittenList
 from engine.bundles import BundleRange, NamespaceBundles, TopicLoad, choose_cuts, namespace_bundles, topics_in
 from engine.errors import Rejection
-from tests.lab.balancing_told import AutomaticSplit, BalancingTold
-from tests.lab.bundles import load_of
+from tests.lab.balance.records import AutomaticSplit, BalancingTold
+from tests.lab.balance.series import SeenTopics, Series, WrittenList
+from tests.lab.bundles.namespaces import load_of
 from tests.lab.judge import Judge
 from tests.lab.report import FactKind, Ledger
 

@@ -11,8 +11,8 @@ from engine.keyshared.admission import KeySharedMode, SubscriptionTerms, Subscri
 from engine.keyshared.sticky import RangeConflict
 from engine.keyshared.sticky_policy import policy_problem
 from engine.names import NON_PERSISTENT
-from tests.lab.keyshared_book import KeySharedBook
-from tests.lab.keyshared_told import ACCEPTED, KeySharedTold
+from tests.lab.key_shared.steps import ACCEPTED, KeySharedTold
+from tests.lab.key_shared.subscription import KeySharedBook
 from tests.lab.recording import Recording
 from tests.lab.report import FactKind, Ledger
 

@@ -17,7 +17,7 @@ from engine.routing.producer_topic import BrokerProducer, PartitionedTopic, conn
 from engine.routing.publishers import PublisherGroups, PublisherStats, flag_shown, grouped
 from engine.routing.routers import Router, SinglePartitionRouter, round_robin
 from tests.lab.judge import Judge
-from tests.lab.producers_told import SendTold, StartTold
+from tests.lab.producers.steps import SendTold, StartTold
 
 GIVEN_NAME = re.compile(r"(.+-\d+)-(\d+)")
 """A name that a broker made: cluster and counters."""

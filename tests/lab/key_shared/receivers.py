@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tests.lab.keyshared_book import KeySharedBook
-from tests.lab.keyshared_told import KeySharedScenario, KeySharedTold, MessageName
+from tests.lab.key_shared.steps import KeySharedScenario, KeySharedTold, MessageName
+from tests.lab.key_shared.subscription import KeySharedBook
 from tests.lab.report import FactKind, Ledger
 
 _LATE = "messages that may go and had not arrived yet: before 4.0 a key without owner slows the others down"

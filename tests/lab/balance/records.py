@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from engine.admin.broker_log import LeaderLine, LoggedCycle, cycles, leader_lines
 from engine.admin.files import read_file
-from engine.admin.series import Series, decode_series
 from engine.admin.text import plain_json
+from tests.lab.balance.broker_log import LeaderLine, LoggedCycle, cycles, leader_lines
+from tests.lab.balance.series import Series, decode_series
 from tests.lab.members import dicts, text, whole
 from tests.lab.scenario_files import Files
 

@@ -11,8 +11,8 @@ from engine.names import partition_index
 from engine.routing.keys import HashingScheme, Message, partition_of_key
 from engine.routing.routers import Router, round_robin, route
 from tests.lab.judge import Judge
-from tests.lab.producers_book import GIVEN_NAME, ProducersBook, Recorded
-from tests.lab.producers_told import ACCEPTED, ProducersTold
+from tests.lab.producers.model import GIVEN_NAME, ProducersBook, Recorded
+from tests.lab.producers.steps import ACCEPTED, ProducersTold
 from tests.lab.recording import Answer, Recording, Step
 from tests.lab.report import FactKind, Ledger
 

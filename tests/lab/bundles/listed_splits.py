@@ -9,11 +9,11 @@ from engine.admin.topics import decode_broker_stats_topics
 from engine.bundles import BundleRange, NamespaceBundles, TopicLoad, namespace_bundles, parse_range
 from engine.errors import Rejection
 from engine.hashing import crc32_hash
-from tests.lab.bundles import load_of
+from tests.lab.bundles.namespaces import load_of
+from tests.lab.bundles.splits import Asked, Awaited, ask, judge_split_result, needs_topics
 from tests.lab.judge import Judge
 from tests.lab.recording import Recording, SplitRecord, ToldSplit
 from tests.lab.report import FactKind, Ledger
-from tests.lab.splits import Asked, Awaited, ask, judge_split_result, needs_topics
 
 _SAME = "the same request as in the steps"
 

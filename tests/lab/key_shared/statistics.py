@@ -8,7 +8,7 @@ from engine.admin.facts import ConsumerFacts, SubscriptionFacts
 from engine.admin.keyshared import KeySharedFacts
 from engine.config import BrokerSettings
 from tests.lab.connect_times import connect_ranks
-from tests.lab.keyshared_book import KeySharedBook
+from tests.lab.key_shared.subscription import KeySharedBook
 from tests.lab.report import FactKind, Ledger
 
 ARRAYS = "keyHashRangeArrays"

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from engine.admin.broker_log import LoggedNumbers
-from engine.admin.series import Series, WrittenAverages, WrittenReport
 from engine.bundles import (
     AveragesStored,
     BrokerReport,
@@ -20,9 +18,11 @@ from engine.bundles import (
 )
 from engine.bundles.flow import BYTES_PER_MBYTE
 from engine.hashing import java_string_hash
-from tests.lab.balancing_lists import ListBook
-from tests.lab.balancing_orders import Agreement, Events, best_order
-from tests.lab.balancing_told import BalancingTold
+from tests.lab.balance.broker_log import LoggedNumbers
+from tests.lab.balance.lists import ListBook
+from tests.lab.balance.reading_order import Agreement, Events, best_order
+from tests.lab.balance.records import BalancingTold
+from tests.lab.balance.series import Series, WrittenAverages, WrittenReport
 from tests.lab.judge import Judge
 from tests.lab.report import FactKind, Ledger
 

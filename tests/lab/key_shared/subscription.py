@@ -14,7 +14,7 @@ from engine.keyshared.delivery_state import Delivery, DeliveryState, OrderRule
 from engine.keyshared.entry_key import EntryMetadata, sticky_key
 from engine.keyshared.model import Consumer, DeclaredRanges, Selector, owner_of_key
 from tests.lab.judge import Judge
-from tests.lab.keyshared_told import MessageName
+from tests.lab.key_shared.steps import MessageName
 
 _NOW_MS: Final = 0
 """Scenarios tell no times: every message that goes out is acknowledged at once."""

@@ -17,7 +17,7 @@ from engine.config import (
 )
 from engine.errors import Rejection
 from engine.names import PERSISTENT
-from tests.lab.flow_window import reachable, windows
+from tests.lab.bundles.flow_rates import reachable, windows
 from tests.lab.judge import Judge
 from tests.lab.report import FactKind, Ledger
 

@@ -16,8 +16,8 @@ from engine.bundles import (
 )
 from engine.errors import Rejection
 from engine.hashing import crc32_hash
+from tests.lab.bundles.splits import Awaited, is_by_rates, judge_split_result, texts
 from tests.lab.report import FactKind, Ledger
-from tests.lab.splits import Awaited, is_by_rates, judge_split_result, texts
 
 CRC_RULE = "CRC-32 of the complete topic name"
 _VALID_RULE = "NamespaceBundles: ascending from the first to 0xffffffff, one bundle fewer than boundaries"

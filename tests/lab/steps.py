@@ -11,9 +11,9 @@ from typing import Any, Final
 from engine.admin.kinds import AnswerKind, recognise
 from engine.admin.requests import parse_request
 from engine.errors import Problem
-from tests.lab.keyshared_told import KEY_SHARED_FACTS, is_key_shared, key_shared_told
+from tests.lab.key_shared.steps import KEY_SHARED_FACTS, is_key_shared, key_shared_told
 from tests.lab.members import dicts, items, text, whole
-from tests.lab.producers_told import PRODUCER_FACTS, producers_scenario, producers_told
+from tests.lab.producers.steps import PRODUCER_FACTS, producers_scenario, producers_told
 from tests.lab.recording import Answer, Step
 from tests.lab.scenario_files import Files
 

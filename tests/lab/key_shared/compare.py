@@ -11,19 +11,19 @@ from engine.config import BrokerSettings
 from engine.errors import Problem
 from engine.names import NON_PERSISTENT
 from tests.lab.judge import Judge, is_key_shared_of_scenario, is_topic_of_scenario
-from tests.lab.keyshared_book import KeySharedBook
-from tests.lab.keyshared_draining import KeySharedDraining
-from tests.lab.keyshared_members import KeySharedMembers
-from tests.lab.keyshared_receivers import KeySharedReceivers
-from tests.lab.keyshared_refusals import try_to_join
-from tests.lab.keyshared_statistics import (
+from tests.lab.key_shared.draining import KeySharedDraining
+from tests.lab.key_shared.joining import try_to_join
+from tests.lab.key_shared.members import KeySharedMembers
+from tests.lab.key_shared.receivers import KeySharedReceivers
+from tests.lab.key_shared.statistics import (
     compare_backlog,
     compare_connected,
     compare_form,
     compare_ranges,
     compare_terms,
 )
-from tests.lab.keyshared_told import KeySharedScenario, KeySharedTold
+from tests.lab.key_shared.steps import KeySharedScenario, KeySharedTold
+from tests.lab.key_shared.subscription import KeySharedBook
 from tests.lab.recording import Recording, Step
 from tests.lab.report import FactKind, Ledger
 from tests.lab.settings import KEY_SHARED_SETTINGS

@@ -11,12 +11,12 @@ from typing import Final
 from engine.bundles import BundleRange, TopicLoad, parse_range
 from engine.errors import Rejection
 from tests.lab.books import Books
-from tests.lab.bundles import NamespaceBook
+from tests.lab.bundles.namespaces import NamespaceBook
+from tests.lab.bundles.splits import Asked, Awaited, ask, needs_topics
 from tests.lab.judge import Judge
 from tests.lab.recording import Answer
 from tests.lab.report import FactKind, Ledger
 from tests.lab.settings import compare_change
-from tests.lab.splits import Asked, Awaited, ask, needs_topics
 
 REFUSALS_NOT_MODELLED: Final = "refusals of requests that are not modelled"
 

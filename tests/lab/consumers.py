@@ -19,7 +19,7 @@ from tests.lab.judge import (
     of_scenario,
     of_statistics,
 )
-from tests.lab.keyshared_statistics import compare_apart
+from tests.lab.key_shared.statistics import compare_apart
 from tests.lab.recording import Recording, Step
 from tests.lab.report import FactKind, Ledger
 

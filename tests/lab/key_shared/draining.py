@@ -12,8 +12,8 @@ from itertools import pairwise
 
 from engine.admin.keyshared import KeySharedConsumerFacts, KeySharedFacts
 from engine.keyshared.delivery_state import OrderRule
-from tests.lab.keyshared_book import KeySharedBook
-from tests.lab.keyshared_told import KeySharedTold
+from tests.lab.key_shared.steps import KeySharedTold
+from tests.lab.key_shared.subscription import KeySharedBook
 from tests.lab.recording import Recording
 from tests.lab.report import FactKind, Ledger
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from engine.errors import Rejection
 from engine.keyshared.admission import KeySharedMode
 from engine.keyshared.model import DeclaredRanges
-from tests.lab.keyshared_book import KeySharedBook
-from tests.lab.keyshared_refusals import as_on_the_wire
-from tests.lab.keyshared_told import ACCEPTED, KeySharedScenario, KeySharedTold
+from tests.lab.key_shared.joining import as_on_the_wire
+from tests.lab.key_shared.steps import ACCEPTED, KeySharedScenario, KeySharedTold
+from tests.lab.key_shared.subscription import KeySharedBook
 from tests.lab.recording import Recording, Step
 from tests.lab.report import FactKind, Ledger
 

@@ -1,0 +1,1 @@
+"""Bundle lists, requests to split them, and what came of those."""

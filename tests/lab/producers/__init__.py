@@ -1,0 +1,1 @@
+"""Producers of a partitioned topic step by step: what they opened, and where they sent messages."""
