@@ -4,8 +4,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests import thrift
-from tests.golden import plugin
-from tests.golden.plugin import pytest_addoption, pytest_terminal_summary
+from tests.golden import plugin as golden
+from tests.lab import plugin as lab
 from tests.thrift import pytest_collection_finish, pytest_unconfigure
 
 __all__ = [
@@ -17,9 +17,20 @@ __all__ = [
 ]
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    golden.pytest_addoption(parser)
+    lab.pytest_addoption(parser)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     # A machine that does other things at the same time is slow, and nothing is wrong with it.
     settings.register_profile("untimed", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow])
     settings.load_profile("untimed")
-    plugin.pytest_configure(config)
+    golden.pytest_configure(config)
+    lab.pytest_configure(config)
     thrift.pytest_configure()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    golden.pytest_terminal_summary(terminalreporter, config)
+    lab.pytest_terminal_summary(terminalreporter, config)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from typing import Final
 
 from engine.admin.facts import BrokerStats, BundleList, HashPositions
@@ -30,7 +31,7 @@ def compare_list(ledger: Ledger, subject: str, answer: BundleList) -> NamespaceB
 
 
 def compare_policies(ledger: Ledger, subject: str, answer: BundleList) -> NamespaceBundles | None:
-    """The same for the list in the policies of a namespace; a valid one is no fact of its own."""
+    """The same for the list in the policies of a namespace; a valid one is not a fact of its own."""
     bundles = namespace_bundles(subject, answer.boundaries)
     if validity(answer, bundles) != "valid":
         ledger.compare(FactKind.VALID_LIST, subject, validity(answer, bundles), "valid", VALID_RULE)
@@ -60,8 +61,9 @@ def compare_positions(ledger: Ledger, subject: str, answer: HashPositions, bundl
 
 def compare_places(ledger: Ledger, stats: BrokerStats) -> None:
     """Compare that broker-stats lists each topic below a range that includes its hash."""
+    bundles = {text: parse_range(text) for text in {place.bundle for place in stats.places.values()}}
     for name in stats.topics:
-        bundle = parse_range(stats.places[name].bundle)
+        bundle = bundles[stats.places[name].bundle]
         if isinstance(bundle, BundleRange):
             compare_place(ledger, FactKind.TOPIC_BUNDLE, name, bundle)
 
@@ -71,6 +73,23 @@ def compare_place(ledger: Ledger, kind: FactKind, topic: str, bundle: BundleRang
     position = crc32_hash(topic)
     modelled = str(bundle) if bundle.includes(position) else f"outside, at 0x{position:08x}"
     ledger.compare(kind, topic, str(bundle), modelled, IN_RANGE_RULE)
+
+
+def compare_owned(ledger: Ledger, names: Iterable[str]) -> None:
+    """Compare that a broker's list of its own bundles has no two of a namespace that overlap. O(n log n).
+
+    After a split nobody owns the parent any longer.
+    """
+    by_namespace: dict[str, list[BundleRange]] = {}
+    for name in names:
+        namespace, _, text = name.rpartition("/")
+        bundle = parse_range(text)
+        if isinstance(bundle, BundleRange):
+            by_namespace.setdefault(namespace, []).append(bundle)
+    for namespace, bundles in by_namespace.items():
+        bundles.sort(key=lambda bundle: (bundle.lower, bundle.upper))
+        overlaps = tuple(f"{one} and {other}" for one, other in pairwise(bundles) if other.lower < one.upper)
+        ledger.compare(FactKind.OWNED_DISJOINT, namespace, overlaps, (), "after a split nobody owns the parent")
 
 
 def compare_moment(ledger: Ledger, naming: Naming, answers: Iterable[Answer]) -> None:
@@ -85,7 +104,7 @@ def compare_moment(ledger: Ledger, naming: Naming, answers: Iterable[Answer]) ->
         if answer.kind is AnswerKind.BUNDLES:
             namespace = naming.namespace(answer.file) or ""
             lists.setdefault(namespace, []).append(decode_bundles(answer.data).good)
-    known = {name: found[0] for name, found in lists.items() if len(found) == 1 and found[0].boundaries}
+    known = {name: same[0] for name, same in lists.items() if len(same) == 1 and same[0].boundaries}
     for answer in answers:
         ledger.file = answer.file
         if answer.kind is AnswerKind.POLICIES:

@@ -10,6 +10,7 @@ from engine.admin.facts import Decoded, TopicFacts
 from engine.admin.kinds import AnswerKind
 from engine.admin.load_reports import decode_bundle_report
 from engine.admin.namespaces import decode_bundles, decode_hash_positions, decode_policies
+from engine.admin.owners import decode_owned
 from engine.admin.priorities import InferredLevels
 from engine.admin.reading import MAX_INPUT_BYTES
 from engine.admin.text import raw_object
@@ -18,7 +19,14 @@ from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour, behaviour_o
 from engine.errors import InputError, Problem, Rejection
 from engine.verify.aggregates import compare_aggregate
 from engine.verify.answers import Answer, Answers, is_scalar, read_folder
-from engine.verify.bundles import compare_list, compare_moment, compare_places, compare_policies, compare_positions
+from engine.verify.bundles import (
+    compare_list,
+    compare_moment,
+    compare_owned,
+    compare_places,
+    compare_policies,
+    compare_positions,
+)
 from engine.verify.consumers import Group, as_listed, compare_subscription, infer_levels
 from engine.verify.key_ranges import compare_key_ranges
 from engine.verify.load_reports import compare_report
@@ -34,7 +42,6 @@ from engine.verify.statistics import (
 
 NOT_MODELLED: Final = {
     AnswerKind.LOOKUP: "look-ups of owners",
-    AnswerKind.OWNED_NAMESPACES: "lists of owned bundles",
     AnswerKind.INTERNAL_STATS: "internal statistics",
     AnswerKind.OTHER: "answers of other kinds",
     AnswerKind.NO_JSON: "answers that are not JSON",
@@ -52,7 +59,7 @@ def verify_folder(
 ) -> VerifyReport:
     """Compare the model with every answer in a folder (or in one file).
 
-    ``pulsar_version`` overrules what the folder says of its release. Where nothing tells the release or the flag, each
+    ``pulsar_version`` overrules what the folder says of its release. Where nothing names the release or the flag, each
     form of the rules is tried and the one with the fewest differences counts; ``fits`` has all of them.
     Raises ``InputError`` when nothing can be read, or for a text that is not a version. O(bytes × rules tried).
     """
@@ -196,6 +203,9 @@ class _Comparison:
                     compare_positions(self.ledger, positions.namespace, positions)
             case AnswerKind.BROKER_STATS_TOPICS:
                 compare_places(self.ledger, self._keep(decode_broker_stats_topics(answer.data, answer.file)))
+            case AnswerKind.OWNED_NAMESPACES:
+                owned = self._keep(decode_owned(answer.data, answer.file))
+                compare_owned(self.ledger, owned)
             case AnswerKind.LOAD_REPORT:
                 self._compare_load_report(answer)
             case AnswerKind.NO_JSON:

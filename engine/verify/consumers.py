@@ -85,7 +85,7 @@ def compare_subscription(
     from_actives = inferred is not None and max(inferred.levels) > 0
     if from_actives and not exclusive:
         ledger.skip(LEVELS_INFERRED)
-    else:
+    elif not exclusive:
         rule = "connect order" if choice.rule is Rule.FIRST_CONNECTED else ORDER_RULE
         compare_order(ledger, subject, subscription.consumers, choice.order, rule)
     if not name_known and rules.in_force(topic.partition_index) is Rule.RING and len(choice.order) > 1:
@@ -153,7 +153,7 @@ def _ranked(name: str, rank: int) -> str:
 
 
 def connect_ranks(consumers: Sequence[ConsumerFacts], names: set[str]) -> dict[str, list[int]]:
-    """Name -> for each namesake in listed order, its place by connect time; only where the times tell them apart."""
+    """Name -> for each namesake in listed order, its place by connect time; only where the times differ."""
     times: dict[str, list[tuple[str, str, str]]] = {}
     for consumer in consumers:
         if consumer.name in names:

@@ -37,6 +37,7 @@ class FactKind(Enum):
     PUBLISHER_AVERAGE = "average message size of a publisher entry"
     SUBSCRIPTION_SUM = "sums of a subscription over partitions"
     CONSUMER_ENTRIES = "consumer list over partitions"
+    OWNED_DISJOINT = "owned bundles that do not overlap"
     REPORT_TOTALS = "totals of a load report"
     REPORT_ORDER = "order of bundles in a load report"
 

@@ -46,7 +46,7 @@ def decode_statistics(data: bytes, file: str, kind: AnswerKind, topic: str | Non
 
 
 def placeholder_name(data: bytes, file: str) -> str:
-    """A name for a topic that nothing names; the partition that the file name may tell is kept for the modulo.
+    """A name for a topic that nothing names; the partition that the file name may have is kept for the modulo.
 
     Only statistics of non-persistent topics have a rate of dropped messages.
     """
@@ -59,7 +59,7 @@ def placeholder_name(data: bytes, file: str) -> str:
 def decode_key_shared_by_topic(
     data: bytes, file: str, kind: AnswerKind, topics: Mapping[str, TopicFacts]
 ) -> Decoded[KeySharedByTopic]:
-    """What an answer with statistics tells of Key_Shared; ``topics`` are those of the same answer."""
+    """What an answer with statistics says of Key_Shared; ``topics`` are those of the same answer."""
     if kind is AnswerKind.TOPIC_STATS:
         one = decode_key_shared(data, file)
         return Decoded(dict.fromkeys(topics, one.good), one.problems)

@@ -1,6 +1,6 @@
-"""Holding the model against recorded answers of real brokers."""
+"""The laboratory: the model compared with recorded runs of real brokers, step by step.
 
-from tests.lab.compare import verify_folder
-from tests.lab.report import Difference, FactKind, Fit, Tally, VerifyReport
-
-__all__ = ["Difference", "FactKind", "Fit", "Tally", "VerifyReport", "verify_folder"]
+``pytest tests/lab --recordings-dir DIR`` compares every folder below DIR that has a ``scenario.json``; without the
+option the committed recordings. ``folder`` reads a folder into memory, ``scenario`` its steps, ``compare`` goes through
+them; the rooms below hold what one kind of recording is compared by. The format is described in ``tests/recordings``.
+"""

@@ -1,256 +1,212 @@
-"""Consumers: who is connected, in which order, and who is active, for every subscription that statistics show."""
+"""Failover and Exclusive subscriptions in the steps of a recording: who is connected, in which order, who is active."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from engine.admin.facts import SubscriptionFacts, TopicFacts
-from engine.admin.priorities import InferredLevels, infer_priority_levels
-from engine.failover.choose import Choice, Rule, choose, rule_in_force, sort_consumers
+from engine.admin.priorities import InferredLevels
+from engine.failover.choose import Rule, choose, sort_consumers
 from engine.failover.model import Consumer
-from engine.names import NON_PERSISTENT, partition_index
-from tests.lab.connect_times import connect_ranks
-from tests.lab.judge import (
-    Judge,
-    is_key_shared_of_scenario,
-    is_told_by_steps,
-    is_topic_of_scenario,
-    of_scenario,
-    of_statistics,
-)
-from tests.lab.key_shared.statistics import compare_apart
-from tests.lab.recording import Recording, Step
-from tests.lab.report import FactKind, Ledger
+from engine.names import partition_index
+from engine.verify.consumers import ORDER_RULE, Group, as_listed, compare_order, compare_subscription
+from engine.verify.key_ranges import compare_disjoint
+from engine.verify.report import Ledger
+from engine.verify.rules import Rules
+from tests.lab.facts import StepFact
+from tests.lab.scenario import KnownConsumer, Recording, Step
 
-ORDER_RULE = "priority level, then name by UTF-16 code unit, then connect order"
-GroupKey = tuple[str, tuple[str, ...], Rule]
-Guesses = Mapping[GroupKey, InferredLevels]
+STEPS_RULE: Final = "the scenario's steps"
+OVERFLOW: Final = "consumers whose levels are more than 2^31 - 1 apart: the broker's subtraction overflows"
+_WIDEST: Final = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Court:
-    """What every comparison of consumers needs."""
+class Context:
+    """What every comparison of consumers needs.
+
+    ``levels`` are inferred, for recordings that introduce no consumers. ``subscribed`` are the topics on which some
+    statistics show the scenario's subscription; a durable one does not go away.
+    """
 
     recording: Recording
-    judge: Judge
+    rules: Rules
     ledger: Ledger
-    guesses: Guesses
+    levels: Mapping[Group, InferredLevels]
     subscribed: frozenset[str] = frozenset()
-    """Topics on which some statistics show the scenario's subscription; one that is durable does not go away."""
-
-    @property
-    def levels_known(self) -> bool:
-        return bool(self.recording.roster)
-
-    def rule_of(self, topic: TopicFacts) -> Rule:
-        return rule_in_force(
-            topic.partition_index, consistent_hashing=self.judge.consistent_hashing, behaviour=self.judge.behaviour
-        )
 
 
-def guess_levels(judge: Judge, topics: Iterable[TopicFacts]) -> dict[GroupKey, InferredLevels]:
-    """Levels inferred from all topics on which one subscription has the same consumers in the same order."""
-    actives: dict[GroupKey, dict[tuple[str, int], str]] = {}
-    for topic in topics:
-        rule = rule_in_force(
-            topic.partition_index, consistent_hashing=judge.consistent_hashing, behaviour=judge.behaviour
-        )
-        for subscription in topic.subscriptions:
-            if subscription.type == "Failover" and subscription.consumers:
-                group = actives.setdefault(_group(subscription, rule), {})
-                if subscription.active_consumer_name is not None:
-                    group[topic.name, topic.partition_index] = subscription.active_consumer_name
-    return {key: infer_priority_levels(key[1], seen, [key[2]]) for key, seen in actives.items()}
+def of_steps(recording: Recording, connected: Sequence[str]) -> tuple[Consumer, ...]:
+    """The consumers a step says are connected, in connect order; ids are their places in the roster."""
+    places = {who: place for place, who in enumerate(recording.roster)} | dict(recording.newcomers)
+    known = ((who, recording.roster.get(who, KnownConsumer(who))) for who in connected)
+    return tuple(Consumer(places[who], consumer.name, consumer.priority_level) for who, consumer in known)
 
 
-def _group(subscription: SubscriptionFacts, rule: Rule) -> GroupKey:
-    return subscription.name, tuple(consumer.name for consumer in subscription.consumers), rule
+def of_statistics(recording: Recording, subscription: SubscriptionFacts) -> tuple[Consumer, ...]:
+    """The consumers as a dispatcher lists them, with the levels that the roster gives their names.
+
+    Of namesakes with different levels the one listed first has the smallest: the list is sorted by level.
+    """
+    levels: dict[str, list[int]] = {}
+    for consumer in recording.roster.values():
+        levels.setdefault(consumer.name, []).append(consumer.priority_level)
+    for known in levels.values():
+        known.sort()
+    count: Counter[str] = Counter()
+    consumers: list[Consumer] = []
+    for place, listed in enumerate(subscription.consumers):
+        known = levels.get(listed.name, [0])
+        consumers.append(Consumer(place, listed.name, known[min(count[listed.name], len(known) - 1)]))
+        count[listed.name] += 1
+    return tuple(consumers)
+
+
+def overflows(levels: Sequence[int]) -> bool:
+    """Whether levels are so far apart that a broker compares them wrongly, which is not copied here."""
+    return bool(levels) and max(levels) - min(levels) > _WIDEST
+
+
+def is_topic_of_scenario(recording: Recording, topic: TopicFacts) -> bool:
+    """Whether this is the topic that the scenario names, or a partition of it."""
+    return topic.name == recording.topic or topic.name.startswith(f"{recording.topic}-partition-")
+
+
+def is_key_shared_of_scenario(recording: Recording, topic: TopicFacts, subscription: SubscriptionFacts) -> bool:
+    """Whether this is the Key_Shared subscription that the steps are about."""
+    return (
+        recording.key_shared is not None
+        and subscription.type == "Key_Shared"
+        and subscription.name == recording.subscription
+        and is_topic_of_scenario(recording, topic)
+    )
+
+
+def _steps_name_consumers_of(recording: Recording, topic: TopicFacts, subscription: SubscriptionFacts) -> bool:
+    """Whether the steps' ``connected`` lists are about this subscription."""
+    if subscription.type != "Failover":
+        return False
+    if recording.topic and not is_topic_of_scenario(recording, topic):
+        return False
+    if recording.subscription:
+        return subscription.name == recording.subscription
+    return [other.type for other in topic.subscriptions].count("Failover") == 1
 
 
 def compare_consumers(
-    court: Court, topic: TopicFacts, connected: Sequence[str] | None, *, name_known: bool = True
+    context: Context, topic: TopicFacts, connected: Sequence[str] | None, *, name_known: bool = True
 ) -> None:
-    """Hold every subscription of one topic's statistics against the model; ``connected`` is what the steps say.
+    """Compare every subscription in the statistics of one topic; ``connected`` is what the steps say, None: nothing.
 
-    ``name_known`` False: the full name of the topic was not recorded, so no ring can be asked.
+    ``name_known`` is False for a topic whose full name was not recorded, so that no ring can be asked.
     """
     for subscription in topic.subscriptions:
-        if subscription.type == "Key_Shared":
-            if not is_key_shared_of_scenario(court.recording, topic, subscription):
-                compare_apart(court.ledger, f"{topic.name} / {subscription.name}", subscription.consumers)
-                court.ledger.skip("Key_Shared subscriptions whose consumers' coming and going no steps tell")
-        elif subscription.type == "Shared":
-            court.ledger.skip("Shared subscriptions: nobody is chosen")
-        elif subscription.type in ("Failover", "Exclusive") and subscription.consumers:
-            told = connected is not None and is_told_by_steps(court.recording, topic, subscription)
-            _compare_one(court, topic, subscription, connected if told else None, name_known=name_known)
+        match subscription.type:
+            case "Key_Shared" if not is_key_shared_of_scenario(context.recording, topic, subscription):
+                compare_disjoint(context.ledger, f"{topic.name} / {subscription.name}", subscription.consumers)
+                context.ledger.skip("Key_Shared subscriptions whose joins and leaves the steps do not name")
+            case "Shared":
+                context.ledger.skip("Shared subscriptions: nobody is chosen")
+            case "Failover" | "Exclusive" if subscription.consumers:
+                named = connected is not None and _steps_name_consumers_of(context.recording, topic, subscription)
+                _compare_one(context, topic, subscription, connected if named else None, name_known=name_known)
     if connected:
-        _compare_presence(court, topic, connected)
+        _compare_presence(context, topic, connected)
 
 
-def _compare_presence(court: Court, topic: TopicFacts, connected: Sequence[str]) -> None:
-    """Consumers are connected, so the scenario's subscription is there, has its type, and lists somebody."""
-    recording = court.recording
+def _compare_presence(context: Context, topic: TopicFacts, connected: Sequence[str]) -> None:
+    """While consumers are connected, the scenario's subscription exists, has its type, and lists somebody."""
+    recording = context.recording
     if recording.subscription_type != "Failover" or not recording.subscription:
         return
-    if topic.name not in court.subscribed and not is_topic_of_scenario(recording, topic):
+    if topic.name not in context.subscribed and not is_topic_of_scenario(recording, topic):
         return
-    found = next((each for each in topic.subscriptions if each.name == recording.subscription), None)
-    if found is not None and found.type == "Failover" and found.consumers:
+    shown = next((one for one in topic.subscriptions if one.name == recording.subscription), None)
+    if shown is not None and shown.type == "Failover" and shown.consumers:
         return
-    recorded = "no such subscription" if found is None else f"type {found.type}, {len(found.consumers)} connected"
-    names = tuple(sorted(consumer.name for consumer in of_scenario(recording, connected)))
+    recorded = "no such subscription" if shown is None else f"type {shown.type}, {len(shown.consumers)} connected"
+    names = tuple(sorted(consumer.name for consumer in of_steps(recording, connected)))
     subject = f"{topic.name} / {recording.subscription}"
-    court.ledger.compare(FactKind.CONNECTED, subject, recorded, names, "the scenario's steps")
+    context.ledger.compare(StepFact.CONNECTED, subject, recorded, names, STEPS_RULE)
 
 
 def _compare_one(
-    court: Court,
+    context: Context,
     topic: TopicFacts,
     subscription: SubscriptionFacts,
     connected: Sequence[str] | None,
     *,
     name_known: bool,
 ) -> None:
-    subject = f"{topic.name} / {subscription.name}"
-    names = tuple(consumer.name for consumer in subscription.consumers)
+    recording, ledger = context.recording, context.ledger
     consumers: tuple[Consumer, ...] = ()
     if connected is not None:
-        consumers = of_scenario(court.recording, connected)
-        wanted = tuple(sorted(consumer.name for consumer in consumers))
-        if not court.ledger.compare(FactKind.CONNECTED, subject, tuple(sorted(names)), wanted, "the scenario's steps"):
+        consumers = of_steps(recording, connected)
+        listed = tuple(sorted(consumer.name for consumer in subscription.consumers))
+        modelled = tuple(sorted(consumer.name for consumer in consumers))
+        subject = f"{topic.name} / {subscription.name}"
+        if not ledger.compare(StepFact.CONNECTED, subject, listed, modelled, STEPS_RULE):
             consumers = ()
-    guess: InferredLevels | None = None
-    if not consumers:
-        consumers = of_statistics(court.recording, subscription)
-        if not court.levels_known and subscription.type == "Failover":
-            guess = court.guesses.get(_group(subscription, court.rule_of(topic)))
-    if guess is not None and court.rule_of(topic) is not Rule.FIRST_CONNECTED:
-        consumers = tuple(
-            Consumer(each.consumer_id, each.name, level) for each, level in zip(consumers, guess.levels, strict=True)
-        )
-    exclusive = subscription.type == "Exclusive"
-    choice = choose(
-        consumers,
-        topic.name,
-        0 if exclusive else topic.partition_index,
-        consistent_hashing=court.judge.consistent_hashing,
-        behaviour=court.judge.behaviour,
-    )
-    assert choice is not None, "somebody is connected"
-    order = tuple(consumer.name for consumer in choice.order)
-    rule = "connect order" if choice.rule is Rule.FIRST_CONNECTED else ORDER_RULE
-    if guess is not None and max(guess.levels) > 0:
-        court.ledger.skip("dispatcher order that only inferred priority levels explain")
-    elif court.levels_known or guess is not None:
-        _compare_order(court, subject, subscription, choice.order, rule)
-    if not name_known and court.rule_of(topic) is Rule.RING and len(order) > 1:
-        court.ledger.skip("active consumers of topics whose full name was not recorded")
-    else:
-        _compare_active(court, topic, subscription, choice, guess)
-
-
-def _compare_active(
-    court: Court,
-    topic: TopicFacts,
-    subscription: SubscriptionFacts,
-    choice: Choice,
-    guess: InferredLevels | None,
-) -> None:
-    active, order = choice.active.name, tuple(consumer.name for consumer in choice.order)
-    subject = f"{topic.name} / {subscription.name}"
-    recorded = subscription.active_consumer_name
-    ledger = court.ledger
-    if topic.domain == NON_PERSISTENT and recorded is None:
-        ledger.compare(FactKind.NO_ACTIVE_NAME, subject, recorded, None, "non-persistent statistics name nobody")
+    inferred: InferredLevels | None = None
+    if not consumers and not recording.roster and subscription.type == "Failover":
+        consumers, inferred = as_listed(context.rules, topic, subscription, context.levels)
+    consumers = consumers or of_statistics(recording, subscription)
+    if overflows([consumer.priority_level for consumer in consumers]):
+        ledger.skip(OVERFLOW)
         return
-    kind = FactKind.ACTIVE_PARTITION if topic.partition_index >= 0 else FactKind.ACTIVE_NONPARTITIONED
-    if subscription.type == "Exclusive":
-        kind = FactKind.ACTIVE_EXCLUSIVE
-    elif guess is not None and max(guess.levels) > 0 and guess.basis != "contradiction":
-        kind = FactKind.ACTIVE_INFERRED_LEVELS
-    ledger.compare(kind, subject, recorded, active, court.judge.rule(topic.partition_index))
-    if recorded is not None and kind is not FactKind.ACTIVE_INFERRED_LEVELS:
-        names = [consumer.name for consumer in subscription.consumers]
-        ledger.compare(
-            FactKind.STANDBYS,
-            subject,
-            _without(names, recorded),
-            _without(order, active),
-            "all but the active consumer",
-        )
+    compare_subscription(
+        context.rules, ledger, topic, subscription, consumers, inferred=inferred, name_known=name_known
+    )
 
 
-def _without(names: Sequence[str], active: str) -> tuple[str, ...]:
-    at = names.index(active) if active in names else len(names)
-    return (*names[:at], *names[at + 1 :])
-
-
-def _compare_order(
-    court: Court, subject: str, subscription: SubscriptionFacts, order: Sequence[Consumer], rule: str
-) -> None:
-    """Names in order; namesakes of one level are told apart by the time they connected."""
-    levels: dict[str, set[int]] = {}
-    for consumer in order:
-        levels.setdefault(consumer.name, set()).add(consumer.priority_level)
-    plain = {name for name, known in levels.items() if len(known) == 1}
-    ranks = connect_ranks(subscription.consumers, plain)
-    modelled: list[str] = []
-    for consumer in order:
-        nth = sum(each.name == consumer.name for each in order[: order.index(consumer)]) + 1
-        modelled.append(f"{consumer.name} (connected {nth}.)" if consumer.name in ranks else consumer.name)
-    seen: dict[str, int] = {}
-    recorded: list[str] = []
-    for each in subscription.consumers:
-        if each.name in ranks:
-            place = seen.get(each.name, 0)
-            seen[each.name] = place + 1
-            recorded.append(f"{each.name} (connected {ranks[each.name][place]}.)")
-        else:
-            recorded.append(each.name)
-    court.ledger.compare(FactKind.ORDER, subject, tuple(recorded), tuple(modelled), rule)
-
-
-def compare_loaded_order(court: Court, topic: TopicFacts) -> None:
-    """broker-stats lists consumers in dispatcher order too; its moment is not the steps', so only the order counts."""
-    if not court.levels_known or court.rule_of(topic) is Rule.FIRST_CONNECTED:
+def compare_loaded_order(context: Context, topic: TopicFacts) -> None:
+    """Compare the order in broker-stats, which are of another moment than the step: who is listed does not count."""
+    if not context.recording.roster or context.rules.in_force(topic.partition_index) is Rule.FIRST_CONNECTED:
         return
     for subscription in topic.subscriptions:
         if subscription.type == "Failover" and len(subscription.consumers) > 1:
-            consumers = sort_consumers(of_statistics(court.recording, subscription))
+            consumers = of_statistics(context.recording, subscription)
+            if overflows([consumer.priority_level for consumer in consumers]):
+                context.ledger.skip(OVERFLOW)
+                continue
             subject = f"{topic.name} / {subscription.name} in broker-stats"
-            _compare_order(court, subject, subscription, consumers, ORDER_RULE)
+            compare_order(context.ledger, subject, subscription.consumers, sort_consumers(consumers), ORDER_RULE)
 
 
-def _delivered_topic(place: str, topics: Sequence[str]) -> str | None:
-    """The topic that a delivery was recorded for: by its name, its local name or its partition number."""
-    for name in topics:
-        if place in (name, name.rpartition("/")[2]) or name.endswith(f"-partition-{place}"):
-            return name
-    return topics[0] if len(topics) == 1 and partition_index(topics[0]) < 0 else None
-
-
-def compare_delivery(court: Court, step: Step, connected: Sequence[str], topics: Sequence[str]) -> None:
-    """Where statistics name nobody, the consumer that got the messages is the active one."""
-    consumers = of_scenario(court.recording, connected)
+def compare_delivery(context: Context, step: Step, connected: Sequence[str], topics: Sequence[str]) -> None:
+    """Compare who got the messages: that is the active consumer where statistics name nobody."""
+    consumers = of_steps(context.recording, connected)
     by_id = dict(zip(connected, consumers, strict=True))
-    for partition, counts in (step.delivered or {}).items():
-        topic = _delivered_topic(partition, topics)
+    for place, counts in (step.delivered or {}).items():
+        topic = _delivered_topic(place, topics)
         if topic is None or not consumers:
-            court.ledger.skip("deliveries on topics that the scenario does not name")
+            context.ledger.skip("deliveries on topics that the scenario does not name")
+            continue
+        if overflows([consumer.priority_level for consumer in consumers]):
+            context.ledger.skip(OVERFLOW)
             continue
         index = partition_index(topic)
         choice = choose(
             consumers,
             topic,
             index,
-            consistent_hashing=court.judge.consistent_hashing,
-            behaviour=court.judge.behaviour,
+            consistent_hashing=context.rules.consistent_hashing,
+            behaviour=context.rules.behaviour,
         )
         assert choice is not None, "somebody is connected"
         receivers = tuple(sorted(f"{who}:{by_id[who].name if who in by_id else '?'}" for who in counts if counts[who]))
         active = next(who for who, consumer in by_id.items() if consumer == choice.active)
-        court.ledger.compare(
-            FactKind.ACTIVE_BY_DELIVERY, topic, receivers, (f"{active}:{choice.active.name}",), court.judge.rule(index)
-        )
+        expected = (f"{active}:{choice.active.name}",)
+        rule = context.rules.described(index)
+        context.ledger.compare(StepFact.ACTIVE_BY_DELIVERY, topic, receivers, expected, rule)
+
+
+def _delivered_topic(place: str, topics: Sequence[str]) -> str | None:
+    """The topic of a delivery, which is recorded under its name, its local name or its partition number."""
+    for name in topics:
+        if place in (name, name.rpartition("/")[2]) or name.endswith(f"-partition-{place}"):
+            return name
+    return topics[0] if len(topics) == 1 and partition_index(topics[0]) < 0 else None

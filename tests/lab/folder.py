@@ -1,82 +1,87 @@
-"""``load_recording``: a folder, or one file, as a recording.
+"""Recorded folders, read once into memory: their files by name, out of gzip.
 
-Owns what a folder is taken for. With a ``scenario.json`` the steps are those it names. Without one each file is a
-moment of its own: nothing is known about what happened between two files.
+Tests that spoil a recording make another ``Folder`` from one that was read; nothing is written to disk.
 """
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache, lru_cache
 from pathlib import Path
+from typing import Any, Final
 
-import msgspec
-
-from engine.admin.files import AnswerFile, FilesRead, read_files
-from engine.admin.kinds import AnswerKind, recognise
+from engine.admin.files import natural_key, read_file
 from engine.admin.reading import MAX_INPUT_BYTES, Intake
-from engine.admin.requests import AdminRequest
-from engine.admin.text import plain_json, raw_object
-from engine.errors import InputError, Problem
-from tests.lab.recording import Answer, Recording, Step
-from tests.lab.scenario import with_scenario
-from tests.lab.scenario_files import Files, version_of
-from tests.lab.settings import defaults_of
+from engine.errors import Problem
+
+RECORDINGS: Final = Path(__file__).parents[1] / "recordings"
+SCENARIO: Final = "scenario.json"
+
+# Most copies differ from their original in one file: the decoded answers of all others are shared.
+shared = lru_cache(maxsize=20_000)
 
 
-def load_recording(path: Path, *, limit_bytes: int = MAX_INPUT_BYTES) -> Recording:
-    """Read a folder or one file, at most ``limit_bytes`` of it. Raises ``InputError`` when there is nothing to read."""
-    intake = Intake(limit_bytes)
-    read = read_files(path, intake)
-    problems = list(read.problems)
-    plain: dict[str, AnswerFile] = {}
-    for file in read.files:
-        data, found = plain_json(file.data, file.name)
-        problems += found
-        plain[file.name] = AnswerFile(file.name, data)
-    scenario_file = next(
-        (file for file in plain.values() if recognise(file.name, file.data) is AnswerKind.SCENARIO), None
-    )
-    if scenario_file is None:
-        return _without_scenario(path, read, plain, problems)
-    try:
-        scenario = msgspec.json.decode(scenario_file.data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
-        raise InputError(f"{path}: {scenario_file.name} cannot be read: {fault}") from fault
-    assert isinstance(scenario, dict), "recognised as a scenario"
-    return with_scenario(
-        path, read.passed_over, Files(plain, scenario_file.name, {scenario_file.name}, problems, intake), scenario
-    )
+@dataclass(frozen=True)
+class Folder:
+    """``files``: name without ``.gz`` -> content, in natural order. ``problems`` arose while reading."""
+
+    name: str
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    problems: tuple[Problem, ...] = ()
+
+    def data(self, name: str) -> bytes | None:
+        """The content of a file; a recording may name it packed or not."""
+        return self.files.get(name.removesuffix(".gz"))
+
+    def with_file(self, name: str, data: bytes | str) -> Folder:
+        """The folder with one file more, or another content of one."""
+        content = data.encode() if isinstance(data, str) else data
+        return replace(self, files={**self.files, name: content})
+
+    def without(self, *names: str) -> Folder:
+        """The folder without some of its files."""
+        assert all(name in self.files for name in names), f"{names} are not all in {self.name}"
+        return replace(self, files={name: data for name, data in self.files.items() if name not in names})
+
+    def edited(self, name: str, change: Callable[[Any], None]) -> Folder:
+        """The folder with one JSON file changed; ``change`` gets the decoded document and changes it in place."""
+        document = json.loads(self.files[name])
+        change(document)
+        return self.with_file(name, json.dumps(document))
+
+    def with_scenario(self, change: Callable[[Any], None]) -> Folder:
+        """The folder with its scenario changed in place."""
+        return self.edited(SCENARIO, change)
 
 
-def _without_scenario(path: Path, read: FilesRead, plain: dict[str, AnswerFile], problems: list[Problem]) -> Recording:
-    steps: list[Step] = []
-    for file in plain.values():
-        kind = recognise(file.name, file.data)
-        pieces = [(file.name, file.data, kind)]
-        if kind is AnswerKind.MANY:
-            members, more = raw_object(file.data, file.name)
-            problems += more
-            pieces = [(name, bytes(raw), recognise(name, bytes(raw))) for name, raw in members.items()]
-        for name, data, inner in pieces:
-            steps.append(Step(name, (Answer(AdminRequest("GET", ""), None, name, data, inner),)))
-    version = version_of(plain)
-    return Recording(
-        path=str(path),
-        has_scenario=False,
-        version=version,
-        version_from_load_report=version is not None,
-        settings=defaults_of(version),
-        named_settings={},
-        refused_settings=(),
-        roster={},
-        topic="",
-        subscription="",
-        subscription_type="",
-        partitions=0,
-        namespace="",
-        bundle_count=None,
-        flag_known=None,
-        flag_in_configuration=None,
-        steps=tuple(steps),
-        passed_over=read.passed_over,
-        problems=tuple(problems),
-    )
+def find_folders(root: Path) -> list[Path]:
+    """Every folder at or below ``root`` that has a scenario, in natural order."""
+    scenarios = (*root.rglob(SCENARIO), *root.rglob(f"{SCENARIO}.gz"))
+    return sorted({path.parent for path in scenarios}, key=lambda path: natural_key(str(path)))
+
+
+def label_of(path: Path, root: Path) -> str:
+    """The name of a folder below ``root``, for reports: its relative path, or its own name for ``root`` itself."""
+    relative = path.relative_to(root).as_posix()
+    return path.resolve().name if relative == "." else relative
+
+
+@cache
+def read_folder(path: Path, name: str = "") -> Folder:
+    """A folder with all its files; what cannot be read is left out with a problem. Read once per process."""
+    intake = Intake(MAX_INPUT_BYTES)
+    files: dict[str, bytes] = {}
+    problems: list[Problem] = []
+    for entry in sorted((entry for entry in path.iterdir() if not entry.is_dir()), key=lambda e: natural_key(e.name)):
+        file, faults = read_file(entry, entry.name, intake)
+        problems += faults
+        if file is not None:
+            files[entry.name.removesuffix(".gz")] = file.data
+    return Folder(name or path.name, files, tuple(problems))
+
+
+def recording(name: str) -> Folder:
+    """One of the committed recordings."""
+    return read_folder(RECORDINGS / name)

@@ -18,7 +18,6 @@ from engine.errors import InputError
 from engine.names import refuse_bundle, refuse_namespace, refuse_subscription, topic_fault
 from engine.scenarios.opening import open_path
 from engine.verify import verify_folder
-from tests.lab.balance.series import decode_series
 
 EVIL = "evil/ns;$(touch pwned)"
 GOOD = "persistent://t/n/x"
@@ -134,29 +133,6 @@ def test_lists_positions_and_owners_keep_what_has_a_name() -> None:
     assert decode_hash_positions(json.dumps({**told, "namespace": EVIL}).encode()).good is None
     owned = decode_owned(json.dumps({f"t/n/{RANGE}": {}, f"{EVIL}/{RANGE}": {}}).encode())
     assert (owned.good, owned.set_aside) == ((f"t/n/{RANGE}",), 1)
-
-
-def test_a_series_keeps_the_lines_of_names_that_can_be() -> None:
-    average = dict.fromkeys(("msgRateIn", "msgRateOut", "msgThroughputIn", "msgThroughputOut"), 0.0)
-    average |= {"maxSamples": 10, "numSamples": 1}
-    stored = {"shortTermData": average, "longTermData": average}
-    bundles = {"bundles": {"boundaries": ["0x00000000", "0xffffffff"]}}
-    report = {"lastStats": {f"t/n/{RANGE}": {}, f"{EVIL}/{RANGE}": {}}}
-    bodies = [
-        (f"/loadbalance/bundle-data/{EVIL}/{RANGE}", stored),
-        (f"/loadbalance/bundle-data/t/n/{RANGE}", stored),
-        (f"/admin/local-policies/{EVIL}", bundles),
-        ("/admin/local-policies/t/n", bundles),
-        ("/loadbalance/brokers/b:1", report),
-    ]
-    lines = [json.dumps({"path": path, "from": "metadata", "body": json.dumps(body)}) for path, body in bodies]
-    found = decode_series("\n".join(lines).encode(), "series")
-    assert [each.bundle for each in found.good.averages] == [f"t/n/{RANGE}"]
-    assert [each.namespace for each in found.good.lists] == ["t/n"]
-    assert [each.bundle for each in found.good.reports[0].bundles] == [f"t/n/{RANGE}"]
-    assert [problem.path.split(":")[0].split("$")[0].strip() for problem in found.problems] == [
-        "line 1", "line 3", "line 5.lastStats[\"evil/ns;",
-    ]  # fmt: skip
 
 
 def test_a_file_name_that_spells_an_impossible_topic_names_nothing(tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ def test_statistics_of_unnamed_topics_are_compared_as_far_as_their_order(tmp_pat
 
 
 def test_statistics_with_a_drop_rate_are_those_of_a_non_persistent_topic(tmp_path: Path) -> None:
-    """They name no active consumer, and that is right; nothing else tells the domain of a file without a name."""
+    """They name no active consumer, and that is right; nothing else shows the domain of a file without a name."""
     stats: dict[str, Any] = {"msgRateIn": 0.0, "msgDropRate": 0.0, "publishers": []}
     stats["subscriptions"] = {"sub": {"type": "Failover", "consumers": [{"consumerName": "c-a"}]}}
     (tmp_path / "01-stats.json").write_text(json.dumps(stats))
@@ -249,6 +249,18 @@ def test_another_hash_position_is_found(tmp_path: Path) -> None:
 
     edit(folder, "04-topicHashPositions.json", change)
     assert [one.kind for one in verify_folder(folder).differences] == [FactKind.HASH_POSITION]
+
+
+def test_an_owned_parent_beside_its_child_is_found(tmp_path: Path) -> None:
+    names = ["t/n/0x00000000_0x80000000", "t/n/0x80000000_0xffffffff", "t/m/0x00000000_0xffffffff"]
+    (tmp_path / "owned.json").write_text(json.dumps({name: {"is_active": True} for name in names}))
+    report = verify_folder(tmp_path)
+    assert (report.exit_code, _counts(report)) == (0, {FactKind.OWNED_DISJOINT: 2})
+    names.append("t/n/0x00000000_0xffffffff")
+    (tmp_path / "owned.json").write_text(json.dumps({name: {"is_active": True} for name in names}))
+    assert [(one.kind, one.subject) for one in verify_folder(tmp_path).differences] == [
+        (FactKind.OWNED_DISJOINT, "t/n")
+    ]
 
 
 def test_a_number_or_a_word_is_an_answer_of_another_kind_and_not_damaged(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Lines of a broker's log about automatic splitting, by both load managers.
 
-The modular leader tells what it chose by which numbers, and what it tried. With ``loadBalancerDebugModeEnabled`` an
-extensible broker tells of every bundle in every cycle.
+The modular leader logs what it chose by which numbers, and what it tried. With ``loadBalancerDebugModeEnabled`` an
+extensible broker logs every bundle in every cycle.
 """
 
 from __future__ import annotations
@@ -100,21 +100,21 @@ def leader_lines(text: str) -> tuple[LeaderLine, ...]:
     >>> leader_lines("11:31:08.115 INFO  X - Load-manager splitting bundle t/n/0x0_0x9 and unloading true")[0].bundle
     't/n/0x0_0x9'
     """
-    found: list[LeaderLine] = []
+    lines: list[LeaderLine] = []
     for at_ms, words in _timed(text):
         considered, attempt, gone = _CONSIDERED.search(words), _ATTEMPT.search(words), _GONE.search(words)
         if considered is not None:
-            found.append(LeaderLine(at_ms, "chosen", considered[1], _numbers(considered, 2)))
+            lines.append(LeaderLine(at_ms, "chosen", considered[1], _numbers(considered, 2)))
         elif attempt is not None:
-            found.append(LeaderLine(at_ms, "attempted", attempt[1]))
+            lines.append(LeaderLine(at_ms, "attempted", attempt[1]))
         elif gone is not None:
-            found.append(LeaderLine(at_ms, "gone", gone[1]))
-    return tuple(found)
+            lines.append(LeaderLine(at_ms, "gone", gone[1]))
+    return tuple(lines)
 
 
 def cycles(text: str) -> tuple[LoggedCycle, ...]:
     """The whole cycles of an extensible broker; one whose end is not in the log is left out. O(length)."""
-    found: list[LoggedCycle] = []
+    finished: list[LoggedCycle] = []
     begun: int | None = None
     lines: list[CycleLine] = []
     stopped = False
@@ -125,13 +125,13 @@ def cycles(text: str) -> tuple[LoggedCycle, ...]:
         elif begun is None:
             continue
         elif decided is not None:
-            found.append(LoggedCycle(begun, tuple(lines), stopped, _decisions(decided[1])))
+            finished.append(LoggedCycle(begun, tuple(lines), stopped, _decisions(decided[1])))
             begun = None
         elif _STOPPED.search(words):
             stopped = True
         else:
             _add(lines, words)
-    return tuple(found)
+    return tuple(finished)
 
 
 def _add(lines: list[CycleLine], words: str) -> None:
@@ -151,20 +151,20 @@ def _refused(bundle: str, why: str) -> CycleLine:
     hits = _HITS.match(why)
     if hits is not None:
         return CycleLine(bundle, "hits", int(hits[1]), _numbers(hits, 2))
-    found = (word for beginning, word in _WORDS if why.startswith(beginning))
-    word: CycleWord = next(found, "other")
+    words = (word for beginning, word in _WORDS if why.startswith(beginning))
+    word: CycleWord = next(words, "other")
     _, _, listed = why.partition("splitBoundary:[")
-    boundaries = tuple(int(each) for each in re.findall(r"\d+", listed)) if word == "not-one-boundary" else ()
+    boundaries = tuple(map(int, re.findall(r"\d+", listed))) if word == "not-one-boundary" else ()
     return CycleLine(bundle, word, boundaries=boundaries)
 
 
 def _decisions(text: str) -> tuple[LoggedDecision, ...]:
-    found: list[LoggedDecision] = []
+    decisions: list[LoggedDecision] = []
     for match in _DECISION.finditer(text):
         if match[3] == "Success":
             children = tuple(sorted(re.findall(r"0x[0-9a-fA-F]+_0x[0-9a-fA-F]+", match[2])))
-            found.append(LoggedDecision(match[1], match[4], children))
-    return tuple(found)
+            decisions.append(LoggedDecision(match[1], match[4], children))
+    return tuple(decisions)
 
 
 def _numbers(match: re.Match[str], first: int) -> LoggedNumbers:

@@ -1,7 +1,7 @@
 """The extensible load manager on a recorded cluster: the decisions of each broker in each of its cycles, with hits.
 
-What a broker saw is taken from its own log, which names every bundle it looked at with the numbers it compared, and
-the rest from the series: bundle lists, and topics with their rates.
+What a broker saw is taken from its own log, which names every bundle it looked at with the numbers it compared, and the
+rest from the series: bundle lists, and topics with their rates.
 """
 
 from __future__ import annotations
@@ -18,86 +18,127 @@ from engine.bundles import (
     CycleVerdict,
     NamespaceBundles,
     SplitMemory,
+    TopicLoad,
     bandwidth_limit,
     cycle,
+    flow_limits,
     parse_range,
 )
 from engine.bundles.flow import BYTES_PER_MBYTE
+from engine.verify.report import Ledger
+from engine.verify.rules import Rules
 from tests.lab.balance.broker_log import CycleLine, LoggedCycle, LoggedNumbers
-from tests.lab.balance.lists import ListBook
-from tests.lab.balance.records import BalancingTold
-from tests.lab.judge import Judge
-from tests.lab.report import FactKind, Ledger
+from tests.lab.balance.lists import ListHistory, cut_texts
+from tests.lab.balance.records import BalanceRecords
+from tests.lab.bundles.flow_rates import Window
+from tests.lab.facts import StepFact
 
 _PRINTED: Final = 0.005
 """Rates are printed with two decimals."""
-_AT_LIMIT: Final = "decisions by a rate printed at its limit itself: two decimals do not tell on which side it was"
+_AT_LIMIT: Final = "decisions by a rate printed at its limit itself: two decimals do not show on which side it was"
 _RULE: Final = "DefaultNamespaceBundleSplitStrategyImpl"
+_ROOM: Final = 1e-6
+"""The part of a limit that rates made for given cuts leave free, against rounding."""
+Topics = dict[str, list[TopicLoad]]
+Outcome = tuple[SplitMemory, CycleDecision]
 
 
-class ExtensibleBalancing:
+class ExtensibleComparison:
     """Replays the cycles of each broker's log, each with a memory of its own."""
 
-    def __init__(self, told: BalancingTold, book: ListBook, judge: Judge, ledger: Ledger) -> None:
-        self._told = told
-        self._book = book
-        self._judge = judge
+    def __init__(self, records: BalanceRecords, history: ListHistory, rules: Rules, ledger: Ledger) -> None:
+        self._records = records
+        self._history = history
+        self._rules = rules
         self._ledger = ledger
 
     def compare(self) -> None:
-        """Every cycle of every log. A log that begins late makes hits of its first cycle uncertain: none are known."""
-        for letter, logged in self._told.cycles.items():
+        """Compare every cycle of every log. The hits before the first cycle of a log are unknown and count as none."""
+        for letter, logged in self._records.cycles.items():
             self._ledger.file = f"log of broker {letter}"
             broker = _Broker()
-            for each in logged:
-                self._ledger.step = f"{each.at_ms / 1000:.3f} s"
-                self._cycle(broker, each)
+            for one in logged:
+                self._ledger.moment = f"{one.at_ms / 1000:.3f} s"
+                self._compare_cycle(broker, one)
 
-    def _cycle(self, broker: _Broker, logged: LoggedCycle) -> None:
-        lists = self._book.at(logged.at_ms)
+    def _compare_cycle(self, broker: _Broker, logged: LoggedCycle) -> None:
+        lists = self._history.at(logged.at_ms)
         stats = [broker.stats_of(line) for line in logged.lines]
-        at_limit = {
-            line.bundle for line, each in zip(logged.lines, stats, strict=True) if self._is_at_limit(line, each)
-        }
-        stats = [self._as_decided(line, each, at_limit) for line, each in zip(logged.lines, stats, strict=True)]
+        at_limit = {line.bundle for line, one in zip(logged.lines, stats, strict=True) if self._is_at_limit(line, one)}
+        stats = [self._as_decided(line, one, at_limit) for line, one in zip(logged.lines, stats, strict=True)]
         if logged.stopped:
-            # The log names nobody after the last choice; those known before are there still, and keep their hits.
-            named = {each.bundle for each in stats}
-            stats += [each for name, each in broker.known.items() if name not in named and _is_current(name, lists)]
-        tried = self._tried(broker, logged, stats, lists)
-        plain, best = (max(part, key=lambda each: each[0]) for part in (tried[:2], tried))
-        broker.memory, decision = best[1]
-        self._compare(logged, plain[1][1], decision, at_limit)
+            # The log names nobody after the last choice; those known before exist still, and keep their hits.
+            named = {one.bundle for one in stats}
+            stats += [one for name, one in broker.known.items() if name not in named and _is_current(name, lists)]
+        plain, best = self._outcomes(broker.memory, logged, stats, lists)
+        broker.memory, decision = best
+        self._compare_decision(logged, plain[1], decision, at_limit)
         broker.remember(stats)
 
-    def _tried(
+    def _outcomes(
         self,
-        broker: _Broker,
+        memory: SplitMemory,
         logged: LoggedCycle,
         stats: Sequence[BundleStats],
         lists: Mapping[str, NamespaceBundles],
-    ) -> list[tuple[int, tuple[SplitMemory, CycleDecision]]]:
-        """How many lines each try explains: with the topics seen before the cycle, those seen after it, and then with
-        the highest and the lowest rates seen around it, because those of the moment itself are not recorded."""
+    ) -> tuple[Outcome, Outcome]:
+        """The outcome with rates as they were recorded, and the one that explains most lines of all that are tried.
+
+        The rates of the moment itself are not recorded. So the topics seen before the cycle are tried, those seen after
+        it, the highest and the lowest rates around it, and last, for each bundle that none of them explains, rates that
+        give the recorded cuts, if there are any in the intervals around the cycle.
+        """
         namespaces = sorted({line.bundle.rpartition("/")[0] for line in logged.lines})
         counts = {name: len(lists[name]) for name in namespaces if name in lists}
-        seen, extremes = self._book.topics, self._book.extremes
-        found: list[tuple[int, tuple[SplitMemory, CycleDecision]]] = []
-        for tries, at in ((seen, 0), (seen, 1), (extremes, 0), (extremes, 1)):
-            if any(score == len(logged.lines) for score, _ in found):
-                break
-            by_name = {name: tries(name, logged.at_ms) for name in namespaces}
-            topics = {name: loads[min(at, len(loads) - 1)] for name, loads in by_name.items() if loads}
+
+        def outcome(topics: Topics) -> tuple[int, Outcome]:
             observation = CycleObservation(tuple(stats), counts, topics)
-            result = cycle(broker.memory, observation, self._judge.settings, None, self._judge.behaviour)
-            pairs = zip(logged.lines, result[1].verdicts, strict=False)
-            found.append((sum(_recorded(line, logged) == _modelled(verdict) for line, verdict in pairs), result))
-        return found
+            reached = cycle(memory, observation, self._rules.settings, None, self._rules.behaviour)
+            pairs = zip(logged.lines, reached[1].verdicts, strict=False)
+            return sum(_explains(verdict, line, logged) for line, verdict in pairs), reached
+
+        everything = len(logged.lines)
+        tried: list[tuple[int, Topics, Outcome]] = []
+        for seen, at in (
+            (self._history.topics, 0),
+            (self._history.topics, 1),
+            (self._history.extremes, 0),
+            (self._history.extremes, 1),
+        ):
+            if any(score == everything for score, _, _ in tried):
+                break
+            by_name = {name: seen(name, logged.at_ms) for name in namespaces}
+            topics = {name: loads[min(at, len(loads) - 1)] for name, loads in by_name.items() if loads}
+            score, reached = outcome(topics)
+            tried.append((score, topics, reached))
+        plain = max(tried[:2], key=lambda one: one[0])
+        best = max(tried, key=lambda one: one[0])
+        if best[0] < everything:
+            within = self._with_recorded_cuts(best[1], logged, best[2][1])
+            score, reached = outcome(within)
+            best = max((best, (score, within, reached)), key=lambda one: one[0])
+        return plain[2], best[2]
+
+    def _with_recorded_cuts(self, topics: Topics, logged: LoggedCycle, decision: CycleDecision) -> Topics:
+        """Topics with rates that give the recorded cuts of the bundles whose verdict differs, where some may."""
+        changed = dict(topics)
+        limits = flow_limits(self._rules.settings)
+        for line, verdict in zip(logged.lines, decision.verdicts, strict=False):
+            namespace, _, text = line.bundle.rpartition("/")
+            bundle, cuts = parse_range(text), _recorded_cuts(line, logged)
+            if cuts is None or not isinstance(bundle, BundleRange) or _explains(verdict, line, logged):
+                continue
+            if self._history.may_cut(self._rules, namespace, bundle, logged.at_ms, cuts):
+                windows = self._history.windows(namespace, bundle, logged.at_ms)
+                others = [load for load in changed.get(namespace, []) if not bundle.includes(load.hash)]
+                fitting = rates_for(windows, cuts, limits.max_msgs_per_sec)
+                changed[namespace] = [*others, *fitting]
+        return changed
 
     def _is_at_limit(self, line: CycleLine, stats: BundleStats) -> bool:
         if line.numbers is None:
             return False
-        settings = self._judge.settings
+        settings = self._rules.settings
         rate = abs(line.numbers.msgs_per_sec - settings.loadBalancerNamespaceBundleMaxMsgRate) <= _PRINTED
         limit = bandwidth_limit(settings).pulsar_bytes_per_sec / BYTES_PER_MBYTE
         size = abs(line.numbers.mbytes_per_sec - limit) <= _PRINTED
@@ -111,10 +152,12 @@ class ExtensibleBalancing:
             return stats
         self._ledger.skip(_AT_LIMIT)
         above = line.hits > 0 or line.word not in ("hits", "too-few-topics")
-        limit = float(self._judge.settings.loadBalancerNamespaceBundleMaxMsgRate)
+        limit = float(self._rules.settings.loadBalancerNamespaceBundleMaxMsgRate)
         return replace(stats, msg_rate_in=limit + (_PRINTED if above else -_PRINTED))
 
-    def _compare(self, logged: LoggedCycle, plain: CycleDecision, decision: CycleDecision, at_limit: set[str]) -> None:
+    def _compare_decision(
+        self, logged: LoggedCycle, plain: CycleDecision, decision: CycleDecision, at_limit: set[str]
+    ) -> None:
         for number, line in enumerate(logged.lines):
             verdict = decision.verdicts[number]
             if line.word == "other":
@@ -123,18 +166,19 @@ class ExtensibleBalancing:
             if line.bundle in at_limit:
                 continue
             recorded, modelled = _recorded(line, logged), _modelled(verdict)
-            kind = FactKind.HIT_COUNT if line.word == "hits" else FactKind.CYCLE_DECISION
+            kind = StepFact.HIT_COUNT if line.word == "hits" else StepFact.CYCLE_DECISION
             if recorded == modelled != _modelled(plain.verdicts[number]):
-                kind = FactKind.CYCLE_DECISION_WITHIN
+                kind = StepFact.CYCLE_DECISION_WITHIN
             self._ledger.compare(kind, line.bundle, recorded, modelled, _RULE)
-        rule = f"{_RULE}: the reason, and the children by {self._judge.settings.defaultNamespaceBundleSplitAlgorithm}"
+        algorithm = self._rules.settings.defaultNamespaceBundleSplitAlgorithm
+        rule = f"{_RULE}: the reason, and the children by {algorithm}"
         chosen = {verdict.bundle: verdict for verdict in decision.chosen}
-        for each in logged.decisions:
-            modelled_split = _split_text(chosen.pop(each.bundle, None))
-            recorded = f"{each.reason}: {', '.join(each.children)}"
-            self._ledger.compare(FactKind.CYCLE_SPLIT, each.bundle, recorded, modelled_split, rule)
+        for one in logged.decisions:
+            modelled = _split_text(chosen.pop(one.bundle, None))
+            recorded = f"{one.reason}: {', '.join(one.children)}"
+            self._ledger.compare(StepFact.CYCLE_SPLIT, one.bundle, recorded, modelled, rule)
         for name, verdict in chosen.items():
-            self._ledger.compare(FactKind.CYCLE_SPLIT, name, "not split", _split_text(verdict), rule)
+            self._ledger.compare(StepFact.CYCLE_SPLIT, name, "not split", _split_text(verdict), rule)
 
 
 @dataclass(slots=True)
@@ -145,7 +189,7 @@ class _Broker:
     known: dict[str, BundleStats] = field(default_factory=dict)
 
     def stats_of(self, line: CycleLine) -> BundleStats:
-        """The numbers of the line, else the last ones known: full namespaces are told without numbers."""
+        """The numbers of the line, else the last ones known: a full namespace is logged without numbers."""
         if line.word == "too-few-topics":
             return BundleStats(line.bundle, topics=1)
         if line.numbers is None:
@@ -153,7 +197,25 @@ class _Broker:
         return _stats(line.bundle, line.numbers)
 
     def remember(self, stats: Sequence[BundleStats]) -> None:
-        self.known = {**self.known, **{each.bundle: each for each in stats}}
+        self.known = {**self.known, **{one.bundle: one for one in stats}}
+
+
+def rates_for(topics: Sequence[Window], cuts: Sequence[int], max_msgs_per_sec: float) -> list[TopicLoad]:
+    """Loads of the topics with which the flow rule cuts exactly at ``cuts``: every piece is full but for a trace.
+
+    >>> two = (Window("a", 10, 5.0, 6.0, 0, 0), Window("b", 20, 5.0, 6.0, 0, 0))
+    >>> [round(load.msg_rate_in, 3) for cuts in ([16], []) for load in rates_for(two, cuts, 10)]
+    [10.0, 10.0, 0.0, 0.0]
+    """
+    edges = [*sorted(cuts), 2**32]
+    pieces: list[list[Window]] = [[] for _ in edges]
+    for topic in topics:
+        pieces[next(at for at, edge in enumerate(edges) if topic.hash < edge)].append(topic)
+    return [
+        TopicLoad(topic.name, topic.hash, msg_rate_in=max_msgs_per_sec * (1 - _ROOM) / len(piece) if cuts else 0.0)
+        for piece in pieces
+        for topic in piece
+    ]
 
 
 def _stats(bundle: str, numbers: LoggedNumbers) -> BundleStats:
@@ -174,14 +236,26 @@ def _is_current(name: str, lists: Mapping[str, NamespaceBundles]) -> bool:
     return bundles is None or (isinstance(place, BundleRange) and bundles.validate_bundle(place) is None)
 
 
+def _recorded_cuts(line: CycleLine, logged: LoggedCycle) -> tuple[int, ...] | None:
+    """Where the default algorithm cut a bundle, as the log says it; None where it does not."""
+    if line.word == "no-boundary":
+        return ()
+    if line.word == "not-one-boundary":
+        return line.boundaries
+    children = next((one.children for one in logged.decisions if one.bundle == line.bundle), ())
+    places = [parse_range(child) for child in children]
+    return tuple(place.upper for place in places[:-1] if isinstance(place, BundleRange)) or None
+
+
 def _recorded(line: CycleLine, logged: LoggedCycle) -> str:
     """One line of the log in the words of the model."""
     if line.word == "hits":
         return f"{line.hits} hits"
     if line.word == "taken":
-        return "chosen" if any(each.bundle == line.bundle for each in logged.decisions) else "taken, not split"
+        split = next((one for one in logged.decisions if one.bundle == line.bundle), None)
+        return "taken, not split" if split is None else "chosen"
     if line.word == "not-one-boundary":
-        return f"not-one-boundary: {', '.join(f'0x{cut:08x}' for cut in line.boundaries)}"
+        return f"not-one-boundary: {', '.join(cut_texts(line.boundaries))}"
     return line.word
 
 
@@ -189,8 +263,16 @@ def _modelled(verdict: CycleVerdict) -> str:
     if verdict.outcome in ("counting", "below-limits"):
         return f"{verdict.hits} hits"
     if verdict.outcome == "not-one-boundary":
-        return f"not-one-boundary: {', '.join(f'0x{cut:08x}' for cut in verdict.boundaries or ())}"
+        return f"not-one-boundary: {', '.join(cut_texts(verdict.boundaries or ()))}"
     return verdict.outcome
+
+
+def _explains(verdict: CycleVerdict, line: CycleLine, logged: LoggedCycle) -> bool:
+    """Whether a verdict is the recorded one, with the same children if it is a split."""
+    if _recorded(line, logged) != _modelled(verdict):
+        return False
+    split = next((one for one in logged.decisions if one.bundle == line.bundle), None)
+    return split is None or split.children == tuple(str(child) for child in verdict.children)
 
 
 def _split_text(verdict: CycleVerdict | None) -> str:

@@ -1,27 +1,28 @@
-"""The order in which the leader read reports of one second: what it did tells it, the times of writing do not.
+"""Find the report order that best explains the recorded decisions of the modular leader.
 
-Each report is read some time after it was written. Of two that were written within a second the newer may be read
-first, and the one read first may find the newer written already; the same goes for a storing of averages beside a
-report. The recorded order is tried first, then single changes to it, each kept when it explains more.
+Each report is read some time after it was written. Of two that were written within a second, the newer one may be read
+first, and the one that is read first may find the newer one written already; the same holds for a storing of averages
+near a report. The recorded order is tried first, then single changes to it; a change is kept when it explains more.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from engine.bundles import AveragesStored, ModularEvent, ReportWritten
 
-CLOSE_MS = 1000
-_MOST_CHANGES = 12
-_MOST_REPLAYS = 600
-_LATEST = 2**62
+CLOSE_MS: Final = 1000
+_MOST_CHANGES: Final = 12
+_MOST_REPLAYS: Final = 600
+_LATEST: Final = 2**62
 Events = tuple[ModularEvent, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How much an order explains. What does not agree was caused after ``since_ms`` and not after ``until_ms``."""
+    """How much an order explains. What does not agree was caused after ``since_ms`` and no later than ``until_ms``."""
 
     score: int
     since_ms: int
@@ -31,18 +32,17 @@ class Agreement:
 def best_order(events: Events, agreement: Callable[[Events], Agreement], perfect: int) -> tuple[Events, int]:
     """The order that agrees best, and how many changes it took. O(changes × close pairs of the time in doubt) replays.
 
-    At most ``_MOST_REPLAYS`` are made: a recording that nothing explains is not searched for ever.
+    At most ``_MOST_REPLAYS`` are made, so that a recording which nothing explains does not search for ever.
     """
     search = _Search(agreement)
-    best, found, changes = events, agreement(events), 0
-    while found.score < perfect and changes < _MOST_CHANGES:
+    best, reached, changes = events, agreement(events), 0
+    while reached.score < perfect and changes < _MOST_CHANGES:
         # What a later disagreement needs may help where nothing helps the first one.
-        better = search.better(best, found, found) or search.better(
-            best, found, replace(found, since_ms=found.until_ms, until_ms=_LATEST)
-        )
+        later = replace(reached, since_ms=reached.until_ms, until_ms=_LATEST)
+        better = search.better(best, reached, reached) or search.better(best, reached, later)
         if better is None:
             break
-        found, best = better
+        reached, best = better
         changes += 1
     return best, changes
 
@@ -54,16 +54,16 @@ class _Search:
         self._agreement = agreement
         self._left = _MOST_REPLAYS
 
-    def better(self, events: Events, found: Agreement, doubt: Agreement) -> tuple[Agreement, Events] | None:
+    def better(self, events: Events, reached: Agreement, doubt: Agreement) -> tuple[Agreement, Events] | None:
         """The best neighbour, if it is better; only changes in the time of ``doubt`` are tried."""
-        best, chosen = found, None
-        for each in _neighbours(events, doubt):
+        best, chosen = reached, None
+        for neighbour in _neighbours(events, doubt):
             if not self._left:
                 return None
             self._left -= 1
-            reached = self._agreement(each)
-            if reached.score > best.score:
-                best, chosen = reached, each
+            agreement = self._agreement(neighbour)
+            if agreement.score > best.score:
+                best, chosen = agreement, neighbour
         return None if chosen is None else (best, chosen)
 
 
@@ -74,16 +74,16 @@ def _neighbours(events: Events, doubt: Agreement) -> Iterator[Events]:
             continue
         second = events[other]
         between = events[at + 1 : other]
-        rest = (events[:at], events[other + 1 :])
+        before, after = events[:at], events[other + 1 :]
         if isinstance(event, ReportWritten) and isinstance(second, ReportWritten):
             one, two = replace(event, already=()), replace(second, already=())
             seen = replace(one, already=(second.report,))
             early = replace(two, at_ms=event.at_ms)
-            yield (*rest[0], seen, *between, two, *rest[1])
-            yield (*rest[0], early, one, *between, *rest[1])
-            yield (*rest[0], replace(early, already=(event.report,)), one, *between, *rest[1])
+            yield (*before, seen, *between, two, *after)
+            yield (*before, early, one, *between, *after)
+            yield (*before, replace(early, already=(event.report,)), one, *between, *after)
         else:
-            yield (*rest[0], replace(second, at_ms=event.at_ms), event, *between, *rest[1])
+            yield (*before, replace(second, at_ms=event.at_ms), event, *between, *after)
 
 
 def _next_close(events: Sequence[ModularEvent], at: int) -> int | None:

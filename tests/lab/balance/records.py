@@ -1,26 +1,26 @@
-"""What a scenario of a cluster that splits by itself has beside its steps: a series, logs, brokers, and its splits."""
+"""What a recording of a cluster that splits by itself has beside its steps: a series, logs, a list of splits."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from engine.admin.files import read_file
 from engine.admin.text import plain_json
+from engine.errors import Problem
 from tests.lab.balance.broker_log import LeaderLine, LoggedCycle, cycles, leader_lines
 from tests.lab.balance.series import Series, decode_series
+from tests.lab.folder import Folder, shared
 from tests.lab.members import dicts, text, whole
-from tests.lab.scenario_files import Files
 
-_SERIES: Final = ("series.jsonl", "series.jsonl.gz")
+SERIES: Final = "series.jsonl"
 _DAY_MS: Final = 24 * 60 * 60 * 1000
+_leader_lines, _cycles, _series = shared(leader_lines), shared(cycles), shared(decode_series)
 
 
 @dataclass(frozen=True, slots=True)
 class AutomaticSplit:
-    """One split that the scenario lists: new cuts of a bundle of a namespace, as whole numbers."""
+    """One split that the scenario lists: new cuts of a bundle of a namespace, as numbers."""
 
     namespace: str
     bundle: str
@@ -28,10 +28,11 @@ class AutomaticSplit:
 
 
 @dataclass(frozen=True, slots=True)
-class BalancingTold:
+class BalanceRecords:
     """Logged cycles have times in ms after the recording's zero.
 
-    ``leader``: lines of the modular leader, of all logs; ``cycles``: letter -> cycles of an extensible broker.
+    ``leader``: lines of the modular leader, from all logs; ``cycles``: letter -> cycles of an extensible broker.
+    ``files`` are the names of the series and the logs.
     """
 
     series: Series
@@ -42,62 +43,42 @@ class BalancingTold:
     files: tuple[str, ...] = ()
 
 
-def balancing_told(
-    scenario: Mapping[str, Any], folder: Path, others: tuple[str, ...], files: Files
-) -> BalancingTold | None:
-    """None without a series in the folder; ``others`` are the names of its files that are no answers."""
-    name = next((each for each in others if each in _SERIES), None)
-    if name is None:
+def balance_records(scenario: Mapping[str, Any], folder: Folder, problems: list[Problem]) -> BalanceRecords | None:
+    """The records in a folder, None without a series; what cannot be read is added to ``problems``."""
+    if SERIES not in folder.files:
         return None
-    series = decode_series(_text(folder, name, files), name)
-    files.problems += series.problems
+    plain, faults = plain_json(folder.files[SERIES], SERIES)
+    series = _series(plain, SERIES)
+    problems += (*faults, *series.problems)
     zero_ms = (whole(scenario.get("t0_epoch_ms")) or 0) % _DAY_MS
-    logs = {
-        each.removeprefix("log-").partition(".")[0]: each
-        for each in others
-        if each.startswith("log-") and each.removesuffix(".gz").endswith(".txt")
-    }
+    logs = {name: data for name, data in folder.files.items() if name.startswith("log-") and name.endswith(".txt")}
     leader: list[LeaderLine] = []
     by_broker: dict[str, tuple[LoggedCycle, ...]] = {}
-    for letter, file in sorted(logs.items()):
-        words = _text(folder, file, files).decode("utf-8", "replace")
-        leader += leader_lines(words)
-        found = cycles(words)
-        if found:
-            by_broker[letter] = tuple(
-                LoggedCycle((each.at_ms - zero_ms) % _DAY_MS, each.lines, each.stopped, each.decisions)
-                for each in found
-            )
-    return BalancingTold(
+    for name, data in sorted(logs.items()):
+        words = data.decode("utf-8", "replace")
+        leader += _leader_lines(words)
+        logged = tuple(replace(one, at_ms=(one.at_ms - zero_ms) % _DAY_MS) for one in _cycles(words))
+        if logged:
+            by_broker[name.removeprefix("log-").partition(".")[0]] = logged
+    return BalanceRecords(
         series.good,
         tuple(_splits(scenario)),
         tuple(leader),
         by_broker,
         has_logs=bool(logs),
-        files=(name, *logs.values()),
+        files=(SERIES, *logs),
     )
 
 
-def _text(folder: Path, name: str, files: Files) -> bytes:
-    file, found = read_file(folder / name, name, files.intake)
-    files.problems += found
-    if file is None:
-        return b""
-    data, found = plain_json(file.data, name)
-    files.problems += found
-    return data
-
-
 def _splits(scenario: Mapping[str, Any]) -> list[AutomaticSplit]:
-    found: list[AutomaticSplit] = []
+    splits: list[AutomaticSplit] = []
     for raw in dicts(scenario.get("splits")):
         listed = raw.get("new_boundaries")
         if isinstance(listed, list):
-            cuts = [_position(each) for each in listed]
-            known = tuple(cut for cut in cuts if cut is not None)
-            if len(known) == len(listed):
-                found.append(AutomaticSplit(text(raw.get("namespace")), text(raw.get("bundle")), known))
-    return found
+            cuts = tuple(cut for cut in map(_position, listed) if cut is not None)
+            if len(cuts) == len(listed):
+                splits.append(AutomaticSplit(text(raw.get("namespace")), text(raw.get("bundle")), cuts))
+    return splits
 
 
 def _position(raw: object) -> int | None:

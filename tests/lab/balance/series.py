@@ -1,45 +1,45 @@
 """A series of a recorded cluster, one JSON object per line: what was written to the metadata store, and when.
 
-Owns the form of the lines only: load reports, stored averages and bundle lists come out as the values deciders take.
+Load reports, stored averages and bundle lists come out as the values that the deciders take.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import dataclass, field, replace
+from typing import Final
 
 import msgspec
 
 from engine.admin.facts import BrokerStats, Count, Decoded, Moment, Rate
+from engine.admin.load_reports import BundleReport, decode_bundle_report
 from engine.admin.namespaces import decode_bundles
-from engine.admin.text import child, value_problem
+from engine.admin.text import value_problem
 from engine.admin.topics import decode_broker_stats_topics
 from engine.bundles.averages import BundleData, TimeAverageMessageData
-from engine.bundles.limits import BundleStats
 from engine.errors import Problem, Rejection
 from engine.names import refuse_bundle, refuse_namespace
+from tests.lab.folder import shared
 
 REPORTS: Final = "/loadbalance/brokers/"
 AVERAGES: Final = "/loadbalance/bundle-data/"
 POLICIES: Final = "/admin/local-policies/"
 BROKER_STATS: Final = "GET /admin/v2/broker-stats/topics"
+_PLACE: Final = "line"
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenReport:
-    """A load report of the modular load manager as a broker wrote it; ``totals`` are its own sums."""
+    """A load report of the modular load manager as a broker wrote it."""
 
     at_ms: int
     order: int
     broker: str
-    bundles: tuple[BundleStats, ...]
-    totals: Mapping[str, float]
+    report: BundleReport
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenAverages:
-    """What the leader stored of one bundle."""
+    """What the leader stored about one bundle."""
 
     at_ms: int
     order: int
@@ -78,7 +78,19 @@ class Series:
     others: int = 0
 
 
-class _Line(msgspec.Struct):
+_Entry = WrittenReport | WrittenAverages | WrittenList | SeenTopics
+
+
+@dataclass(slots=True)
+class _Line:
+    """One line: the entry in it, None for one of another kind or one that cannot be read, and the problems with it."""
+
+    entry: _Entry | None = None
+    problems: list[Problem] = field(default_factory=list)
+    is_other: bool = False
+
+
+class _LineWire(msgspec.Struct):
     path: str
     t: Moment = 0.0
     written_t: Moment | None = None
@@ -86,28 +98,6 @@ class _Line(msgspec.Struct):
     version: int = 0
     body: str | None = None
     source: str = msgspec.field(default="", name="from")
-
-
-class _BundleWire(msgspec.Struct):
-    topics: Count = 0
-    producerCount: Count = 0
-    consumerCount: Count = 0
-    msgRateIn: Rate = 0.0
-    msgRateOut: Rate = 0.0
-    msgThroughputIn: Rate = 0.0
-    msgThroughputOut: Rate = 0.0
-
-
-class _ReportWire(msgspec.Struct):
-    lastStats: dict[str, _BundleWire]
-    numTopics: Count = 0
-    numBundles: Count = 0
-    numConsumers: Count = 0
-    numProducers: Count = 0
-    msgRateIn: Rate = 0.0
-    msgRateOut: Rate = 0.0
-    msgThroughputIn: Rate = 0.0
-    msgThroughputOut: Rate = 0.0
 
 
 class _AverageWire(msgspec.Struct):
@@ -125,106 +115,68 @@ class _StoredWire(msgspec.Struct):
     topics: Count = 0
 
 
-TOTALS: Final = ("numTopics", "numConsumers", "numProducers", "msgRateIn", "msgRateOut")
-
-
-def decode_report(
-    data: bytes, source: str = "", path: str = "$"
-) -> Decoded[tuple[tuple[BundleStats, ...], Any] | None]:
-    """A ``LocalBrokerData``: its bundles in the order of the report, and the totals it tells; None for another form."""
-    try:
-        wire = msgspec.json.decode(data, type=_ReportWire)
-    except (msgspec.ValidationError, msgspec.DecodeError) as fault:
-        return Decoded(None, (value_problem(source, path, fault),))
-    faults = {name: refusal.message for name in wire.lastStats if (refusal := refuse_bundle(name)) is not None}
-    stats = tuple(
-        BundleStats(
-            name,
-            each.topics,
-            each.producerCount,
-            each.consumerCount,
-            each.msgRateIn,
-            each.msgRateOut,
-            each.msgThroughputIn,
-            each.msgThroughputOut,
-        )
-        for name, each in wire.lastStats.items()
-        if name not in faults
-    )
-    problems = tuple(
-        Problem(source, child(child(path, "lastStats"), name), fault, "this one is set aside; the rest is kept")
-        for name, fault in faults.items()
-    )
-    return Decoded((stats, {name: getattr(wire, name) for name in TOTALS} | {"numBundles": wire.numBundles}), problems)
-
-
 def decode_series(data: bytes, source: str = "") -> Decoded[Series]:
     """A series, line by line; a line that cannot be read costs only itself. O(length)."""
-    reader = _Reader(source)
-    for number, raw in enumerate(data.splitlines(), 1):
-        if raw.strip():
-            reader.read(number, raw)
-    return Decoded(reader.series(), tuple(reader.problems), len(reader.problems))
+    numbered = [(at, _read(raw, source)) for at, raw in enumerate(data.splitlines(), 1) if raw.strip()]
+    lines = [line for _, line in numbered]
+    entries = [line.entry for line in lines]
+    problems = tuple(
+        replace(problem, path=problem.path.replace(_PLACE, f"line {at}", 1))
+        for at, line in numbered
+        for problem in line.problems
+    )
+    series = Series(
+        tuple(sorted((one for one in entries if isinstance(one, WrittenReport)), key=lambda one: one.order)),
+        tuple(sorted((one for one in entries if isinstance(one, WrittenAverages)), key=lambda one: one.order)),
+        tuple(sorted((one for one in entries if isinstance(one, WrittenList)), key=lambda one: one.order)),
+        tuple(sorted((one for one in entries if isinstance(one, SeenTopics)), key=lambda one: one.at_ms)),
+        sum(line.is_other for line in lines),
+    )
+    return Decoded(series, problems, len(problems))
 
 
-class _Reader:
-    def __init__(self, source: str) -> None:
-        self._source = source
-        self.problems: list[Problem] = []
-        self._reports: list[WrittenReport] = []
-        self._averages: list[WrittenAverages] = []
-        self._lists: list[WrittenList] = []
-        self._topics: list[SeenTopics] = []
-        self._others = 0
+@shared
+def _read(raw: bytes, source: str) -> _Line:
+    """A line by itself, whatever its number, so that copies of a series share what was decoded."""
+    line = _Line()
+    try:
+        wire = msgspec.json.decode(raw, type=_LineWire)
+        _keep(wire, wire.body.encode() if wire.body is not None else b"", line, source)
+    except (msgspec.ValidationError, msgspec.DecodeError, UnicodeDecodeError) as fault:
+        line.problems.append(value_problem(source, _PLACE, fault))
+    return line
 
-    def series(self) -> Series:
-        return Series(
-            tuple(sorted(self._reports, key=lambda each: each.order)),
-            tuple(sorted(self._averages, key=lambda each: each.order)),
-            tuple(sorted(self._lists, key=lambda each: each.order)),
-            tuple(sorted(self._topics, key=lambda each: each.at_ms)),
-            self._others,
-        )
 
-    def read(self, number: int, raw: bytes) -> None:
-        path = f"line {number}"
-        try:
-            line = msgspec.json.decode(raw, type=_Line)
-            body = line.body.encode() if line.body is not None else b""
-            self._keep(line, body, path)
-        except (msgspec.ValidationError, msgspec.DecodeError) as fault:
-            self.problems.append(value_problem(self._source, path, fault))
+def _keep(wire: _LineWire, body: bytes, line: _Line, source: str) -> None:
+    at_ms = round((wire.t if wire.written_t is None else wire.written_t) * 1000)
+    if wire.path == BROKER_STATS and body:
+        stats = decode_broker_stats_topics(body, source)
+        line.problems += stats.problems
+        line.entry = SeenTopics(round(wire.t * 1000), wire.source, stats.good)
+    elif wire.source != "metadata" or not body:
+        line.is_other = True
+    elif wire.path.startswith(REPORTS) and b'"lastStats"' in body:
+        report = decode_bundle_report(body, source, _PLACE)
+        line.problems += report.problems
+        if report.good is not None:
+            line.entry = WrittenReport(at_ms, wire.mzxid, wire.path.removeprefix(REPORTS), report.good)
+    elif wire.path.startswith(AVERAGES):
+        bundle = wire.path.removeprefix(AVERAGES)
+        if _is_good(refuse_bundle(bundle), line, source):
+            data = _stored(msgspec.json.decode(body, type=_StoredWire))
+            line.entry = WrittenAverages(at_ms, wire.mzxid, bundle, data)
+    elif wire.path.startswith(POLICIES):
+        namespace = wire.path.removeprefix(POLICIES)
+        if _is_good(refuse_namespace(namespace), line, source):
+            line.entry = WrittenList(at_ms, wire.mzxid, namespace, _boundaries(body), wire.version)
+    else:
+        line.is_other = True
 
-    def _keep(self, line: _Line, body: bytes, path: str) -> None:
-        at_ms = round((line.t if line.written_t is None else line.written_t) * 1000)
-        if line.path == BROKER_STATS and body:
-            stats = decode_broker_stats_topics(body, self._source)
-            self.problems += stats.problems
-            self._topics.append(SeenTopics(round(line.t * 1000), line.source, stats.good))
-        elif line.source != "metadata" or not body:
-            self._others += 1
-        elif line.path.startswith(REPORTS) and b'"lastStats"' in body:
-            report = decode_report(body, self._source, path)
-            self.problems += report.problems
-            if report.good is not None:
-                broker = line.path.removeprefix(REPORTS)
-                self._reports.append(WrittenReport(at_ms, line.mzxid, broker, *report.good))
-        elif line.path.startswith(AVERAGES):
-            bundle = line.path.removeprefix(AVERAGES)
-            if self._is_good(refuse_bundle(bundle), path):
-                data = _stored(msgspec.json.decode(body, type=_StoredWire))
-                self._averages.append(WrittenAverages(at_ms, line.mzxid, bundle, data))
-        elif line.path.startswith(POLICIES):
-            namespace = line.path.removeprefix(POLICIES)
-            if self._is_good(refuse_namespace(namespace), path):
-                self._lists.append(WrittenList(at_ms, line.mzxid, namespace, _boundaries(body), line.version))
-        else:
-            self._others += 1
 
-    def _is_good(self, refusal: Rejection | None, path: str) -> bool:
-        if refusal is not None:
-            self.problems.append(Problem(self._source, f"{path}: $.path", refusal.message, "this line is set aside"))
-        return refusal is None
+def _is_good(refusal: Rejection | None, line: _Line, source: str) -> bool:
+    if refusal is not None:
+        line.problems.append(Problem(source, f"{_PLACE}: $.path", refusal.message, "this line is set aside"))
+    return refusal is None
 
 
 def _boundaries(body: bytes) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""Bundles: the list of a namespace as requests should have left it, and where topics are in it."""
+"""Namespaces while a recording is followed: the bundle list that requests should have left, and the known topics."""
 
 from __future__ import annotations
 
@@ -16,192 +16,207 @@ from engine.bundles import (
 )
 from engine.errors import Rejection
 from engine.hashing import crc32_hash
-from tests.lab.bundles.splits import Awaited, is_by_rates, judge_split_result, texts
-from tests.lab.report import FactKind, Ledger
-
-CRC_RULE = "CRC-32 of the complete topic name"
-_VALID_RULE = "NamespaceBundles: ascending from the first to 0xffffffff, one bundle fewer than boundaries"
-IN_RANGE_RULE = "CRC-32 of the topic name lies in the bundle's range"
+from engine.verify.bundles import (
+    LOADED_RULE,
+    boundary_texts,
+    compare_list,
+    compare_place,
+    compare_places,
+    compare_policies,
+    compare_positions,
+)
+from engine.verify.report import FactKind, Ledger
+from tests.lab.bundles.splits import PendingSplit, compare_outcome
+from tests.lab.facts import StepFact
+from tests.lab.scenario import Recording
 
 
 @dataclass(slots=True)
-class NamespaceBook:
-    """What is known of one namespace while its recording is gone through.
+class Namespace:
+    """What is known of one namespace so far.
 
-    ``made_with``: how many bundles it was made with, where the scenario tells it. ``listed``: every range of a list so
-    far, ``all_listed`` False when one of them may be unknown.
+    ``made_with``: how many bundles it was made with; ``made_as``: boundaries it was made with. ``listed``: every range
+    of a list so far; ``all_listed`` is False when one of them may be unknown. ``in_bundle``: range -> topics that the
+    broker listed in it, "" for the whole namespace. ``rates`` are those of the latest statistics.
     """
 
     name: str
     bundles: NamespaceBundles | None = None
-    awaited: Awaited | None = None
+    pending: PendingSplit | None = None
     listed: set[str] = field(default_factory=set)
     all_listed: bool = True
     made_with: int | None = None
+    made_as: NamespaceBundles | None = None
     topics: dict[str, TopicLoad] = field(default_factory=dict)
     in_bundle: dict[str, tuple[str, ...]] = field(default_factory=dict)
     rates: dict[str, TopicLoad] = field(default_factory=dict)
+    has_statistics: bool = False
 
     def knows_topics_of(self, bundle: str) -> bool:
-        """Whether the topics of a bundle were listed, if only to say that there are none."""
+        """Whether the topics of a bundle were listed, be it to say that there are none."""
         return bundle in self.in_bundle or "" in self.in_bundle
 
+    def has_loaded_topics(self, bundle: BundleRange) -> bool:
+        """Whether the latest statistics have a topic in a bundle."""
+        return any(bundle.includes(load.hash) for load in self.rates.values())
+
     def forget_list(self) -> None:
-        """Something happened whose outcome cannot be told: the next list is neither the last one nor the first."""
-        self.bundles = self.awaited = self.made_with = None
+        """Forget the list after a request whose outcome is unknown: the next one is neither expected nor the first."""
+        self.bundles = self.pending = self.made_with = self.made_as = None
         self.all_listed = False
 
-    def met(self, bundles: NamespaceBundles) -> None:
+    def remember(self, bundles: NamespaceBundles) -> None:
         """Keep the ranges of a list that was recorded, or that a request met."""
         self.listed.update(str(bundle) for bundle in bundles)
 
     def can_have(self, bundle: str) -> bool:
         """Whether topics can be loaded in this bundle: statistics show bundles of earlier lists for a while."""
-        after = self.awaited.list_after if self.awaited is not None else None
-        return bundle in self.listed or (after is not None and bundle in {str(each) for each in after})
+        after = self.pending.list_after if self.pending is not None else None
+        return bundle in self.listed or (after is not None and bundle in {str(one) for one in after})
 
     @property
     def is_certain(self) -> bool:
-        """Whether all lists up to now are known: one that waits for the rates of its moment is not."""
-        plan = self.awaited.plan if self.awaited is not None else None
-        settled = self.awaited is None or (plan is not None and not is_by_rates(plan))
+        """Whether all lists so far are known: one that waits for the rates of its moment is not."""
+        pending = self.pending
+        settled = pending is None or (pending.plan is not None and not pending.depends_on_rates)
         return self.bundles is not None and self.all_listed and settled
 
 
-def see_list(book: NamespaceBook, ledger: Ledger, found: BundleList, *, automatic: bool) -> None:
-    """A bundle list was recorded: hold it against what the requests before it should have made of the last one.
+class Namespaces:
+    """The namespaces of a recording by name. ``automatic``: brokers split on their own as well."""
 
-    ``automatic``: the brokers split on their own as well, so a list may have become finer without a request, and
-    another broker may still show the coarser one.
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+        self.by_name: dict[str, Namespace] = {}
+        self.automatic = bool(recording.automatic_splits) or (
+            recording.named_settings.get("loadBalancerAutoBundleSplitEnabled", "").lower() == "true"
+        )
+
+    def of(self, name: str) -> Namespace:
+        made_with = self._recording.bundle_count if name == self._recording.namespace else None
+        return self.by_name.setdefault(name, Namespace(name, made_with=made_with))
+
+
+def compare_bundle_list(namespace: Namespace, ledger: Ledger, answer: BundleList, *, automatic: bool) -> None:
+    """Compare a bundle list with what the requests so far should have turned the last one into.
+
+    ``automatic``: brokers split on their own as well, so a list may have become finer without a request, and another
+    broker may still show the coarser one.
     """
-    recorded = namespace_bundles(book.name, found.boundaries)
-    subject = book.name or "the namespace"
-    ledger.compare(FactKind.VALID_LIST, subject, _validity(found, recorded), "valid", _VALID_RULE)
-    if isinstance(recorded, Rejection):
+    recorded = compare_list(ledger, namespace.name, answer)
+    if recorded is None:
         return
-    if book.bundles is None:
-        _see_first(book, ledger, recorded)
-    elif book.awaited is not None:
-        judge_split_result(book.awaited, ledger, recorded)
-    elif automatic and _finer(book.bundles, recorded):
+    if namespace.bundles is None:
+        _compare_first(namespace, ledger, recorded)
+    elif namespace.pending is not None:
+        compare_outcome(namespace.pending, ledger, recorded)
+    elif automatic and _is_finer(namespace.bundles, recorded):
         ledger.skip("bundle lists that brokers made finer on their own")
     else:
-        ledger.compare(
-            FactKind.BUNDLE_LIST,
-            subject,
-            texts(recorded.boundaries),
-            texts(book.bundles.boundaries),
-            "no request changed it",
-        )
-    book.bundles = recorded
-    book.awaited = None
-    book.met(recorded)
+        sides = boundary_texts(recorded.boundaries), boundary_texts(namespace.bundles.boundaries)
+        ledger.compare(StepFact.BUNDLE_LIST, namespace.name or "the namespace", *sides, "no request changed it")
+    namespace.bundles = recorded
+    namespace.pending = None
+    namespace.remember(recorded)
 
 
-def _validity(found: BundleList, recorded: NamespaceBundles | Rejection) -> str:
-    if isinstance(recorded, Rejection):
-        return "no valid list"
-    count = len(recorded.boundaries) - 1
-    told = found.told_count
-    return "valid" if told in (None, count) else f"numBundles {told}, but boundaries of {count}"
-
-
-def _finer(one: NamespaceBundles, other: NamespaceBundles) -> bool:
+def _is_finer(one: NamespaceBundles, other: NamespaceBundles) -> bool:
+    """Whether either list is the other one with more boundaries."""
     a, b = set(one.boundaries), set(other.boundaries)
     return a < b or b < a
 
 
-def _see_first(book: NamespaceBook, ledger: Ledger, recorded: NamespaceBundles) -> None:
-    wanted = default_boundaries(book.made_with) if book.made_with is not None else None
-    if wanted is None or isinstance(wanted, Rejection):
+def _compare_first(namespace: Namespace, ledger: Ledger, recorded: NamespaceBundles) -> None:
+    modelled: tuple[int, ...] | Rejection | None = None
+    rule = f"{namespace.made_with} equal bundles"
+    if namespace.made_as is not None:
+        modelled, rule = namespace.made_as.boundaries, "the boundaries it was made with"
+    elif namespace.made_with is not None:
+        modelled = default_boundaries(namespace.made_with)
+    if modelled is None or isinstance(modelled, Rejection):
         ledger.skip("first bundle lists of namespaces whose making was not recorded")
-    else:
-        rule = f"{book.made_with} equal bundles"
-        ledger.compare(FactKind.DEFAULT_BOUNDARIES, book.name, texts(recorded.boundaries), texts(wanted), rule)
-
-
-def see_policies(book: NamespaceBook, ledger: Ledger, found: BundleList, *, automatic: bool) -> None:
-    """The policies carry the same list; without one so far it becomes the known one."""
-    recorded = namespace_bundles(book.name, found.boundaries)
-    validity = _validity(found, recorded)
-    if validity != "valid":
-        ledger.compare(FactKind.VALID_LIST, book.name, validity, "valid", _VALID_RULE)
-    if isinstance(recorded, Rejection):
         return
-    if book.bundles is None:
-        _see_first(book, ledger, recorded)
-        book.bundles = recorded
-        book.met(recorded)
+    sides = boundary_texts(recorded.boundaries), boundary_texts(modelled)
+    ledger.compare(StepFact.DEFAULT_BOUNDARIES, namespace.name, *sides, rule)
+
+
+def compare_policy_list(namespace: Namespace, ledger: Ledger, answer: BundleList, *, automatic: bool) -> None:
+    """Compare that the policies carry the known list; without one so far, theirs becomes the known one."""
+    recorded = compare_policies(ledger, namespace.name, answer)
+    if recorded is None:
+        return
+    if namespace.bundles is None:
+        _compare_first(namespace, ledger, recorded)
+        namespace.bundles = recorded
+        namespace.remember(recorded)
     elif automatic:
         ledger.skip("policies while brokers split on their own")
-    elif book.awaited is None:
-        ledger.compare(
-            FactKind.POLICIES,
-            book.name,
-            texts(recorded.boundaries),
-            texts(book.bundles.boundaries),
-            "the same list as …/bundles",
-        )
+    elif namespace.pending is None:
+        sides = boundary_texts(recorded.boundaries), boundary_texts(namespace.bundles.boundaries)
+        ledger.compare(FactKind.POLICIES, namespace.name, *sides, "the same list as …/bundles")
 
 
-def see_positions(book: NamespaceBook, ledger: Ledger, found: HashPositions, bundle: str) -> None:
-    """topicHashPositions: each position is the CRC-32 of the name, and lies in the bundle that was asked for."""
-    if bundle:
-        ledger.compare(FactKind.LISTED_IN_BUNDLE, book.name, found.bundle, bundle, "the bundle that was asked for")
-    place = parse_range(found.bundle)
-    for name, position in found.positions.items():
-        ledger.compare(FactKind.HASH_POSITION, name, position, crc32_hash(name), CRC_RULE)
-        if isinstance(place, BundleRange):
-            _in_bundle(ledger, FactKind.LISTED_IN_BUNDLE, name, place)
-        book.topics.setdefault(name, TopicLoad(name, crc32_hash(name), has_stats=False))
-    book.in_bundle[found.bundle] = tuple(found.positions)
+def note_making(namespace: Namespace, body: object) -> None:
+    """Note how a namespace was made: with the boundaries, or the number of bundles, that the request named."""
+    wished = body.get("bundles") if isinstance(body, dict) else None
+    if not isinstance(wished, dict):
+        return
+    boundaries, count = wished.get("boundaries"), wished.get("numBundles")
+    if isinstance(boundaries, list) and boundaries:
+        try:
+            bundles = namespace_bundles(namespace.name, tuple(int(text, 16) for text in boundaries))
+        except (TypeError, ValueError):
+            return
+        namespace.made_as = None if isinstance(bundles, Rejection) else bundles
+    elif isinstance(count, int) and not isinstance(count, bool):
+        namespace.made_with = count
 
 
-def see_topic_list(book: NamespaceBook, ledger: Ledger, names: tuple[str, ...], bundle: str) -> None:
-    """A list of topics, of one bundle if it was asked for so."""
+def compare_hash_positions(namespace: Namespace, ledger: Ledger, answer: HashPositions, bundle: str) -> None:
+    """Compare the positions of topics in a bundle, and keep the topics; ``bundle`` is the one that was asked for."""
+    compare_positions(ledger, namespace.name, answer, bundle)
+    for name in answer.positions:
+        namespace.topics.setdefault(name, TopicLoad(name, crc32_hash(name), has_stats=False))
+    namespace.in_bundle[answer.bundle] = tuple(answer.positions)
+
+
+def compare_topic_list(namespace: Namespace, ledger: Ledger, names: tuple[str, ...], bundle: str) -> None:
+    """Compare a list of topics, of one bundle if it was asked for one, and keep the topics."""
     place = parse_range(bundle) if bundle else None
-    positions = set(book.in_bundle.get(bundle, ())) if bundle else set()
+    positions = set(namespace.in_bundle.get(bundle, ())) if bundle else set()
     if not bundle:
-        book.in_bundle[""] = names
+        namespace.in_bundle[""] = names
     for name in names:
         if isinstance(place, BundleRange):
-            _in_bundle(ledger, FactKind.LISTED_IN_BUNDLE, name, place)
+            compare_place(ledger, FactKind.LISTED_IN_BUNDLE, name, place)
         if positions:
+            rule = "topicHashPositions of the same bundle"
             where = "listed" if name in positions else "missing"
-            ledger.compare(FactKind.LISTED_IN_BUNDLE, name, "listed", where, "topicHashPositions of the same bundle")
-        book.topics.setdefault(name, TopicLoad(name, crc32_hash(name), has_stats=False))
+            ledger.compare(FactKind.LISTED_IN_BUNDLE, name, "listed", where, rule)
+        namespace.topics.setdefault(name, TopicLoad(name, crc32_hash(name), has_stats=False))
 
 
-def _in_bundle(ledger: Ledger, kind: FactKind, name: str, place: BundleRange) -> None:
-    position = crc32_hash(name)
-    inside = str(place) if place.includes(position) else f"outside, at 0x{position:08x}"
-    ledger.compare(kind, name, str(place), inside, IN_RANGE_RULE)
-
-
-def see_broker_stats(
-    books: Mapping[str, NamespaceBook], ledger: Ledger, stats: BrokerStats, *, automatic: bool
+def compare_broker_stats(
+    namespaces: Mapping[str, Namespace], ledger: Ledger, stats: BrokerStats, *, automatic: bool
 ) -> None:
-    """broker-stats: each topic is listed below a range that includes its hash; its rates are kept for flow splits."""
+    """Compare where broker-stats list topics, and keep their rates for flow splits."""
+    compare_places(ledger, stats)
     seen: set[tuple[str, str]] = set()
     for name, topic in stats.topics.items():
         place = stats.places[name]
-        bundle = parse_range(place.bundle)
-        if isinstance(bundle, BundleRange):
-            _in_bundle(ledger, FactKind.TOPIC_BUNDLE, name, bundle)
-        book = books.get(place.namespace)
-        if book is None:
+        namespace = namespaces.get(place.namespace)
+        if namespace is None:
             continue
-        load = load_of(topic)
-        book.topics[name] = book.rates[name] = load
+        namespace.topics[name] = namespace.rates[name] = load_of(topic)
         if (place.namespace, place.bundle) not in seen:
             seen.add((place.namespace, place.bundle))
-            if book.is_certain and not automatic:
-                found = "listed" if book.can_have(place.bundle) else "not listed"
-                ledger.compare(
-                    FactKind.BUNDLE_IN_LIST, f"{book.name}/{place.bundle}", "listed", found, "it has loaded topics"
-                )
-    for book in books.values():
-        book.rates = {name: load for name, load in book.rates.items() if name in stats.topics}
+            if namespace.is_certain and not automatic:
+                listed = "listed" if namespace.can_have(place.bundle) else "not listed"
+                subject = f"{namespace.name}/{place.bundle}"
+                ledger.compare(FactKind.BUNDLE_IN_LIST, subject, "listed", listed, LOADED_RULE)
+    for namespace in namespaces.values():
+        namespace.has_statistics = True
+        namespace.rates = {name: load for name, load in namespace.rates.items() if name in stats.topics}
 
 
 def load_of(topic: TopicFacts) -> TopicLoad:

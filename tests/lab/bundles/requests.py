@@ -1,7 +1,4 @@
-"""Requests as such, whatever their answers hold: splits, refusals, and changes of settings.
-
-Owns which status a broker must answer with, and what a split request makes of the book of its namespace.
-"""
+"""Requests themselves: which status a broker must answer with, and what a split request means for the next list."""
 
 from __future__ import annotations
 
@@ -9,33 +6,37 @@ from dataclasses import replace
 from typing import Final
 
 from engine.bundles import BundleRange, TopicLoad, parse_range
-from engine.errors import Rejection
-from tests.lab.books import Books
-from tests.lab.bundles.namespaces import NamespaceBook
-from tests.lab.bundles.splits import Asked, Awaited, ask, needs_topics
-from tests.lab.judge import Judge
-from tests.lab.recording import Answer
-from tests.lab.report import FactKind, Ledger
+from engine.verify.report import Ledger
+from engine.verify.rules import Rules
+from tests.lab.bundles.namespaces import Namespace, Namespaces, note_making
+from tests.lab.bundles.splits import TOPICS_UNKNOWN, PendingSplit, SplitRequest, plan_request
+from tests.lab.facts import StepFact
+from tests.lab.members import wholes
+from tests.lab.scenario import Answer, Recording
 from tests.lab.settings import compare_change
 
 REFUSALS_NOT_MODELLED: Final = "refusals of requests that are not modelled"
 
 
 class Requests:
-    """Compares statuses; ``asked`` are the split requests so far that could be planned."""
+    """Compares statuses; ``splits`` are the split requests so far that could be planned."""
 
-    def __init__(self, judge: Judge, ledger: Ledger, books: Books) -> None:
-        self._judge = judge
+    def __init__(self, recording: Recording, rules: Rules, ledger: Ledger, namespaces: Namespaces) -> None:
+        self._load_manager = recording.load_manager
+        self._rules = rules
         self._ledger = ledger
-        self._books = books
-        self.asked: list[Awaited] = []
+        self._namespaces = namespaces
+        self.splits: list[PendingSplit] = []
 
-    def see(self, answer: Answer) -> bool:
-        """True when the status says all there is to compare; False: look at what the answer holds."""
+    def compare(self, answer: Answer) -> bool:
+        """Compare a status; True when it says all there is to compare, False when the content must be looked at."""
+        request = answer.request
         if is_split(answer):
-            self._split(answer)
+            self._compare_split(answer)
             return True
-        if answer.request.what == "topicHashPositions" and self._positions(answer):
+        if request.what == "namespace" and request.method == "PUT" and (answer.status or 0) < 400:
+            note_making(self._namespaces.of(request.namespace), answer.body)
+        if request.what == "topicHashPositions" and self._is_refused_positions(answer):
             return True
         if compare_change(answer, self._ledger):
             return True
@@ -44,68 +45,85 @@ class Requests:
             return True
         return False
 
-    def _split(self, answer: Answer) -> None:
-        request = answer.request
-        book = self._books.of(request.namespace)
-        before = book.bundles if book.awaited is None else book.awaited.list_after
+    def _compare_split(self, answer: Answer) -> None:
+        request = _split_request(answer, self._load_manager)
+        namespace = self._namespaces.of(request.namespace)
+        before = namespace.bundles if namespace.pending is None else namespace.pending.list_after
         if before is None:
             self._ledger.skip("split requests whose bundle list at that moment was not recorded")
             return
-        body = answer.body if isinstance(answer.body, list) else []
-        asked = Asked(
-            request.namespace,
-            request.bundle,
-            request.query.get("splitAlgorithmName", ""),
-            tuple(position for position in body if isinstance(position, int)),
-            request.query.get("unload", "") == "true",
-            answer.status,
-            answer.answered,
-        )
-        topics = _topics_for(book, request.bundle)
-        if needs_topics(asked, self._judge) and not topics and not book.knows_topics_of(request.bundle):
-            self._ledger.skip("splits of bundles whose topics were not recorded")
-            book.forget_list()
+        topics = _topics_for(namespace, request.bundle)
+        if request.needs_topics(self._rules) and not topics and not namespace.knows_topics_of(request.bundle):
+            self._ledger.skip(TOPICS_UNKNOWN)
+            namespace.forget_list()
             return
-        awaited = ask(asked, self._judge, self._ledger, before, topics)
-        if awaited is not None and (book.awaited is None or asked.status is None or asked.status < 400):
-            book.all_listed = book.all_listed and (book.awaited is None or book.is_certain)
-            book.awaited = awaited
-            book.met(before)
-        if awaited is not None:
-            self.asked.append(awaited)
+        pending = plan_request(request, self._rules, self._ledger, before, topics)
+        if pending is None:
+            return
+        if namespace.pending is None or request.status is None or request.status < 400:
+            namespace.all_listed = namespace.all_listed and (namespace.pending is None or namespace.is_certain)
+            namespace.pending = pending
+            namespace.remember(before)
+        self.splits.append(pending)
         if answer.data:
             self._ledger.skip("wording of refusals")
 
-    def _positions(self, answer: Answer) -> bool:
-        """Hold a request for hash positions against the model; True when it was, or should have been, refused."""
+    def _is_refused_positions(self, answer: Answer) -> bool:
+        """Compare whether a request for hash positions is refused; True when it was, or should have been.
+
+        Refused are ranges that are not a current bundle. So are current ones that nobody owns, and those with loaded
+        topics have an owner.
+        """
         if answer.status not in (200, 412):
             return False
-        book = self._books.of(answer.request.namespace)
-        place = parse_range(answer.request.bundle)
-        refused = isinstance(place, Rejection) or (
-            book.bundles is not None and not self._books.automatic and book.bundles.validate_bundle(place) is not None
+        namespace = self._namespaces.of(answer.request.namespace)
+        subject = f"{namespace.name}/{answer.request.bundle}"
+        bundle = parse_range(answer.request.bundle)
+        is_known = namespace.bundles is not None and not self._namespaces.automatic
+        is_current = isinstance(bundle, BundleRange) and (
+            not is_known or namespace.bundles is None or namespace.bundles.validate_bundle(bundle) is None
         )
-        if not refused and answer.status == 200:
+        if not is_current:
+            rule = "only a current bundle has hash positions"
+            self._ledger.compare(StepFact.REFUSAL_STATUS, subject, str(answer.status), "412", rule)
+            return True
+        if answer.status == 200:
             return False
-        subject = f"{book.name}/{answer.request.bundle}"
-        rule = "only a current bundle has hash positions"
-        wanted = "412" if refused else "200"
-        self._ledger.compare(FactKind.REFUSAL_STATUS, subject, str(answer.status), wanted, rule)
+        if not isinstance(bundle, BundleRange) or not is_known or not namespace.has_statistics:
+            self._ledger.skip("refusals of bundles that may have no owner: their list or their topics are unknown")
+            return True
+        modelled = "200" if namespace.has_loaded_topics(bundle) else "412"
+        rule = "a bundle with loaded topics has an owner, another one may have none"
+        self._ledger.compare(StepFact.REFUSAL_STATUS, subject, "412", modelled, rule)
         return True
 
 
 def is_split(answer: Answer) -> bool:
-    """Whether a split was asked for."""
+    """Whether a split was requested."""
     return answer.request.method == "PUT" and answer.request.what == "split"
 
 
-def _topics_for(book: NamespaceBook, bundle: str) -> list[TopicLoad]:
+def _split_request(answer: Answer, load_manager: str) -> SplitRequest:
+    request = answer.request
+    return SplitRequest(
+        request.namespace,
+        request.bundle,
+        request.query.get("splitAlgorithmName", ""),
+        wholes(answer.body),
+        request.query.get("unload", "") == "true",
+        answer.status,
+        answer.answered,
+        "extensible" if load_manager == "extensible" else "modular",
+    )
+
+
+def _topics_for(namespace: Namespace, bundle: str) -> list[TopicLoad]:
     """The namespace's topics with the latest rates; inside of ``bundle`` those that the broker listed for it."""
-    listed = book.in_bundle.get(bundle)
+    listed = namespace.in_bundle.get(bundle)
     place = parse_range(bundle) if listed is not None else None
     chosen: list[TopicLoad] = []
-    for name, known in book.topics.items():
+    for name, known in namespace.topics.items():
         if isinstance(place, BundleRange) and listed is not None and place.includes(known.hash) and name not in listed:
             continue
-        chosen.append(book.rates.get(name, replace(known, has_stats=False)))
+        chosen.append(namespace.rates.get(name, replace(known, has_stats=False)))
     return chosen

@@ -1,20 +1,25 @@
-"""Key_Shared as a whole: takes a recording's steps in order and sends each fact to the comparison it is for."""
+"""Key_Shared as a whole: takes the steps of a recording in order and hands each fact to its comparison."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Final
 
 from engine.admin.facts import SubscriptionFacts, TopicFacts
 from engine.admin.keyshared import KeySharedFacts
 from engine.config import BrokerSettings
 from engine.errors import Problem
 from engine.names import NON_PERSISTENT
-from tests.lab.judge import Judge, is_key_shared_of_scenario, is_topic_of_scenario
-from tests.lab.key_shared.draining import KeySharedDraining
+from engine.verify.report import Ledger
+from engine.verify.rules import Rules
+from tests.lab.consumers import STEPS_RULE, is_key_shared_of_scenario, is_topic_of_scenario
+from tests.lab.facts import StepFact
+from tests.lab.folder import SCENARIO
+from tests.lab.key_shared.draining import Draining
 from tests.lab.key_shared.joining import try_to_join
-from tests.lab.key_shared.members import KeySharedMembers
-from tests.lab.key_shared.receivers import KeySharedReceivers
+from tests.lab.key_shared.membership import Membership
+from tests.lab.key_shared.receivers import Receivers
 from tests.lab.key_shared.statistics import (
     compare_backlog,
     compare_connected,
@@ -22,123 +27,108 @@ from tests.lab.key_shared.statistics import (
     compare_ranges,
     compare_terms,
 )
-from tests.lab.key_shared.steps import KeySharedScenario, KeySharedTold
-from tests.lab.key_shared.subscription import KeySharedBook
-from tests.lab.recording import Recording, Step
-from tests.lab.report import FactKind, Ledger
-from tests.lab.settings import KEY_SHARED_SETTINGS
-from tests.lab.statistics import Statistics
+from tests.lab.key_shared.steps import KeySharedScenario, KeySharedStep
+from tests.lab.key_shared.subscription import ModelledSubscription
+from tests.lab.scenario import KEY_SHARED_SETTINGS, Recording, Step
 
-_NOTHING_TOLD = KeySharedTold()
-_LOST = "Key_Shared statistics where the steps do not tell who came and went, or with which ranges"
+_NO_STEP: Final = KeySharedStep()
+LOST: Final = "Key_Shared statistics where the steps do not say who came and went, or with which ranges"
 
 
-class KeySharedWalk:
-    """One pass over the Key_Shared side of a recording; does nothing for one of another type."""
+def key_shared_comparison(
+    recording: Recording, rules: Rules, ledger: Ledger, problems: list[Problem]
+) -> KeySharedComparison | None:
+    """The comparison of a Key_Shared recording; None for another type, and for settings that no broker accepts."""
+    if recording.key_shared is None:
+        return None
+    comparison = KeySharedComparison(recording, recording.key_shared, rules, ledger)
+    refused = next(
+        (one for one in recording.refused_settings if one.field in KEY_SHARED_SETTINGS), comparison.subscription.refused
+    )
+    if refused is None:
+        return comparison
+    advice = "hash ranges and receivers are not compared"
+    problems.append(Problem(SCENARIO, "$.broker_settings", refused.message, advice))
+    return None
 
-    def __init__(self, recording: Recording, judge: Judge, ledger: Ledger, problems: list[Problem]) -> None:
+
+class KeySharedComparison:
+    """The comparisons of one recording, all with the same modelled subscription."""
+
+    def __init__(self, recording: Recording, scenario: KeySharedScenario, rules: Rules, ledger: Ledger) -> None:
+        persistent = not recording.topic.startswith(f"{NON_PERSISTENT}:")
         self._recording = recording
         self._ledger = ledger
-        self._parts: _Parts | None = None
-        if recording.key_shared is not None:
-            parts = _Parts(recording, recording.key_shared, judge, ledger)
-            told = (each for each in recording.refused_settings if each.field in KEY_SHARED_SETTINGS)
-            refused = next(told, parts.book.refused)
-            if refused is not None:
-                problem = refused.message
-                advice = "hash ranges and receivers are not compared"
-                problems.append(Problem(recording.path, "$.broker_settings", problem, advice))
-            else:
-                self._parts = parts
+        self._settings = _settings_for(rules.settings, persistent=persistent)
+        self._sends = any(step.key_shared is not None and step.key_shared.sends for step in recording.steps)
+        self.subscription = ModelledSubscription(scenario.terms, rules, self._settings)
+        self._membership = Membership(recording, scenario, self.subscription, ledger)
+        self._receivers = Receivers(scenario, self.subscription, ledger, keeps=persistent)
+        self._draining = Draining(recording, self.subscription, ledger)
 
-    def go_on(self, step: Step, statistics: Sequence[Statistics]) -> None:
-        """Let consumers come and go, send and receive, as one step tells it; ``statistics`` are those of the step."""
-        parts = self._parts
-        if parts is None:
-            return
-        told = step.key_shared or _NOTHING_TOLD
-        parts.members.end_visit()
-        if told.wire_result is not None or told.client_result is not None:
-            visitor = try_to_join(parts.book, told, self._recording, self._ledger)
+    def go_on(self, step: Step, topics: Iterable[TopicFacts]) -> None:
+        """Let consumers come and go, send and receive in one step; ``topics`` are those in its statistics."""
+        keys = step.key_shared or _NO_STEP
+        self._membership.end_visit()
+        if keys.wire_result is not None or keys.client_result is not None:
+            visitor = try_to_join(self.subscription, keys, self._recording, self._ledger)
             if visitor is not None:
-                parts.members.visit(visitor)
+                self._membership.visit(visitor)
         else:
-            parts.members.go_on(step, told, self._listed(statistics))
-        if parts.members.lost:
-            return
-        parts.receivers.go_on(told)
-        parts.draining.go_on(told)
+            self._membership.go_on(step, keys, self._listed(topics))
+        if not self._membership.lost:
+            self._receivers.go_on(keys)
+            self._draining.go_on(keys)
 
-    def _listed(self, statistics: Sequence[Statistics]) -> tuple[str, ...] | None:
-        for each in statistics:
-            for topic in each.topics.values():
-                for subscription in topic.subscriptions:
-                    if is_key_shared_of_scenario(self._recording, topic, subscription):
-                        return tuple(consumer.name for consumer in subscription.consumers)
+    def _listed(self, topics: Iterable[TopicFacts]) -> tuple[str, ...] | None:
+        for topic in topics:
+            for subscription in topic.subscriptions:
+                if is_key_shared_of_scenario(self._recording, topic, subscription):
+                    return tuple(consumer.name for consumer in subscription.consumers)
         return None
 
-    def see(self, topic: TopicFacts, facts: Mapping[str, KeySharedFacts]) -> None:
+    def compare(self, topic: TopicFacts, facts: Mapping[str, KeySharedFacts]) -> None:
         """Compare the scenario's subscription in the statistics of one topic."""
-        parts = self._parts
-        if parts is None or not is_topic_of_scenario(self._recording, topic):
+        if not is_topic_of_scenario(self._recording, topic):
             return
         name = self._recording.subscription
-        found = next((each for each in topic.subscriptions if each.name == name), None)
+        shown = next((subscription for subscription in topic.subscriptions if subscription.name == name), None)
         subject = f"{topic.name} / {name}"
-        if parts.members.lost:
-            self._ledger.skip(_LOST)
-        elif found is not None and found.type == "Key_Shared" and (found.consumers or not parts.book.connected):
-            parts.compare(subject, topic, found, facts.get(name), whole=not self._recording.partitions)
-        elif parts.book.connected:
+        connected = self.subscription.connected
+        if self._membership.lost:
+            self._ledger.skip(LOST)
+        elif shown is not None and shown.type == "Key_Shared" and (shown.consumers or not connected):
+            self._compare_subscription(subject, topic, shown, facts.get(name))
+        elif connected:
             recorded = (
-                "no such subscription" if found is None else f"type {found.type}, {len(found.consumers)} connected"
+                "no such subscription" if shown is None else f"type {shown.type}, {len(shown.consumers)} connected"
             )
-            names = tuple(sorted(parts.book.name_of(who) for who in parts.book.connected))
-            self._ledger.compare(FactKind.CONNECTED, subject, recorded, names, "the scenario's steps")
+            names = tuple(sorted(self.subscription.name_of(who) for who in connected))
+            self._ledger.compare(StepFact.CONNECTED, subject, recorded, names, STEPS_RULE)
 
-
-class _Parts:
-    """The comparisons of one recording, all of them with the same book."""
-
-    def __init__(self, recording: Recording, scenario: KeySharedScenario, judge: Judge, ledger: Ledger) -> None:
-        self._ledger = ledger
-        self._settings = _settings_for(recording, judge.settings)
-        self._sends = any(step.key_shared is not None and step.key_shared.sends for step in recording.steps)
-        self.book = KeySharedBook(scenario.terms, judge, self._settings)
-        self.members = KeySharedMembers(recording, scenario, self.book, ledger)
-        persistent = not recording.topic.startswith(f"{NON_PERSISTENT}:")
-        self.receivers = KeySharedReceivers(scenario, self.book, ledger, keeps=persistent)
-        self.draining = KeySharedDraining(recording, self.book, ledger)
-
-    def compare(
-        self,
-        subject: str,
-        topic: TopicFacts,
-        subscription: SubscriptionFacts,
-        facts: KeySharedFacts | None,
-        *,
-        whole: bool,
+    def _compare_subscription(
+        self, subject: str, topic: TopicFacts, shown: SubscriptionFacts, facts: KeySharedFacts | None
     ) -> None:
-        """``whole``: the topic is the whole topic, so that what waits in it is all that waits."""
-        book, ledger = self.book, self._ledger
-        listed = compare_connected(book, ledger, subject, subscription)
+        modelled, ledger = self.subscription, self._ledger
+        listed = compare_connected(modelled, ledger, subject, shown)
         if listed is None:
             return
-        compare_ranges(book, ledger, subject, subscription, listed)
+        compare_ranges(modelled, ledger, subject, shown, listed)
         persistent = topic.domain != NON_PERSISTENT
         if persistent:
-            compare_form(book, self._settings, ledger, subject, subscription.consumers)
+            compare_form(modelled, self._settings, ledger, subject, shown.consumers)
         if facts is None or not listed:
             return
-        compare_terms(book, ledger, subject, facts)
+        compare_terms(modelled, ledger, subject, facts)
         if persistent:
-            self.draining.see(subject, facts, listed)
-            if whole and self._sends:
-                compare_backlog(book, ledger, subject, facts, len(self.receivers.outstanding))
+            self._draining.compare(subject, facts, listed)
+            # What waits in a partition is not all that waits.
+            if self._sends and not self._recording.partitions:
+                compare_backlog(modelled, ledger, subject, facts, len(self._receivers.outstanding))
 
 
-def _settings_for(recording: Recording, settings: BrokerSettings) -> BrokerSettings:
-    """The classic implementation is one of persistent topics only."""
-    if recording.topic.startswith(f"{NON_PERSISTENT}:"):
-        return replace(settings, subscriptionKeySharedUseClassicPersistentImplementation=False)
-    return settings
+def _settings_for(settings: BrokerSettings, *, persistent: bool) -> BrokerSettings:
+    """The settings in force for a topic: only persistent ones have the classic implementation."""
+    if persistent:
+        return settings
+    return replace(settings, subscriptionKeySharedUseClassicPersistentImplementation=False)

@@ -1,4 +1,4 @@
-"""What the steps of a scenario tell of a Key_Shared subscription: ranges, attempts to join, and who got which key."""
+"""What the steps of a scenario say of a Key_Shared subscription: ranges, attempts to join, and who got which key."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from engine.keyshared.admission import KeySharedMode, SubscriptionTerms
 from engine.keyshared.model import DeclaredRanges
-from tests.lab.members import items, text, whole
+from tests.lab.members import items, members, text, texts, whole
 
 KEY_SHARED_FACTS: Final = frozenset(
     {"received", "earlier_now_received", "received_by_all", "received_by_gap", "received_by_others"}
@@ -20,17 +20,18 @@ KEY_SHARED_FACTS: Final = frozenset(
 ACCEPTED: Final = "accepted"
 _RANGE: Final = re.compile(r"\[(\d+),\s*(\d+)\]")
 MessageName = tuple[str, str]
-"""(round, key): which message of a key it was."""
+"""(round, key): one message, since a key is sent once in a round."""
 
 
 @dataclass(frozen=True, slots=True)
-class KeySharedTold:
-    """One step. ``ranges`` are those that its consumer declares; ``accepted`` are all consumers with their ranges.
+class KeySharedStep:
+    """One step; None where it does not say.
 
-    ``keys`` were sent in this step, once each. ``received`` is what each got of them; ``delivered`` the same with the
-    round of each message, ``earlier`` what arrived of earlier rounds. ``by_newcomer`` went to the consumer that joined,
-    ``by_sole`` to the only one that is left; ``by_others`` is what went to others than the holder up to now. Results
-    are ``accepted`` or "error: message"; ``any_order`` is allowOutOfOrderDelivery of the newcomer. None: not told.
+    ``ranges`` are those that its consumer declares; ``accepted`` are all consumers with their ranges. ``keys`` were
+    sent in this step, once each. ``received`` is what each consumer got of them; ``delivered`` the same with the round
+    of each message; ``earlier`` is what arrived of earlier rounds. ``by_newcomer`` went to the consumer that joined,
+    ``by_sole`` to the only one that is left; ``by_others`` is what has gone to others than the holder so far. Results
+    are ``accepted`` or "error: message"; ``any_order`` is allowOutOfOrderDelivery of the newcomer.
     """
 
     do: str = ""
@@ -60,16 +61,15 @@ class KeySharedTold:
 
     @property
     def sends(self) -> bool:
-        """Whether messages are sent in this step whose receivers are told."""
+        """Whether the step sends messages and says who got them."""
         return self.keys is not None or self.received is not None
 
     @property
     def declared(self) -> DeclaredRanges | None:
-        """The ranges of this step's consumer, told as such or in words."""
+        """The ranges of this step's consumer, as a member or in its words."""
         if self.ranges is not None:
             return self.ranges
-        found = tuple((int(match[1]), int(match[2])) for match in _RANGE.finditer(self.do))
-        return found or None
+        return tuple((int(match[1]), int(match[2])) for match in _RANGE.finditer(self.do)) or None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,35 +87,44 @@ def is_key_shared(scenario: Mapping[str, Any]) -> bool:
 
 
 def key_shared_scenario(scenario: Mapping[str, Any]) -> KeySharedScenario | None:
-    """The Key_Shared side of a scenario; None when it is about another type."""
+    """The Key_Shared side of a scenario; None when it is about another type.
+
+    The mode is STICKY where the type says so, and where the scenario lists ranges that consumers bring.
+    """
     if not is_key_shared(scenario):
         return None
-    mode = KeySharedMode.STICKY if text(scenario.get("type")).endswith("STICKY") else KeySharedMode.AUTO_SPLIT
-    any_order = scenario.get("allow_out_of_order_delivery") is True
+    declared = _ranges_by_name(scenario.get("accepted"))
+    if declared is None:
+        declared = _ranges_by_name(scenario.get("ranges"))
+    sticky = text(scenario.get("type")).endswith("STICKY") or bool(declared)
     return KeySharedScenario(
-        SubscriptionTerms(mode=mode, allow_out_of_order_delivery=any_order),
-        tuple(text(key) for key in items(scenario.get("keys"))),
-        _ranges_by_name(scenario.get("accepted")),
+        SubscriptionTerms(
+            mode=KeySharedMode.STICKY if sticky else KeySharedMode.AUTO_SPLIT,
+            allow_out_of_order_delivery=scenario.get("allow_out_of_order_delivery") is True,
+        ),
+        tuple(map(text, items(scenario.get("keys")))),
+        declared,
     )
 
 
-def key_shared_told(raw: Mapping[str, Any]) -> KeySharedTold:
-    """One step of a scenario; odd members count as absent."""
-    return KeySharedTold(
+def key_shared_step(raw: Mapping[str, Any]) -> KeySharedStep:
+    """One step of a scenario; members of a wrong kind count as absent."""
+    any_order = raw.get("allow_out_of_order_delivery")
+    return KeySharedStep(
         do=text(raw.get("do")),
         ranges=_ranges(raw.get("ranges")),
         accepted=_ranges_by_name(raw.get("accepted")),
-        keys=_texts(raw.get("keys")),
+        keys=texts(raw.get("keys")),
         round=text(raw.get("round")),
         received=_texts_by_name(raw.get("received")),
         delivered=_messages_by_name(raw.get("delivered")),
         earlier=_messages_by_name(raw.get("earlier_now_received")),
-        by_newcomer=_texts(raw.get("received_by_gap")),
+        by_newcomer=texts(raw.get("received_by_gap")),
         by_sole=_messages(raw.get("received_by_all")),
         by_others=_texts_by_name(raw.get("received_by_others")),
         wire_result=_result(raw.get("wire_result")),
         client_result=_result(raw.get("client_result")),
-        any_order=any_order if isinstance(any_order := raw.get("allow_out_of_order_delivery"), bool) else None,
+        any_order=any_order if isinstance(any_order, bool) else None,
     )
 
 
@@ -128,34 +137,30 @@ def _result(raw: object) -> str | None:
 def _ranges(raw: object) -> DeclaredRanges | None:
     if not isinstance(raw, list):
         return None
-    pairs = [tuple(map(whole, each)) for each in raw if isinstance(each, list) and len(each) == 2]
-    found = tuple((start, end) for start, end in pairs if start is not None and end is not None)
-    return found if len(found) == len(raw) else None
+    pairs = [tuple(map(whole, pair)) for pair in raw if isinstance(pair, list) and len(pair) == 2]
+    ranges = tuple((start, end) for start, end in pairs if start is not None and end is not None)
+    return ranges if len(ranges) == len(raw) else None
 
 
 def _ranges_by_name(raw: object) -> dict[str, DeclaredRanges] | None:
     if not isinstance(raw, dict):
         return None
-    return {name: ranges for name, each in raw.items() if (ranges := _ranges(each)) is not None}
-
-
-def _texts(raw: object) -> tuple[str, ...] | None:
-    return tuple(each for each in raw if isinstance(each, str)) if isinstance(raw, list) else None
+    return {name: ranges for name, value in raw.items() if (ranges := _ranges(value)) is not None}
 
 
 def _texts_by_name(raw: object) -> dict[str, tuple[str, ...]] | None:
     if not isinstance(raw, dict):
         return None
-    return {name: found for name, each in raw.items() if (found := _texts(each)) is not None}
+    return {name: listed for name, value in members(raw).items() if (listed := texts(value)) is not None}
 
 
 def _messages(raw: object) -> tuple[MessageName, ...] | None:
     if not isinstance(raw, list):
         return None
-    return tuple((text(each[0]), text(each[1])) for each in raw if isinstance(each, list) and len(each) == 2)
+    return tuple((text(pair[0]), text(pair[1])) for pair in raw if isinstance(pair, list) and len(pair) == 2)
 
 
 def _messages_by_name(raw: object) -> dict[str, tuple[MessageName, ...]] | None:
     if not isinstance(raw, dict):
         return None
-    return {name: found for name, each in raw.items() if (found := _messages(each)) is not None}
+    return {name: messages for name, value in raw.items() if (messages := _messages(value)) is not None}

@@ -1,4 +1,4 @@
-"""One Key_Shared subscription as the model has it: who is connected, who owns what, which message went to whom."""
+"""One Key_Shared subscription in the model: who is connected, who owns what, and which message went to whom."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ from engine.keyshared.admission import SubscriptionTerms, delivery_terms, select
 from engine.keyshared.delivery_state import Delivery, DeliveryState, OrderRule
 from engine.keyshared.entry_key import EntryMetadata, sticky_key
 from engine.keyshared.model import Consumer, DeclaredRanges, Selector, owner_of_key
-from tests.lab.judge import Judge
+from engine.verify.rules import Rules
 from tests.lab.key_shared.steps import MessageName
 
 _NOW_MS: Final = 0
-"""Scenarios tell no times: every message that goes out is acknowledged at once."""
+"""Scenarios have no times of messages: every message that goes out is acknowledged at once."""
 
 
-class KeySharedBook:
-    """``who`` are the scenario's own ids; ``sent_to`` tells for each message that went out the consumer it went to.
+class ModelledSubscription:
+    """``sent_to``: message -> who it went to. ``times_left`` counts leaves, ``times_empty`` those that left nobody.
 
-    ``settings`` are those in force for the topic. ``times_left`` counts consumers that left, ``times_empty`` those
-    of them that were the last. ``refused`` says why there can be no selector.
+    Consumers have the scenario's own ids. ``settings`` are those in force for the topic. ``refused`` says why there is
+    no selector.
     """
 
-    def __init__(self, terms: SubscriptionTerms, judge: Judge, settings: BrokerSettings) -> None:
+    def __init__(self, terms: SubscriptionTerms, rules: Rules, settings: BrokerSettings) -> None:
         self.terms = terms
-        self.behaviour = judge.behaviour
-        self.order = delivery_terms(terms, settings, judge.behaviour)
+        self.behaviour = rules.behaviour
+        self.order = delivery_terms(terms, settings, rules.behaviour)
         self.sent_to: dict[MessageName, str] = {}
         self.times_left = 0
         self.times_empty = 0
         self.refused: Rejection | None = None
         self._names: dict[str, str] = {}
-        self._who: dict[int, str] = {}
+        self._ids: dict[int, str] = {}
         self._messages: list[MessageName] = []
         self._after_stop: set[MessageName] = set()
         self._stopped = False
-        selector = selector_for(terms.mode, settings, judge.behaviour)
+        selector = selector_for(terms.mode, settings, rules.behaviour)
         if isinstance(selector, Rejection):
             self.refused = selector
-            selector = _default_selector(terms, judge)
+            selector = _default_selector(terms, rules)
         self._state = DeliveryState(self.order, selector)
 
     @property
@@ -52,23 +52,21 @@ class KeySharedBook:
 
     @property
     def connected(self) -> tuple[str, ...]:
-        """In the order they joined."""
-        return tuple(self._who[each.consumer_id] for each in self.selector.consumers)
+        """The ids of those connected, in the order in which they joined."""
+        return tuple(self._ids[consumer.consumer_id] for consumer in self.selector.consumers)
 
     def name_of(self, who: str) -> str:
-        """The consumer's name; of somebody who never came the id itself."""
+        """The consumer's name; the id itself for one that never came."""
         return self._names.get(who, who)
-
-    def who_is(self, consumer_id: int) -> str:
-        """The scenario's id of a consumer of the selector."""
-        return self._who[consumer_id]
 
     def ranges(self) -> dict[str, tuple[tuple[int, int], ...]]:
         """What statistics show for each of those connected."""
         shown = self.selector.ranges()
         return {
-            self._who[each.consumer_id]: tuple((piece.start, piece.end) for piece in shown.get(each.consumer_id, ()))
-            for each in self.selector.consumers
+            self._ids[consumer.consumer_id]: tuple(
+                (piece.start, piece.end) for piece in shown.get(consumer.consumer_id, ())
+            )
+            for consumer in self.selector.consumers
         }
 
     def slot_of(self, key: str) -> int:
@@ -76,29 +74,29 @@ class KeySharedBook:
         return self.selector.slots.slot_of_key(self._bytes_of(key))
 
     def owner_of(self, key: str) -> str | None:
-        """Who has the slot of a key, whether or not something holds the key back."""
+        """Who owns the slot of a key, whether or not something holds the key back."""
         owner = owner_of_key(self.selector, self._bytes_of(key))
-        return None if owner is None else self._who[owner]
+        return None if owner is None else self._ids[owner]
 
     def owner_of_slot(self, slot: int) -> str | None:
-        """Who has a slot."""
+        """Who owns a slot."""
         owner = self.selector.owner(slot)
-        return None if owner is None else self._who[owner]
+        return None if owner is None else self._ids[owner]
 
     def join(self, who: str, name: str, declared: DeclaredRanges | None) -> Rejection | None:
-        """Let a consumer join; the refusal, if there is one, changes nothing."""
-        number = max(self._who, default=-1) + 1
+        """Let a consumer join; a refusal changes nothing."""
+        number = max(self._ids, default=-1) + 1
         joined = delivery.join(self._state, Consumer(number, name, declared), _NOW_MS)
         if isinstance(joined, Rejection):
             return joined
-        self._who[number] = who
+        self._ids[number] = who
         self._names[who] = name
         self._take(joined)
         return None
 
     def leave(self, who: str) -> None:
-        """Let a consumer go; when it is the last, nothing holds the subscription up any longer."""
-        gone = next((each for each in self.selector.consumers if self._who[each.consumer_id] == who), None)
+        """Let a consumer go; when it is the last, nothing stops the subscription any longer."""
+        gone = next((one for one in self.selector.consumers if self._ids[one.consumer_id] == who), None)
         if gone is None:
             return
         self.times_left += 1
@@ -126,10 +124,10 @@ class KeySharedBook:
 
     @property
     def may_be_late(self) -> bool:
-        """Whether the broker may take its time with what it lets go.
+        """Whether the broker may take its time with messages that it lets go.
 
-        Before 4.0 a key without owner slows the others down, or stops them: how much of the rest arrives in a step is
-        a matter of time, and only what arrives tells its owner.
+        Before 4.0 a key without owner slows the others down, or stops them. How much of the rest arrives in a step is a
+        matter of time, so only messages that did arrive show their owner.
         """
         if self._stopped:
             return True
@@ -141,7 +139,7 @@ class KeySharedBook:
         while step.sent:
             taken = {sent.message.position for sent in step.sent}
             for sent in step.sent:
-                self.sent_to[self._messages[sent.message.position]] = self._who[sent.consumer_id]
+                self.sent_to[self._messages[sent.message.position]] = self._ids[sent.consumer_id]
             step = delivery.publish(_without(step.state, taken), (), _NOW_MS)
         self._state = step.state
 
@@ -161,7 +159,7 @@ def _without(state: DeliveryState, positions: Iterable[int]) -> DeliveryState:
     )
 
 
-def _default_selector(terms: SubscriptionTerms, judge: Judge) -> Selector:
-    selector = selector_for(terms.mode, default_settings(judge.behaviour), judge.behaviour)
-    assert not isinstance(selector, Rejection), "the defaults are fine"
+def _default_selector(terms: SubscriptionTerms, rules: Rules) -> Selector:
+    selector = selector_for(terms.mode, default_settings(rules.behaviour), rules.behaviour)
+    assert not isinstance(selector, Rejection), "the defaults are valid"
     return selector

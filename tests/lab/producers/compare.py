@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from engine.admin.kinds import AnswerKind
 from engine.admin.publishers import PublishedPartitions, PublishedTopic, decode_publishers
@@ -10,208 +11,248 @@ from engine.errors import Problem, Rejection
 from engine.names import partition_index
 from engine.routing.keys import HashingScheme, Message, partition_of_key
 from engine.routing.routers import Router, round_robin, route
-from tests.lab.judge import Judge
-from tests.lab.producers.model import GIVEN_NAME, ProducersBook, Recorded
-from tests.lab.producers.steps import ACCEPTED, ProducersTold
-from tests.lab.recording import Answer, Recording, Step
-from tests.lab.report import FactKind, Ledger
+from engine.verify.report import Ledger
+from engine.verify.rules import Rules
+from tests.lab.client_errors import error_stem
+from tests.lab.facts import StepFact
+from tests.lab.folder import shared
+from tests.lab.producers.model import GIVEN_NAME, Listed, ModelledProducers, Seen, Sent
+from tests.lab.producers.steps import ACCEPTED, ProducerStep
+from tests.lab.scenario import Answer, Recording, Step
 
-_UNTOLD = "partitions that lazy producers opened for messages the scenario does not tell, or by the clock"
+_ADOPTED: Final = "partitions that lazy producers opened for messages the scenario does not name, or by the clock"
+_DRAWN: Final = "where a router begins: drawn at random, and inferred"
+_OWN_ROUTER: Final = "messages of a router of the user's own"
+_decode = shared(decode_publishers)
 
 
-class ProducersWalk:
-    """Compares what steps tell of producers; without such a scenario it does nothing."""
+class ProducersComparison:
+    """Compares what steps say of producers; does nothing for a recording that says nothing of them."""
 
-    def __init__(self, recording: Recording, judge: Judge, ledger: Ledger, problems: list[Problem]) -> None:
-        scenario = recording.producers
+    def __init__(self, recording: Recording, rules: Rules, ledger: Ledger, problems: list[Problem]) -> None:
         self._recording = recording
-        self._judge = judge
         self._ledger = ledger
         self._problems = problems
-        self._client = scenario.client if scenario is not None else None
-        self._on = scenario is not None and recording.partitions > 0
-        self._book: ProducersBook | None = None
-        self._highest_given = -1
+        self._client = recording.producers.client if recording.producers is not None else None
+        self._on = recording.producers is not None and recording.partitions > 0
+        self._model: ModelledProducers | None = None
         if self._on and self._client is not None:
-            self._book = ProducersBook(judge, self._client, recording.partitions)
-        self._knows_producers = False
+            self._model = ModelledProducers(rules, self._client, recording.partitions)
+        self._highest_given = -1
+        self._has_started = False
         self._hashing: HashingScheme | None = None
 
     def go_on(self, step: Step) -> None:
-        """Do what a step does and compare what it tells, with the first statistics of the topic it has."""
-        told = step.producers
-        if not self._on or told is None:
+        """Do what a step does and compare what it says, with the first statistics of the topic in it."""
+        if not self._on or step.producers is None:
             return
-        answer = next((each for each in step.answers if self._is_of_topic(each)), None)
-        found: PublishedPartitions | None = None
+        answer = next((one for one in step.answers if self._is_of_topic(one)), None)
+        shown: PublishedPartitions | None = None
         if answer is not None:
-            decoded = decode_publishers(answer.data, answer.file)
-            found = decoded.good
+            decoded = _decode(answer.data, answer.file)
+            shown = decoded.good
             self._problems += decoded.problems
             self._ledger.file = answer.file
-        self._go_on(told, found)
+        self._go_on(step, step.producers, shown)
         self._ledger.file = ""
 
-    def see(self, answer: Answer) -> None:
-        """Statistics of one partition by themselves."""
+    def compare(self, answer: Answer) -> None:
+        """Compare statistics of one partition by itself."""
         at = partition_index(answer.request.topic)
         of_topic = answer.request.topic == f"{self._recording.topic}-partition-{at}"
-        known = self._book is not None and self._knows_producers and at < self._recording.partitions
-        if answer.kind is AnswerKind.TOPIC_STATS and of_topic and known:
-            topic = decode_publishers(answer.data, answer.file).good.aggregate
-            if topic is not None and self._book is not None:
-                self._compare_partition(at, topic, self._book)
+        if self._model is None or not self._has_started or at >= self._recording.partitions or not of_topic:
+            return
+        if answer.kind is AnswerKind.TOPIC_STATS:
+            topic = _decode(answer.data, answer.file).good.aggregate
+            if topic is not None:
+                self._compare_partition(at, topic, self._model)
 
     def _is_of_topic(self, answer: Answer) -> bool:
         return answer.kind is AnswerKind.PARTITIONED_STATS and answer.request.topic == self._recording.topic
 
-    def _go_on(self, told: ProducersTold, found: PublishedPartitions | None) -> None:
-        self._hashing = told.hashing or self._hashing
-        self._compare_keys(told)
-        self._compare_order(told)
-        if self._book is None:
-            facts = len(told.starts) + bool(told.id_partition is not None) + bool(told.result)
-            self._ledger.skip("producers of a client that is not modelled, or not told", facts)
+    def _go_on(self, step: Step, now: ProducerStep, shown: PublishedPartitions | None) -> None:
+        self._hashing = now.hashing or self._hashing
+        if self._model is None:
+            self._compare_messages(now, None)
+            facts = len(now.starts) + bool(now.id_partition is not None) + bool(now.result)
+            self._ledger.skip("producers of a client that is not modelled, or not named", facts)
             return
-        partitions = _by_index(found, self._recording.partitions)
-        recorded: Recorded = {
-            at: tuple(each.producer_name or "" for each in topic.publishers) for at, topic in partitions.items()
+        partitions = _by_index(shown, self._recording.partitions)
+        listed: Listed = {
+            at: tuple(one.producer_name or "" for one in topic.publishers) for at, topic in partitions.items()
         }
-        self._start(told, recorded, self._book)
-        self._send(told, self._book)
-        if found is None:
+        self._start(step, now, listed, self._model)
+        self._compare_messages(now, self._send(now, self._model))
+        if shown is None:
             return
-        adopted = self._book.adopt(recorded, everybody=not told.silent)
-        self._ledger.skip(_UNTOLD, adopted)
-        if self._knows_producers:
+        self._ledger.skip(_ADOPTED, self._model.adopt(listed, everybody=not now.complete))
+        if self._has_started:
             for at, topic in partitions.items():
-                self._compare_partition(at, topic, self._book)
-        if self._book.sent is not None:
+                self._compare_partition(at, topic, self._model)
+        if self._model.sent is not None:
             rule = "messages sent by the steps so far"
             for at, topic in partitions.items():
                 subject = f"{self._recording.topic}-partition-{at}"
-                wanted = self._book.sent[at]
-                self._ledger.compare(FactKind.PARTITION_MESSAGES, subject, topic.stats.msg_in_counter, wanted, rule)
+                sides = topic.stats.msg_in_counter, self._model.sent[at]
+                self._ledger.compare(StepFact.PARTITION_MESSAGES, subject, *sides, rule)
 
-    def _start(self, told: ProducersTold, recorded: Recorded, book: ProducersBook) -> None:
-        if not told.starts:
+    def _start(self, step: Step, now: ProducerStep, listed: Listed, model: ModelledProducers) -> None:
+        if not now.starts:
             return
-        self._knows_producers = True
-        if recorded:
-            anew = [start.name for start in told.starts if start.name is not None and told.result is None]
-            book.close_absent(recorded, anew)
-        for start in told.starts:
-            name, refused = book.start(start, recorded)
-            self._compare_answer(told, name, refused)
-        claimed = book.claim_names(recorded)
-        self._compare_given(claimed)
-        alone = next(iter(book.producers)) if book.producers and len(told.starts) == 1 else None
-        if told.producer_name is not None and alone is not None:
-            shown = book.renamed(book.producers[max(book.producers)]).producer_name
+        self._has_started = True
+        if listed:
+            model.close_absent(listed, [one.name for one in now.starts if one.name is not None and now.result is None])
+        seen = self._seen(step, now, listed)
+        for start in now.starts:
+            name, refused = model.start(start, seen)
+            self._compare_answer(now, name, refused)
+        self._compare_given(model.claim_names(listed))
+        if now.producer_name is not None and len(now.starts) == 1 and model.shown_name() is not None:
             rule = "the name of the partition started first"
-            self._ledger.compare(FactKind.PRODUCER_NAME, self._recording.topic, told.producer_name, shown, rule)
+            sides = now.producer_name, model.shown_name()
+            self._ledger.compare(StepFact.PRODUCER_NAME, self._recording.topic, *sides, rule)
 
-    def _compare_answer(self, told: ProducersTold, name: str, refused: Rejection | None) -> None:
-        recorded = ACCEPTED if told.result is None else told.result.partition(":")[0]
-        modelled = ACCEPTED if refused is None else refused.error
+    def _seen(self, step: Step, now: ProducerStep, listed: Listed) -> Seen:
+        """What this step and those up to the next start show of the one producer that starts in it."""
+        if len(now.starts) != 1:
+            return Seen(listed)
+        following: list[ProducerStep] = []
+        for later in self._recording.steps[self._recording.steps.index(step) + 1 :]:
+            if later.producers is None or later.producers.starts:
+                break
+            following.append(later.producers)
+        return Seen(
+            listed,
+            now.producer_name,
+            tuple(partition for later in following for partition in later.keyless_partitions),
+            tuple(partition for later in following for partition in later.all_partitions),
+        )
+
+    def _compare_answer(self, now: ProducerStep, name: str, refused: Rejection | None) -> None:
+        recorded = ACCEPTED if now.result is None else error_stem(now.result)
+        modelled = ACCEPTED if refused is None else error_stem(refused.error)
         rule = "AbstractTopic.addProducer" if refused is None else refused.message
-        self._ledger.compare(FactKind.PRODUCER_ANSWER, name, recorded, modelled, rule)
+        self._ledger.compare(StepFact.PRODUCER_ANSWER, name, recorded, modelled, rule)
 
     def _compare_given(self, claimed: tuple[tuple[str, ...], ...]) -> None:
-        """Names that brokers made come from one counter: none comes twice, and none of before comes again."""
+        """Names that brokers gave come from one counter: none comes twice, and none of an earlier step comes again."""
         before = self._highest_given
         for name in (name for names in claimed for name in names):
             match = GIVEN_NAME.fullmatch(name)
             number = int(match[2]) if match is not None else -1
-            wanted = "a new name" if number > before else "a name given before"
+            expected = "a new name" if number > before else "a name given before"
             rule = "brokers count the names they give"
-            self._ledger.compare(FactKind.PRODUCER_NAME, name, "a new name", wanted, rule)
+            self._ledger.compare(StepFact.PRODUCER_NAME, name, "a new name", expected, rule)
             self._highest_given = max(self._highest_given, number)
 
-    def _send(self, told: ProducersTold, book: ProducersBook) -> None:
-        went: tuple[int, ...] = ()
-        if not self._knows_producers and book.sent is not None:
-            self._count_by_key(told, book)
-            return
-        for send in told.sends:
-            went = book.send(send)
-        if not told.silent:
-            book.sent = None
-        if told.id_partition is not None and went:
-            rule = "the router's next turn: lazy start took one"
-            self._ledger.compare(
-                FactKind.KEYLESS_PARTITION,
-                f"the message of step {self._ledger.step}",
-                told.id_partition,
-                went[-1],
-                rule,
-            )
+    def _send(self, now: ProducerStep, model: ModelledProducers) -> Sent | None:
+        """Send what the step sends; where the last of its sendings went, None where the sender is not known."""
+        if not self._has_started and model.sent is not None:
+            self._count_by_key(now, model)
+            return None
+        sent: Sent | None = None
+        for sending in now.sendings:
+            sent = model.send(sending)
+        if not now.complete:
+            model.sent = None
+        return sent
 
-    def _count_by_key(self, told: ProducersTold, book: ProducersBook) -> None:
-        """Without a producer that the scenario introduces: every message went where its key was told to go."""
-        sent = book.sent
-        if sent is None:
+    def _count_by_key(self, now: ProducerStep, model: ModelledProducers) -> None:
+        """Without a producer that the scenario introduces: every message went where its key was recorded to go."""
+        counts = model.sent
+        if counts is None:
             return
-        if not told.silent or any(set(send.keys) - set(told.key_to_partition) for send in told.sends):
-            book.sent = None
-        elif told.sends:
-            for at in told.key_to_partition.values():
-                if 0 <= at < len(sent):
-                    sent[at] += 1
+        if not now.complete or any(set(sending.keys) - set(now.key_to_partition) for sending in now.sendings):
+            model.sent = None
+        elif now.sendings:
+            for at in now.key_to_partition.values():
+                if 0 <= at < len(counts):
+                    counts[at] += 1
 
-    def _compare_partition(self, at: int, topic: PublishedTopic, book: ProducersBook) -> None:
-        subject = f"{self._recording.topic}-partition-{at}"
-        recorded = tuple(each.producer_name for each in topic.publishers)
-        listed = book.listed(at)
-        modelled = tuple(each.producer_name for each in listed)
-        rule = "what each producer has opened by now; without the flag first, then by name"
-        if not self._ledger.compare(FactKind.PRODUCER_PARTITIONS, subject, recorded, modelled, rule):
+    def _compare_messages(self, now: ProducerStep, sent: Sent | None) -> None:
+        """Compare where messages went, by their keys or by the router's turns."""
+        if sent is not None and not sent.by_keys:
+            self._compare_turns(now, sent)
             return
-        for one, other in zip(topic.publishers, listed, strict=True):
-            who = f"{subject} / {one.producer_name}"
-            if one.access_mode is not None:
-                mode = book.access_mode(at, other.producer_name)
-                self._ledger.compare(FactKind.PRODUCER_ACCESS_MODE, who, one.access_mode, mode, "as its step asked for")
-            if one.supports_partial_producer is not None:
-                rule = "aggregatePublisherStatsByProducerName and the client's feature flag"
-                flags = (one.supports_partial_producer, other.supports_partial_producer)
-                self._ledger.compare(FactKind.PRODUCER_FLAG, who, *flags, rule)
+        self._compare_keys(now)
+        if sent is not None and sent.certain and now.keyless_partitions:
+            recorded = now.keyless_partitions
+            self._ledger.skip(_DRAWN, sent.inferred_from)
+            # A step that names one id names that of its last message.
+            skipped = len(sent.partitions) - len(recorded)
+            pairs = list(zip(recorded, sent.partitions[max(skipped, 0) :], strict=False))
+            for number, (at, modelled) in enumerate(pairs[sent.inferred_from :], sent.inferred_from + 1):
+                self._compare_keyless(number, at, modelled, "the router's next turn: lazy start took one")
+        else:
+            self._compare_order(now)
 
-    def _compare_keys(self, told: ProducersTold) -> None:
-        if told.key_to_partition and self._client is None:
-            self._ledger.skip("keys of a client that is not modelled, or not told", len(told.key_to_partition))
+    def _compare_turns(self, now: ProducerStep, sent: Sent) -> None:
+        """Compare a partial round robin, which ignores keys; nothing is known of a router of the user's own."""
+        recorded = now.all_partitions
+        if not sent.certain or len(recorded) != len(sent.partitions):
+            self._ledger.skip(_OWN_ROUTER, len(recorded))
             return
-        for key, at in told.key_to_partition.items():
+        self._ledger.skip(_DRAWN, sent.inferred_from)
+        pairs = list(zip(recorded, sent.partitions, strict=True))
+        for number, (at, modelled) in enumerate(pairs[sent.inferred_from :], sent.inferred_from + 1):
+            self._compare_keyless(number, at, modelled, "partial round robin: its list in turn, keys are ignored")
+
+    def _compare_keyless(self, number: int, recorded: int, modelled: int, rule: str) -> None:
+        subject = f"message {number} of step {self._ledger.moment}"
+        self._ledger.compare(StepFact.KEYLESS_PARTITION, subject, recorded, modelled, rule)
+
+    def _compare_keys(self, now: ProducerStep) -> None:
+        if now.key_to_partition and self._client is None:
+            self._ledger.skip("keys of a client that is not modelled, or not named", len(now.key_to_partition))
+            return
+        for key, at in now.key_to_partition.items():
             assert self._client is not None
             hashing = self._hashing or self._client.hashings[0]
             if not Message(key).has_key(hashing):
                 self._ledger.skip("empty keys, which this client takes for no key: its router began at random")
                 continue
-            wanted = partition_of_key(key, hashing, self._recording.partitions)
+            modelled = partition_of_key(key, hashing, self._recording.partitions)
             rule = f"{hashing} of the {self._client.name} client, {self._recording.partitions} partitions"
-            self._ledger.compare(FactKind.KEY_PARTITION, f"key {key!r}", at, wanted, rule)
+            self._ledger.compare(StepFact.KEY_PARTITION, f"key {key!r}", at, modelled, rule)
 
-    def _compare_order(self, told: ProducersTold) -> None:
-        """Messages without key, one by one; where the first goes is drawn at random, the others follow from it."""
-        if not told.in_order:
+    def _compare_order(self, now: ProducerStep) -> None:
+        """Compare messages without key of an unknown sender, one by one; where the first goes is drawn at random."""
+        if not now.in_order:
             return
-        batching = told.batching
+        batching = now.batching
         if batching is None and self._client is not None:
             batching = self._client.batching
         if batching is not False or self._recording.partitions < 1:
-            self._ledger.skip("messages without key of a client that batches", len(told.in_order))
+            self._ledger.skip("messages without key of a client that batches", len(now.in_order))
             return
-        self._ledger.skip("where round robin begins: drawn at random")
-        state: Router = round_robin(told.in_order[0], batching=False)
-        for number, at in enumerate(told.in_order):
-            state, wanted = route(state, Message(), self._recording.partitions, 0)
-            if number:
-                subject = f"message {number + 1} without key"
-                self._ledger.compare(FactKind.KEYLESS_PARTITION, subject, at, wanted, "round robin, batching off")
+        self._ledger.skip(_DRAWN)
+        state: Router = round_robin(now.in_order[0], batching=False)
+        for number, at in enumerate(now.in_order, 1):
+            state, modelled = route(state, Message(), self._recording.partitions, 0)
+            if number > 1:
+                self._compare_keyless(number, at, modelled, "round robin, batching off")
+
+    def _compare_partition(self, at: int, topic: PublishedTopic, model: ModelledProducers) -> None:
+        subject = f"{self._recording.topic}-partition-{at}"
+        modelled = model.publishers(at)
+        names = tuple(one.producer_name for one in topic.publishers), tuple(one.producer_name for one in modelled)
+        rule = "what each producer has opened by now; without the flag first, then by name"
+        if not self._ledger.compare(StepFact.PRODUCER_PARTITIONS, subject, *names, rule):
+            return
+        for one, other in zip(topic.publishers, modelled, strict=True):
+            who = f"{subject} / {one.producer_name}"
+            if one.access_mode is not None:
+                mode = model.access_mode(at, other.producer_name)
+                rule = "as its step asked for"
+                self._ledger.compare(StepFact.PRODUCER_ACCESS_MODE, who, one.access_mode, mode, rule)
+            if one.supports_partial_producer is not None:
+                rule = "aggregatePublisherStatsByProducerName and the client's feature flag"
+                flags = one.supports_partial_producer, other.supports_partial_producer
+                self._ledger.compare(StepFact.PRODUCER_FLAG, who, *flags, rule)
 
 
-def _by_index(found: PublishedPartitions | None, partitions: int) -> Mapping[int, PublishedTopic]:
-    if found is None:
+def _by_index(shown: PublishedPartitions | None, partitions: int) -> Mapping[int, PublishedTopic]:
+    if shown is None:
         return {}
-    by_index = {partition_index(name): topic for name, topic in found.partitions.items()}
-    return {at: topic for at, topic in by_index.items() if at < partitions}
+    by_index = {partition_index(name): topic for name, topic in shown.partitions.items()}
+    return {at: topic for at, topic in by_index.items() if 0 <= at < partitions}

@@ -1,4 +1,4 @@
-"""What the steps of a scenario tell of producers: who starts and how, what is sent, and where clients put it."""
+"""What the steps of a scenario say of producers: who starts and how, what is sent, and where clients put it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from engine.routing.producer_settings import (
     Client,
     RouterKind,
 )
-from tests.lab.members import dicts, items, text, whole
+from tests.lab.members import dicts, members, text, whole, wholes
 
 PRODUCER_FACTS: Final = frozenset({"key_to_partition", "partitions_in_order", "message_id", "client_result"})
 """Members of steps that hold facts of producers."""
@@ -30,6 +30,7 @@ _ROUTERS: Final[dict[str, RouterKind]] = {
     "RoundRobinPartition": "RoundRobinPartition",
 }
 _HASHINGS: Final[tuple[HashingScheme, ...]] = ("JavaStringHash", "Murmur3_32Hash", "BoostHash")
+_PARTIAL_ROUTER: Final = re.compile(r"PartialRoundRobinMessageRouterImpl\((\d+)\)")
 _KEYLESS: Final = re.compile(r"(\d+) (?:messages? without key|more)\b")
 _NUMBERED: Final = re.compile(r"message \d+")
 _KEYED: Final = re.compile(r"(\d+) messages with keys (\D*)(\d+)\.\.\D*(\d+)")
@@ -41,13 +42,18 @@ _ONE_PER_KEY: Final = "send one message per key"
 
 
 @dataclass(frozen=True, slots=True)
-class StartTold:
-    """One producer that starts. ``partitions``: raw producers, one at each of them, with ``flag`` or without it."""
+class ProducerStart:
+    """One producer that starts.
+
+    ``routing`` is None for a router of the user's own; ``limit`` is that of partial round robin. ``partitions``: raw
+    producers, one at each of them, with ``flag`` or without it.
+    """
 
     name: str | None
     lazy: bool = False
     access_mode: AccessMode = "Shared"
     routing: RouterKind | None = "RoundRobinPartition"
+    limit: int = 0
     batching: bool | None = None
     hashing: HashingScheme | None = None
     partitions: tuple[int, ...] | None = None
@@ -55,24 +61,24 @@ class StartTold:
 
 
 @dataclass(frozen=True, slots=True)
-class SendTold:
-    """Messages in order, each with its key or None; ``by`` None: the producer that started last."""
+class Sending:
+    """Messages in order, each with its key or None; ``by`` None: from the producer that started last."""
 
     keys: tuple[str | None, ...]
     by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class ProducersTold:
-    """One step. ``silent``: it tells of no messages beside ``sends``; False: others may have been sent.
+class ProducerStep:
+    """One step. ``complete`` is False where messages beside ``sendings`` may have been sent.
 
-    ``id_partition`` is the partition in the message id the step tells, ``result`` what a client answered its user.
-    ``hashing`` is a scheme that its options name.
+    ``in_order`` are the partitions of messages without key, ``id_partition`` the one in the message id; ``result`` is
+    what a client answered its user. ``hashing`` is a scheme that the step's options name.
     """
 
-    starts: tuple[StartTold, ...] = ()
-    sends: tuple[SendTold, ...] = ()
-    silent: bool = True
+    starts: tuple[ProducerStart, ...] = ()
+    sendings: tuple[Sending, ...] = ()
+    complete: bool = True
     key_to_partition: Mapping[str, int] = field(default_factory=dict)
     in_order: tuple[int, ...] = ()
     batching: bool | None = None
@@ -81,18 +87,28 @@ class ProducersTold:
     producer_name: str | None = None
     result: str | None = None
 
+    @property
+    def keyless_partitions(self) -> tuple[int, ...]:
+        """Where messages without key went, as far as the step says."""
+        return self.in_order or (() if self.id_partition is None else (self.id_partition,))
+
+    @property
+    def all_partitions(self) -> tuple[int, ...]:
+        """Where messages went, with and without key, in the order of sending."""
+        return (*self.keyless_partitions, *self.key_to_partition.values())
+
 
 @dataclass(frozen=True, slots=True)
 class ProducersScenario:
-    """What holds for all steps; ``client`` None: another one than those that are modelled, or not told."""
+    """What holds for all steps; ``client`` is None for one that is not modelled, or not named."""
 
     client: Client | None
 
 
 def producers_scenario(scenario: Mapping[str, Any]) -> ProducersScenario | None:
-    """The producers' side of a scenario; None when it tells nothing of producers."""
-    told = (producers_told(raw) for raw in dicts(scenario.get("steps")))
-    if any(each.starts or each.key_to_partition or each.in_order for each in told):
+    """The producers' side of a scenario; None when it says nothing of producers."""
+    steps = (producer_step(raw) for raw in dicts(scenario.get("steps")))
+    if any(step.starts or step.key_to_partition or step.in_order for step in steps):
         return ProducersScenario(_client(text(scenario.get("client"))))
     return None
 
@@ -106,91 +122,90 @@ def _client(name: str) -> Client | None:
     return JAVA if re.search(r"\bjava\b", lower) else None
 
 
-def producers_told(raw: Mapping[str, Any]) -> ProducersTold:
-    """One step of a scenario; odd members count as absent."""
+def producer_step(raw: Mapping[str, Any]) -> ProducerStep:
+    """One step of a scenario; members of a wrong kind count as absent."""
     do = text(raw.get("do"))
     starts = _starts(raw, do)
-    keys = raw.get("key_to_partition")
-    by_key = {key: at for key, at in keys.items() if whole(at) is not None} if isinstance(keys, dict) else {}
-    order = tuple(at for at in map(whole, items(raw.get("partitions_in_order"))) if at is not None)
-    sends, silent = _sends(do, by_key)
-    found = _MESSAGE_ID.fullmatch(text(raw.get("message_id")))
-    result = raw.get("client_result")
-    name = raw.get("producer_name")
-    return ProducersTold(
+    keys = members(raw.get("key_to_partition")).items()
+    by_key = {key: partition for key, partition in keys if whole(partition) is not None}
+    sendings, complete = _sendings(do, by_key)
+    message_id = _MESSAGE_ID.fullmatch(text(raw.get("message_id")))
+    result, name = raw.get("client_result"), raw.get("producer_name")
+    return ProducerStep(
         starts=starts,
-        sends=() if starts else sends,
-        silent=bool(starts) or silent,
+        sendings=() if starts else sendings,
+        complete=bool(starts) or complete,
         key_to_partition=by_key,
-        in_order=order,
+        in_order=wholes(raw.get("partitions_in_order")),
         batching=False if "batching off" in do else True if "batching on" in do else None,
         hashing=_hashing(raw.get("options")),
-        id_partition=int(found[1]) if found is not None else None,
+        id_partition=int(message_id[1]) if message_id is not None else None,
         producer_name=name if isinstance(name, str) else None,
         result=result if isinstance(result, str) else None,
     )
 
 
-def _starts(raw: Mapping[str, Any], do: str) -> tuple[StartTold, ...]:
+def _starts(raw: Mapping[str, Any], do: str) -> tuple[ProducerStart, ...]:
     options = raw.get("options")
     if do.startswith("producer ") and isinstance(options, dict):
         return (_start(options),)
     _, listed, names = do.partition("producers: ")
     if listed and not do.startswith("raw"):
         return tuple(
-            StartTold(each.removesuffix(" (lazy)"), lazy=each.endswith(" (lazy)")) for each in names.split(", ")
+            ProducerStart(name.removesuffix(" (lazy)"), lazy=name.endswith(" (lazy)")) for name in names.split(", ")
         )
-    found = _RAW.fullmatch(do)
-    return tuple(_raw(found[2], flag=found[1] == "True")) if found is not None else ()
+    match = _RAW.fullmatch(do)
+    return tuple(_raw_starts(match[2], flag=match[1] == "True")) if match is not None else ()
 
 
-def _start(options: Mapping[str, Any]) -> StartTold:
+def _start(options: Mapping[str, Any]) -> ProducerStart:
     name, batching = options.get("producer_name"), options.get("batching_enabled")
     mode = text(options.get("access_mode", "Shared"))
-    return StartTold(
+    routing = _ROUTERS.get(text(options.get("message_routing_mode", "RoundRobinPartition")))
+    partial = _PARTIAL_ROUTER.fullmatch(text(options.get("router")))
+    limit = int(partial[1]) if routing is None and partial is not None else 0
+    return ProducerStart(
         name if isinstance(name, str) else None,
         options.get("lazy_start_partitioned_producers") is True,
         next((known for known in ACCESS_MODES if known == mode), "Shared"),
-        _ROUTERS.get(text(options.get("message_routing_mode", "RoundRobinPartition"))),
+        "PartialRoundRobin" if limit > 0 else routing,
+        limit,
         batching if isinstance(batching, bool) else None,
         _hashing(options),
     )
 
 
 def _hashing(options: object) -> HashingScheme | None:
-    name = text(options.get("hashing_scheme")) if isinstance(options, dict) else ""
+    name = text(members(options).get("hashing_scheme"))
     return next((known for known in _HASHINGS if known == name), None)
 
 
-def _raw(places: str, *, flag: bool) -> list[StartTold]:
-    found: list[StartTold] = []
-    for each in places.split("; "):
-        match = _PLACES.fullmatch(each)
+def _raw_starts(places: str, *, flag: bool) -> list[ProducerStart]:
+    starts: list[ProducerStart] = []
+    for place in places.split("; "):
+        match = _PLACES.fullmatch(place)
         if match is not None:
             partitions = tuple(int(number) for number in re.findall(r"\d+", match[2]))
             if match[1] == "generated names":
-                found += [StartTold(None, partitions=(at,), flag=flag) for at in partitions]
+                starts += [ProducerStart(None, partitions=(at,), flag=flag) for at in partitions]
             else:
-                found.append(StartTold(match[1], partitions=partitions, flag=flag))
-    return found
+                starts.append(ProducerStart(match[1], partitions=partitions, flag=flag))
+    return starts
 
 
-def _sends(do: str, by_key: Mapping[str, int]) -> tuple[tuple[SendTold, ...], bool]:
-    """The messages a step tells of, and whether that is all of them."""
+def _sendings(do: str, by_key: Mapping[str, int]) -> tuple[tuple[Sending, ...], bool]:
+    """The messages that a step names, and whether that is all of them."""
     if do == "create":
         return (), True
     if do == _ONE_PER_KEY:
-        return (SendTold(tuple(by_key)),), True
-    keyless = _KEYLESS.match(do)
+        return (Sending(tuple(by_key)),), True
+    keyless, keyed = _KEYLESS.match(do), _KEYED.fullmatch(do)
     if keyless is not None:
-        return (SendTold((None,) * int(keyless[1])),), True
+        return (Sending((None,) * int(keyless[1])),), True
     if _NUMBERED.fullmatch(do):
-        return (SendTold((None,)),), True
-    keyed = _KEYED.fullmatch(do)
+        return (Sending((None,)),), True
     if keyed is not None:
         numbers = range(int(keyed[3]), int(keyed[4]) + 1)
-        return (SendTold(tuple(f"{keyed[2]}{number}" for number in numbers)),), True
-    found = tuple(
-        SendTold(tuple(by_key) if match[2] else (None,) * int(match[1]), match[3]) for match in _BY.finditer(do)
-    )
-    return found, False
+        return (Sending(tuple(f"{keyed[2]}{number}" for number in numbers)),), True
+    by_name = _BY.finditer(do)
+    return tuple(Sending(tuple(by_key) if match[2] else (None,) * int(match[1]), match[3]) for match in by_name), False
