@@ -58,7 +58,7 @@ def test_a_planted_bug_is_found_shrunk_and_kept(tmp_path: Path) -> None:
     failure: Failure | None = None
     with bench("tests.hostile.planted:billions_of_messages") as place:
         for number in range(2_000):
-            case, _ = drawn(7, number, ("answers",))
+            case, _ = drawn(10, number, ("answers",))
             if not re.search(rb'"msgRateIn":(214748364|429496729|1000000000000)', case.content()):
                 continue
             failure = place.failure(case, (("{}", "--once"),))

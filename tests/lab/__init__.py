@@ -2,5 +2,5 @@
 
 ``pytest tests/lab --recordings-dir DIR`` compares every folder below DIR that has a ``scenario.json``; without the
 option the committed recordings. ``folder`` reads a folder into memory, ``scenario`` its steps, ``compare`` goes through
-them; the rooms below hold what one kind of recording is compared by. The format is described in ``tests/recordings``.
+them; the rooms below hold what one kind of recording is compared by. README.md describes the format.
 """
