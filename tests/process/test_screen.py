@@ -124,9 +124,11 @@ def test_a_terminal_resized_at_every_key_goes_on(env: dict[str, str], tmp_path: 
     with Terminal(["--no-animation"], env=env, cwd=tmp_path) as terminal:
         seen = terminal.wait_for(SHOWN)
         for (rows, columns), keys in zip(sizes, ["c", "\x1b[B", "v", "u", "c", "\x1b[A"], strict=True):
+            before = len(terminal.drawn)
             terminal.resize(rows, columns)
             terminal.send(keys)
         # Sizes in between may be skipped, so only what the last one is sure to draw is waited for.
+        terminal.wait_for("Redo", after=before)
         terminal.send("?")
         terminal.wait_for("Add a consumer", after=seen)
         terminal.send("\x03")

@@ -8,12 +8,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len, chop_cells
 
-from engine.views.model import EventLine
 from engine.visible import visible
+
+if TYPE_CHECKING:
+    from engine.views.model import EventLine
 
 FLAG: Final = "activeConsumerFailoverConsistentHashing"
 NO_NAME: Final = "(no name)"

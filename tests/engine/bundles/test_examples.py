@@ -21,6 +21,7 @@ WITHOUT_EXAMPLES = {
         "balance_model",
         "balance_modular",
         "balance_world",
+        "bulk_flow",
         "extensible_model",
         "findings",
         "rates",
