@@ -14,7 +14,7 @@ from engine.cluster.state import ClusterState
 from engine.errors import Rejection
 from engine.keyshared.admission import KeySharedMode, SubscriptionTerms, join_refusal
 from engine.keyshared.model import Consumer
-from engine.keyshared.sticky_policy import policy_problem
+from engine.keyshared.sticky import policy_problem
 
 
 def add_key_consumer(

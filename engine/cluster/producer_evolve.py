@@ -24,7 +24,7 @@ from engine.cluster.producer_state import ProducerTopic, Tally
 from engine.cluster.remember import Remembered
 from engine.errors import Rejection
 from engine.routing import producers as model
-from engine.routing.producers_model import (
+from engine.routing.producer_model import (
     Closed,
     Created,
     Disconnected,

@@ -30,8 +30,8 @@ from engine.cluster.producer_state import ProducerTopic
 from engine.cluster.state import ClusterState, Topic
 from engine.cluster.topic_rules import find_topic
 from engine.errors import Rejection
+from engine.routing.producer_model import Created
 from engine.routing.producer_topic import unknown_partition
-from engine.routing.producers_model import Created
 
 BROKERS: Final = 3
 """How many brokers serve a topic where nobody says it: enough to see that connections are fewer than producers."""

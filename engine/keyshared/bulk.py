@@ -1,25 +1,161 @@
-"""Key_Shared in bulk: slots of many keys, the owner of every slot, what each consumer gets of a trace, and hot keys.
+"""Key_Shared in bulk: slots of many keys, who gets each slot, and what each consumer gets of a trace.
 
-Every selector of ``engine.keyshared`` has its table here (``engine.keyshared.bulk_owners``), and look-ups agree slot by
-slot. Consumers go by their id.
+Every selector of ``engine.keyshared`` has arrays here that are searched for many slots at once, and look-ups agree slot
+by slot. Consumers go by their id.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import singledispatch
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.bulk_hashing import Names, murmur3_bulk
-from engine.keyshared.bulk_owners import NO_CONSUMER, SlotOwners
-from engine.keyshared.model import RANGE_SIZE, SlotSpace
+from engine.bulk_points import point_hashes
+from engine.hashing import utf8, utf16_order
+from engine.keyshared.autosplit import AutoSplitSelector
+from engine.keyshared.model import Consumer, SlotSpace
+from engine.keyshared.ring import RingForm, RingMember, RingSelector, point_key
+from engine.keyshared.sticky import StickySelector
+from engine.keyshared.sticky_legacy import LegacyStickySelector
 
-TABLE_SLOTS: Final = RANGE_SIZE
-"""Slots that a table holds at most: those of all selectors but the rings that look up 31 bits."""
+NO_CONSUMER: Final = -1
+"""The owner of a slot that nobody has; ids of consumers are 0 or more."""
+
+
+@dataclass(frozen=True, slots=True)
+class SlotOwners:
+    """Stretches of slots in order, each with its claimants.
+
+    Stretch i ends with slot ``end[i]`` and begins after the one before it; what lies behind the last one belongs to
+    stretch 0 where ``wraps``, else to nobody. ``claimant``: (m,) int64, consumer ids, those of stretch i from
+    ``first[i]`` on, ``count[i]`` of them: 0 is a stretch of nobody, more than 1 share it by ``slot mod count``.
+
+    ``end``, ``first``, ``count``: (s,) int64. ``consumer_ids``: in the order they joined.
+    """
+
+    space: SlotSpace
+    consumer_ids: tuple[int, ...]
+    end: NDArray[np.int64]
+    first: NDArray[np.int64]
+    count: NDArray[np.int64]
+    claimant: NDArray[np.int64]
+    wraps: bool
+
+    def look_up(self, slots: NDArray[np.integer]) -> NDArray[np.int64]:
+        """The consumer id of each slot: (n,) int64, ``NO_CONSUMER`` where nobody has it. O(n log s)."""
+        asked = slots.astype(np.int64, copy=False)
+        found = np.full(len(asked), NO_CONSUMER, dtype=np.int64)
+        if not len(self.end):
+            return found
+        at = np.searchsorted(self.end, asked, side="left")
+        beyond = at == len(self.end)
+        at[beyond] = 0
+        served = (self.count[at] > 0) & (self.wraps | ~beyond)
+        at = at[served]
+        found[served] = self.claimant[self.first[at] + asked[served] % self.count[at]]
+        return found
+
+
+@singledispatch
+def slot_owners(selector: object) -> SlotOwners:
+    """The arrays of a selector: any of ``engine.keyshared``'s. O(p log p) for p points, O(r) for r ranges.
+
+    >>> from engine.keyshared.autosplit import auto_split_selector
+    >>> two = auto_split_selector().join_all([Consumer(7, "a"), Consumer(9, "b")])
+    >>> slot_owners(two).look_up(np.array([1, 32_768, 32_769, 65_535])).tolist()
+    [9, 9, 7, 7]
+    """
+    raise TypeError(f"{type(selector).__name__} is no selector of engine.keyshared")
+
+
+@slot_owners.register
+def _(selector: RingSelector) -> SlotOwners:
+    """A ring: a stretch ends at each point."""
+    ranked = list(enumerate(selector.members))
+    if selector.form.shares_points:
+        ranked.sort(key=lambda each: utf16_order(each[1].consumer.name))
+    ids = _ids(selector.consumers)
+    point, rank = _claims(selector, [member for _, member in ranked])
+    # One entry for a claimant and point, by point, then by rank.
+    packed = np.unique(np.stack((point, rank)), axis=1)
+    begins = np.flatnonzero(np.append(True, np.diff(packed[0]) != 0)[: packed.shape[1]])
+    count = np.diff(begins, append=packed.shape[1])
+    claimant = np.array([ids[at] for at, _ in ranked], dtype=np.int64)[packed[1]]
+    count = count if selector.form.shares_points else np.ones_like(count)
+    return SlotOwners(selector.slots, ids, packed[0][begins], begins, count, claimant, wraps=True)
+
+
+@slot_owners.register
+def _(selector: AutoSplitSelector) -> SlotOwners:
+    """Intervals that end at their upper."""
+    return _stretches(selector.slots, selector.consumers, selector.uppers, selector.owners)
+
+
+@slot_owners.register
+def _(selector: StickySelector) -> SlotOwners:
+    """Ranges, with a stretch of nobody before each one that does not follow on the last."""
+    ends: list[int] = []
+    owners: list[int | None] = []
+    for piece, owner in zip(selector.pieces, selector.owners, strict=True):
+        if not ends or piece.start > ends[-1] + 1:
+            ends.append(piece.start - 1)
+            owners.append(None)
+        ends.append(piece.end)
+        owners.append(owner)
+    return _stretches(selector.slots, selector.consumers, ends, owners)
+
+
+@slot_owners.register
+def _(selector: LegacyStickySelector) -> SlotOwners:
+    """End points: a slot on one has its consumer, a slot between two has the consumer both belong to, if it is one."""
+    ends: list[int] = []
+    owners: list[int | None] = []
+    before: int | None = None
+    for end, owner in zip(selector.ends, selector.owners, strict=True):
+        ends += [end - 1, end]
+        owners += [owner if owner == before else None, owner]
+        before = owner
+    return _stretches(selector.slots, selector.consumers, ends, owners)
+
+
+def _claims(selector: RingSelector, ranked: Sequence[RingMember]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The points members claim and have not lost, and the rank of who does: two (p,) int64."""
+    names = [utf8(_point_prefix(selector.form, member)) for member in ranked]
+    hashes = point_hashes(names, selector.points).astype(np.int64)
+    space = selector.slots
+    points = hashes % space.size + space.low
+    if space.folds_zero:
+        points[points == 0] = 1
+    kept = np.ones(points.shape, dtype=bool)
+    for at, member in enumerate(ranked):
+        if member.lost:
+            kept[at] = ~np.isin(points[at], list(member.lost))
+    rank = np.repeat(np.arange(len(ranked), dtype=np.int64), selector.points).reshape(points.shape)
+    return points[kept], rank[kept]
+
+
+def _point_prefix(form: RingForm, member: RingMember) -> str:
+    """A point key without the number at its end."""
+    return point_key(form, member.consumer.name, member.name_index, 0)[:-1]
+
+
+def _stretches(
+    space: SlotSpace, consumers: tuple[Consumer, ...], ends: Sequence[int], owners: Sequence[int | None]
+) -> SlotOwners:
+    owned = np.array([owner is not None for owner in owners], dtype=np.int64)
+    claimant = np.array([owner or 0 for owner in owners], dtype=np.int64)
+    end = np.array(ends, dtype=np.int64)
+    return SlotOwners(space, _ids(consumers), end, np.arange(len(end)), owned, claimant, wraps=False)
+
+
+def _ids(consumers: Sequence[Consumer]) -> tuple[int, ...]:
+    ids = tuple(consumer.consumer_id for consumer in consumers)
+    assert all(number >= 0 for number in ids), f"consumer ids are 0 or more: {ids}"
+    return ids
 
 
 def slots_bulk(hashes: NDArray[np.integer], space: SlotSpace) -> NDArray[np.int64]:
@@ -33,40 +169,6 @@ def slots_bulk(hashes: NDArray[np.integer], space: SlotSpace) -> NDArray[np.int6
     if space.folds_zero:
         slots[slots == 0] = 1
     return slots
-
-
-def slots_of_keys(keys: Names, space: SlotSpace) -> NDArray[np.int64]:
-    """The slot of each sticky key, given as bytes or text: (n,) int64. O(bytes)."""
-    return slots_bulk(murmur3_bulk(keys), space)
-
-
-def slot_weights(
-    slots: NDArray[np.int64], space: SlotSpace, weights: NDArray[np.float64] | None = None
-) -> NDArray[np.float64]:
-    """How much falls on each slot: (space.high + 1,) float64, indexed by slot; without weights, how many. O(n + slots).
-
-    Fold a trace so once, whatever it is long: all selectors with this slot space are then answered from the table.
-
-    >>> slot_weights(np.array([1, 3, 3]), SlotSpace(1, 4)).tolist()
-    [0.0, 1.0, 0.0, 2.0, 0.0]
-    """
-    assert space.high < TABLE_SLOTS, f"a table of {space.high + 1} slots is too large: use consumer_loads"
-    return np.bincount(slots, weights=weights, minlength=space.high + 1).astype(np.float64, copy=False)
-
-
-def owner_table(owners: SlotOwners) -> NDArray[np.int64]:
-    """The consumer id of every slot: (65536,) int64, indexed by slot, ``NO_CONSUMER`` where nobody has it.
-
-    Slots that do not occur (0 where it is folded, those beyond the space) have nobody. O(slots log points).
-    """
-    space = owners.space
-    assert space.high < TABLE_SLOTS, f"{space.high} is beyond a table of {TABLE_SLOTS} slots: look slots up instead"
-    low = max(space.low, 1) if space.folds_zero else space.low
-    table = np.full(TABLE_SLOTS, NO_CONSUMER, dtype=np.int64)
-    # A space of the slot 0 alone folds it into slot 1, beyond the space.
-    occurring = np.arange(low, max(space.high, low) + 1)
-    table[occurring] = owners.look_up(occurring)
-    return table
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,31 +208,3 @@ def consumer_loads(
     _, first = np.unique(slots, return_index=True)
     distinct = np.bincount(place[first], minlength=len(ids) + 1)
     return ConsumerLoads(ids, distinct[:-1], weight[:-1], float(weight[-1]))
-
-
-@dataclass(frozen=True, slots=True)
-class HotKey:
-    """One key of a trace with all its weight; ``share`` of the whole trace, 0 .. 1."""
-
-    key: bytes
-    weight: float
-    share: float
-
-
-def hot_keys(keys: Sequence[bytes], weights: Iterable[float] | None = None, *, top: int = 10) -> tuple[HotKey, ...]:
-    """The ``top`` heaviest keys, exactly; of equal weight the smaller key first. O(n + k log k) for k distinct keys.
-
-    ``weights``: one for each key, 1 without.
-
-    >>> [(hot.key, hot.weight, hot.share) for hot in hot_keys([b"b", b"a", b"b", b"c"], top=2)]
-    [(b'b', 2, 0.5), (b'a', 1, 0.25)]
-    """
-    total: Counter[bytes] = Counter()
-    if weights is None:
-        total.update(keys)
-    else:
-        for key, weight in zip(keys, weights, strict=True):
-            total[key] += weight  # type: ignore[assignment]
-    whole = sum(total.values())
-    hottest = sorted(total.items(), key=lambda entry: (-entry[1], entry[0]))[:top]
-    return tuple(HotKey(key, weight, weight / whole if whole else 0.0) for key, weight in hottest)

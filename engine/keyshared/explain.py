@@ -9,8 +9,7 @@ from engine.hashing import murmur3_32, murmur3_32_raw
 from engine.keyshared.draining import DrainingHash, DrainingHashes
 from engine.keyshared.model import Consumer, Selector, SlotSpace, owner_of_key
 from engine.keyshared.ownership import owned_ranges
-from engine.keyshared.ring import RingSelector
-from engine.keyshared.ring_forms import point_key, point_slots
+from engine.keyshared.ring import RingSelector, point_key, point_slots
 from engine.ranges import HashRange
 
 HEIRS_SHOWN = 3

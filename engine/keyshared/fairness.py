@@ -13,8 +13,7 @@ from typing import Final
 from engine.keyshared.autosplit import AutoSplitSelector
 from engine.keyshared.model import Selector
 from engine.keyshared.ownership import slots_by_consumer
-from engine.keyshared.ring import RingSelector
-from engine.keyshared.ring_forms import point_key
+from engine.keyshared.ring import RingSelector, point_key
 
 CHANCE_LEVEL: Final = 1e-4
 """A share less probable than this does not count as chance."""

@@ -1,14 +1,18 @@
-"""The other way round: exactly which slots, and which of the known keys, a consumer has."""
+"""The other way round: which slots, and which of the known keys, a consumer has; slots without owner; what moved.
+
+``Impact`` follows ``ConsumerHashAssignmentsSnapshot.resolveImpactedConsumers`` (PIP-379), with the added ranges of
+#24736.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from engine.keyshared.model import RangesById, Selector, owner_of_key
+from engine.keyshared.model import Consumer, RangesById, Selector, SlotSpace, owner_of_key
 from engine.keyshared.ring import RingSelector
 from engine.keyshared.sticky_legacy import LegacyStickySelector
-from engine.ranges import HashRange
+from engine.ranges import HashRange, join_neighbours, uncovered
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,3 +78,87 @@ def _shared_slots(selector: RingSelector) -> dict[int, tuple[OwnedSlots, ...]]:
             if owned.count:
                 found.setdefault(selector.members[at].consumer.consumer_id, []).append(owned)
     return {owner: tuple(pieces) for owner, pieces in found.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Gaps:
+    """The slots nobody serves: messages of their keys wait on the replay queue. ``slot_count`` is their number.
+
+    ``idle_ids`` are consumers whose ranges hold no slot that occurs.
+    """
+
+    ranges: tuple[HashRange, ...]
+    slot_count: int
+    idle_ids: tuple[int, ...]
+
+
+def gaps_of(consumers: tuple[Consumer, ...], served: RangesById, slots: SlotSpace) -> Gaps:
+    """Where and how many slots have no owner; slot 0 counts only where it occurs. O(n log n).
+
+    >>> from engine.keyshared.sticky import sticky_selector
+    >>> selector = sticky_selector(10).join(Consumer(1, "c", ((0, 2), (5, 20))))
+    >>> gaps = gaps_of(selector.consumers, selector.ranges(), selector.slots)
+    >>> [str(piece) for piece in gaps.ranges], gaps.slot_count
+    (['[3,4]'], 2)
+    """
+    first = slots.lowest
+    free: tuple[HashRange, ...] = ()
+    if first <= slots.high:
+        free = uncovered((piece for pieces in served.values() for piece in pieces), HashRange(first, slots.high))
+    idle = tuple(
+        each.consumer_id
+        for each in consumers
+        if not any(piece.end >= first and piece.start <= slots.high for piece in served.get(each.consumer_id, ()))
+    )
+    return Gaps(free, sum(piece.size for piece in free), idle)
+
+
+@dataclass(frozen=True, slots=True)
+class Impact:
+    """By consumer id, the slots it owned before and not after (``removed``), and the other way round (``added``).
+
+    The consumer that left is in ``removed`` with all it had, the one that joined in ``added``.
+    """
+
+    removed: RangesById
+    added: RangesById
+
+
+def impact_of(before: RangesById, after: RangesById) -> Impact:
+    """Compare the ranges before and after a change; O(n log n).
+
+    >>> was = {1: (HashRange(1, 9),)}
+    >>> now = {1: (HashRange(5, 9),), 2: (HashRange(1, 4),)}
+    >>> impact_of(was, now) == Impact(removed={1: (HashRange(1, 4),)}, added={2: (HashRange(1, 4),)})
+    True
+    """
+    return Impact(removed=_only_in(before, after), added=_only_in(after, before))
+
+
+def _only_in(these: RangesById, those: RangesById) -> RangesById:
+    found = {owner: subtract(pieces, those.get(owner, ())) for owner, pieces in these.items()}
+    return {owner: pieces for owner, pieces in found.items() if pieces}
+
+
+def subtract(pieces: Sequence[HashRange], others: Sequence[HashRange]) -> tuple[HashRange, ...]:
+    """The values of ``pieces`` that ``others`` do not have, as few ranges as possible; O(n log n).
+
+    >>> [str(piece) for piece in subtract([HashRange(0, 9)], [HashRange(3, 4), HashRange(9, 12)])]
+    ['[0,2]', '[5,8]']
+    """
+    cuts = join_neighbours(others)
+    left: list[HashRange] = []
+    at = 0
+    for piece in join_neighbours(pieces):
+        start = piece.start
+        while at < len(cuts) and cuts[at].end < start:
+            at += 1
+        ahead = at
+        while ahead < len(cuts) and cuts[ahead].start <= piece.end:
+            if cuts[ahead].start > start:
+                left.append(HashRange(start, cuts[ahead].start - 1))
+            start = cuts[ahead].end + 1
+            ahead += 1
+        if start <= piece.end:
+            left.append(HashRange(start, piece.end))
+    return tuple(left)

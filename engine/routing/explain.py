@@ -8,10 +8,17 @@ from typing import Literal
 from engine.errors import Rejection
 from engine.explain import Division
 from engine.hashing import murmur3_32_raw, utf8, utf16_order
-from engine.routing.batch_round_robin import BatchRoundRobinRouter
 from engine.routing.keys import HashingScheme, Message, key_hash
-from engine.routing.partial import PartialRoundRobinRouter
-from engine.routing.routers import Router, SinglePartitionRouter, period_of, route
+from engine.routing.producer import send
+from engine.routing.producer_model import DEFAULT_MSG_SIZE_BYTES, PartitionedProducer, ProducersState, SendResult
+from engine.routing.routers import (
+    BatchRoundRobinRouter,
+    PartialRoundRobinRouter,
+    Router,
+    SinglePartitionRouter,
+    period_of,
+    route,
+)
 
 RouteRule = Literal["key hash", "fixed index", "clock", "counter", "batch counter", "one partition", "partial list"]
 
@@ -167,3 +174,46 @@ def _java_hash_code(units: bytes) -> int:
     for at in range(0, len(units), 2):
         accumulator = (accumulator * 31 + int.from_bytes(units[at : at + 2], "big")) % 2**32
     return accumulator - 2**32 if accumulator >= 2**31 else accumulator
+
+
+@dataclass(frozen=True, slots=True)
+class SendExplanation:
+    """``route`` says how the partition is found, ``result`` what sending does, ``sentence`` what that means."""
+
+    route: RouteExplanation
+    result: SendResult
+    sentence: str
+
+
+def explain_send(
+    state: ProducersState, number: int, key: str | None = None, *, size_bytes: int = DEFAULT_MSG_SIZE_BYTES
+) -> SendExplanation | Rejection:
+    """The next message of one producer with this key, or without one; the state stays as it is.
+
+    Pulsar's refusals are in ``result``; a producer that is not there is refused here.
+    """
+    if not 0 <= number < len(state.producers):
+        return Rejection("IllegalArgumentException", f"there is no producer {number}", field="producer")
+    producer = state.producers[number]
+    assert producer.router is not None, "producers of a fleet have routers that are modelled"
+    route = explain_route(producer.router, key, producer.partitions, state.now_ms, size_bytes=size_bytes)
+    if isinstance(route, Rejection):
+        return route
+    result = send(producer, state.topic, key, state.now_ms, size_bytes=size_bytes)[2]
+    return SendExplanation(route, result, _sentence(producer, result))
+
+
+def _sentence(producer: PartitionedProducer, result: SendResult) -> str:
+    at = f"partition {result.partition}"
+    opens = f"It opens {at}: {result.opened.value}" if result.opened is not None else ""
+    if result.error is not None:
+        why = f" ({result.cause.message})" if result.cause is not None else ""
+        fails = f"the send fails: {result.error.message}{why}."
+        return f"{opens}; still {fails}" if opens else f"No message gets to {at}; {fails}"
+    if opens:
+        return f"{opens}."
+    mine = producer.started[result.partition]
+    if result.outcome == "queued":
+        limit = f" of {producer.max_pending_messages}" if producer.max_pending_messages else ""
+        return f"It waits as number {mine.pending_msgs + 1}{limit} in the queue: {at} is not connected."
+    return f"It goes to {at}, which is open: {mine.opened.value}."

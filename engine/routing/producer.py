@@ -13,8 +13,6 @@ from typing import Final
 
 from engine.errors import Rejection
 from engine.routing.keys import Message
-from engine.routing.modes import checked_partition
-from engine.routing.partial import PartialRoundRobinRouter
 from engine.routing.producer_model import (
     DEFAULT_MSG_SIZE_BYTES,
     CreateStep,
@@ -27,7 +25,7 @@ from engine.routing.producer_model import (
 )
 from engine.routing.producer_settings import ProducerSettings, queue_limit
 from engine.routing.producer_topic import PartitionedTopic, connect, connect_all, disconnect
-from engine.routing.routers import Router, route
+from engine.routing.routers import PartialRoundRobinRouter, Router, checked_partition, route
 
 NOT_CONNECTED: Final = Rejection("NotConnectedException", "Not connected to broker")
 QUEUE_FULL: Final = Rejection("ProducerQueueIsFullError", "Producer send queue is full", field="maxPendingMessages")

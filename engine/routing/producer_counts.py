@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from engine.errors import Rejection
-from engine.routing.partial import partial_round_robin
 from engine.routing.producer_settings import RouterKind
+from engine.routing.routers import partial_round_robin
 
 
 @dataclass(frozen=True, slots=True)

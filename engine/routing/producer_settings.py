@@ -10,10 +10,14 @@ from typing import Final, Literal
 
 from engine.errors import Rejection
 from engine.hashing import murmur3_32
-from engine.routing.batch_round_robin import BatchRoundRobinRouter
 from engine.routing.keys import HashingScheme
-from engine.routing.partial import partial_round_robin
-from engine.routing.routers import Router, SinglePartitionRouter, round_robin
+from engine.routing.routers import (
+    BatchRoundRobinRouter,
+    Router,
+    SinglePartitionRouter,
+    partial_round_robin,
+    round_robin,
+)
 
 AccessMode = Literal["Shared", "Exclusive", "ExclusiveWithFencing", "WaitForExclusive"]
 RouterKind = Literal["SinglePartition", "RoundRobinPartition", "PartialRoundRobin"]

@@ -14,17 +14,13 @@ from engine.routing import producer as one
 from engine.routing import producer_topic as topics
 from engine.routing.producer_model import (
     DEFAULT_MSG_SIZE_BYTES,
-    CreateStep,
-    OpenReason,
-    PartitionedProducer,
-)
-from engine.routing.producer_settings import ProducerSettings, Routing, checked_limit, checked_settings, new_router
-from engine.routing.producer_topic import PartitionedTopic, partitioned_topic
-from engine.routing.producers_model import (
     Closed,
     Created,
+    CreateStep,
     Disconnected,
     Fenced,
+    OpenReason,
+    PartitionedProducer,
     ProducerEvent,
     ProducersState,
     ProducersStep,
@@ -32,6 +28,8 @@ from engine.routing.producers_model import (
     Sent,
     Updated,
 )
+from engine.routing.producer_settings import ProducerSettings, Routing, checked_limit, checked_settings, new_router
+from engine.routing.producer_topic import PartitionedTopic, partitioned_topic
 
 PARTITION_DOWN = "the partition is not served"
 """What brokers say about a failed partition where the caller names no error."""

@@ -12,8 +12,18 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from engine.config import CURRENT, ReleaseBehaviour
-from engine.routing.merging import added, all_of, any_of, earliest, largest, mean_with, newest, summed
-from engine.routing.publishers import PublisherGroups, aggregate_publishers
+from engine.routing.publishers import (
+    PublisherGroups,
+    added,
+    aggregate_publishers,
+    all_of,
+    any_of,
+    earliest,
+    largest,
+    mean_with,
+    newest,
+    summed,
+)
 
 
 @dataclass(frozen=True, slots=True)

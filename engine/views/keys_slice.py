@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 from engine.cluster.key_state import KeySubscription
 from engine.cluster.remember import Remembered
 from engine.cluster.state import ClusterState
-from engine.keyshared.bulk_owners import slot_owners
+from engine.keyshared.bulk import slot_owners
 from engine.keyshared.fairness import Fairness, fairness_of
-from engine.keyshared.gaps import Gaps
 from engine.keyshared.key_text import text_of_key
 from engine.keyshared.model import Selector
-from engine.keyshared.ownership import OwnedSlots, slots_by_consumer
+from engine.keyshared.ownership import Gaps, OwnedSlots, slots_by_consumer
 from engine.ranges import HashRange
 
 

@@ -8,8 +8,7 @@ from engine.cluster.key_state import KeySubscription, SharingMode
 from engine.keyshared.delivery_state import OrderRule
 from engine.keyshared.luck import Luck, Verdict
 from engine.keyshared.model import CLASSIC_RING_SLOTS
-from engine.keyshared.ring import RingSelector
-from engine.keyshared.ring_forms import RingForm
+from engine.keyshared.ring import RingForm, RingSelector
 from engine.keyshared.sticky_legacy import LegacyStickySelector
 from engine.keyshared.waits import WaitReason
 

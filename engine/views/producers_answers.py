@@ -10,8 +10,8 @@ from engine.cluster.producer_state import ProducerTopic
 from engine.cluster.remember import Remembered
 from engine.cluster.timeline import Timeline
 from engine.errors import Rejection
+from engine.routing.explain import explain_send
 from engine.routing.producer_stats import MergedPublishers, PartitionedPublishers, partitioned_publishers
-from engine.routing.send_explain import explain_send
 from engine.views.counting import counted
 from engine.views.history import state_before
 from engine.views.partition_growth import GrowthView, growth_view

@@ -9,10 +9,9 @@ from typing import Final
 from engine.cluster.producer_state import ProducerTopic
 from engine.cluster.remember import Remembered
 from engine.errors import Rejection
-from engine.routing.partial import PartialRoundRobinRouter
 from engine.routing.producer_counts import CountsAt, Workload, counts_over_partitions
 from engine.routing.producer_settings import RouterKind
-from engine.routing.routers import SinglePartitionRouter
+from engine.routing.routers import PartialRoundRobinRouter, SinglePartitionRouter
 from engine.views.producers_model import CountsView, CurvePoint
 
 DEFAULT_LIMIT: Final = 3

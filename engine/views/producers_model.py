@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.routing.send_explain import SendExplanation
+from engine.routing.explain import SendExplanation
 from engine.views.model import Notice, TimelineView
 
 NOT_OPEN: Final = 0

@@ -8,8 +8,8 @@ from engine.cluster.producer_state import ProducerTopic
 from engine.cluster.state import ClusterState
 from engine.errors import Rejection
 from engine.routing.key_moves import client_disagreements
-from engine.routing.partial import PartialRoundRobinRouter
 from engine.routing.producer_model import PartitionedProducer
+from engine.routing.routers import PartialRoundRobinRouter
 from engine.views.counting import counted
 from engine.views.model import Notice
 

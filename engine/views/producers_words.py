@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from engine.cluster.producer_state import Tally
-from engine.routing.batch_round_robin import BatchRoundRobinRouter
-from engine.routing.partial import PartialRoundRobinRouter
-from engine.routing.producer_model import PartitionedProducer, SendResult, UpdateResult
-from engine.routing.producers_model import (
+from engine.routing.producer_model import (
     Closed,
     Created,
     Disconnected,
     Fenced,
+    PartitionedProducer,
     ProducerEvent,
     Reconnected,
+    SendResult,
     Sent,
     Updated,
+    UpdateResult,
 )
-from engine.routing.routers import Router, SinglePartitionRouter
+from engine.routing.routers import BatchRoundRobinRouter, PartialRoundRobinRouter, Router, SinglePartitionRouter
 
 
 def router_text(router: Router | None) -> str:

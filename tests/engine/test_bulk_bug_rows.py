@@ -6,8 +6,7 @@ import numpy as np
 
 from engine.bundles.bulk import bundle_map
 from engine.failover.bulk_ring import build_rings
-from engine.keyshared.bulk import owner_table
-from engine.keyshared.bulk_owners import slot_owners
+from engine.keyshared.bulk import slot_owners
 from tests.engine.keyshared.selectors import ring
 
 
@@ -27,8 +26,8 @@ def test_F10_of_namesakes_only_the_last_connected_one_owns_anything() -> None:
 
 def test_K13_in_the_16_bit_ring_early_joiners_own_more_and_slots_lack_points() -> None:
     """A thousand consumers named host-0 .. host-999 that join in order: about 118 slots each, then about 29."""
-    table = owner_table(slot_owners(ring([f"host-{at}" for at in range(1_000)])))
-    slots = np.bincount(table[1:], minlength=1_001)[1:]
+    owners = slot_owners(ring([f"host-{at}" for at in range(1_000)])).look_up(np.arange(1, 65_536))
+    slots = np.bincount(owners, minlength=1_001)[1:]
     assert round(float(slots[:100].mean())) == 118
     assert round(float(slots[-100:].mean())) == 29
     assert (int(slots.min()), int(slots.max())) == (13, 139)

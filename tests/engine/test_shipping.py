@@ -12,7 +12,7 @@ from engine.bulk_hashing import ByteColumn, crc32_bulk, murmur3_bulk
 from engine.bundles.bulk import bundle_map
 from engine.failover.bulk_ring import build_rings, cohorts
 from engine.hashing import crc32_hash, murmur3_32
-from engine.keyshared.bulk_owners import slot_owners
+from engine.keyshared.bulk import slot_owners
 from tests.engine.keyshared.selectors import ring
 
 NAMES = ["", "persistent://t/n/x", "é", "\U0001f600-partition-3", "persistent://t/n/x-partition-12"]

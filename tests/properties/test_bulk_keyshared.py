@@ -9,29 +9,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.bulk_hashing import murmur3_bulk
 from engine.errors import Rejection
 from engine.keyshared.autosplit import auto_split_selector
-from engine.keyshared.bulk import (
-    TABLE_SLOTS,
-    consumer_loads,
-    hot_keys,
-    owner_table,
-    slot_weights,
-    slots_bulk,
-    slots_of_keys,
-)
-from engine.keyshared.bulk_owners import NO_CONSUMER, slot_owners
+from engine.keyshared.bulk import NO_CONSUMER, consumer_loads, slot_owners, slots_bulk
 from engine.keyshared.model import (
     CLASSIC_RING_SLOTS,
     LEGACY_RING_SLOTS,
+    RANGE_SIZE,
     RING_SLOTS,
     Consumer,
     Selector,
     SlotSpace,
     owner_of_key,
 )
-from engine.keyshared.ring import ring_selector
-from engine.keyshared.ring_forms import RingForm
+from engine.keyshared.ring import RingForm, ring_selector
 from engine.keyshared.sticky import sticky_selector
 from engine.keyshared.sticky_legacy import legacy_sticky_selector
 from tests.engine.keyshared.selectors import accepted
@@ -83,10 +75,6 @@ def test_every_slot_has_the_owner_the_selector_names(kind: str, steps: list[Chan
     occurring = range(max(space.low, int(space.folds_zero)), space.high + 1)
     expected = [scalar(selector, slot) for slot in occurring]
     assert owners.look_up(np.array(occurring)).tolist() == expected
-    table = owner_table(owners)
-    assert (len(table), table.dtype) == (TABLE_SLOTS, np.int64)
-    assert table[occurring.start : occurring.stop].tolist() == expected
-    assert set(table[: occurring.start].tolist() + table[occurring.stop :].tolist()) <= {NO_CONSUMER}
 
 
 @settings(max_examples=20, deadline=None)
@@ -96,19 +84,19 @@ def test_keys_reach_the_owner_the_selector_names(names: list[str], keys: list[by
     selector: Selector = accepted(ring_selector(points=100, classic=classic))
     for number, name in enumerate(names):
         selector = accepted(selector.join(Consumer(number, name)))
-    slots = slots_of_keys(keys, selector.slots)
+    slots = slots_bulk(murmur3_bulk(keys), selector.slots)
     expected = [owner_of_key(selector, key) for key in keys]
     assert slot_owners(selector).look_up(slots).tolist() == [
         NO_CONSUMER if owner is None else owner for owner in expected
     ]
 
 
-def test_the_whole_table_of_a_broker_s_ring_is_the_scalar_one() -> None:
+def test_every_slot_of_a_broker_s_ring_has_the_scalar_owner() -> None:
     selector: Selector = accepted(ring_selector())
     for number in range(80):
         selector = accepted(selector.join(Consumer(number, f"host-{number % 70}")))
-    table = owner_table(slot_owners(selector))
-    assert table.tolist() == [NO_CONSUMER] + [scalar(selector, slot) for slot in range(1, TABLE_SLOTS)]
+    slots = range(1, RANGE_SIZE)
+    assert slot_owners(selector).look_up(np.array(slots)).tolist() == [scalar(selector, slot) for slot in slots]
 
 
 @settings(max_examples=40, deadline=None)
@@ -147,8 +135,8 @@ def test_a_folded_trace_answers_like_the_trace() -> None:
     selector: Selector = accepted(ring_selector())
     for number in range(9):
         selector = accepted(selector.join(Consumer(number, f"c{number}")))
-    slots = slots_of_keys([f"key-{at % 700}" for at in range(2_000)], RING_SLOTS)
-    folded = slot_weights(slots, RING_SLOTS)
+    slots = slots_bulk(murmur3_bulk([f"key-{at % 700}" for at in range(2_000)]), RING_SLOTS)
+    folded = np.bincount(slots).astype(np.float64)
     owners = slot_owners(selector)
     used = np.flatnonzero(folded)
     by_trace, by_slot = consumer_loads(owners, slots), consumer_loads(owners, used, folded[used])
@@ -157,29 +145,6 @@ def test_a_folded_trace_answers_like_the_trace() -> None:
     assert sum(by_trace.weight.tolist()) == 2_000
 
 
-@settings(max_examples=40, deadline=None)
-@given(st.lists(st.tuples(st.sampled_from((b"", b"a", b"b", b"ab", b"\xff")), st.integers(1, 4)), max_size=30))
-def test_hot_keys_are_exact_and_in_a_fixed_order(events: list[tuple[bytes, int]]) -> None:
-    keys, weights = [key for key, _ in events], [weight for _, weight in events]
-    for given_weights, counted in (
-        (None, Counter(keys)),
-        (weights, Counter({key: sum(w for k, w in events if k == key) for key in set(keys)})),
-    ):
-        hot = hot_keys(keys, given_weights, top=3)
-        assert [each.key for each in hot] == sorted(counted, key=lambda key: (-counted[key], key))[:3]
-        for each in hot:
-            assert each.weight == counted[each.key]
-            assert each.share == counted[each.key] / sum(counted.values())
-
-
 def test_what_is_no_selector_is_refused() -> None:
     with pytest.raises(TypeError, match="int is no selector"):
         slot_owners(5)
-
-
-def test_a_space_too_large_for_a_table_is_refused() -> None:
-    owners = slot_owners(accepted(ring_selector(classic=True)))
-    with pytest.raises(AssertionError, match="look slots up instead"):
-        owner_table(owners)
-    with pytest.raises(AssertionError, match="too large"):
-        slot_weights(np.array([1]), CLASSIC_RING_SLOTS)

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 
 from engine.keyshared.model import DeclaredRanges, Selector, SlotSpace
-from engine.keyshared.ring_forms import RingForm
+from engine.keyshared.ring import RingForm
 from engine.keyshared.sticky import sticky_selector
 from tests.engine.keyshared.selectors import accepted, auto_split, ring
 from tests.properties.keyshared_checks import all_slots, check_answers, moved_between_bystanders, owners, toggle

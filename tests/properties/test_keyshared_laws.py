@@ -18,11 +18,10 @@ from engine.keyshared.consistent_sticky import moved_slots, node_ranges
 from engine.keyshared.delivery import acknowledge, join, leave, publish
 from engine.keyshared.delivery_state import Delivery, DeliveryState, DeliveryTerms, OrderRule
 from engine.keyshared.fairness import CHANCE_LEVEL, Cause, fairness_of
-from engine.keyshared.gaps import gaps_of
-from engine.keyshared.impact import impact_of
 from engine.keyshared.luck import Verdict, luck_of
 from engine.keyshared.model import Consumer, DeclaredRanges, Selector, SlotSpace
-from engine.keyshared.ring_forms import RingForm
+from engine.keyshared.ownership import gaps_of, impact_of
+from engine.keyshared.ring import RingForm
 from engine.keyshared.sticky import sticky_selector
 from engine.ranges import HashRange, covers_exactly
 from tests.engine.keyshared.selectors import accepted, auto_split, ring

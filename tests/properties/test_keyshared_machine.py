@@ -24,7 +24,7 @@ from hypothesis.stateful import (
 from engine.keyshared.delivery import acknowledge, advance_to, join, leave, publish
 from engine.keyshared.delivery_state import Delivery, DeliveryState, DeliveryTerms, OrderRule
 from engine.keyshared.model import Consumer, DeclaredRanges, Selector, SlotSpace
-from engine.keyshared.ring_forms import RingForm
+from engine.keyshared.ring import RingForm
 from engine.keyshared.sticky import sticky_selector
 from engine.keyshared.waits import waits
 from tests.engine.keyshared.selectors import accepted, auto_split, ring

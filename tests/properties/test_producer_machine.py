@@ -17,9 +17,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from engine.config import BrokerSettings
 from engine.errors import Rejection
 from engine.hashing import java_string_hash
-from engine.routing.boost_hash import boost_hash
-from engine.routing.partial import PartialRoundRobinRouter
-from engine.routing.producer_model import OpenReason
+from engine.routing.keys import boost_hash
+from engine.routing.producer_model import Created, OpenReason, ProducerEvent, ProducersState, ProducersStep, Sent
 from engine.routing.producer_settings import CLIENTS, AccessMode, ProducerSettings, RouterKind, Routing
 from engine.routing.producer_stats import PartitionedPublishers, partitioned_publishers
 from engine.routing.producers import (
@@ -34,8 +33,7 @@ from engine.routing.producers import (
     send_by_all,
     send_by_one,
 )
-from engine.routing.producers_model import Created, ProducerEvent, ProducersState, ProducersStep, Sent
-from engine.routing.routers import RoundRobinRouter, SinglePartitionRouter
+from engine.routing.routers import PartialRoundRobinRouter, RoundRobinRouter, SinglePartitionRouter
 
 MINUTE_MS = 60_000
 LIMIT = 2

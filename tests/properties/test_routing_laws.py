@@ -8,12 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.hashing import java_string_hash, java_string_hash_of_bytes, murmur3_32, utf8
-from engine.routing.batch_round_robin import BatchRoundRobinRouter
-from engine.routing.boost_hash import boost_hash
-from engine.routing.keys import HashingScheme, Message, key_hash, partition_of_key
-from engine.routing.partial import PartialRoundRobinRouter
+from engine.routing.keys import HashingScheme, Message, boost_hash, key_hash, partition_of_key
 from engine.routing.publishers import PublisherStats, aggregate_publishers, grouped
-from engine.routing.routers import RoundRobinRouter, Router, SinglePartitionRouter, route
+from engine.routing.routers import (
+    BatchRoundRobinRouter,
+    PartialRoundRobinRouter,
+    RoundRobinRouter,
+    Router,
+    SinglePartitionRouter,
+    route,
+)
 
 SCHEMES: tuple[HashingScheme, ...] = ("JavaStringHash", "Murmur3_32Hash", "BoostHash")
 PARTITIONS = st.integers(1, 2000)

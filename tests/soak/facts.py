@@ -15,7 +15,7 @@ from engine.cluster.key_state import KeySubscription
 from engine.cluster.state import ClusterState
 from engine.config import behaviour_of
 from engine.errors import Rejection
-from engine.keyshared.bulk_owners import slot_owners
+from engine.keyshared.bulk import slot_owners
 from engine.routing.producer_stats import partitioned_publishers
 from engine.views.splits import split_preview
 from tests.oracles import bundles

@@ -14,8 +14,8 @@ import engine.cluster.journal
 import engine.failover.choose
 import engine.failover.ring
 import engine.keyshared.autosplit
+import engine.keyshared.delivery_state
 import engine.keyshared.draining
-import engine.keyshared.recently_joined
 import engine.keyshared.ring
 import engine.keyshared.sticky_legacy
 import engine.ring
@@ -89,7 +89,7 @@ def undo_forgets_a_step(patch: pytest.MonkeyPatch) -> None:
 
 def one_consumer_that_is_left_still_waits(patch: pytest.MonkeyPatch) -> None:
     """``< 1`` for ``<= 1``."""
-    joined = engine.keyshared.recently_joined.RecentlyJoined
+    joined = engine.keyshared.delivery_state.RecentlyJoined
     leave = joined.leave
     patch.setattr(joined, "leave", lambda self, consumer_id, left: leave(self, consumer_id, left + 1 if left else 0))
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from engine.keyshared.gaps import gaps_of
 from engine.keyshared.model import owner_of_key
-from engine.keyshared.ownership import owned_ranges
+from engine.keyshared.ownership import gaps_of, owned_ranges
 from engine.keyshared.sticky import StickySelector
 from engine.keyshared.sticky_legacy import LegacyStickySelector
 from engine.lint.cases import KeyCase

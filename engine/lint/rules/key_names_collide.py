@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from engine.keyshared.ring import RingSelector
-from engine.keyshared.ring_forms import RingForm, point_key
+from engine.keyshared.ring import RingForm, RingSelector, point_key
 from engine.lint.cases import KeyCase
 from engine.lint.model import Finding, Severity
 from engine.lint.rule import Rule

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from engine.keyshared.model import Consumer
-from engine.keyshared.sticky_policy import policy_problem
+from engine.keyshared.sticky import policy_problem
 from engine.lint.cases import KeyCase
 from engine.lint.model import Finding, Severity
 from engine.lint.rule import Rule

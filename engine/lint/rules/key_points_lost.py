@@ -7,8 +7,7 @@ from typing import Final
 
 from engine.keyshared.fairness import CROWDED_BELOW
 from engine.keyshared.ownership import slots_by_consumer
-from engine.keyshared.ring import RingSelector
-from engine.keyshared.ring_forms import RingForm
+from engine.keyshared.ring import RingForm, RingSelector
 from engine.lint.cases import KeyCase
 from engine.lint.model import Finding, Severity
 from engine.lint.rule import Rule

@@ -8,8 +8,7 @@ from typing import TypeVar
 from engine.errors import Rejection
 from engine.keyshared.autosplit import AutoSplitSelector, auto_split_selector
 from engine.keyshared.model import Consumer, DeclaredRanges, Selector, SlotSpace
-from engine.keyshared.ring import RingSelector, ring_selector
-from engine.keyshared.ring_forms import RingForm
+from engine.keyshared.ring import RingForm, RingSelector, ring_selector
 
 T = TypeVar("T")
 

@@ -14,7 +14,7 @@ from engine.keyshared.admission import KeySharedMode, selector_for
 from engine.keyshared.assembly import JoinRefused, assemble
 from engine.keyshared.model import Consumer, Selector
 from engine.keyshared.ring import RingSelector
-from engine.keyshared.sticky_policy import policy_problem
+from engine.keyshared.sticky import policy_problem
 from tests.engine.keyshared.selectors import accepted
 
 RELEASES = ("2.11.0", "3.0.7", "3.3.2", "4.0.0", "4.0.7")

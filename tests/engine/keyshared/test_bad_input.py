@@ -8,16 +8,14 @@ import pytest
 
 from engine.errors import Rejection
 from engine.keyshared.consistent_sticky import moved_slots, node_point, node_ranges, ranges_of_node
+from engine.keyshared.delivery_state import RecentlyJoined
 from engine.keyshared.entry_key import EntryMetadata, sticky_key
 from engine.keyshared.explain import explain_key
-from engine.keyshared.gaps import gaps_of
 from engine.keyshared.model import Consumer, DeclaredRanges
-from engine.keyshared.ownership import slots_by_consumer
-from engine.keyshared.recently_joined import RecentlyJoined
+from engine.keyshared.ownership import gaps_of, slots_by_consumer
 from engine.keyshared.ring import ring_selector
-from engine.keyshared.sticky import RangeConflict, sticky_selector
+from engine.keyshared.sticky import RangeConflict, policy_problem, sticky_selector
 from engine.keyshared.sticky_legacy import legacy_sticky_selector
-from engine.keyshared.sticky_policy import policy_problem
 from engine.ranges import HashRange
 from tests.engine.keyshared.selectors import accepted, auto_split, ring, sticky, texts
 

@@ -13,11 +13,9 @@ from engine.keyshared.delivery_state import DeliveryState, DeliveryTerms, OrderR
 from engine.keyshared.entry_key import EntryMetadata, KeySource, sticky_key
 from engine.keyshared.explain import explain_key
 from engine.keyshared.fairness import Cause, fairness_of
-from engine.keyshared.gaps import gaps_of
-from engine.keyshared.impact import impact_of
 from engine.keyshared.model import Consumer, SlotSpace, owner_of_key
-from engine.keyshared.ownership import keys_of
-from engine.keyshared.ring_forms import RingForm, point_key
+from engine.keyshared.ownership import gaps_of, impact_of, keys_of
+from engine.keyshared.ring import RingForm, point_key
 from engine.keyshared.sticky import RangeConflict, sticky_selector
 from engine.keyshared.waits import WaitReason, waits
 from tests.engine.keyshared.selectors import accepted, auto_split, ring, sticky, texts

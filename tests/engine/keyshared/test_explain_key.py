@@ -8,7 +8,7 @@ from engine.hashing import murmur3_32, murmur3_32_raw
 from engine.keyshared.draining import DrainingHashes
 from engine.keyshared.explain import HEIRS_SHOWN, explain_key, slot_step
 from engine.keyshared.model import Consumer, Selector, SlotSpace, owner_of_key
-from engine.keyshared.ring_forms import RingForm, point_key
+from engine.keyshared.ring import RingForm, point_key
 from engine.keyshared.sticky import sticky_selector
 from tests.engine.keyshared.selectors import accepted, auto_split, ring, sticky
 

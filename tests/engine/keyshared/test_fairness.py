@@ -9,7 +9,7 @@ import pytest
 
 from engine.keyshared.fairness import CROWDED_BELOW, Cause, Fairness, chance_of_share, fairness_of
 from engine.keyshared.model import Consumer, SlotSpace
-from engine.keyshared.ring_forms import RingForm, point_key
+from engine.keyshared.ring import RingForm, point_key
 from engine.keyshared.sticky import sticky_selector
 from tests.engine.keyshared.selectors import accepted, auto_split, ring, sticky
 

@@ -9,15 +9,13 @@ from engine.errors import Rejection
 from engine.keyshared.autosplit import auto_split_selector
 from engine.keyshared.chance import EXACT_KEYS_LIMIT, EXACT_WORK_LIMIT, SAMPLES, equal_shares, expected_spread
 from engine.keyshared.consistent_sticky import node_ranges
-from engine.keyshared.delivery_state import DeliveryState, DeliveryTerms, Message
+from engine.keyshared.delivery_state import DeliveryState, DeliveryTerms, Message, RecentlyJoined
 from engine.keyshared.draining import DrainingHashes
 from engine.keyshared.fairness import CHANCE_LEVEL, CROWDED_BELOW, Fairness
 from engine.keyshared.luck import HOT_TIMES, LIKELY_BETWEEN
 from engine.keyshared.model import CLASSIC_RING_SLOTS, LEGACY_RING_SLOTS, RANGE_SIZE, RING_SLOTS, SlotSpace
 from engine.keyshared.ownership import OwnedSlots
-from engine.keyshared.recently_joined import RecentlyJoined
-from engine.keyshared.ring import RingSelector, refuse_ring, ring_selector
-from engine.keyshared.ring_forms import RingForm
+from engine.keyshared.ring import RingForm, RingSelector, refuse_ring, ring_selector
 from engine.keyshared.scaling_modes import ModeMoves, NodeChange, ScalingMode, auto_split_moves
 from engine.keyshared.sticky import declared_problem
 from engine.keyshared.sticky_legacy import legacy_sticky_selector

@@ -14,7 +14,7 @@ from engine.keyshared.chance import binomial_at_least, binomial_quantiles
 from engine.keyshared.luck import Luck, Verdict, luck_of, odds_of
 from engine.keyshared.model import Consumer, RangesById, Selector, SlotSpace, owner_of_key
 from engine.keyshared.placement import Placement
-from engine.keyshared.ring_forms import RingForm
+from engine.keyshared.ring import RingForm
 from engine.keyshared.sticky import sticky_selector
 from tests.engine.keyshared.selectors import accepted, auto_split, ring, sticky
 

@@ -6,11 +6,10 @@ from collections import Counter
 
 import pytest
 
-from engine.keyshared.gaps import gaps_of
 from engine.keyshared.model import Consumer, DeclaredRanges, Selector, SlotSpace, owner_of_key
-from engine.keyshared.ownership import OwnedSlots, keys_of, owned_ranges, slots_by_consumer
+from engine.keyshared.ownership import OwnedSlots, gaps_of, keys_of, owned_ranges, slots_by_consumer
 from engine.keyshared.placement import place
-from engine.keyshared.ring_forms import RingForm
+from engine.keyshared.ring import RingForm
 from engine.keyshared.sticky import sticky_selector
 from engine.keyshared.sticky_legacy import legacy_sticky_selector
 from engine.ranges import HashRange

@@ -6,7 +6,7 @@ import pytest
 
 from engine.errors import Rejection
 from engine.keyshared.model import Consumer, DeclaredRanges
-from engine.keyshared.ring_forms import RingForm
+from engine.keyshared.ring import RingForm
 from engine.keyshared.sticky import sticky_selector
 from tests.engine.keyshared.selectors import accepted, auto_split, ring, sticky, texts
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from engine.keyshared.impact import Impact, impact_of, subtract
 from engine.keyshared.model import DeclaredRanges
-from engine.keyshared.sticky_policy import policy_problem
+from engine.keyshared.ownership import Impact, impact_of, subtract
+from engine.keyshared.sticky import policy_problem
 from engine.ranges import HashRange, join_neighbours
 
 LAST = 65_535

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.keyshared.recently_joined import RecentlyJoined
+from engine.keyshared.delivery_state import RecentlyJoined
 
 TWO = RecentlyJoined(((1, 4), (2, 9)))
 

@@ -6,8 +6,7 @@ import pytest
 
 from engine.hashing import java_string_hash, murmur3_32
 from engine.routing.keys import Message, key_hash, partition_of_key
-from engine.routing.partial import PartialRoundRobinRouter, partial_round_robin
-from engine.routing.routers import RoundRobinRouter, round_robin
+from engine.routing.routers import PartialRoundRobinRouter, RoundRobinRouter, partial_round_robin, round_robin
 from tests.engine.routing.walks import keyless, walk
 
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import pytest
 
 from engine.errors import Rejection
-from engine.routing.batch_round_robin import MAX_BATCH_BYTES, MAX_BATCH_DELAY_MS, MAX_BATCH_MSGS, BatchRoundRobinRouter
-from engine.routing.boost_hash import boost_hash, mix
 from engine.routing.explain import explain_route
-from engine.routing.keys import Message
-from engine.routing.partial import PartialRoundRobinRouter, partial_round_robin
+from engine.routing.keys import Message, boost_hash, mix
 from engine.routing.producer import create
 from engine.routing.producer_counts import Workload, counts_over_partitions
-from engine.routing.producer_model import DEFAULT_MSG_SIZE_BYTES, OpenReason, PartitionedProducer, PartitionProducer
+from engine.routing.producer_model import (
+    DEFAULT_MSG_SIZE_BYTES,
+    OpenReason,
+    PartitionedProducer,
+    PartitionProducer,
+    ProducersState,
+)
 from engine.routing.producer_settings import (
     CPP,
     JAVA,
@@ -25,9 +28,18 @@ from engine.routing.producer_settings import (
 )
 from engine.routing.producer_topic import PartitionedTopic
 from engine.routing.producers import add_producers, producers_state, send_by_all, send_by_one
-from engine.routing.producers_model import ProducersState
 from engine.routing.publishers import PublisherStats
-from engine.routing.routers import RoundRobinRouter, round_robin, switch_period_ms
+from engine.routing.routers import (
+    MAX_BATCH_BYTES,
+    MAX_BATCH_DELAY_MS,
+    MAX_BATCH_MSGS,
+    BatchRoundRobinRouter,
+    PartialRoundRobinRouter,
+    RoundRobinRouter,
+    partial_round_robin,
+    round_robin,
+    switch_period_ms,
+)
 from engine.routing.stats import ConsumerStats, ReplicatorStats, SubscriptionStats, TopicStats
 from tests.engine.routing.fleets import EAGER, LAZY, ONE_BY_ONE, events, fleet, fresh
 

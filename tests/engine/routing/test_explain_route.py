@@ -6,10 +6,14 @@ import pytest
 
 from engine.errors import Rejection
 from engine.explain import Division
-from engine.routing.batch_round_robin import BatchRoundRobinRouter
 from engine.routing.explain import RouteExplanation, explain_route, key_step
-from engine.routing.partial import PartialRoundRobinRouter
-from engine.routing.routers import Router, SinglePartitionRouter, round_robin
+from engine.routing.routers import (
+    BatchRoundRobinRouter,
+    PartialRoundRobinRouter,
+    Router,
+    SinglePartitionRouter,
+    round_robin,
+)
 
 
 def explained(router: Router, key: str | bytes | None, partitions: int, now_ms: int = 0) -> RouteExplanation:

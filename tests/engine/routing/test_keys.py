@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.hashing import utf8
-from engine.routing.boost_hash import boost_hash
-from engine.routing.keys import HashingScheme, Message, key_hash, partition_of_key
+from engine.routing.keys import HashingScheme, Message, boost_hash, key_hash, partition_of_key
 
 SEEN_FROM_PYTHON = {
     "k0": 5,

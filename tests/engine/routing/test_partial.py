@@ -11,7 +11,7 @@ import pytest
 
 from engine.errors import Rejection
 from engine.routing.keys import Message, partition_of_key
-from engine.routing.partial import PartialRoundRobinRouter, partial_round_robin
+from engine.routing.routers import PartialRoundRobinRouter, partial_round_robin
 from tests.engine.routing.walks import keyless, walk
 
 

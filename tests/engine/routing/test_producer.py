@@ -11,12 +11,11 @@ import pytest
 
 from engine.errors import Rejection
 from engine.hashing import java_string_hash
-from engine.routing.partial import PartialRoundRobinRouter
 from engine.routing.producer import close, create, fenced, reconnect, send, terminated, update_partitions
 from engine.routing.producer_model import OpenReason, PartitionedProducer, SendResult
 from engine.routing.producer_settings import ACCESS_MODES, CPP, PYTHON, AccessMode, ProducerSettings
 from engine.routing.producer_topic import PartitionedTopic, failed, grown, recovered
-from engine.routing.routers import Router, SinglePartitionRouter, round_robin
+from engine.routing.routers import PartialRoundRobinRouter, Router, SinglePartitionRouter, round_robin
 from tests.engine.routing.fleets import EAGER, LAZY, created, topic_of
 
 MINUTE_MS = 60_000

@@ -7,11 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from engine.routing.batch_round_robin import BatchRoundRobinRouter
 from engine.routing.key_moves import KeyMoves, moved_keys
 from engine.routing.keys import Message, partition_of_key
-from engine.routing.partial import PartialRoundRobinRouter
 from engine.routing.producer import create, send
+from engine.routing.producer_model import ProducersState, Sent, Updated
 from engine.routing.producer_settings import JAVA, PYTHON, Client, Routing
 from engine.routing.producers import (
     advance,
@@ -22,8 +21,14 @@ from engine.routing.producers import (
     send_by_all,
     send_by_one,
 )
-from engine.routing.producers_model import ProducersState, Sent, Updated
-from engine.routing.routers import Router, SinglePartitionRouter, round_robin, route
+from engine.routing.routers import (
+    BatchRoundRobinRouter,
+    PartialRoundRobinRouter,
+    Router,
+    SinglePartitionRouter,
+    round_robin,
+    route,
+)
 from tests.engine.routing.fleets import EAGER, LAZY, created, done, events, fleet, topic_of
 
 MINUTE_MS = 60_000

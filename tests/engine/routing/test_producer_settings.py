@@ -7,8 +7,6 @@ from dataclasses import replace
 import pytest
 
 from engine.errors import Rejection
-from engine.routing.batch_round_robin import BatchRoundRobinRouter
-from engine.routing.partial import PartialRoundRobinRouter
 from engine.routing.producer_settings import (
     CLIENTS,
     CPP,
@@ -22,7 +20,12 @@ from engine.routing.producer_settings import (
     new_router,
     queue_limit,
 )
-from engine.routing.routers import RoundRobinRouter, SinglePartitionRouter
+from engine.routing.routers import (
+    BatchRoundRobinRouter,
+    PartialRoundRobinRouter,
+    RoundRobinRouter,
+    SinglePartitionRouter,
+)
 
 
 @pytest.mark.parametrize(

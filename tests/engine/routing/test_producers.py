@@ -7,7 +7,18 @@ from dataclasses import replace
 import pytest
 
 from engine.errors import Rejection
-from engine.routing.producer_model import OpenReason
+from engine.routing.producer_model import (
+    Closed,
+    Created,
+    Disconnected,
+    Fenced,
+    OpenReason,
+    ProducersState,
+    ProducersStep,
+    Reconnected,
+    Sent,
+    Updated,
+)
 from engine.routing.producer_settings import PYTHON, ProducerSettings, Routing
 from engine.routing.producers import (
     add_producers,
@@ -20,17 +31,6 @@ from engine.routing.producers import (
     recover_partition,
     send_by_all,
     send_by_one,
-)
-from engine.routing.producers_model import (
-    Closed,
-    Created,
-    Disconnected,
-    Fenced,
-    ProducersState,
-    ProducersStep,
-    Reconnected,
-    Sent,
-    Updated,
 )
 from tests.engine.routing.fleets import EAGER, LAZY, ONE_BY_ONE, done, events, fleet, fresh
 

@@ -9,10 +9,17 @@ from __future__ import annotations
 import pytest
 
 from engine.hashing import java_string_hash
-from engine.routing.batch_round_robin import BatchRoundRobinRouter
 from engine.routing.keys import Message
-from engine.routing.partial import PartialRoundRobinRouter
-from engine.routing.routers import Router, SinglePartitionRouter, period_of, round_robin, route, switch_period_ms
+from engine.routing.routers import (
+    BatchRoundRobinRouter,
+    PartialRoundRobinRouter,
+    Router,
+    SinglePartitionRouter,
+    period_of,
+    round_robin,
+    route,
+    switch_period_ms,
+)
 from tests.engine.routing.walks import keyless, walk
 
 KEYS = [Message(f"key-{number}") for number in range(50)]

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from engine.errors import Rejection
+from engine.routing.explain import SendExplanation, explain_send
+from engine.routing.producer_model import ProducersState, Sent
 from engine.routing.producer_settings import CPP, Routing
 from engine.routing.producers import close_producer, fail_partition, send_by_one
-from engine.routing.producers_model import ProducersState, Sent
-from engine.routing.send_explain import SendExplanation, explain_send
 from tests.engine.routing.fleets import EAGER, LAZY, done, events, fleet
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.config import ReleaseBehaviour, behaviour_of
-from engine.routing.merging import mean_with
-from engine.routing.publishers import PublisherStats, grouped
+from engine.routing.publishers import PublisherStats, grouped, mean_with
 from engine.routing.stats import ConsumerStats, ReplicatorStats, SubscriptionStats, TopicStats, aggregate
 
 

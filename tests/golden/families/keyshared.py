@@ -7,13 +7,11 @@ from typing import Any
 
 from engine.errors import Rejection
 from engine.keyshared.autosplit import auto_split_selector
-from engine.keyshared.impact import impact_of
 from engine.keyshared.model import Consumer, DeclaredRanges, RangesById, Selector, SlotSpace
-from engine.keyshared.ring import ring_selector
-from engine.keyshared.ring_forms import RingForm
-from engine.keyshared.sticky import RangeConflict, sticky_selector
+from engine.keyshared.ownership import impact_of
+from engine.keyshared.ring import RingForm, ring_selector
+from engine.keyshared.sticky import RangeConflict, policy_problem, sticky_selector
 from engine.keyshared.sticky_legacy import legacy_sticky_selector
-from engine.keyshared.sticky_policy import policy_problem
 from tests.golden.harness import checks
 
 Line = dict[str, Any]

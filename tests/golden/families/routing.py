@@ -10,9 +10,15 @@ from typing import Any
 
 from engine.errors import Rejection
 from engine.routing.keys import Message
-from engine.routing.partial import PartialRoundRobinRouter, partial_round_robin
 from engine.routing.publishers import PublisherGroups, PublisherStats, aggregate_publishers, grouped
-from engine.routing.routers import Router, SinglePartitionRouter, round_robin, route
+from engine.routing.routers import (
+    PartialRoundRobinRouter,
+    Router,
+    SinglePartitionRouter,
+    partial_round_robin,
+    round_robin,
+    route,
+)
 from engine.routing.stats import ConsumerStats, ReplicatorStats, SubscriptionStats, TopicStats, aggregate
 from tests.golden.harness import checks
 

@@ -8,8 +8,7 @@ from typing import Final
 
 from engine.errors import Rejection
 from engine.keyshared.admission import KeySharedMode, SubscriptionTerms, SubscriptionType, join_refusal
-from engine.keyshared.sticky import RangeConflict
-from engine.keyshared.sticky_policy import policy_problem
+from engine.keyshared.sticky import RangeConflict, policy_problem
 from engine.names import NON_PERSISTENT
 from engine.verify.report import Ledger
 from tests.lab.client_errors import error_stem

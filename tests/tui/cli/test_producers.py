@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 
 from engine.hashing import java_string_hash
-from engine.routing.boost_hash import boost_hash
+from engine.routing.keys import boost_hash
 from tests.tui.cli.conftest import Run
 
 FEW = ("new", "--producers", "3", "--partitions", "6", "--lazy", "--batching", "off")

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from engine.keyshared.consistent_sticky import node_ranges
-from engine.keyshared.sticky_policy import policy_problem
+from engine.keyshared.sticky import policy_problem
 from engine.ranges import HashRange, covers_exactly
 from tests.engine.keyshared.selectors import accepted
 from tests.tui.cli.conftest import Run

@@ -7,11 +7,10 @@ from typing import Any, Final
 from engine.cluster.key_state import SharingMode
 from engine.keyshared.entry_key import KeySource, StickyKey
 from engine.keyshared.explain import KeyExplanation
-from engine.keyshared.gaps import Gaps, gaps_of
 from engine.keyshared.key_text import text_of_key
 from engine.keyshared.luck import Luck
 from engine.keyshared.model import Consumer
-from engine.keyshared.ownership import OwnedSlots, owned_ranges, slots_by_consumer
+from engine.keyshared.ownership import Gaps, OwnedSlots, gaps_of, owned_ranges, slots_by_consumer
 from engine.keyshared.waits import Wait, waits
 from engine.views.keys_answers import key_sentence
 from engine.views.keys_words import VERDICTS, luck_sentence, verdict_text
