@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from engine.bundles.limits import BundleStats
-from engine.bundles.loads import BundleAverage
-from engine.bundles.rates import BothWays
+from engine.bundles.loads import BothWays, BundleAverage
 
 NUM_SHORT_SAMPLES: Final = 10
 NUM_LONG_SAMPLES: Final = 1000

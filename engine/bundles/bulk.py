@@ -1,7 +1,7 @@
-"""Topics to bundles in bulk: many namespaces in one sorted array, and what each bundle carries.
+"""Topics to bundles in bulk: many namespaces in one sorted array, and topics with their bundle and traffic.
 
-Twins of ``engine.bundles.boundaries`` and ``engine.bundles.loads``. Bundles are numbered through: those of namespace 0
-in order, then those of namespace 1, and so on.
+The numpy form of ``engine.bundles.boundaries`` and ``engine.bundles.loads``. Bundles are numbered through: those of
+namespace 0 in order, then those of namespace 1, and so on.
 """
 
 from __future__ import annotations
@@ -91,35 +91,6 @@ class TopicColumns:
         return TopicColumns(
             self.bundle[rows], self.hash[rows], self.msgs_per_sec[rows], self.bytes_per_sec[rows], self.has_stats[rows]
         )
-
-
-@dataclass(frozen=True, slots=True)
-class BundleSums:
-    """What each bundle carries, one array each of (b,): ``topics`` int64, the rest float64, summed in listing order."""
-
-    topics: NDArray[np.int64]
-    msgs_per_sec: NDArray[np.float64]
-    bytes_per_sec: NDArray[np.float64]
-
-
-def bundle_sums(topics: TopicColumns, bundles: int) -> BundleSums:
-    """Topics and traffic of each of so many bundles; topics that are nowhere are left out. O(n + b).
-
-    The sums are those of a plain loop in listing order, bit for bit.
-
-    >>> hashes = np.array([5, 6, 7])
-    >>> columns = TopicColumns(np.array([1, -1, 1]), hashes, np.ones(3), np.ones(3), hashes > 0)
-    >>> bundle_sums(columns, 2).topics.tolist(), bundle_sums(columns, 2).msgs_per_sec.tolist()
-    ([0, 2], [0.0, 2.0])
-    """
-    placed = topics[topics.bundle >= 0]
-    counts = np.bincount(placed.bundle, minlength=bundles)
-    known = placed[placed.has_stats]
-    return BundleSums(
-        counts,
-        sum_by(known.bundle, known.msgs_per_sec, bundles),
-        sum_by(known.bundle, known.bytes_per_sec, bundles),
-    )
 
 
 def sum_by(numbers: NDArray[np.int64], weights: NDArray[np.float64], size: int) -> NDArray[np.float64]:

@@ -1,7 +1,7 @@
-"""Where each of Pulsar's four split algorithms would cut each of many bundles.
+"""Where each of Pulsar's four split algorithms would cut each of many bundles, or one bundle with very many topics.
 
-Twins of ``engine.bundles.algorithms`` and ``engine.bundles.flow``, equal to them cut for cut, also where the answer is
-null, an empty list, doubled, or the bundle's own edge.
+Equal to ``engine.bundles.algorithms`` and ``engine.bundles.flow`` cut for cut, also where the answer is null, an empty
+list, doubled, or the bundle's own edge.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from engine.bundles.bulk import BundleMap, TopicColumns, sum_by
 from engine.bundles.bulk_flow import pack_topics
 from engine.bundles.flow import FlowLimits
+from engine.bundles.load_columns import LoadColumns, Rows
 
 
 class Answer(IntEnum):
@@ -119,7 +120,7 @@ def flow_cuts(topics: TopicColumns, bundles: int, limits: FlowLimits) -> Cuts:
     total_msgs = sum_by(loaded.bundle, loaded.msgs_per_sec, bundles)
     total_bytes = sum_by(loaded.bundle, loaded.bytes_per_sec, bundles)
     # A stable sort: of topics with one hash the later one stays the later.
-    loaded = loaded[np.lexsort((loaded.hash, loaded.bundle))]
+    loaded = loaded[np.argsort((loaded.bundle << 32) | loaded.hash, kind="stable")]
     new_hash = np.append(True, (np.diff(loaded.bundle) != 0) | (np.diff(loaded.hash) != 0))[: len(loaded)]
     distinct = np.bincount(loaded.bundle[new_hash], minlength=bundles)
     factor = limits.gate_factor
@@ -150,3 +151,34 @@ def _one_each(positions: NDArray[np.int64], found: NDArray[np.bool_]) -> Cuts:
 
 def _starts(counts: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(counts)))
+
+
+def middle_cut_of_one(loads: LoadColumns) -> tuple[int, ...] | None:
+    """``topic_count_equally_divide`` of one bundle. O(n).
+
+    >>> from engine.bundles.load_columns import PickedNames
+    >>> hashes, names = np.array([50, 10, 30]), PickedNames("abc", np.arange(3))
+    >>> middle_cut_of_one(LoadColumns(names, hashes, np.zeros((4, 3)), np.ones(3, dtype=bool)))
+    (20,)
+    """
+    if len(loads) <= 1:
+        return None
+    half = len(loads) // 2
+    places = (max(half - 1, 0), half)
+    parted = np.partition(loads.hashes, places)
+    below, above = int(parted[places[0]]), int(parted[half])
+    return (below + (above - below) // 2,)
+
+
+def flow_cuts_of_one(loads: LoadColumns, limits: FlowLimits) -> tuple[int, ...] | None:
+    """``flow_or_qps_equally_divide`` of one bundle. O(n log n); totals are added in listing order."""
+    msgs, size = loads.flow
+    bundle = np.zeros(len(loads), dtype=np.int64)
+    return flow_cuts(TopicColumns(bundle, loads.hashes, msgs, size, loads.has_stats), 1, limits).of(0)
+
+
+def along_the_axis(hashes: NDArray[np.int64]) -> tuple[Rows, Rows]:
+    """The places by ascending hash, and whose numbers count there: of topics of one hash the last one's for each."""
+    order = np.argsort(hashes, kind="stable")
+    ascending = hashes[order]
+    return order, order[np.searchsorted(ascending, ascending, side="right") - 1]

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from engine.bundles.balance_input import equal_hash_findings
 from engine.bundles.boundaries import BundleRange
-from engine.bundles.bundle_pieces import piece_ends
+from engine.bundles.bulk_flow import piece_ends
+from engine.bundles.bulk_splits import along_the_axis
 from engine.bundles.curve import (
     CurveCut,
     CurvePoint,
@@ -23,7 +24,6 @@ from engine.bundles.curve import (
 )
 from engine.bundles.flow import FlowLimits
 from engine.bundles.load_columns import LoadColumns, PickedNames, sum_in_order
-from engine.bundles.load_cuts import along_the_axis
 from engine.computed import Computed
 from engine.errors import Rejection
 

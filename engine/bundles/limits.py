@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engine.bundles.flow import BYTES_PER_MBYTE
-from engine.bundles.rates import BothWays
+from engine.bundles.loads import BothWays
 from engine.config import BrokerSettings
 from engine.errors import Rejection
 

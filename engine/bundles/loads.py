@@ -7,11 +7,31 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
-from engine.bundles.rates import BothWays
 from engine.computed import Computed
 from engine.errors import Rejection
 from engine.hashing import crc32_hash
 from engine.names import PERSISTENT, TopicName, parse_topic_name
+
+
+class BothWays:
+    """What has these four rates, in msg/s and bytes/s."""
+
+    __slots__ = ()
+
+    msg_rate_in: float
+    msg_rate_out: float
+    throughput_in_bytes_per_sec: float
+    throughput_out_bytes_per_sec: float
+
+    @property
+    def msgs_per_sec(self) -> float:
+        """In plus out (``totalMsgRate``)."""
+        return self.msg_rate_in + self.msg_rate_out
+
+    @property
+    def bytes_per_sec(self) -> float:
+        """In plus out (``totalMsgThroughput``)."""
+        return self.throughput_in_bytes_per_sec + self.throughput_out_bytes_per_sec
 
 
 @dataclass(frozen=True, slots=True)

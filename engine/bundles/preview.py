@@ -12,8 +12,7 @@ from engine.bundles.boundaries import BundleRange, NamespaceBundles
 from engine.bundles.flow import flow_or_qps_as_proposed
 from engine.bundles.loads import BundleAverage, TopicLoad, topics_in
 from engine.bundles.plan import LoadManager, SplitPlan, pulsar_admin_command, split_command
-from engine.bundles.split import outcome, plan_split
-from engine.bundles.target import resolve_target
+from engine.bundles.split import outcome, plan_split, resolve_target
 from engine.config import (
     CURRENT,
     FLOW_OR_QPS_EQUALLY_DIVIDE,

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from engine.bundles.algorithms import (
     range_equally_divide,
@@ -17,15 +18,22 @@ from engine.bundles.algorithms import (
     specified_positions_divide,
     topic_count_equally_divide,
 )
-from engine.bundles.boundaries import BundleRange, NamespaceBundles
+from engine.bundles.boundaries import BundleRange, NamespaceBundles, parse_range
+from engine.bundles.bulk_splits import flow_cuts_of_one, middle_cut_of_one
 from engine.bundles.children import SplitRefusal, SplitResult, split_bundles
-from engine.bundles.findings import child_findings, topic_findings
 from engine.bundles.flow import flow_limits, flow_or_qps_equally_divide
 from engine.bundles.load_columns import LoadColumns
-from engine.bundles.load_cuts import flow_cuts, middle_cut
-from engine.bundles.loads import BundleAverage, TopicLoad, topics_in
-from engine.bundles.plan import ChildShare, LoadManager, SplitPlan, SplitWarning, pulsar_admin_command, shares_of
-from engine.bundles.target import resolve_target
+from engine.bundles.loads import BundleAverage, TopicLoad, averages_of, hottest_bundle, largest_bundle, topics_in
+from engine.bundles.plan import (
+    ChildShare,
+    LoadManager,
+    SplitPlan,
+    SplitWarning,
+    child_findings,
+    pulsar_admin_command,
+    shares_of,
+    topic_findings,
+)
 from engine.config import (
     CURRENT,
     FLOW_OR_QPS_EQUALLY_DIVIDE,
@@ -136,7 +144,7 @@ def choose_cuts(
         return range_equally_divide(bundle.lower, bundle.upper)
     if algorithm == TOPIC_COUNT_EQUALLY_DIVIDE:
         if isinstance(topics, LoadColumns):
-            return middle_cut(topics)
+            return middle_cut_of_one(topics)
         return topic_count_equally_divide(topics)
     if algorithm == SPECIFIED_POSITIONS_DIVIDE:
         return specified_positions_divide(bundle, topics, positions)
@@ -151,7 +159,7 @@ def choose_cuts(
             status=500,
         )
     if isinstance(topics, LoadColumns):
-        return flow_cuts(topics, flow_limits(settings))
+        return flow_cuts_of_one(topics, flow_limits(settings))
     return flow_or_qps_equally_divide(topics, flow_limits(settings))
 
 
@@ -259,3 +267,46 @@ def _invalid_request(reason: str, field: str) -> Rejection:
 def _not_ready(bundles: NamespaceBundles, parent: BundleRange) -> Rejection:
     message = f"bundle {bundles.namespace}/{parent} is no longer in the bundles list; it may have been split already"
     return Rejection("ServiceUnitNotReadyException", message, field="bundle", status=500)
+
+
+LARGEST: Final = "LARGEST"
+HOT: Final = "HOT"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A current bundle of the namespace, and what to know about how it was found."""
+
+    bundle: BundleRange
+    warnings: tuple[SplitWarning, ...] = ()
+
+
+def resolve_target(
+    bundles: NamespaceBundles,
+    text: str,
+    topics: Sequence[TopicLoad],
+    load_manager: LoadManager = "modular",
+    averages: Mapping[str, BundleAverage] | None = None,
+) -> Target | Rejection:
+    """The bundle meant by ``text``; the words are case-sensitive.
+
+    HOT needs the modular load manager and means LARGEST with the others; without ``averages`` the current throughput
+    stands in. Refused: 404 when a word finds no bundle (no topics), 412 for a bad range or one that is no
+    current bundle.
+    """
+    found: BundleRange | Rejection | None
+    warnings: tuple[SplitWarning, ...] = ()
+    if text == HOT and load_manager == "modular":
+        stored = averages_of(bundles, topics) if averages is None else averages
+        warnings = (SplitWarning("hot-from-current-rates"),) if averages is None else ()
+        found = hottest_bundle(bundles, stored)
+    elif text in (LARGEST, HOT):
+        warnings = (SplitWarning("hot-is-largest"),) if text == HOT else ()
+        found = largest_bundle(bundles, topics)
+    else:
+        found = parse_range(text)
+    if found is None:
+        return Rejection("RestException", f"Bundle range {text} not found", field="bundle", status=404)
+    if isinstance(found, Rejection):
+        return found
+    return bundles.validate_bundle(found) or Target(found, warnings)

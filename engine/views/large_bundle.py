@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.bundles.boundaries import FULL_UPPER_BOUND
-from engine.bundles.bundle_pieces import first_fit_cuts
+from engine.bundles.bulk_flow import first_fit_cuts
 from engine.bundles.flow import FlowLimits
 from engine.bundles.plan import ChildShare, SplitWarning
 from engine.cluster.large_topics import LargeLoads, NumberedNames

@@ -10,10 +10,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.bundles.bundle_pieces import first_fit_cuts
-from engine.bundles.findings import topic_findings
+from engine.bundles.bulk_flow import first_fit_cuts
 from engine.bundles.flow import FlowLimits, flow_or_qps_as_proposed, flow_or_qps_equally_divide
 from engine.bundles.loads import TopicLoad
+from engine.bundles.plan import topic_findings
 from engine.cluster import facts
 from engine.cluster.bulk import partition_columns
 from engine.cluster.commands import (

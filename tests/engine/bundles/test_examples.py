@@ -21,7 +21,6 @@ WITHOUT_EXAMPLES = {
         "balance_model",
         "balance_modular",
         "balance_world",
-        "bulk_flow",
         "extensible_model",
         "findings",
         "rates",

@@ -11,7 +11,7 @@ from engine.bundles import (
     SplitWarning,
     carry_out,
 )
-from engine.bundles.target import Target, resolve_target
+from engine.bundles.split import Target, resolve_target
 from engine.config import FLOW_OR_QPS_EQUALLY_DIVIDE, BrokerSettings, behaviour_of
 from engine.errors import Rejection
 from tests.engine.bundles.test_split import FLOW, HALVES, WHOLE, ask, planned, refusal_of, topics_at
