@@ -14,17 +14,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from engine.bundles import (
-    BrokerReport,
-    BundleStats,
-    ModularObservation,
-    ModularVerdict,
-    TimeAverageMessageData,
-    flow_limits,
-    modular_decision,
-)
+from engine.bundles.averages import TimeAverageMessageData
 from engine.bundles.bulk import BundleMap, TopicColumns, bundle_map, sum_by
 from engine.bundles.bulk_splits import Cuts, flow_cuts, range_cuts, specified_cuts, topic_count_cuts
+from engine.bundles.flow import flow_limits
+from engine.bundles.limits import BundleStats
+from engine.bundles.modular import BrokerReport, ModularObservation, ModularVerdict, modular_decision
 from engine.config import FLOW_OR_QPS_EQUALLY_DIVIDE, SPLIT_ALGORITHMS, BrokerSettings
 from pipeline.reading.rows import Row
 from pipeline.schemas import BUNDLE_LOADS

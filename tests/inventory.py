@@ -9,8 +9,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
-from engine.bundles import NamespaceBundles, namespace_bundles
-from engine.bundles.boundaries import default_boundaries
+from engine.bundles.boundaries import NamespaceBundles, default_boundaries, namespace_bundles
 from engine.errors import Rejection
 from engine.hashing import crc32_hash
 

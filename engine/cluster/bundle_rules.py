@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.bundles import SplitPlan, plan_split
+from engine.bundles.plan import SplitPlan
+from engine.bundles.split import plan_split
 from engine.cluster.commands import SplitBundle
 from engine.cluster.consumer_rules import refuse_long_name
 from engine.cluster.events import BundleWasSplit, Event

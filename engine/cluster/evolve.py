@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 
-from engine.bundles import namespace_bundles
+from engine.bundles.boundaries import namespace_bundles
 from engine.cluster.events import (
     BundleWasSplit,
     ConsumerAdded,

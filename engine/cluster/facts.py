@@ -13,7 +13,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.bundles import NamespaceBundles, TopicLoad, namespace_bundles, topic_load
+from engine.bundles.boundaries import NamespaceBundles, namespace_bundles
+from engine.bundles.loads import TopicLoad, topic_load
 from engine.cluster.bulk import (
     ActiveConsumers,
     PartitionColumns,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import astuple
 from typing import Final
 
-from engine.bundles import namespace_bundles
+from engine.bundles.boundaries import namespace_bundles
 from engine.cluster.key_state import KeySubscription
 from engine.cluster.large_topics import LargeLoads, LargeTopics
 from engine.cluster.limits import IDS, INT_32, MAX_PARTITIONS, MAX_WITHOUT_STATISTICS

@@ -26,7 +26,7 @@ from engine.admin.naming import Naming, ScenarioFacts, naming_of, scenario_facts
 from engine.admin.reading import MAX_INPUT_BYTES, Intake
 from engine.admin.text import plain_json, raw_object
 from engine.admin.topics import decode_broker_stats_topics, decode_named_stats, decode_partitioned_stats
-from engine.bundles import BundleRange, parse_range
+from engine.bundles.boundaries import BundleRange, parse_range
 from engine.config import BrokerSettings
 from engine.errors import Problem
 from engine.verify.report import FlagSource

@@ -11,7 +11,7 @@ from engine.admin.kinds import AnswerKind
 from engine.admin.namespaces import decode_bundles, decode_policies
 from engine.admin.naming import Naming
 from engine.admin.topics import decode_broker_stats_topics
-from engine.bundles import BundleRange, NamespaceBundles, boundary_text, namespace_bundles, parse_range
+from engine.bundles.boundaries import BundleRange, NamespaceBundles, boundary_text, namespace_bundles, parse_range
 from engine.errors import Rejection
 from engine.hashing import crc32_hash
 from engine.verify.answers import Answer

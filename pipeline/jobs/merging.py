@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from engine.bundles import NamespaceBundles
+from engine.bundles.boundaries import NamespaceBundles
 from engine.errors import Problem
 from pipeline.reading.found import FoundFile
 from pipeline.reading.rows import BAD, SUPERSEDED, Row, quarantine_row

@@ -20,7 +20,7 @@ from engine.admin.naming import Naming, naming_of, scenario_facts
 from engine.admin.reading import MAX_INPUT_BYTES
 from engine.admin.requests import AdminRequest
 from engine.admin.text import WHOLE_CHECK_BYTES, raw_list, raw_object
-from engine.bundles import namespace_bundles
+from engine.bundles.boundaries import namespace_bundles
 from engine.config import DEFAULTS, BrokerSettings
 from engine.errors import Problem, Rejection
 from engine.names import parse_topic_name

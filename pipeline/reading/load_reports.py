@@ -8,7 +8,7 @@ import msgspec
 
 from engine.admin.text import child, malformed, value_problem
 from engine.admin.topics import without_nulls
-from engine.bundles import parse_range
+from engine.bundles.boundaries import parse_range
 from engine.errors import Problem, Rejection
 from engine.names import refuse_bundle
 from pipeline.reading.rows import BAD, Rows, quarantine_row

@@ -12,7 +12,7 @@ from typing import Final
 
 import duckdb
 
-from engine.bundles import BundleRange, NamespaceBundles, default_boundaries
+from engine.bundles.boundaries import BundleRange, NamespaceBundles, default_boundaries
 from engine.errors import Rejection
 from pipeline.reading.rows import Row, consumer_set_id
 from pipeline.schemas import (

@@ -11,7 +11,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from engine.bundles import BundleRange, NamespaceBundles, TopicLoad, preview_all, split_command
+from engine.bundles.boundaries import BundleRange, NamespaceBundles
+from engine.bundles.loads import TopicLoad
+from engine.bundles.plan import split_command
+from engine.bundles.preview import preview_all
 from engine.config import SPECIFIED_POSITIONS_DIVIDE, BrokerSettings
 from engine.shell_lines import path_word, shell_line
 from tests.patience import HANG_S

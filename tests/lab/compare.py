@@ -19,7 +19,7 @@ from engine.admin.namespaces import (
 )
 from engine.admin.text import raw_object
 from engine.admin.topics import decode_broker_stats_topics
-from engine.bundles import BundleRange, parse_range
+from engine.bundles.boundaries import BundleRange, parse_range
 from engine.config import BrokerSettings
 from engine.errors import Problem
 from engine.hashing import crc32_hash

@@ -12,16 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from engine.bundles import (
-    BundleStats,
-    NamespaceBundles,
-    SplitPlan,
-    TopicLoad,
-    default_boundaries,
-    exceeded_limit,
-    plan_split,
-    topic_load,
-)
+from engine.bundles.boundaries import NamespaceBundles, default_boundaries
+from engine.bundles.limits import BundleStats, exceeded_limit
+from engine.bundles.loads import TopicLoad, topic_load
+from engine.bundles.plan import SplitPlan
+from engine.bundles.split import plan_split
 from engine.config import SPLIT_ALGORITHMS, BrokerSettings
 from engine.errors import InputError, Rejection
 from engine.failover.choose import rule_in_force

@@ -7,10 +7,13 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.bundles import Balance, BalanceStart, BundleStats, simulate
 from engine.bundles.averages import BundleData, new_bundle_data
+from engine.bundles.balance import simulate
+from engine.bundles.balance_input import BalanceStart
+from engine.bundles.balance_model import Balance
 from engine.bundles.leader import LeaderMemory, report_written
 from engine.bundles.leader_runs import RunningLeader
+from engine.bundles.limits import BundleStats
 from engine.bundles.modular import BrokerReport
 from engine.config import BrokerSettings
 from tests.oracles.balance import simulated

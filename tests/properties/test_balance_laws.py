@@ -7,25 +7,16 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.bundles import (
-    Balance,
-    BalancedTopic,
-    BalanceStart,
-    BundleRange,
-    FlowCurve,
-    FlowLimits,
-    Forecast,
-    NamespaceBundles,
-    TopicLoad,
-    balance_start,
-    expected_occupancy,
-    find_loops,
-    flow_curve,
-    flow_or_qps_as_proposed,
-    flow_or_qps_equally_divide,
-    forecast,
-    simulate,
-)
+from engine.bundles.balance import simulate
+from engine.bundles.balance_input import BalancedTopic, BalanceStart, balance_start
+from engine.bundles.balance_model import Balance
+from engine.bundles.boundaries import BundleRange, NamespaceBundles
+from engine.bundles.curve import FlowCurve, flow_curve
+from engine.bundles.flow import FlowLimits, flow_or_qps_as_proposed, flow_or_qps_equally_divide
+from engine.bundles.forecasting import Forecast, forecast
+from engine.bundles.loads import TopicLoad
+from engine.bundles.loops import find_loops
+from engine.bundles.occupancy import expected_occupancy
 from engine.config import SPLIT_ALGORITHMS, BrokerSettings
 from engine.errors import Rejection
 

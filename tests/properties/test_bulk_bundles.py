@@ -9,19 +9,13 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.bundles import (
-    BundleRange,
-    NamespaceBundles,
-    TopicLoad,
-    flow_or_qps_equally_divide,
-    range_equally_divide,
-    specified_positions_divide,
-    topic_count_equally_divide,
-)
+from engine.bundles.algorithms import range_equally_divide, specified_positions_divide, topic_count_equally_divide
+from engine.bundles.boundaries import BundleRange, NamespaceBundles
 from engine.bundles.bulk import NOWHERE, BundleMap, TopicColumns, bundle_map, sum_by
 from engine.bundles.bulk_flow import pack_topics
 from engine.bundles.bulk_splits import Answer, Cuts, flow_cuts, range_cuts, specified_cuts, topic_count_cuts
-from engine.bundles.flow import FlowLimits
+from engine.bundles.flow import FlowLimits, flow_or_qps_equally_divide
+from engine.bundles.loads import TopicLoad
 from engine.errors import Rejection
 
 TOP = 0xFFFFFFFF

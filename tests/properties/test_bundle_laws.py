@@ -7,23 +7,20 @@ from itertools import pairwise
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from engine.bundles import (
+from engine.bundles.boundaries import (
     FULL_UPPER_BOUND,
     BundleRange,
     NamespaceBundles,
-    SplitPlan,
-    SplitResult,
-    TopicLoad,
-    carry_out,
     compare_bundles,
     default_boundaries,
     namespace_bundles,
     parse_range,
-    plan_split,
-    preview_all,
-    split_bundles,
-    topics_in,
 )
+from engine.bundles.children import SplitResult, split_bundles
+from engine.bundles.loads import TopicLoad, topics_in
+from engine.bundles.plan import SplitPlan
+from engine.bundles.preview import preview_all
+from engine.bundles.split import carry_out, plan_split
 from engine.config import FLOW_OR_QPS_EQUALLY_DIVIDE, SPECIFIED_POSITIONS_DIVIDE, SPLIT_ALGORITHMS, BrokerSettings
 from engine.errors import Rejection
 

@@ -26,7 +26,8 @@ def check(case: NamespaceCase) -> Iterator[Finding]:
     bundle, the bandwidth in the 64 bits that were meant. ``share_of_bundle`` is that of messages where their limit is
     exceeded, else of bytes.
 
-    >>> from engine.bundles import NamespaceBundles, TopicLoad
+    >>> from engine.bundles.boundaries import NamespaceBundles
+    >>> from engine.bundles.loads import TopicLoad
     >>> from engine.lint.world import World
     >>> two = (TopicLoad("persistent://t/n/a", 5, msg_rate_in=30_001.0), TopicLoad("persistent://t/n/b", 6))
     >>> case = NamespaceCase(World(), NamespaceBundles("t/n", (0, 0xFFFFFFFF)), two)

@@ -27,7 +27,7 @@ def check(case: NamespaceCase) -> Iterator[Finding]:
     not tell what a producer was told, nor whether messages have keys. Of n partitions a key finds the same one in both
     by chance only, 1 time in n. O(topics with told producers).
 
-    >>> from engine.bundles import NamespaceBundles
+    >>> from engine.bundles.boundaries import NamespaceBundles
     >>> from engine.lint.cases import ProducedTopic
     >>> from engine.lint.world import World
     >>> both = ProducedTopic("persistent://t/n/x", 4, frozenset({"Pulsar-Java-v4.0.7", "Pulsar-CPP-v3.7.0"}))

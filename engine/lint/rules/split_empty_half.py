@@ -25,7 +25,8 @@ def check(case: NamespaceCase) -> Iterator[Finding]:
     extensible load manager refuses several boundaries, nothing is split. O(t log b) for t topics, then O(k log k) for
     each split of k topics.
 
-    >>> from engine.bundles import NamespaceBundles, TopicLoad
+    >>> from engine.bundles.boundaries import NamespaceBundles
+    >>> from engine.bundles.loads import TopicLoad
     >>> from engine.config import BrokerSettings
     >>> from engine.lint.world import World
     >>> two = (TopicLoad("persistent://t/n/a", 5), TopicLoad("persistent://t/n/b", 0x30000000))

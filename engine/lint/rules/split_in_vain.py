@@ -25,7 +25,8 @@ def check(case: NamespaceCase) -> Iterator[Finding]:
     cycle; in a full namespace none is tried. O(t log b) for t topics, then O(k log k) for each bundle of k topics
     above a limit.
 
-    >>> from engine.bundles import NamespaceBundles, TopicLoad
+    >>> from engine.bundles.boundaries import NamespaceBundles
+    >>> from engine.bundles.loads import TopicLoad
     >>> from engine.config import BrokerSettings
     >>> from engine.lint.world import World
     >>> flow = BrokerSettings(

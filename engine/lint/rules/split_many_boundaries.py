@@ -22,7 +22,8 @@ def check(case: NamespaceCase) -> Iterator[Finding]:
     An error under the extensible load manager, to be known where the load manager is not, nothing under the others,
     which carry out any number. O(t log b) for t topics, then O(k log k) for each bundle of k topics above a limit.
 
-    >>> from engine.bundles import NamespaceBundles, TopicLoad
+    >>> from engine.bundles.boundaries import NamespaceBundles
+    >>> from engine.bundles.loads import TopicLoad
     >>> from engine.config import BrokerSettings
     >>> from engine.lint.world import World
     >>> flow = BrokerSettings(defaultNamespaceBundleSplitAlgorithm="flow_or_qps_equally_divide")

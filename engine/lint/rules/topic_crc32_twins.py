@@ -22,7 +22,8 @@ def check(case: NamespaceCase) -> Iterator[Finding]:
 
     O(t) for t topics. Among 100,000 topics one pair is to be expected by chance.
 
-    >>> from engine.bundles import NamespaceBundles, TopicLoad
+    >>> from engine.bundles.boundaries import NamespaceBundles
+    >>> from engine.bundles.loads import TopicLoad
     >>> from engine.lint.world import World
     >>> three = tuple(TopicLoad(f"persistent://t/n/{name}", at) for name, at in (("a", 7), ("b", 7), ("c", 8)))
     >>> case = NamespaceCase(World(), NamespaceBundles("t/n", (0, 0xFFFFFFFF)), three)

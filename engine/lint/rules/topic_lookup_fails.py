@@ -16,7 +16,8 @@ ID: Final = "topic-lookup-fails"
 def check(case: NamespaceCase) -> Iterator[Finding]:
     """One finding for each such topic; one name in 2^32 is one. O(t) for t topics.
 
-    >>> from engine.bundles import NamespaceBundles, TopicLoad
+    >>> from engine.bundles.boundaries import NamespaceBundles
+    >>> from engine.bundles.loads import TopicLoad
     >>> from engine.lint.world import World
     >>> one = (TopicLoad("persistent://t/n/a", 0xFFFFFFFF), TopicLoad("persistent://t/n/b", 0xFFFFFFFE))
     >>> [each.where.topic for each in check(NamespaceCase(World(), NamespaceBundles("t/n", (0, 2**32 - 1)), one))]

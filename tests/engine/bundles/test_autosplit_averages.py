@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from engine.bundles import BundleStats, bandwidth_limit, exceeded_limit, flow_limits, limit_measures, new_bundle_data
-from engine.bundles.averages import BundleData, TimeAverageMessageData
-from engine.bundles.limits import LimitMeasure
+from engine.bundles.averages import BundleData, TimeAverageMessageData, new_bundle_data
+from engine.bundles.flow import flow_limits
+from engine.bundles.limits import BundleStats, LimitMeasure, bandwidth_limit, exceeded_limit, limit_measures
 from engine.config import BrokerSettings
 
 NAME = "t/n/0x00000000_0xffffffff"

@@ -6,17 +6,10 @@ from typing import Any
 
 import pytest
 
-from engine.bundles import (
-    BundleStats,
-    CycleDecision,
-    CycleLimits,
-    CycleObservation,
-    CycleVerdict,
-    SplitMemory,
-    TopicLoad,
-    blocked_by_split,
-    cycle,
-)
+from engine.bundles.extensible import blocked_by_split, cycle
+from engine.bundles.extensible_model import CycleDecision, CycleLimits, CycleObservation, CycleVerdict, SplitMemory
+from engine.bundles.limits import BundleStats
+from engine.bundles.loads import TopicLoad
 from engine.config import (
     FLOW_OR_QPS_EQUALLY_DIVIDE,
     SPECIFIED_POSITIONS_DIVIDE,

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from engine.bundles import (
+from engine.bundles.averages import TimeAverageMessageData
+from engine.bundles.boundaries import BundleRange, NamespaceBundles
+from engine.bundles.children import split_bundles
+from engine.bundles.limits import BundleStats
+from engine.bundles.modular import (
     BrokerReport,
-    BundleRange,
-    BundleStats,
     ModularDecision,
     ModularObservation,
-    NamespaceBundles,
-    TimeAverageMessageData,
     modular_decision,
-    split_bundles,
     visiting_order,
     why_no_run,
 )

@@ -6,18 +6,13 @@ from typing import Any
 
 import pytest
 
-from engine.bundles import (
-    Balance,
-    BalancedTopic,
-    BalanceSettings,
-    NamespaceBundles,
-    TopicLoad,
-    balance_start,
-    find_loops,
-    returning_bundles,
-    simulate,
-    topic_load,
-)
+from engine.bundles.balance import simulate
+from engine.bundles.balance_input import BalancedTopic, balance_start
+from engine.bundles.balance_model import Balance
+from engine.bundles.balance_settings import BalanceSettings
+from engine.bundles.boundaries import NamespaceBundles
+from engine.bundles.loads import TopicLoad, topic_load
+from engine.bundles.loops import find_loops, returning_bundles
 from engine.config import (
     FLOW_OR_QPS_EQUALLY_DIVIDE,
     RANGE_EQUALLY_DIVIDE,

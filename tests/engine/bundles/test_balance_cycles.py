@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from engine.bundles import Balance, BalancedTopic, BalanceSettings, NamespaceBundles, TopicLoad, simulate
-from engine.bundles.balance_model import Move
+from engine.bundles.balance import simulate
+from engine.bundles.balance_input import BalancedTopic
+from engine.bundles.balance_model import Balance, Move
+from engine.bundles.balance_settings import BalanceSettings
+from engine.bundles.boundaries import NamespaceBundles
+from engine.bundles.loads import TopicLoad
 from engine.config import FLOW_OR_QPS_EQUALLY_DIVIDE, TOPIC_COUNT_EQUALLY_DIVIDE, behaviour_of
 from engine.errors import Rejection
 from tests.engine.bundles.test_balance import HOT_PAIR, WHOLE, at, run

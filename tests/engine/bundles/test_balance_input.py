@@ -6,18 +6,12 @@ from typing import Any
 
 import pytest
 
-from engine.bundles import (
-    BalancedTopic,
-    BalanceSettings,
-    BalanceStart,
-    BandwidthLimit,
-    NamespaceBundles,
-    TopicLoad,
-    balance_start,
-    bandwidth_finding,
-    check_topics,
-)
+from engine.bundles.balance_input import BalancedTopic, BalanceStart, balance_start, check_topics
 from engine.bundles.balance_model import BalanceVerdict
+from engine.bundles.balance_settings import BalanceSettings
+from engine.bundles.boundaries import NamespaceBundles
+from engine.bundles.limits import BandwidthLimit, bandwidth_finding
+from engine.bundles.loads import TopicLoad
 from engine.config import CURRENT, BrokerSettings
 from engine.errors import Rejection
 

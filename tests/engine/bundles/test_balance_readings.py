@@ -6,16 +6,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from engine.bundles import (
-    BrokerReport,
-    BundlesChanged,
-    BundleStats,
-    ModularEvent,
-    NamespaceBundles,
-    ReportWritten,
-    best_reading,
-    replay_modular,
-)
+from engine.bundles.balance_readings import best_reading
+from engine.bundles.balance_replay import BundlesChanged, ModularEvent, ReportWritten, replay_modular
+from engine.bundles.boundaries import NamespaceBundles
+from engine.bundles.limits import BundleStats
+from engine.bundles.modular import BrokerReport
 from engine.config import BrokerSettings
 
 TOP = 0xFFFFFFFF

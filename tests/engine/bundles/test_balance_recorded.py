@@ -16,24 +16,22 @@ from typing import Any
 
 import pytest
 
-from engine.bundles import (
+from engine.bundles.balance import simulate
+from engine.bundles.balance_input import balance_start
+from engine.bundles.balance_readings import best_reading
+from engine.bundles.balance_replay import (
     AveragesStored,
-    BrokerReport,
     BundlesChanged,
-    BundleStats,
-    CycleObservation,
     ModularEvent,
-    NamespaceBundles,
     ReportWritten,
-    balance_start,
-    best_reading,
-    namespace_bundles,
     replay_extensible,
     replay_modular,
-    simulate,
-    topic_load,
-    visiting_order,
 )
+from engine.bundles.boundaries import NamespaceBundles, namespace_bundles
+from engine.bundles.extensible_model import CycleObservation
+from engine.bundles.limits import BundleStats
+from engine.bundles.loads import topic_load
+from engine.bundles.modular import BrokerReport, visiting_order
 from engine.config import BrokerSettings
 from engine.errors import Rejection
 

@@ -6,17 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from engine.bundles import (
-    BalancedTopic,
-    BalanceStart,
-    BundleRange,
-    BundleStats,
-    NamespaceBundles,
-    TopicLoad,
-    balance_start,
-)
+from engine.bundles.balance_input import BalancedTopic, BalanceStart, balance_start
 from engine.bundles.balance_topics import hold_any, loads_at
 from engine.bundles.balance_world import World
+from engine.bundles.boundaries import BundleRange, NamespaceBundles
+from engine.bundles.limits import BundleStats
+from engine.bundles.loads import TopicLoad
 from engine.config import BrokerSettings
 
 FIVE = NamespaceBundles("t/n", (0, 10, 20, 30, 40, 0xFFFFFFFF))

@@ -6,24 +6,20 @@ from itertools import pairwise
 
 import pytest
 
-from engine.bundles import (
+from engine.bundles.boundaries import (
     FULL_UPPER_BOUND,
+    MAX_BUNDLES,
     BundleRange,
     NamespaceBundles,
-    TopicLoad,
     boundaries_at_creation,
-    bundle_of_topic,
     compare_bundles,
     default_boundaries,
-    find_topic,
     namespace_bundles,
     parse_range,
-    topic_load,
-    topics_in,
     validate_boundaries_at_creation,
 )
-from engine.bundles.boundaries import MAX_BUNDLES
 from engine.bundles.java_numbers import long_decode
+from engine.bundles.loads import TopicLoad, bundle_of_topic, find_topic, topic_load, topics_in
 from engine.errors import Rejection
 from engine.names import TopicName, parse_topic_name
 

@@ -6,9 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from engine.bundles import BalancedTopic, BundleRange, FlowCurve, FlowLimits, FlowRule, TopicLoad, flow_curve
-from engine.bundles.curve import curve_cut
+from engine.bundles.balance_input import BalancedTopic
+from engine.bundles.boundaries import BundleRange
+from engine.bundles.curve import FlowCurve, FlowRule, curve_cut, flow_curve
 from engine.bundles.curve_columns import flow_curve_of_columns
+from engine.bundles.flow import FlowLimits
+from engine.bundles.loads import TopicLoad
 from engine.errors import Rejection
 from tests.properties.test_balance_columns import columns
 

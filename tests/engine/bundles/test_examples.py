@@ -22,9 +22,6 @@ WITHOUT_EXAMPLES = {
         "balance_modular",
         "balance_world",
         "extensible_model",
-        "findings",
-        "rates",
-        "target",
     )
 }
 

@@ -6,16 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from engine.bundles import (
-    BalancedTopic,
-    BalanceSettings,
-    BalanceStart,
-    Forecast,
-    NamespaceBundles,
-    TopicLoad,
-    balance_start,
-    forecast,
-)
+from engine.bundles.balance_input import BalancedTopic, BalanceStart, balance_start
+from engine.bundles.balance_settings import BalanceSettings
+from engine.bundles.boundaries import NamespaceBundles
+from engine.bundles.forecasting import Forecast, forecast
+from engine.bundles.loads import TopicLoad
 from engine.config import (
     FLOW_OR_QPS_EQUALLY_DIVIDE,
     RANGE_EQUALLY_DIVIDE,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from engine.bundles import BrokerReport, BundleStats, TimeAverageMessageData
-from engine.bundles.averages import BundleData, new_bundle_data
+from engine.bundles.averages import BundleData, TimeAverageMessageData, new_bundle_data
 from engine.bundles.leader import LeaderMemory, report_written
 from engine.bundles.leader_runs import RunningLeader
+from engine.bundles.limits import BundleStats
+from engine.bundles.modular import BrokerReport
 from engine.config import BrokerSettings
 
 A, B, C = (f"t/n/0x{at}0000000_0x{at + 1}0000000" for at in range(3))

@@ -7,8 +7,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from engine.bundles import BundleRange, TopicLoad
+from engine.bundles.boundaries import BundleRange
 from engine.bundles.load_columns import LoadColumns, PickedNames, dealt_rows, equal_rows, sum_in_order
+from engine.bundles.loads import TopicLoad
 from engine.bundles.plan import shares_of, split_command
 
 TOP = 0xFFFFFFFF

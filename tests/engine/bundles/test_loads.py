@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from engine.bundles import (
-    BalancedTopic,
+from engine.bundles.balance_input import BalancedTopic
+from engine.bundles.boundaries import NamespaceBundles
+from engine.bundles.limits import BundleStats
+from engine.bundles.loads import (
     BundleAverage,
-    BundleStats,
-    NamespaceBundles,
-    SplitWarning,
     TopicLoad,
+    averages_of,
+    bundle_of_topic,
     hottest_bundle,
     largest_bundle,
+    topic_load,
     with_partitions,
 )
-from engine.bundles.loads import averages_of, bundle_of_topic, topic_load
+from engine.bundles.plan import SplitWarning
 
 LISTS = NamespaceBundles("t/n", (10, 20, 30, 0xFFFFFFFF))
 

@@ -6,7 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from engine.bundles import Balance, BalancedTopic, Loop, NamespaceBundles, find_loops, returning_bundles
+from engine.bundles.balance_input import BalancedTopic
+from engine.bundles.balance_model import Balance
+from engine.bundles.boundaries import NamespaceBundles
+from engine.bundles.loops import Loop, find_loops, returning_bundles
 from engine.config import SPECIFIED_POSITIONS_DIVIDE
 from tests.engine.bundles.test_balance import HOT_PAIR, at, run
 

@@ -8,20 +8,19 @@ from typing import Any
 
 import pytest
 
-from engine.bundles import (
-    BundlesNeeded,
+from engine.bundles.balls_in_bins import expected_empty, expected_fullest, occupied_below
+from engine.bundles.boundaries import NamespaceBundles, default_boundaries
+from engine.bundles.loads import TopicLoad, topic_load
+from engine.bundles.occupancy import (
+    MAX_BROKERS,
+    MAX_BUNDLES_ASKED,
+    MAX_TOPICS,
     CountedOccupancy,
     ExpectedOccupancy,
-    NamespaceBundles,
-    TopicLoad,
-    bundles_needed,
     count_occupancy,
-    default_boundaries,
     expected_occupancy,
-    topic_load,
 )
-from engine.bundles.balls_in_bins import expected_empty, expected_fullest, occupied_below
-from engine.bundles.occupancy import MAX_BROKERS, MAX_BUNDLES_ASKED, MAX_TOPICS
+from engine.bundles.sizing import BundlesNeeded, bundles_needed
 from engine.errors import Rejection
 
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from engine.bundles import (
-    FULL_UPPER_BOUND,
-    NamespaceBundles,
-    SplitPlan,
-    SplitPreview,
-    TopicLoad,
-    preview_all,
-)
+from engine.bundles.boundaries import FULL_UPPER_BOUND, NamespaceBundles
+from engine.bundles.loads import TopicLoad
+from engine.bundles.plan import SplitPlan
+from engine.bundles.preview import SplitPreview, preview_all
 from engine.config import FLOW_OR_QPS_EQUALLY_DIVIDE, SPLIT_ALGORITHMS, BrokerSettings, behaviour_of
 from engine.errors import Rejection
 

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from engine.bundles import BundlesNeeded, ExpectedOccupancy, bundles_needed, expected_occupancy, sizing
+from engine.bundles import sizing
+from engine.bundles.occupancy import ExpectedOccupancy, expected_occupancy
+from engine.bundles.sizing import BundlesNeeded, bundles_needed
 from engine.errors import Rejection
 
 

@@ -7,23 +7,11 @@ from typing import Any
 
 import pytest
 
-from engine.bundles import (
-    FULL_UPPER_BOUND,
-    BundleAverage,
-    BundleRange,
-    NamespaceBundles,
-    SplitPlan,
-    SplitRefusal,
-    SplitResult,
-    TopicLoad,
-    carry_out,
-    hottest_bundle,
-    largest_bundle,
-    plan_split,
-    pulsar_admin_command,
-    split_bundles,
-    with_partitions,
-)
+from engine.bundles.boundaries import FULL_UPPER_BOUND, BundleRange, NamespaceBundles
+from engine.bundles.children import SplitRefusal, SplitResult, split_bundles
+from engine.bundles.loads import BundleAverage, TopicLoad, hottest_bundle, largest_bundle, with_partitions
+from engine.bundles.plan import SplitPlan, pulsar_admin_command
+from engine.bundles.split import carry_out, plan_split
 from engine.config import CURRENT, FLOW_OR_QPS_EQUALLY_DIVIDE, BrokerSettings, behaviour_of
 from engine.errors import Rejection
 

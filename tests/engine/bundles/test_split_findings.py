@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from engine.bundles import BalancedTopic, BundleRange, NamespaceBundles, SplitWarning, TopicLoad
+from engine.bundles.balance_input import BalancedTopic
+from engine.bundles.boundaries import BundleRange, NamespaceBundles
 from engine.bundles.flow import FlowLimits
-from engine.bundles.plan import ChildShare, child_findings, topic_findings
+from engine.bundles.loads import TopicLoad
+from engine.bundles.plan import ChildShare, SplitWarning, child_findings, topic_findings
 from tests.properties.test_balance_columns import columns
 
 TOP = 0xFFFFFFFF

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from engine.bundles import (
-    FULL_UPPER_BOUND,
-    BundleAverage,
-    BundleRange,
-    NamespaceBundles,
-    SplitResult,
-    SplitWarning,
-    carry_out,
-)
-from engine.bundles.split import Target, resolve_target
+from engine.bundles.boundaries import FULL_UPPER_BOUND, BundleRange, NamespaceBundles
+from engine.bundles.children import SplitResult
+from engine.bundles.loads import BundleAverage
+from engine.bundles.plan import SplitWarning
+from engine.bundles.split import Target, carry_out, resolve_target
 from engine.config import FLOW_OR_QPS_EQUALLY_DIVIDE, BrokerSettings, behaviour_of
 from engine.errors import Rejection
 from tests.engine.bundles.test_split import FLOW, HALVES, WHOLE, ask, planned, refusal_of, topics_at

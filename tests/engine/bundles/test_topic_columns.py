@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.bundles import BalancedTopic, BundleRange, NamespaceBundles, TopicLoad
+from engine.bundles.balance_input import BalancedTopic
+from engine.bundles.boundaries import BundleRange, NamespaceBundles
+from engine.bundles.loads import TopicLoad
 from engine.bundles.topic_columns import TopicColumns
 from tests.properties.test_balance_columns import columns
 

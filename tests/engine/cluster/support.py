@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from engine.bundles import default_boundaries
+from engine.bundles.boundaries import default_boundaries
 from engine.cluster.commands import Command
 from engine.cluster.decide import decide
 from engine.cluster.evolve import evolve

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from engine.bundles import bundle_of_topic
+from engine.bundles.loads import bundle_of_topic
 from engine.cluster.bundle_rules import NEVER_ANSWERED, NOTHING_TO_SPLIT, SplitWithoutEffect
 from engine.cluster.commands import AddTopic, SplitBundle
 from engine.cluster.decide import decide

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from engine.bundles import NamespaceBundles, TopicLoad
+from engine.bundles.boundaries import NamespaceBundles
+from engine.bundles.loads import TopicLoad
 from engine.config import BrokerSettings, ReleaseBehaviour, behaviour_of
 from engine.errors import Rejection
 from engine.failover.model import Consumer

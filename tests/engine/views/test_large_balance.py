@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine.bundles import BalanceStart
+from engine.bundles.balance_input import BalanceStart
 from engine.bundles.topic_columns import TopicColumns
 from engine.cluster.large_topics import LargeTopics
 from engine.cluster.state import ClusterState, Topic

@@ -10,8 +10,35 @@ import hashlib
 from collections.abc import Callable
 from typing import Any
 
-from engine import bundles as theory
-from engine.bundles import BundleRange, NamespaceBundles, SplitRefusal, TopicLoad, topic_load
+from engine.bundles.algorithms import (
+    range_equally_divide,
+    resolve_algorithm,
+    specified_positions_divide,
+    topic_count_equally_divide,
+)
+from engine.bundles.boundaries import (
+    BundleRange,
+    NamespaceBundles,
+    boundary_text,
+    compare_bundles,
+    default_boundaries,
+    namespace_bundles,
+    parse_range,
+    validate_boundaries_at_creation,
+)
+from engine.bundles.children import SplitRefusal, split_bundles
+from engine.bundles.flow import flow_limits, flow_or_qps_as_proposed, flow_or_qps_equally_divide
+from engine.bundles.loads import (
+    BundleAverage,
+    TopicLoad,
+    find_topic,
+    hottest_bundle,
+    largest_bundle,
+    topic_load,
+    topics_in,
+    with_partitions,
+)
+from engine.bundles.split import choose_cuts
 from engine.config import BrokerSettings
 from engine.errors import Rejection
 from engine.hashing import crc32_hash
@@ -69,23 +96,23 @@ def _error(rejection: Rejection) -> Answer:
 
 
 def _texts(boundaries: tuple[int, ...]) -> list[str]:
-    return [theory.boundary_text(boundary) for boundary in boundaries]
+    return [boundary_text(boundary) for boundary in boundaries]
 
 
 def _bundles(given: Given) -> NamespaceBundles:
-    built = theory.namespace_bundles(given["ns"], given["boundaries"])
+    built = namespace_bundles(given["ns"], given["boundaries"])
     assert isinstance(built, NamespaceBundles), built
     return built
 
 
 def _default_bundles(namespace: str, count: int) -> NamespaceBundles:
-    boundaries = theory.default_boundaries(count)
+    boundaries = default_boundaries(count)
     assert isinstance(boundaries, tuple), boundaries
     return NamespaceBundles(namespace, boundaries)
 
 
 def _range(text: str) -> BundleRange:
-    parsed = theory.parse_range(text)
+    parsed = parse_range(text)
     assert isinstance(parsed, BundleRange), parsed
     return parsed
 
@@ -139,8 +166,8 @@ def topic_hash(given: Given) -> Answer:
 
 
 @answers("bundles", kind="default_boundaries")
-def default_boundaries(given: Given) -> Answer:
-    boundaries = theory.default_boundaries(given["numBundles"])
+def default_boundaries_answer(given: Given) -> Answer:
+    boundaries = default_boundaries(given["numBundles"])
     if isinstance(boundaries, Rejection):
         return _error(boundaries)
     texts = _texts(boundaries)
@@ -148,15 +175,15 @@ def default_boundaries(given: Given) -> Answer:
         "numBundles": given["numBundles"],
         "count": len(texts),
         "sha256": hashlib.sha256(",".join(texts).encode()).hexdigest(),
-        "valid": isinstance(theory.namespace_bundles("tn/ns", boundaries), NamespaceBundles),
+        "valid": isinstance(namespace_bundles("tn/ns", boundaries), NamespaceBundles),
     }
     shown = {"boundaries": texts} if len(texts) <= 70 else {"first": texts[:4], "last": texts[-4:]}
     return answer | shown
 
 
 @answers("bundles", kind="namespace_bundles")
-def namespace_bundles(given: Given) -> Answer:
-    built = theory.namespace_bundles(given["ns"], given["boundaries"])
+def namespace_bundles_answer(given: Given) -> Answer:
+    built = namespace_bundles(given["ns"], given["boundaries"])
     if isinstance(built, Rejection):
         return _error(built)
     return {"bundles": list(built.full_names), "boundaries": _texts(built.boundaries)}
@@ -172,16 +199,16 @@ def find(given: Given) -> Answer:
 
 
 @answers("bundles", kind="find_topic")
-def find_topic(given: Given) -> Answer:
+def find_topic_answer(given: Given) -> Answer:
     name = parse_topic_name(given["topic"])
     assert isinstance(name, TopicName)
-    found = theory.find_topic(_bundles(given), name)
+    found = find_topic(_bundles(given), name)
     return _error(found) if isinstance(found, Rejection) else {"bundle": str(found)}
 
 
 @answers("bundles", kind="range")
-def parse_range(given: Given) -> Answer:
-    bundle = theory.parse_range(given["range"])
+def parse_range_answer(given: Given) -> Answer:
+    bundle = parse_range(given["range"])
     if isinstance(bundle, Rejection):
         return _error(bundle)
     return {
@@ -209,65 +236,65 @@ def validate(given: Given) -> Answer:
 
 @answers("bundles", kind="compare")
 def compare(given: Given) -> Answer:
-    sign = theory.compare_bundles(given["ns"], _range(given["a"]), given["nsB"], _range(given["b"]))
+    sign = compare_bundles(given["ns"], _range(given["a"]), given["nsB"], _range(given["b"]))
     return _error(sign) if isinstance(sign, Rejection) else {"sign": sign}
 
 
 @answers("bundles", kind="create_boundaries")
 def create_boundaries(given: Given) -> Answer:
-    boundaries = theory.validate_boundaries_at_creation(given["boundaries"])
+    boundaries = validate_boundaries_at_creation(given["boundaries"])
     if isinstance(boundaries, Rejection):
         return _error(boundaries)
     return {"boundaries": _texts(boundaries), "numBundles": len(boundaries) - 1}
 
 
 @answers("bundles", kind="largest_bundle")
-def largest_bundle(given: Given) -> Answer:
-    largest = theory.largest_bundle(_bundles(given), _loads(given["topics"]) or ())
+def largest_bundle_answer(given: Given) -> Answer:
+    largest = largest_bundle(_bundles(given), _loads(given["topics"]) or ())
     return {"bundle": None if largest is None else str(largest)}
 
 
 @answers("bundles", kind="hot_bundle")
 def hot_bundle(given: Given) -> Answer:
     averages = {
-        text: theory.BundleAverage(data["topics"], data["longThrIn"], data["longThrOut"])
+        text: BundleAverage(data["topics"], data["longThrIn"], data["longThrOut"])
         for text, data in given["bundleData"].items()
     }
-    hottest = theory.hottest_bundle(_bundles(given), averages)
+    hottest = hottest_bundle(_bundles(given), averages)
     return {"bundle": None if hottest is None else str(hottest)}
 
 
 @answers("split_range", kind="split_range")
 def split_range(given: Given) -> Answer:
     bundle = _range(given["bundle"])
-    return _cuts(theory.range_equally_divide(bundle.lower, bundle.upper))
+    return _cuts(range_equally_divide(bundle.lower, bundle.upper))
 
 
 @answers("split_topic_count", kind="split_topic_count")
 def split_topic_count(given: Given) -> Answer:
-    return _cuts(theory.topic_count_equally_divide(_loads(given["topics"])))
+    return _cuts(topic_count_equally_divide(_loads(given["topics"])))
 
 
 @answers("split_specified", kind="split_specified")
 def split_specified(given: Given) -> Answer:
     bundle, topics = _range(given["bundle"]), _loads(given["topics"])
-    return _cuts(theory.specified_positions_divide(bundle, topics, given["positions"], force=given["force"]))
+    return _cuts(specified_positions_divide(bundle, topics, given["positions"], force=given["force"]))
 
 
 @answers("split_flow_qps", kind="split_flow_qps")
 def split_flow_qps(given: Given) -> Answer:
-    topics, limits = _loads(given["topics"]), theory.flow_limits(_limits(given["config"]))
-    merged = _cuts(theory.flow_or_qps_equally_divide(topics, limits))
-    return merged | {"proposal": list(theory.flow_or_qps_as_proposed(topics))}
+    topics, limits = _loads(given["topics"]), flow_limits(_limits(given["config"]))
+    merged = _cuts(flow_or_qps_equally_divide(topics, limits))
+    return merged | {"proposal": list(flow_or_qps_as_proposed(topics))}
 
 
 @answers("split_bundles", kind="split_bundles")
-def split_bundles(given: Given) -> Answer:
+def split_bundles_answer(given: Given) -> Answer:
     return _split(_bundles(given), _range(given["target"]), given["numBundles"], given["splitBoundaries"])
 
 
 def _split(bundles: NamespaceBundles, target: BundleRange, number: int, cuts: Any) -> Answer:
-    result = theory.split_bundles(bundles, target, number, cuts)
+    result = split_bundles(bundles, target, number, cuts)
     if isinstance(result, Rejection):
         return _error(result)
     if result is None:
@@ -279,10 +306,10 @@ def _split(bundles: NamespaceBundles, target: BundleRange, number: int, cuts: An
 def split_plan(given: Given) -> Answer:
     """The chain below the REST layer, which alone refuses unknown names: name, topics of the bundle, cuts, bundles."""
     bundles, target = _bundles(given), _range(given["target"])
-    topics = theory.topics_in(target, theory.with_partitions(_loads(given["topics"]) or (), given["partitions"]))
+    topics = topics_in(target, with_partitions(_loads(given["topics"]) or (), given["partitions"]))
     settings = _limits(given["config"], given["defaultAlgorithm"])
-    algorithm = theory.resolve_algorithm(given["algorithm"], given["defaultAlgorithm"])
-    cuts = theory.choose_cuts(target, algorithm, given["positions"], topics, settings)
+    algorithm = resolve_algorithm(given["algorithm"], given["defaultAlgorithm"])
+    cuts = choose_cuts(target, algorithm, given["positions"], topics, settings)
     if isinstance(cuts, Rejection):
         return _error(cuts) | {"stage": "sync"}
     if not cuts:
@@ -294,5 +321,5 @@ def split_plan(given: Given) -> Answer:
 
 @answers(kind="algorithm_name")
 def algorithm_name(given: Given) -> Answer:
-    used = theory.resolve_algorithm(given["name"], given.get("default", "range_equally_divide"))
+    used = resolve_algorithm(given["name"], given.get("default", "range_equally_divide"))
     return {"class": CLASSES.get(given["name"]), "broker": CLASSES[used]}

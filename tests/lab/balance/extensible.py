@@ -10,21 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from engine.bundles import (
-    BundleRange,
-    BundleStats,
-    CycleDecision,
-    CycleObservation,
-    CycleVerdict,
-    NamespaceBundles,
-    SplitMemory,
-    TopicLoad,
-    bandwidth_limit,
-    cycle,
-    flow_limits,
-    parse_range,
-)
-from engine.bundles.flow import BYTES_PER_MBYTE
+from engine.bundles.boundaries import BundleRange, NamespaceBundles, parse_range
+from engine.bundles.extensible import cycle
+from engine.bundles.extensible_model import CycleDecision, CycleObservation, CycleVerdict, SplitMemory
+from engine.bundles.flow import BYTES_PER_MBYTE, flow_limits
+from engine.bundles.limits import BundleStats, bandwidth_limit
+from engine.bundles.loads import TopicLoad
 from engine.verify.report import Ledger
 from engine.verify.rules import Rules
 from tests.lab.balance.broker_log import CycleLine, LoggedCycle, LoggedNumbers

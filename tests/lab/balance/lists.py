@@ -5,15 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from engine.bundles import (
-    BundleRange,
-    NamespaceBundles,
-    TopicLoad,
-    choose_cuts,
-    flow_limits,
-    namespace_bundles,
-    topics_in,
-)
+from engine.bundles.boundaries import BundleRange, NamespaceBundles, namespace_bundles
+from engine.bundles.flow import flow_limits
+from engine.bundles.loads import TopicLoad, topics_in
+from engine.bundles.split import choose_cuts
 from engine.config import FLOW_OR_QPS_EQUALLY_DIVIDE
 from engine.errors import Rejection
 from engine.verify.bundles import VALID_RULE

@@ -7,17 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
-from engine.bundles import (
-    AveragesStored,
-    BrokerReport,
-    BundleData,
-    BundlesChanged,
-    ReplayedReport,
-    ReportWritten,
-    TimeAverageMessageData,
-    replay_modular,
-)
+from engine.bundles.averages import BundleData, TimeAverageMessageData
+from engine.bundles.balance_replay import AveragesStored, BundlesChanged, ReplayedReport, ReportWritten, replay_modular
 from engine.bundles.flow import BYTES_PER_MBYTE
+from engine.bundles.modular import BrokerReport
 from engine.verify.load_reports import RELATIVE, compare_report
 from engine.verify.report import Ledger
 from engine.verify.rules import Rules

@@ -14,7 +14,7 @@ from typing import Final
 from engine.admin.kinds import AnswerKind
 from engine.admin.owners import decode_lookup, decode_owned
 from engine.admin.topics import decode_broker_stats_topics
-from engine.bundles import BundleRange, parse_range
+from engine.bundles.boundaries import BundleRange, parse_range
 from engine.errors import Problem, Rejection
 from engine.hashing import crc32_hash
 from engine.names import parse_topic_name

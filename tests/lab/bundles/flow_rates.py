@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from engine.bundles import FlowLimits, TopicLoad
+from engine.bundles.flow import FlowLimits
+from engine.bundles.loads import TopicLoad
 
 CUT_OFF: Final = 0.001
 """Brokers cut values in broker-stats after the third decimal, a topic's two rates separately; readers may round."""

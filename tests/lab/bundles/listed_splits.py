@@ -7,7 +7,8 @@ from typing import Final
 
 from engine.admin.namespaces import decode_bundles, decode_hash_positions
 from engine.admin.topics import decode_broker_stats_topics
-from engine.bundles import BundleRange, NamespaceBundles, TopicLoad, namespace_bundles, parse_range
+from engine.bundles.boundaries import BundleRange, NamespaceBundles, namespace_bundles, parse_range
+from engine.bundles.loads import TopicLoad
 from engine.errors import Rejection
 from engine.hashing import crc32_hash
 from engine.verify.bundles import VALID_RULE

@@ -6,14 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from engine.admin.facts import BrokerStats, BundleList, HashPositions, TopicFacts
-from engine.bundles import (
-    BundleRange,
-    NamespaceBundles,
-    TopicLoad,
-    default_boundaries,
-    namespace_bundles,
-    parse_range,
-)
+from engine.bundles.boundaries import BundleRange, NamespaceBundles, default_boundaries, namespace_bundles, parse_range
+from engine.bundles.loads import TopicLoad
 from engine.errors import Rejection
 from engine.hashing import crc32_hash
 from engine.verify.bundles import (

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from engine.bundles import BundleRange, TopicLoad, parse_range
+from engine.bundles.boundaries import BundleRange, parse_range
+from engine.bundles.loads import TopicLoad
 from engine.verify.report import Ledger
 from engine.verify.rules import Rules
 from tests.lab.bundles.namespaces import Namespace, Namespaces, note_making
