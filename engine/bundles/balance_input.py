@@ -13,18 +13,12 @@ from engine.bundles.balance_settings import BalanceSettings
 from engine.bundles.boundaries import NamespaceBundles
 from engine.bundles.limits import bandwidth_finding
 from engine.bundles.load_columns import LoadColumns
-from engine.bundles.loads import TopicLoad, equal_hashes, topic_load
+from engine.bundles.loads import RATE_FIELDS, TopicLoad, check_loads, equal_hash_findings, topic_load
 from engine.bundles.plan import LoadManager
 from engine.computed import Computed
 from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour
 from engine.errors import Rejection
 
-RATE_FIELDS: Final = (
-    "msg_rate_in",
-    "msg_rate_out",
-    "throughput_in_bytes_per_sec",
-    "throughput_out_bytes_per_sec",
-)
 HIGHEST_RATE: Final = 1e300
 CHANGE_EVENTS: Final = "__change_events"
 """The system topic each namespace has while topic policies are on (Pulsar's default)."""
@@ -117,48 +111,15 @@ def check_topics(topics: Iterable[BalancedTopic | TopicLoad]) -> CheckedTopics:
     >>> len(checked.good), [bad.field for bad in checked.bad]
     (1, ['topics[1].msg_rate_in', 'topics[2].name'])
     """
-    good: dict[str, BalancedTopic] = {}
-    bad: list[Rejection] = []
-    for place, given in enumerate(topics):
-        topic = BalancedTopic(given) if isinstance(given, TopicLoad) else given
-        problem = _problem(topic, f"topics[{place}]")
-        if problem is None and topic.load.name in good:
-            message = f"{topic.load.name} is given twice; the first one counts"
-            problem = Rejection("DuplicateTopic", message, field=f"topics[{place}].name")
-        if problem is None:
-            good[topic.load.name] = topic
-        else:
-            bad.append(problem)
-    return CheckedTopics(tuple(good.values()), tuple(bad))
+    listed = [BalancedTopic(given) if isinstance(given, TopicLoad) else given for given in topics]
+    good, bad = check_loads([topic.load for topic in listed], lambda place: _further_numbers(listed[place]))
+    return CheckedTopics(tuple(listed[place] for place in good), bad)
 
 
-def _problem(topic: BalancedTopic, place: str) -> Rejection | None:
-    name = topic.load.name
-    numbers = [(field_name, getattr(topic.load, field_name)) for field_name in RATE_FIELDS]
-    numbers += [("growth_per_cycle", topic.growth_per_cycle)]
-    numbers += [(f"steps[{at}]", factor) for at, (_, factor) in enumerate(topic.steps)]
-    numbers += [("producers", topic.producers), ("consumers", topic.consumers)]
-    for field_name, value in numbers:
-        if not math.isfinite(value) or value < 0:
-            message = f"{field_name} of {name} is {value}: it has to be a finite number, 0 or above"
-            return Rejection("IllegalArgumentException", message, field=f"{place}.{field_name}")
-    return None
-
-
-def equal_hash_findings(topics: Sequence[TopicLoad]) -> tuple[Rejection, ...]:
-    """One finding for each hash that several topics share: no split can part them, and sums by flow mistake them.
-
-    ``flow_or_qps_equally_divide`` uses the later one's numbers for each of them.
-    """
-    return tuple(
-        Rejection(
-            "EqualHashes",
-            f"{', '.join(names)} have the same CRC-32 {position:#010x}: no split parts them, and"
-            " flow_or_qps_equally_divide takes the last one's traffic for each",
-            field="topics",
-        )
-        for position, names in equal_hashes(topics)
-    )
+def _further_numbers(topic: BalancedTopic) -> list[tuple[str, float]]:
+    steps = [(f"steps[{at}]", factor) for at, (_, factor) in enumerate(topic.steps)]
+    growth = ("growth_per_cycle", topic.growth_per_cycle)
+    return [growth, *steps, ("producers", topic.producers), ("consumers", topic.consumers)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from engine.bundles.balance_input import check_topics, equal_hash_findings
 from engine.bundles.boundaries import BundleRange
 from engine.bundles.flow import FlowLimits
-from engine.bundles.loads import TopicLoad, topics_in
+from engine.bundles.loads import TopicLoad, check_loads, equal_hash_findings, topics_in
 from engine.errors import Rejection
 
 FlowRule = Literal["merged", "proposed"]
@@ -104,8 +103,8 @@ def flow_curve(
     >>> [flow_curve(BundleRange(0, 512), topics, shipped, rule).positions for rule in ("proposed", "merged")]
     [(105,), (106,)]
     """
-    checked = check_topics(topics)
-    loads = topics_in(bundle, [topic.load for topic in checked.good])
+    usable, bad = check_loads(topics)
+    loads = topics_in(bundle, [topics[place] for place in usable])
     if not loads:
         return empty_bundle(bundle)
     used = [load for load in loads if load.has_stats and (rule == "proposed" or _busy(load))]
@@ -136,8 +135,8 @@ def flow_curve(
         *levels,
         *gates,
         tuple(load.name for load in loads if load.name not in busy),
-        (*checked.bad, *equal_hash_findings(used)),
-        len(checked.bad),
+        (*bad, *equal_hash_findings(used)),
+        len(bad),
     )
 
 

@@ -8,7 +8,6 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.bundles.balance_input import equal_hash_findings
 from engine.bundles.boundaries import BundleRange
 from engine.bundles.bulk_flow import piece_ends
 from engine.bundles.bulk_splits import along_the_axis
@@ -24,6 +23,7 @@ from engine.bundles.curve import (
 )
 from engine.bundles.flow import FlowLimits
 from engine.bundles.load_columns import LoadColumns, PickedNames, sum_in_order
+from engine.bundles.loads import equal_hash_findings
 from engine.computed import Computed
 from engine.errors import Rejection
 

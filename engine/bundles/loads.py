@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
 from engine.computed import Computed
 from engine.errors import Rejection
 from engine.hashing import crc32_hash
 from engine.names import PERSISTENT, TopicName, parse_topic_name
+
+RATE_FIELDS: Final = (
+    "msg_rate_in",
+    "msg_rate_out",
+    "throughput_in_bytes_per_sec",
+    "throughput_out_bytes_per_sec",
+)
 
 
 class BothWays:
@@ -196,3 +205,51 @@ def averages_of(bundles: NamespaceBundles, topics: Sequence[TopicLoad]) -> dict[
             entry[1] += topic.throughput_in_bytes_per_sec
             entry[2] += topic.throughput_out_bytes_per_sec
     return {str(bundles[index]): BundleAverage(int(count), tin, tout) for index, (count, tin, tout) in sums.items()}
+
+
+def equal_hash_findings(topics: Sequence[TopicLoad]) -> tuple[Rejection, ...]:
+    """One finding for each hash that several topics share: no split can part them, and sums by flow mistake them.
+
+    ``flow_or_qps_equally_divide`` uses the later one's numbers for each of them.
+    """
+    return tuple(
+        Rejection(
+            "EqualHashes",
+            f"{', '.join(names)} have the same CRC-32 {position:#010x}: no split parts them, and"
+            " flow_or_qps_equally_divide takes the last one's traffic for each",
+            field="topics",
+        )
+        for position, names in equal_hashes(topics)
+    )
+
+
+def check_loads(
+    loads: Sequence[TopicLoad], further: Callable[[int], Iterable[tuple[str, float]]] | None = None
+) -> tuple[tuple[int, ...], tuple[Rejection, ...]]:
+    """The places of loads that can be used, and a refusal for each that cannot: a bad number, or a name given twice.
+
+    Rates have to be finite and 0 or above, and so have the ``further`` numbers of the topic at a place, by name.
+
+    >>> good, bad = check_loads([TopicLoad("a", 1, 5.0), TopicLoad("b", 2, float("nan")), TopicLoad("a", 1, 5.0)])
+    >>> good, [problem.field for problem in bad]
+    ((0,), ['topics[1].msg_rate_in', 'topics[2].name'])
+    """
+    good: dict[str, int] = {}
+    bad: list[Rejection] = []
+    for place, load in enumerate(loads):
+        numbers = [(name, getattr(load, name)) for name in RATE_FIELDS]
+        wrong = [
+            (name, value)
+            for name, value in (*numbers, *(further(place) if further else ()))
+            if not math.isfinite(value) or value < 0
+        ]
+        if wrong:
+            name, value = wrong[0]
+            message = f"{name} of {load.name} is {value}: it has to be a finite number, 0 or above"
+            bad.append(Rejection("IllegalArgumentException", message, field=f"topics[{place}].{name}"))
+        elif load.name in good:
+            message = f"{load.name} is given twice; the first one counts"
+            bad.append(Rejection("DuplicateTopic", message, field=f"topics[{place}].name"))
+        else:
+            good[load.name] = place
+    return tuple(good.values()), tuple(bad)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.bundles.balance_input import HIGHEST_RATE, RATE_FIELDS, BalancedTopic, ListedTopics
+from engine.bundles.balance_input import HIGHEST_RATE, BalancedTopic, ListedTopics
 from engine.bundles.boundaries import FULL_UPPER_BOUND, BundleRange, NamespaceBundles
 from engine.bundles.load_columns import LoadColumns, PickedNames, Rows, dealt_rows, sum_in_order
-from engine.bundles.loads import TopicLoad
+from engine.bundles.loads import RATE_FIELDS, TopicLoad
 
 Sums = tuple[int, int, int, float, float, float, float]
 """Topics, producers, consumers, and the four rates."""
