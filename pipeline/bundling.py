@@ -14,12 +14,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from engine.bundles.averages import TimeAverageMessageData
+from engine.balance.averages import TimeAverageMessageData
+from engine.balance.limits import BundleStats
+from engine.balance.modular import BrokerReport, ModularObservation, ModularVerdict, modular_decision
 from engine.bundles.bulk import BundleMap, TopicColumns, bundle_map, sum_by
 from engine.bundles.bulk_splits import Cuts, flow_cuts, range_cuts, specified_cuts, topic_count_cuts
 from engine.bundles.flow import flow_limits
-from engine.bundles.limits import BundleStats
-from engine.bundles.modular import BrokerReport, ModularObservation, ModularVerdict, modular_decision
 from engine.config import FLOW_OR_QPS_EQUALLY_DIVIDE, SPLIT_ALGORITHMS, BrokerSettings
 from pipeline.reading.rows import Row
 from pipeline.schemas import BUNDLE_LOADS

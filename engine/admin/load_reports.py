@@ -10,7 +10,7 @@ import msgspec
 
 from engine.admin.facts import Count, Decoded, Rate
 from engine.admin.text import child, value_problem
-from engine.bundles.limits import BundleStats
+from engine.balance.limits import BundleStats
 from engine.errors import Problem
 from engine.names import refuse_bundle
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import fsum
 
+from engine.balance.limits import BundleStats, SplitReason, exceeded_limit
 from engine.bundles.algorithms import resolve_algorithm
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
-from engine.bundles.limits import BundleStats, SplitReason, exceeded_limit
 from engine.bundles.loads import TopicLoad
 from engine.bundles.split import choose_cuts
 from engine.errors import Rejection

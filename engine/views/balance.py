@@ -7,21 +7,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from engine.bundles.balance_input import BalancedTopic, BalanceStart, balance_start
-from engine.bundles.balance_model import Attempt, Balance
-from engine.bundles.balance_topics import loads_at
+from engine.balance.forecast import ForecastTree, forecast
+from engine.balance.loops import Loop
+from engine.balance.model import Attempt, Balance
+from engine.balance.modular import why_no_run
+from engine.balance.start import BalancedTopic, BalanceStart, balance_start
+from engine.balance.topic_columns import TopicColumns
+from engine.balance.topics import loads_at
 from engine.bundles.boundaries import parse_range
 from engine.bundles.curve import FlowCurve, FlowRule, flow_curve
 from engine.bundles.curve_columns import flow_curve_of_columns
 from engine.bundles.flow import flow_limits
-from engine.bundles.forecasting import ForecastTree, forecast
 from engine.bundles.load_columns import LoadColumns, sum_in_order
 from engine.bundles.loads import TopicLoad
-from engine.bundles.loops import Loop
-from engine.bundles.modular import why_no_run
 from engine.bundles.occupancy import count_occupancy
 from engine.bundles.sizing import bundles_needed
-from engine.bundles.topic_columns import TopicColumns
 from engine.cluster.facts import behaviour_in, bundles_of, topic_loads
 from engine.cluster.remember import Remembered
 from engine.cluster.state import ClusterState

@@ -6,12 +6,12 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from engine.bundles.balance_input import BalancedTopic
-from engine.bundles.balance_model import Attempt, Balance, BalanceCycle, BalanceVerdict, BundleLoad
+from engine.balance.limits import BundleStats, SplitReason, limit_measures
+from engine.balance.model import Attempt, Balance, BalanceCycle, BalanceVerdict, BundleLoad
+from engine.balance.start import BalancedTopic
+from engine.balance.topic_columns import TopicColumns
 from engine.bundles.boundaries import BundleRange
-from engine.bundles.limits import BundleStats, SplitReason, limit_measures
 from engine.bundles.plan import LoadManager
-from engine.bundles.topic_columns import TopicColumns
 from engine.views.balance_model import AttemptRow, BalanceFrame, BundleRow, MeasureRow
 from engine.views.balance_words import NO_RUNS, attempt_text, span_text, verdict_text, why_text
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from engine.bundles.balance_model import Attempt
+from engine.balance.extensible_model import CycleOutcome
+from engine.balance.limits import LimitMeasure, SplitReason
+from engine.balance.loops import Loop, LoopKind
+from engine.balance.model import Attempt
+from engine.balance.modular import ModularOutcome, NoRun
 from engine.bundles.curve import CutCause, FlowCurve, FlowOutcome
-from engine.bundles.extensible_model import CycleOutcome
-from engine.bundles.limits import LimitMeasure, SplitReason
-from engine.bundles.loops import Loop, LoopKind
-from engine.bundles.modular import ModularOutcome, NoRun
 from engine.bundles.plan import LoadManager
 from engine.views.balance_model import BalanceView
 

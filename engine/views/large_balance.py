@@ -7,8 +7,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.balance.topic_columns import TopicColumns
 from engine.bundles.load_columns import LoadColumns, PickedNames, Rows
-from engine.bundles.topic_columns import TopicColumns
 from engine.cluster.bulk import large_loads, large_topics, partition_columns
 from engine.cluster.large_topics import LargeLoads, LargeTopics, NumberedNames
 from engine.cluster.remember import Remembered

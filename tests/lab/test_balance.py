@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from engine.bundles.balance_replay import AveragesStored, ReportWritten
-from engine.bundles.modular import BrokerReport
+from engine.balance.modular import BrokerReport
+from engine.balance.replay import AveragesStored, ReportWritten
 from engine.hashing import java_string_hash
 from tests.lab.balance.reading_order import Agreement, Events, best_order
 from tests.lab.balance.series import decode_series

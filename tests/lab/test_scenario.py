@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from engine.bundles.balance_settings import BalanceSettings
+from engine.balance.settings import BalanceSettings
 from engine.config import BrokerSettings
 from engine.errors import InputError
 from engine.verify.rules import defaults_of

@@ -1,4 +1,4 @@
-"""The rooms of the engine's floors 0 and 1: the files that are changed, and the tests that have to notice."""
+"""The rooms of the engine's rules and its ground floor: the files that are changed, the tests that have to notice."""
 
 from __future__ import annotations
 
@@ -53,9 +53,8 @@ _BUNDLES: Final = (
     "split_specified",
     "split_flow_qps",
     "split_bundles",
-    "autosplit",
-    "load_average",
 )
+_BALANCE: Final = ("autosplit", "load_average")
 _ROUTING: Final = ("partition_index", "routers", "publisher_stats", "partitioned_stats")
 _FAILOVER: Final = ("failover", "failover_sequences")
 
@@ -70,7 +69,7 @@ ROOMS: Final = {
                 "tests/engine/admin/test_hostile_names.py",
                 "tests/properties/test_bulk_hashing.py",
             ),
-            ("murmur3", "unit_tests", *_ROUTING, *_FAILOVER, *_BUNDLES, *_KEYSHARED),
+            ("murmur3", "unit_tests", *_ROUTING, *_FAILOVER, *_BUNDLES, *_BALANCE, *_KEYSHARED),
         ),
         Room(
             "failover",
@@ -102,10 +101,18 @@ ROOMS: Final = {
                 "tests/engine/bundles/test_*.py",
                 "tests/properties/test_bulk_bundles.py",
                 "tests/properties/test_bundle_laws.py",
+            ),
+            ("unit_tests", *_BUNDLES),
+        ),
+        Room(
+            "balance",
+            ("engine/balance/*.py",),
+            (
+                "tests/engine/balance/test_*.py",
                 "tests/properties/test_autosplit_laws.py",
                 "tests/properties/test_balance_*.py",
             ),
-            ("unit_tests", *_BUNDLES),
+            ("unit_tests", *_BALANCE),
         ),
     )
 }

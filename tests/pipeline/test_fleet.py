@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
+from engine.balance.limits import BundleStats, exceeded_limit
 from engine.bundles.boundaries import NamespaceBundles, default_boundaries
-from engine.bundles.limits import BundleStats, exceeded_limit
 from engine.bundles.loads import TopicLoad, topic_load
 from engine.bundles.plan import SplitPlan
 from engine.bundles.split import plan_split

@@ -8,13 +8,13 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.bundles.averages import TimeAverageMessageData
+from engine.balance.averages import TimeAverageMessageData
+from engine.balance.extensible import cycle
+from engine.balance.extensible_model import CycleLimits, CycleObservation, SplitMemory
+from engine.balance.limits import BundleStats
+from engine.balance.modular import BrokerReport, ModularObservation, modular_decision
 from engine.bundles.boundaries import BundleRange, parse_range
-from engine.bundles.extensible import cycle
-from engine.bundles.extensible_model import CycleLimits, CycleObservation, SplitMemory
-from engine.bundles.limits import BundleStats
 from engine.bundles.loads import TopicLoad
-from engine.bundles.modular import BrokerReport, ModularObservation, modular_decision
 from engine.config import SPLIT_ALGORITHMS, BrokerSettings
 
 EDGES = (0, 1, 3, 100, 0x80000000, 0xFFFFFFFE, 0xFFFFFFFF)

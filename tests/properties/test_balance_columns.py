@@ -9,19 +9,19 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.bundles.balance_input import BalancedTopic, BalanceStart, balance_start
-from engine.bundles.balance_model import BalanceCycle
+from engine.balance.forecast import Forecast, forecast
+from engine.balance.model import BalanceCycle
+from engine.balance.start import BalancedTopic, BalanceStart, balance_start
+from engine.balance.topic_columns import TopicColumns
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
 from engine.bundles.curve import flow_curve
 from engine.bundles.curve_columns import flow_curve_of_columns
 from engine.bundles.flow import FlowLimits
-from engine.bundles.forecasting import Forecast, forecast
 from engine.bundles.load_columns import LoadColumns, PickedNames
 from engine.bundles.loads import RATE_FIELDS, TopicLoad
 from engine.bundles.occupancy import count_occupancy
 from engine.bundles.plan import SplitPlan, shares_of
 from engine.bundles.split import plan_split
-from engine.bundles.topic_columns import TopicColumns
 from engine.config import SPLIT_ALGORITHMS, BrokerSettings
 from engine.errors import Rejection
 from engine.views.balance_frames import frame_of

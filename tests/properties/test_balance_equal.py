@@ -7,14 +7,14 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.bundles.averages import BundleData, new_bundle_data
-from engine.bundles.balance import simulate
-from engine.bundles.balance_input import BalanceStart
-from engine.bundles.balance_model import Balance
-from engine.bundles.leader import LeaderMemory, report_written
-from engine.bundles.leader_runs import RunningLeader
-from engine.bundles.limits import BundleStats
-from engine.bundles.modular import BrokerReport
+from engine.balance.averages import BundleData, new_bundle_data
+from engine.balance.cycles import simulate
+from engine.balance.leader import LeaderMemory, report_written
+from engine.balance.leader_runs import RunningLeader
+from engine.balance.limits import BundleStats
+from engine.balance.model import Balance
+from engine.balance.modular import BrokerReport
+from engine.balance.start import BalanceStart
 from engine.config import BrokerSettings
 from tests.oracles.balance import simulated
 from tests.properties.test_balance_laws import RATES, starts

@@ -7,15 +7,15 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.bundles.balance import simulate
-from engine.bundles.balance_input import BalancedTopic, BalanceStart, balance_start
-from engine.bundles.balance_model import Balance
+from engine.balance.cycles import simulate
+from engine.balance.forecast import Forecast, forecast
+from engine.balance.loops import find_loops
+from engine.balance.model import Balance
+from engine.balance.start import BalancedTopic, BalanceStart, balance_start
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
 from engine.bundles.curve import FlowCurve, flow_curve
 from engine.bundles.flow import FlowLimits, flow_or_qps_as_proposed, flow_or_qps_equally_divide
-from engine.bundles.forecasting import Forecast, forecast
 from engine.bundles.loads import TopicLoad
-from engine.bundles.loops import find_loops
 from engine.bundles.occupancy import expected_occupancy
 from engine.config import SPLIT_ALGORITHMS, BrokerSettings
 from engine.errors import Rejection

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from random import Random
 
-from engine.bundles.balance import simulate
-from engine.bundles.balance_input import BalancedTopic, BalanceStart, balance_start
-from engine.bundles.balance_model import Balance
+from engine.balance.cycles import simulate
+from engine.balance.model import Balance
+from engine.balance.start import BalancedTopic, BalanceStart, balance_start
 from engine.cluster.facts import behaviour_in, bundles_of, topic_loads
 from engine.cluster.state import ClusterState
 from engine.errors import Rejection

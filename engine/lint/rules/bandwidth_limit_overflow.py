@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from engine.bundles.limits import bandwidth_finding, bandwidth_limit
+from engine.balance.limits import bandwidth_finding, bandwidth_limit
 from engine.lint.model import Finding, Severity, Where
 from engine.lint.rule import Rule
 from engine.lint.world import World

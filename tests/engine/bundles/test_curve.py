@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from engine.bundles.balance_input import BalancedTopic
+from engine.balance.start import BalancedTopic
 from engine.bundles.boundaries import BundleRange
 from engine.bundles.curve import FlowCurve, FlowRule, curve_cut, flow_curve
 from engine.bundles.curve_columns import flow_curve_of_columns

@@ -1,4 +1,4 @@
-"""The hand-checkable examples in the docstrings of names and bundles hold."""
+"""The hand-checkable examples in the docstrings of names, bundles and balance hold."""
 
 from __future__ import annotations
 
@@ -8,21 +8,19 @@ import pkgutil
 
 import pytest
 
+import engine.balance
 import engine.bundles
 
 MODULES = [
     "engine.names",
     *(f"engine.bundles.{module.name}" for module in pkgutil.iter_modules(engine.bundles.__path__)),
+    *(f"engine.balance.{module.name}" for module in pkgutil.iter_modules(engine.balance.__path__)),
 ]
 WITHOUT_EXAMPLES = {
-    f"engine.bundles.{name}"
-    for name in (
-        "balance_extensible",
-        "balance_model",
-        "balance_modular",
-        "balance_world",
-        "extensible_model",
-    )
+    *(
+        f"engine.balance.{name}"
+        for name in ("extensible_cycles", "model", "modular_cycles", "world", "extensible_model")
+    ),
 }
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from engine.bundles.balance_input import BalancedTopic
+from engine.balance.limits import BundleStats
+from engine.balance.start import BalancedTopic
 from engine.bundles.boundaries import NamespaceBundles
-from engine.bundles.limits import BundleStats
 from engine.bundles.loads import (
     BundleAverage,
     TopicLoad,

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import pytest
 
-from engine.bundles.balance_settings import BalanceSettings
+from engine.balance.settings import BalanceSettings
 from engine.bundles.occupancy import CountedOccupancy
 from engine.cluster.facts import topic_loads
 from engine.cluster.producer_events import ProducerPlan

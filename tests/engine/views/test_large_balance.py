@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine.bundles.balance_input import BalanceStart
-from engine.bundles.topic_columns import TopicColumns
+from engine.balance.start import BalanceStart
+from engine.balance.topic_columns import TopicColumns
 from engine.cluster.large_topics import LargeTopics
 from engine.cluster.state import ClusterState, Topic
 from engine.scenarios.synthetic import synthetic_state

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.bundles.averages import NUM_LONG_SAMPLES, BundleData, TimeAverageMessageData, new_bundle_data
-from engine.bundles.extensible import cycle
-from engine.bundles.extensible_model import CycleDecision, CycleLimits, CycleObservation, SplitMemory
-from engine.bundles.limits import BundleStats
+from engine.balance.averages import NUM_LONG_SAMPLES, BundleData, TimeAverageMessageData, new_bundle_data
+from engine.balance.extensible import cycle
+from engine.balance.extensible_model import CycleDecision, CycleLimits, CycleObservation, SplitMemory
+from engine.balance.limits import BundleStats
+from engine.balance.modular import BrokerReport, ModularObservation, modular_decision, visiting_order
 from engine.bundles.loads import TopicLoad, topic_load
-from engine.bundles.modular import BrokerReport, ModularObservation, modular_decision, visiting_order
 from engine.config import RANGE_EQUALLY_DIVIDE, BrokerSettings
 from engine.names import TopicName, parse_topic_name
 from tests.golden.harness import Line, checks

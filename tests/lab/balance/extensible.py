@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from engine.balance.extensible import cycle
+from engine.balance.extensible_model import CycleDecision, CycleObservation, CycleVerdict, SplitMemory
+from engine.balance.limits import BundleStats, bandwidth_limit
 from engine.bundles.boundaries import BundleRange, NamespaceBundles, parse_range
-from engine.bundles.extensible import cycle
-from engine.bundles.extensible_model import CycleDecision, CycleObservation, CycleVerdict, SplitMemory
 from engine.bundles.flow import BYTES_PER_MBYTE, flow_limits
-from engine.bundles.limits import BundleStats, bandwidth_limit
 from engine.bundles.loads import TopicLoad
 from engine.verify.report import Ledger
 from engine.verify.rules import Rules

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
-from engine.bundles.averages import BundleData, TimeAverageMessageData
-from engine.bundles.balance_replay import AveragesStored, BundlesChanged, ReplayedReport, ReportWritten, replay_modular
+from engine.balance.averages import BundleData, TimeAverageMessageData
+from engine.balance.modular import BrokerReport
+from engine.balance.replay import AveragesStored, BundlesChanged, ReplayedReport, ReportWritten, replay_modular
 from engine.bundles.flow import BYTES_PER_MBYTE
-from engine.bundles.modular import BrokerReport
 from engine.verify.load_reports import RELATIVE, compare_report
 from engine.verify.report import Ledger
 from engine.verify.rules import Rules

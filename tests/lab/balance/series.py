@@ -15,7 +15,7 @@ from engine.admin.load_reports import BundleReport, decode_bundle_report
 from engine.admin.namespaces import decode_bundles
 from engine.admin.text import value_problem
 from engine.admin.topics import decode_broker_stats_topics
-from engine.bundles.averages import BundleData, TimeAverageMessageData
+from engine.balance.averages import BundleData, TimeAverageMessageData
 from engine.errors import Problem, Rejection
 from engine.names import refuse_bundle, refuse_namespace
 from tests.lab.folder import shared

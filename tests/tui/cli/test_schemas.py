@@ -12,9 +12,9 @@ from typing import Any, get_args
 import pytest
 from jsonschema import Draft202012Validator
 
-from engine.bundles.balance_model import AttemptOutcome
-from engine.bundles.limits import SplitReason
-from engine.bundles.loops import LoopKind
+from engine.balance.limits import SplitReason
+from engine.balance.loops import LoopKind
+from engine.balance.model import AttemptOutcome
 from engine.verify.report import FactKind
 from engine.views.schemas import DOCUMENTS, schema_of
 from tests.engine.scenarios.recordings import RECORDINGS

@@ -13,7 +13,7 @@ from tui.cli.options import WhatIf, ascii_option, json_option, what_if_options
 from tui.cli.output import say, say_problems, write_out, write_page
 
 if TYPE_CHECKING:
-    from engine.bundles.balance_settings import BalanceSettings
+    from engine.balance.settings import BalanceSettings
     from engine.errors import Rejection
 
 
@@ -149,7 +149,7 @@ def _intervals(settings: Sequence[tuple[str, str]]) -> tuple[tuple[tuple[str, st
     """Settings that give cycles their times taken out of the others. Raises ``InputError``."""
     from dataclasses import fields
 
-    from engine.bundles.balance_settings import BalanceSettings
+    from engine.balance.settings import BalanceSettings
     from engine.config import DEFAULTS
     from engine.errors import InputError
 

@@ -1,0 +1,1 @@
+"""What load managers do with bundles over time: averages, automatic splitting, placement, cycles ahead."""
