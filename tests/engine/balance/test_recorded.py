@@ -20,12 +20,12 @@ from engine.balance.cycles import simulate
 from engine.balance.extensible_model import CycleObservation
 from engine.balance.limits import BundleStats
 from engine.balance.modular import BrokerReport, visiting_order
-from engine.balance.readings import best_reading
 from engine.balance.replay import (
     AveragesStored,
     BundlesChanged,
     ModularEvent,
     ReportWritten,
+    best_reading,
     replay_extensible,
     replay_modular,
 )

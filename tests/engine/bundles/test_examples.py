@@ -16,12 +16,7 @@ MODULES = [
     *(f"engine.bundles.{module.name}" for module in pkgutil.iter_modules(engine.bundles.__path__)),
     *(f"engine.balance.{module.name}" for module in pkgutil.iter_modules(engine.balance.__path__)),
 ]
-WITHOUT_EXAMPLES = {
-    *(
-        f"engine.balance.{name}"
-        for name in ("extensible_cycles", "model", "modular_cycles", "world", "extensible_model")
-    ),
-}
+WITHOUT_EXAMPLES = {f"engine.balance.{name}" for name in ("extensible_model", "model", "modular_cycles", "world")}
 
 
 @pytest.mark.parametrize("name", MODULES)

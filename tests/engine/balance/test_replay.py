@@ -8,8 +8,7 @@ import pytest
 
 from engine.balance.limits import BundleStats
 from engine.balance.modular import BrokerReport
-from engine.balance.readings import best_reading
-from engine.balance.replay import BundlesChanged, ModularEvent, ReportWritten, replay_modular
+from engine.balance.replay import BundlesChanged, ModularEvent, ReportWritten, best_reading, replay_modular
 from engine.bundles.boundaries import NamespaceBundles
 from engine.config import BrokerSettings
 
