@@ -103,11 +103,11 @@ def murmur3_bulk(names: Names, *, bits: int = HASH_BITS) -> NDArray[np.int64]:
 def _one_by_one(values: Iterable[bytes], count: int, mask: np.uint32) -> NDArray[np.int64]:
     """One C call a name. What it gives is kept as bytes: numbers in between would take longer than the hash."""
     digests = map(mmh3.mmh3_32_digest, values)
-    found = np.empty(count, dtype=np.int64)
+    hashes = np.empty(count, dtype=np.int64)
     for low in range(0, count, STEP):
         words = np.frombuffer(b"".join(islice(digests, STEP)), dtype="<u4")
-        np.bitwise_and(words, mask, out=found[low : low + STEP])
-    return found
+        np.bitwise_and(words, mask, out=hashes[low : low + STEP])
+    return hashes
 
 
 def crc32_bulk(names: Names) -> NDArray[np.int64]:
@@ -161,11 +161,11 @@ def murmur3_of_buffer(data: NDArray[np.uint8], starts: NDArray[np.int64], length
     True
     """
     data = np.ascontiguousarray(data)
-    found = np.empty(len(starts), dtype=np.uint32)
+    hashes = np.empty(len(starts), dtype=np.uint32)
     for low in range(0, len(starts), CHUNK):
         rows = slice(low, low + CHUNK)
-        found[rows] = _chunk(data, starts[rows], lengths[rows])
-    return found
+        hashes[rows] = _chunk(data, starts[rows], lengths[rows])
+    return hashes
 
 
 def scramble(blocks: Words, scratch: Words) -> None:
@@ -220,10 +220,10 @@ def _chunk(data: NDArray[np.uint8], starts: NDArray[np.int64], lengths: NDArray[
         state[:here] ^= columns[column, :here]
         advance(state[:whole], scratch[0, :whole])
     finish(state, sizes, scratch[0])
-    found = np.empty_like(state)
-    found[order] = state
-    found[long] = alone
-    return found
+    hashes = np.empty_like(state)
+    hashes[order] = state
+    hashes[long] = alone
+    return hashes
 
 
 def _columns(data: NDArray[np.uint8], starts: NDArray[np.int64], reaching: list[int]) -> Words:

@@ -26,7 +26,7 @@ def point_hashes(names: Sequence[bytes], points: int, *, bits: int = HASH_BITS) 
     True
     """
     assert points >= 1, f"a member of a ring has 1 point or more, not {points}"
-    found = np.empty((len(names), points), dtype=np.uint32)
+    hashes = np.empty((len(names), points), dtype=np.uint32)
     suffixes = _suffixes(points)
     by_length: dict[int, list[int]] = {}
     for row, name in enumerate(names):
@@ -34,12 +34,12 @@ def point_hashes(names: Sequence[bytes], points: int, *, bits: int = HASH_BITS) 
     for length, rows in by_length.items():
         if len(rows) * points <= _FEW or length > _LONG_NAME:
             for row in rows:
-                found[row] = point_hashes_of_one(names[row], points)
+                hashes[row] = point_hashes_of_one(names[row], points)
         else:
             group = np.frombuffer(b"".join([names[row] for row in rows]), dtype=np.uint8).reshape(len(rows), length)
-            found[rows] = _of_one_length(group, suffixes)
-    found &= np.uint32((1 << bits) - 1)
-    return found.view(np.int32)
+            hashes[rows] = _of_one_length(group, suffixes)
+    hashes &= np.uint32((1 << bits) - 1)
+    return hashes.view(np.int32)
 
 
 def point_hashes_of_one(name: bytes, points: int) -> NDArray[np.uint32]:
@@ -66,15 +66,15 @@ def _of_one_length(names: NDArray[np.uint8], suffixes: Sequence[bytes]) -> Words
         scramble(block, scratch)
         state ^= block
         advance(state, scratch)
-    found = np.empty((count, len(suffixes)), dtype=np.uint32)
+    hashes = np.empty((count, len(suffixes)), dtype=np.uint32)
     low = 0
     while low < len(suffixes):
-        # Suffixes of one length stand together: 0..9, 10..99, 100..999.
+        # Suffixes of one length are neighbours: 0..9, 10..99, 100..999.
         digits = len(suffixes[low])
         high = min(len(suffixes), 10**digits)
-        found[:, low:high] = _finished(state, blocks[:, -1], rest, suffixes[low:high], length + digits)
+        hashes[:, low:high] = _finished(state, blocks[:, -1], rest, suffixes[low:high], length + digits)
         low = high
-    return found
+    return hashes
 
 
 def _finished(state: Words, ends: Words, rest: int, suffixes: Sequence[bytes], length: int) -> Words:

@@ -51,20 +51,20 @@ class BundleMap:
         [1, 1, -1, 2]
         """
         number = np.asarray(namespace_no, dtype=np.int64)
-        wanted = (number << _HASH_BITS) + hashes.astype(np.int64, copy=False)
-        at = np.searchsorted(self.key, wanted, side="right") - 1
+        keys = (number << _HASH_BITS) + hashes.astype(np.int64, copy=False)
+        at = np.searchsorted(self.key, keys, side="right") - 1
         return np.where(at < self.start[number], NOWHERE, at)
 
 
 def bundle_map(boundaries: Sequence[Sequence[int]]) -> BundleMap:
-    """The bundles of one boundary list for each namespace (``engine.bundles.namespace_bundles`` has judged them).
+    """The bundles of one boundary list for each namespace (checked by ``namespace_bundles`` before).
 
     An empty list is a namespace without bundles. O(b).
     """
-    sizes = np.fromiter((max(len(each) - 1, 0) for each in boundaries), dtype=np.int64, count=len(boundaries))
+    sizes = np.fromiter((max(len(bounds) - 1, 0) for bounds in boundaries), dtype=np.int64, count=len(boundaries))
     start = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes)))
-    lower = np.fromiter((bound for each in boundaries for bound in each[:-1]), dtype=np.int64, count=int(start[-1]))
-    upper = np.fromiter((bound for each in boundaries for bound in each[1:]), dtype=np.int64, count=int(start[-1]))
+    lower = np.fromiter((bound for bounds in boundaries for bound in bounds[:-1]), dtype=np.int64, count=int(start[-1]))
+    upper = np.fromiter((bound for bounds in boundaries for bound in bounds[1:]), dtype=np.int64, count=int(start[-1]))
     number = np.repeat(np.arange(len(boundaries), dtype=np.int64), sizes)
     return BundleMap((number << _HASH_BITS) | lower, upper, start)
 

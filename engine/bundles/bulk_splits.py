@@ -54,7 +54,7 @@ def range_cuts(bundles: BundleMap) -> Cuts:
     '0x7fffffff'
     """
     lower = bundles.lower
-    return _one_each(lower + (bundles.upper - lower) // 2, np.ones(len(bundles), dtype=bool))
+    return _at_most_one_cut(lower + (bundles.upper - lower) // 2, np.ones(len(bundles), dtype=bool))
 
 
 def topic_count_cuts(topics: TopicColumns, bundles: int) -> Cuts:
@@ -76,7 +76,7 @@ def topic_count_cuts(topics: TopicColumns, bundles: int) -> Cuts:
     above = hashes[first[enough] + half]
     middle = np.zeros(bundles, dtype=np.int64)
     middle[enough] = below + (above - below) // 2
-    return _one_each(middle, counts > 1)
+    return _at_most_one_cut(middle, counts > 1)
 
 
 def specified_cuts(
@@ -89,17 +89,17 @@ def specified_cuts(
     """
     assert len(positions) == len(bundles), "each bundle has its own list of positions"
     sizes = np.fromiter(map(len, positions), dtype=np.int64, count=len(positions))
-    values = np.fromiter((each for row in positions for each in row), dtype=np.int64, count=int(sizes.sum()))
+    values = np.fromiter((position for row in positions for position in row), dtype=np.int64, count=int(sizes.sum()))
     owner = np.repeat(np.arange(len(bundles), dtype=np.int64), sizes)
     order = np.lexsort((values, owner))
     owner, values = owner[order], values[order]
     counts = np.bincount(topics.bundle[topics.bundle >= 0], minlength=len(bundles))
     kept = (bundles.lower[owner] < values) & (values < bundles.upper[owner])
     kept &= force | (counts[owner] > 1)
-    found = np.bincount(owner[kept], minlength=len(bundles))
-    answer = np.where(found > 0, Answer.CUTS, Answer.NULL)
+    cuts = np.bincount(owner[kept], minlength=len(bundles))
+    answer = np.where(cuts > 0, Answer.CUTS, Answer.NULL)
     answer[sizes == 0] = Answer.REFUSED
-    return Cuts(values[kept], _starts(found), answer.astype(np.int8))
+    return Cuts(values[kept], _starts(cuts), answer.astype(np.int8))
 
 
 def flow_cuts(topics: TopicColumns, bundles: int, limits: FlowLimits) -> Cuts:
@@ -144,9 +144,9 @@ def _twins_share(topics: TopicColumns) -> TopicColumns:
     )
 
 
-def _one_each(positions: NDArray[np.int64], found: NDArray[np.bool_]) -> Cuts:
-    answer = np.where(found, Answer.CUTS, Answer.NULL).astype(np.int8)
-    return Cuts(positions[found], _starts(found.astype(np.int64)), answer)
+def _at_most_one_cut(positions: NDArray[np.int64], has_cut: NDArray[np.bool_]) -> Cuts:
+    answer = np.where(has_cut, Answer.CUTS, Answer.NULL).astype(np.int8)
+    return Cuts(positions[has_cut], _starts(has_cut.astype(np.int64)), answer)
 
 
 def _starts(counts: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -1,6 +1,6 @@
 """The active consumer of many topics: by modulo, by ring, or by the rule each topic is under.
 
-Twins of ``engine.failover.choose``; owners are positions in the given consumer lists (``engine.failover.bulk_ring``).
+The numpy form of ``engine.failover.choose``. Owners are positions in the given consumer lists, as in ``bulk_ring``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from engine.hashing import HASH_SPACE_SIZE, utf8
 class SortedTopics:
     """Topics of one subscription in hash order.
 
-    ``hash``: (n,) int32, ascending; ``row``: (n,) int32, where each stood before. Rows of equal hash keep their order.
+    ``hash``: (n,) int32, ascending; ``row``: (n,) int32, the position before the sort; rows of equal hash keep their
+    order.
     """
 
     hash: NDArray[np.int32]
@@ -34,8 +35,8 @@ class SortedTopics:
 def sort_topics(hashes: NDArray[np.integer]) -> SortedTopics:
     """Put topics into hash order, once for any number of assignments; ``hashes``: (n,) in 0 .. 2^31 - 1. O(n log n).
 
-    >>> made = sort_topics(np.array([7, 3, 7]))
-    >>> made.hash.tolist(), made.row.tolist()
+    >>> topics = sort_topics(np.array([7, 3, 7]))
+    >>> topics.hash.tolist(), topics.row.tolist()
     ([3, 7, 7], [1, 0, 2])
     """
     assert len(hashes) < 2**31, f"{len(hashes)} topics are too many: their rows are kept in 32 bits"
@@ -46,7 +47,7 @@ def sort_topics(hashes: NDArray[np.integer]) -> SortedTopics:
 
 
 def assign_sorted(rings: Rings, ring_no: int, hashes: NDArray[np.int32]) -> NDArray[np.int32]:
-    """The owner of each topic on one ring: (n,) int32 beside ``hashes``, which ascend.
+    """The owner of each topic on one ring: (n,) int32, parallel to ``hashes``, which ascend.
 
     The topics are cut at the ring's points instead of being looked up one by one: O(p log n + n).
 
@@ -63,7 +64,7 @@ def assign_sorted(rings: Rings, ring_no: int, hashes: NDArray[np.int32]) -> NDAr
 
 
 def cut_at_points(hashes: NDArray[np.int32], points: NDArray[np.int32], owners: NDArray[np.int32]) -> NDArray[np.int32]:
-    """``assign_sorted`` for the points of a ring, ascending, with their claimants beside them: (p,) each, p > 0.
+    """``assign_sorted`` for the points of a ring, ascending, and their claimants, parallel: (p,) each, p > 0.
 
     >>> cut_at_points(*np.array([[1, 5, 5, 9], [4, 5, 5, 7], [10, 20, 30, 40]], dtype=np.int32)).tolist()
     [10, 20, 20, 10]
@@ -75,7 +76,7 @@ def cut_at_points(hashes: NDArray[np.int32], points: NDArray[np.int32], owners: 
 
 
 def assign(
-    made: Cohorts,
+    cohorts: Cohorts,
     rings: Rings,
     list_no: NDArray[np.integer] | int,
     hashes: NDArray[np.integer],
@@ -86,28 +87,28 @@ def assign(
 ) -> NDArray[np.int32]:
     """The active consumer of each topic under the rule in force for it: (n,) int32, ``NOBODY`` without consumers.
 
-    ``list_no``, ``hashes``, ``partition_index``: (n,) each (a number stands for all); a negative partition index means
+    ``list_no``, ``hashes``, ``partition_index``: (n,) each, or one number for all; a negative partition index means
     that the topic is not partitioned. Before 3.0 such a topic goes to the first connected consumer.
 
     >>> from engine.failover.bulk_ring import build_rings, cohorts
     >>> names = [["c", "a", "b"]]
-    >>> made, rings = cohorts(names), build_rings(names)
-    >>> assign(made, rings, 0, np.array([1, 1]), np.array([0, -1]), consistent_hashing=False).tolist()[0]
+    >>> hashes, indices = np.array([1, 1]), np.array([0, -1])
+    >>> assign(cohorts(names), build_rings(names), 0, hashes, indices, consistent_hashing=False).tolist()[0]
     1
     """
     plain = rule_in_force(-1, consistent_hashing=consistent_hashing, behaviour=behaviour)
     partitioned = rule_in_force(0, consistent_hashing=consistent_hashing, behaviour=behaviour)
     number = np.broadcast_to(np.asarray(list_no, dtype=np.int64), np.shape(hashes))
     indices = np.broadcast_to(np.asarray(partition_index, dtype=np.int64), np.shape(hashes))
-    found = np.empty(np.shape(hashes), dtype=np.int32)
+    owner = np.empty(np.shape(hashes), dtype=np.int32)
     for rule, rows in ((plain, indices < 0), (partitioned, indices >= 0)):
         if rule is Rule.RING:
-            found[rows] = rings.look_up(number[rows], hashes[rows])
+            owner[rows] = rings.look_up(number[rows], hashes[rows])
         elif rule is Rule.MODULO:
-            found[rows] = assign_modulo(made, number[rows], indices[rows])
+            owner[rows] = assign_modulo(cohorts, number[rows], indices[rows])
         else:
-            found[rows] = np.where(made.sizes[number[rows]] == 0, NOBODY, 0)
-    return found
+            owner[rows] = np.where(cohorts.sizes[number[rows]] == 0, NOBODY, 0)
+    return owner
 
 
 def single_look_up(rings: Rings, ring_no: int = 0) -> Callable[[str | bytes], int]:

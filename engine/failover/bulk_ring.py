@@ -1,7 +1,8 @@
 """Failover in bulk: who is in the cohort, many rings in one sorted array, and the owners of many topics at once.
 
-Twins of ``engine.failover.choose`` and ``engine.failover.ring``. A consumer is named by its position in the list it was
-given in (connect order), so lists need no order. Source: ``AbstractDispatcherSingleActiveConsumer`` (PIP-392).
+The numpy form of ``engine.failover.choose`` and ``engine.failover.ring``. A consumer is named by its position in the
+list it was given in (connect order), so lists need no order. Source: ``AbstractDispatcherSingleActiveConsumer``
+(PIP-392).
 """
 
 from __future__ import annotations
@@ -75,14 +76,14 @@ class Rings:
         number = np.asarray(ring_no, dtype=np.int64)
         if not len(self.key):
             return np.full(len(hashes), NOBODY, dtype=np.int32)
-        wanted = (number << HASH_BITS) + hashes.astype(np.int64, copy=False)
-        at = search_many(self.key, wanted, HASH_BITS + len(self).bit_length())
+        keys = (number << HASH_BITS) + hashes.astype(np.int64, copy=False)
+        at = search_many(self.key, keys, HASH_BITS + len(self).bit_length())
         first, end = self.start[number], self.start[number + 1]
         at = np.where(at == end, first, at)
         # An empty last ring has no point of its own to look at.
-        found = self.owner.take(at, mode="clip")
-        found[first == end] = NOBODY
-        return found
+        owner = self.owner.take(at, mode="clip")
+        owner[first == end] = NOBODY
+        return owner
 
     def _look_up_on_one(self, ring_no: int, hashes: NDArray[np.integer]) -> NDArray[np.int32]:
         owners = self.owners_of(ring_no)
@@ -92,11 +93,11 @@ class Rings:
         return np.append(owners, owners[0]).take(search_many(self.points_of(ring_no), hashes, HASH_BITS))
 
     def points_of(self, ring_no: int) -> NDArray[np.int64]:
-        """Every claimed point of one ring, ascending: int64; a point claimed twice stands twice."""
+        """Every claimed point of one ring, ascending: int64; a point claimed twice is listed twice."""
         return self.key[self.start[ring_no] : self.start[ring_no + 1]] & ((1 << HASH_BITS) - 1)
 
     def owners_of(self, ring_no: int) -> NDArray[np.int32]:
-        """The claimants beside ``points_of``."""
+        """The claimants, parallel to ``points_of``."""
         return self.owner[self.start[ring_no] : self.start[ring_no + 1]]
 
 
@@ -106,13 +107,13 @@ def cohorts(names: Sequence[Sequence[str]], priorities: Sequence[Sequence[int]] 
     By level, lower first, then name by UTF-16 code unit, then as given (connect order); of each list the consumers of
     the first one's level. O(c log c) for c consumers in all.
 
-    >>> made = cohorts([["b", "a", "c"], ["x", "y"]], [[0, 0, 1], [3, 3]])
-    >>> made.members.tolist(), made.start.tolist()
+    >>> leading = cohorts([["b", "a", "c"], ["x", "y"]], [[0, 0, 1], [3, 3]])
+    >>> leading.members.tolist(), leading.start.tolist()
     ([1, 0, 0, 1], [0, 2, 4])
     """
     sizes = np.fromiter(map(len, names), dtype=np.int64, count=len(names))
     start = np.concatenate(([0], np.cumsum(sizes)))
-    flat = [name for each in names for name in each]
+    flat = [name for row in names for name in row]
     # Two names can be one to Java: a character, and the same as two halves. They have one rank.
     units = {name: utf16_order(name) for name in set(flat)}
     places = {unit: rank for rank, unit in enumerate(sorted(set(units.values())))}
@@ -121,8 +122,8 @@ def cohorts(names: Sequence[Sequence[str]], priorities: Sequence[Sequence[int]] 
     number = np.repeat(np.arange(len(names)), sizes)
     level = np.zeros(len(flat), dtype=np.int64)
     if priorities is not None:
-        assert [len(each) for each in priorities] == sizes.tolist(), "each consumer has one priority level"
-        level = np.fromiter((each for row in priorities for each in row), dtype=np.int64, count=len(flat))
+        assert [len(row) for row in priorities] == sizes.tolist(), "each consumer has one priority level"
+        level = np.fromiter((priority for row in priorities for priority in row), dtype=np.int64, count=len(flat))
     order = np.lexsort((rank, level, number))
     number, level = number[order], level[order]
     leading = level == level[start[number]] if flat else np.zeros(0, dtype=bool)
@@ -141,7 +142,7 @@ def build_rings(
     """One ring for each list of consumer names (the cohort of it); an owner is a position in the given list.
 
     ``points``: of each consumer, 100 in Pulsar; ``bits`` narrows the hashes. O(p log p) for p points in all; a name
-    that stands in many lists is hashed once.
+    in many lists is hashed once.
 
     >>> rings = build_rings([["c1", "c11"]])
     >>> len(rings.key), rings.start.tolist()
@@ -151,7 +152,7 @@ def build_rings(
 
 
 def rings_of(
-    made: Cohorts,
+    leading: Cohorts,
     names: Sequence[Sequence[str]],
     *,
     points: int = POINTS_PER_CONSUMER,
@@ -159,34 +160,34 @@ def rings_of(
     batch_points: int = BATCH_POINTS,
 ) -> Rings:
     """``build_rings`` when the cohorts of these lists are known already; ``batch_points`` are sorted at a time."""
-    sizes = made.sizes
+    sizes = leading.sizes
     unique: dict[str, int] = {}
-    bounds = np.repeat(np.arange(len(made)), sizes).tolist()
+    bounds = np.repeat(np.arange(len(leading)), sizes).tolist()
     row = np.fromiter(
         (
             unique.setdefault(names[number][member], len(unique))
-            for number, member in zip(bounds, made.members.tolist(), strict=True)
+            for number, member in zip(bounds, leading.members.tolist(), strict=True)
         ),
         dtype=np.int64,
-        count=len(made.members),
+        count=len(leading.members),
     )
     hashes = point_hashes([utf8(name) for name in unique], points, bits=bits)
-    start = made.start * points
+    start = leading.start * points
     key = np.empty(int(start[-1]), dtype=np.int64)
     owner = np.empty(int(start[-1]), dtype=np.int32)
     low = 0
-    while low < len(made):
+    while low < len(leading):
         # As many rings at a time as are sorted well together; one ring at least.
         high = max(low + 1, int(np.searchsorted(start, start[low] + batch_points, side="right")) - 1)
         target = slice(int(start[low]), int(start[high]))
-        members = row[int(made.start[low]) : int(made.start[high])]
-        _sort_batch(made, hashes[members], low, high, key=key[target], owner=owner[target])
+        members = row[int(leading.start[low]) : int(leading.start[high])]
+        _sort_batch(leading, hashes[members], low, high, key=key[target], owner=owner[target])
         low = high
     return Rings(key, owner, start)
 
 
 def assign_modulo(
-    made: Cohorts, list_no: NDArray[np.integer] | int, partition_index: NDArray[np.integer]
+    leading: Cohorts, list_no: NDArray[np.integer] | int, partition_index: NDArray[np.integer]
 ) -> NDArray[np.int32]:
     """``partition index mod cohort size`` in the dispatcher's order: (n,) int32, ``NOBODY`` where a list is empty.
 
@@ -196,25 +197,31 @@ def assign_modulo(
     [1, 2, 0, 1, 2]
     """
     number = np.asarray(list_no, dtype=np.int64)
-    sizes = made.sizes[number]
-    if not len(made.members):
+    sizes = leading.sizes[number]
+    if not len(leading.members):
         return np.full(np.shape(partition_index), NOBODY, dtype=np.int32)
-    at = made.start[number] + partition_index % np.maximum(sizes, 1)
-    return np.where(sizes == 0, np.int32(NOBODY), made.members.take(at, mode="clip"))
+    at = leading.start[number] + partition_index % np.maximum(sizes, 1)
+    return np.where(sizes == 0, np.int32(NOBODY), leading.members.take(at, mode="clip"))
 
 
 def _sort_batch(
-    made: Cohorts, hashes: NDArray[np.int32], low: int, high: int, *, key: NDArray[np.int64], owner: NDArray[np.int32]
+    leading: Cohorts,
+    hashes: NDArray[np.int32],
+    low: int,
+    high: int,
+    *,
+    key: NDArray[np.int64],
+    owner: NDArray[np.int32],
 ) -> None:
     """Put the rings ``low`` .. ``high`` - 1 into ``key`` and ``owner``; ``hashes``: (members, points) of theirs.
 
     Ring, point and place in the cohort are packed into one number, the last place first, so that a plain sort of
     numbers leaves the owner at the head of a run of equal points.
     """
-    begin, end = int(made.start[low]), int(made.start[high])
+    begin, end = int(leading.start[low]), int(leading.start[high])
     if begin == end:
         return
-    sizes, last = made.sizes[low:high], made.start[low + 1 : high + 1] - 1
+    sizes, last = leading.sizes[low:high], leading.start[low + 1 : high + 1] - 1
     ring_no = np.repeat(np.arange(high - low), sizes)
     backwards = np.repeat(last, sizes) - np.arange(begin, end)
     bits = int(backwards.max()).bit_length()
@@ -226,23 +233,23 @@ def _sort_batch(
     # Rings of one batch are put behind each other whole, so their last members repeat in order.
     place = np.repeat(last, sizes * hashes.shape[1])
     place -= key & ((1 << bits) - 1)
-    made.members.take(place, out=owner, mode="clip")  # all places are members; clip only spares numpy a copy
+    leading.members.take(place, out=owner, mode="clip")  # all places are members; clip only spares numpy a copy
     key >>= bits
     key += low << HASH_BITS
 
 
 FEW: Final = 1_000
-"""Wanted numbers below which a table costs more than it saves."""
+"""Queries below which a table costs more than it saves."""
 MOST_KEYS: Final = 1 << 19
 """Keys beyond which the table is no longer in the cache."""
 CHUNK: Final = 1 << 15
-"""Wanted numbers searched together: what is known of them stays in the cache."""
+"""Queries searched together: what is known of them stays in the cache."""
 STEPS: Final = 8
 """Keys that are tried from where a search begins; hashes hardly ever have more in one slice."""
 
 
-def search_many(keys: NDArray[np.int64], wanted: NDArray[np.integer], bits: int) -> NDArray[np.int64]:
-    """How many keys are below each wanted number: (n,) int64, as ``np.searchsorted(keys, wanted)``.
+def search_many(keys: NDArray[np.int64], queries: NDArray[np.integer], bits: int) -> NDArray[np.int64]:
+    """How many keys are below each query: (n,) int64, as ``np.searchsorted(keys, queries)``.
 
     ``keys``: (p,) ascending; both in 0 .. 2^``bits`` - 1. That space is cut into two to four slices a key; the search
     begins at the slice's first key. O(1) each for keys that are spread evenly, O(log p) at worst; 8 bytes a slice.
@@ -250,32 +257,32 @@ def search_many(keys: NDArray[np.int64], wanted: NDArray[np.integer], bits: int)
     >>> search_many(np.array([3, 3, 7]), np.array([2, 3, 4, 8]), 4).tolist()
     [0, 0, 2, 3]
     """
-    if len(wanted) < max(FEW, len(keys) // 4) or not 0 < len(keys) <= MOST_KEYS:
-        return np.searchsorted(keys, wanted.astype(np.int64, copy=False))
+    if len(queries) < max(FEW, len(keys) // 4) or not 0 < len(keys) <= MOST_KEYS:
+        return np.searchsorted(keys, queries.astype(np.int64, copy=False))
     shift = max(bits - len(keys).bit_length() - 1, 0)
     counts = np.bincount(keys >> shift, minlength=1 << (bits - shift))
     # Where a slice's keys begin, or the complement of it (negative) where there is one.
     entries = (np.cumsum(counts) - counts).astype(np.int32)
     np.invert(entries, out=entries, where=counts > 0)
-    # A key that is never below a wanted number stops every search.
+    # A key that is never below a query stops every search.
     stopped = np.append(keys, np.int64(1 << bits))
-    found = np.empty(len(wanted), dtype=np.int64)
-    for low in range(0, len(wanted), CHUNK):
-        asked = wanted[low : low + CHUNK].astype(np.int64, copy=False)
-        at = entries.take(asked >> shift)
+    places = np.empty(len(queries), dtype=np.int64)
+    for low in range(0, len(queries), CHUNK):
+        chunk = queries[low : low + CHUNK].astype(np.int64, copy=False)
+        at = entries.take(chunk >> shift)
         rows = np.flatnonzero(at < 0)
-        at[rows] = _from(stopped, ~at[rows], asked[rows])
-        found[low : low + CHUNK] = at
-    return found
+        at[rows] = _from(stopped, ~at[rows], chunk[rows])
+        places[low : low + CHUNK] = at
+    return places
 
 
-def _from(keys: NDArray[np.int64], at: NDArray[np.int32], wanted: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Go on from ``at`` to the first key that is not below each wanted number."""
+def _from(keys: NDArray[np.int64], at: NDArray[np.int32], queries: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Go on from ``at`` to the first key that is not below each query."""
     for _ in range(STEPS):
-        below = keys.take(at) < wanted
+        below = keys.take(at) < queries
         if not below.any():
             return at
         at += below
-    rest = np.flatnonzero(keys.take(at) < wanted)
-    at[rest] = np.searchsorted(keys, wanted[rest])
+    rest = np.flatnonzero(keys.take(at) < queries)
+    at[rest] = np.searchsorted(keys, queries[rest])
     return at

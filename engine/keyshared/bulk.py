@@ -47,17 +47,17 @@ class SlotOwners:
 
     def look_up(self, slots: NDArray[np.integer]) -> NDArray[np.int64]:
         """The consumer id of each slot: (n,) int64, ``NO_CONSUMER`` where nobody has it. O(n log s)."""
-        asked = slots.astype(np.int64, copy=False)
-        found = np.full(len(asked), NO_CONSUMER, dtype=np.int64)
+        slots = slots.astype(np.int64, copy=False)
+        owner = np.full(len(slots), NO_CONSUMER, dtype=np.int64)
         if not len(self.end):
-            return found
-        at = np.searchsorted(self.end, asked, side="left")
+            return owner
+        at = np.searchsorted(self.end, slots, side="left")
         beyond = at == len(self.end)
         at[beyond] = 0
         served = (self.count[at] > 0) & (self.wraps | ~beyond)
         at = at[served]
-        found[served] = self.claimant[self.first[at] + asked[served] % self.count[at]]
-        return found
+        owner[served] = self.claimant[self.first[at] + slots[served] % self.count[at]]
+        return owner
 
 
 @singledispatch
@@ -69,7 +69,7 @@ def slot_owners(selector: object) -> SlotOwners:
     >>> slot_owners(two).look_up(np.array([1, 32_768, 32_769, 65_535])).tolist()
     [9, 9, 7, 7]
     """
-    raise TypeError(f"{type(selector).__name__} is no selector of engine.keyshared")
+    raise TypeError(f"{type(selector).__name__} is not a selector of engine.keyshared")
 
 
 @slot_owners.register
@@ -77,7 +77,7 @@ def _(selector: RingSelector) -> SlotOwners:
     """A ring: a stretch ends at each point."""
     ranked = list(enumerate(selector.members))
     if selector.form.shares_points:
-        ranked.sort(key=lambda each: utf16_order(each[1].consumer.name))
+        ranked.sort(key=lambda ranked_member: utf16_order(ranked_member[1].consumer.name))
     ids = _ids(selector.consumers)
     point, rank = _claims(selector, [member for _, member in ranked])
     # One entry for a claimant and point, by point, then by rank.
@@ -200,7 +200,7 @@ def consumer_loads(
     ids = np.array(owners.consumer_ids, dtype=np.int64)
     by_id = np.argsort(ids, kind="stable")
     owner = owners.look_up(slots)
-    # Nobody stands behind all consumers.
+    # What nobody gets is counted after all consumers.
     place = np.full(len(slots), len(ids), dtype=np.int64)
     owned = owner != NO_CONSUMER
     place[owned] = by_id[np.searchsorted(ids[by_id], owner[owned])]

@@ -146,5 +146,5 @@ def test_a_folded_trace_answers_like_the_trace() -> None:
 
 
 def test_what_is_no_selector_is_refused() -> None:
-    with pytest.raises(TypeError, match="int is no selector"):
+    with pytest.raises(TypeError, match="int is not a selector"):
         slot_owners(5)
