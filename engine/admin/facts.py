@@ -35,6 +35,16 @@ Slot = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
 _RANGE_TEXT: Final = re.compile(r"\[\s*([0-9]{1,10})\s*,\s*([0-9]{1,10})\s*\]")
 
 
+class DrainingHashFacts(
+    msgspec.Struct, frozen=True, gc=False, rename={"unacked": "unackMsgs", "blocked_attempts": "blockedAttempts"}
+):
+    """One slot that drains (PIP-379): its unacknowledged messages, and how often a message was held back for it."""
+
+    hash: Slot
+    unacked: Count = 0
+    blocked_attempts: Count = 0
+
+
 class ConsumerFacts(
     msgspec.Struct,
     frozen=True,
@@ -49,13 +59,25 @@ class ConsumerFacts(
         "available_permits": "availablePermits",
         "range_arrays": "keyHashRangeArrays",
         "range_texts": "keyHashRanges",
+        "msg_out_counter": "msgOutCounter",
+        "blocked_on_unacked": "blockedConsumerOnUnackedMsgs",
+        "draining_count": "drainingHashesCount",
+        "draining_cleared_total": "drainingHashesClearedTotal",
+        "draining_unacked_messages": "drainingHashesUnackedMessages",
+        "draining": "drainingHashes",
+        "last_acked_ms": "lastAckedTimestamp",
+        "last_consumed_ms": "lastConsumedTimestamp",
+        "first_sent_ms": "firstMessagesSentTimestamp",
+        "last_flow_ms": "lastConsumedFlowTimestamp",
+        "first_flow_ms": "firstConsumedFlowTimestamp",
     },
 ):
     """One consumer as statistics show it. Brokers expose neither its priority level nor its consumer id.
 
     ``connected_since`` is the broker's ISO text. ``available_permits`` may be negative. ``range_arrays`` and
-    ``range_texts`` are the two spellings of one thing, see ``key_hash_ranges``. A struct and no dataclass: there are
-    hundreds of thousands, and they are decoded straight from the answer.
+    ``range_texts`` are the two spellings of one thing, see ``key_hash_ranges``. Times are epoch milliseconds, 0 for
+    never. What older releases do not print is None or 0. A struct and no dataclass: there are hundreds of thousands,
+    and they are decoded straight from the answer.
     """
 
     name: str = ""
@@ -68,6 +90,17 @@ class ConsumerFacts(
     available_permits: Count = 0
     range_arrays: tuple[tuple[Slot, Slot], ...] = ()
     range_texts: tuple[str, ...] = ()
+    msg_out_counter: Counter | None = None
+    blocked_on_unacked: bool = False
+    draining_count: Count | None = None
+    draining_cleared_total: Count | None = None
+    draining_unacked_messages: Count | None = None
+    draining: tuple[DrainingHashFacts, ...] = ()
+    last_acked_ms: Counter = 0
+    last_consumed_ms: Counter = 0
+    first_sent_ms: Counter | None = None
+    last_flow_ms: Counter = 0
+    first_flow_ms: Counter | None = None
 
     @property
     def key_hash_ranges(self) -> tuple[tuple[int, int], ...]:
@@ -92,23 +125,69 @@ def _range(text: str) -> tuple[int, int] | None:
     return int(match[1]), int(match[2])
 
 
-@dataclass(frozen=True, slots=True)
-class SubscriptionFacts:
+class SubscriptionFacts(
+    msgspec.Struct,
+    frozen=True,
+    rename={
+        "active_consumer_name": "activeConsumerName",
+        "msg_rate_out_msgs_per_sec": "msgRateOut",
+        "msg_throughput_out_bytes_per_sec": "msgThroughputOut",
+        "msg_backlog_entries": "msgBacklog",
+        "unacked_messages": "unackedMessages",
+        "mode": "keySharedMode",
+        "allow_out_of_order_delivery": "allowOutOfOrderDelivery",
+        "msg_delayed": "msgDelayed",
+        "msg_in_replay": "msgInReplay",
+        "msg_out_counter": "msgOutCounter",
+        "msg_rate_redeliver_msgs_per_sec": "msgRateRedeliver",
+        "blocked_on_unacked": "blockedSubscriptionOnUnackedMsgs",
+        "draining_count": "drainingHashesCount",
+        "draining_cleared_total": "drainingHashesClearedTotal",
+        "draining_unacked_messages": "drainingHashesUnackedMessages",
+        "last_acked_ms": "lastAckedTimestamp",
+        "last_consumed_ms": "lastConsumedTimestamp",
+        "throttled_msgs_by_subscription": "dispatchThrottledMsgEventsBySubscriptionLimit",
+        "throttled_bytes_by_subscription": "dispatchThrottledBytesEventsBySubscriptionLimit",
+        "throttled_msgs_by_topic": "dispatchThrottledMsgEventsByTopicLimit",
+        "throttled_bytes_by_topic": "dispatchThrottledBytesEventsByTopicLimit",
+        "throttled_msgs_by_broker": "dispatchThrottledMsgEventsByBrokerLimit",
+        "throttled_bytes_by_broker": "dispatchThrottledBytesEventsByBrokerLimit",
+    },
+):
     """One subscription; ``consumers`` in the dispatcher's order.
 
     ``type`` is Pulsar's word (``Exclusive``, ``Shared``, ``Failover``, ``Key_Shared``), ``"None"`` when nobody has
     connected since load. ``active_consumer_name`` is None where the answer has none (broker-stats, non-persistent).
-    ``msg_backlog_entries`` counts entries, not messages.
+    ``mode`` is ``AUTO_SPLIT`` or ``STICKY``, of Key_Shared alone. ``msg_backlog_entries`` counts entries, not messages.
+    Counters grow from 0 since the topic was loaded; None where a release does not print them.
     """
 
-    name: str
-    type: str
-    active_consumer_name: str | None
-    consumers: tuple[ConsumerFacts, ...]
-    msg_rate_out_msgs_per_sec: float = 0.0
-    msg_throughput_out_bytes_per_sec: float = 0.0
-    msg_backlog_entries: int = 0
-    unacked_messages: int = 0
+    name: str = ""
+    type: str = "None"
+    active_consumer_name: str | None = None
+    consumers: tuple[ConsumerFacts, ...] = ()
+    msg_rate_out_msgs_per_sec: Rate = 0.0
+    msg_throughput_out_bytes_per_sec: Rate = 0.0
+    msg_backlog_entries: Count = 0
+    unacked_messages: Count = 0
+    mode: str | None = None
+    allow_out_of_order_delivery: bool | None = None
+    msg_delayed: Count = 0
+    msg_in_replay: Count | None = None
+    msg_out_counter: Counter | None = None
+    msg_rate_redeliver_msgs_per_sec: Rate = 0.0
+    blocked_on_unacked: bool = False
+    draining_count: Count | None = None
+    draining_cleared_total: Count | None = None
+    draining_unacked_messages: Count | None = None
+    last_acked_ms: Counter = 0
+    last_consumed_ms: Counter = 0
+    throttled_msgs_by_subscription: Counter = 0
+    throttled_bytes_by_subscription: Counter = 0
+    throttled_msgs_by_topic: Counter = 0
+    throttled_bytes_by_topic: Counter = 0
+    throttled_msgs_by_broker: Counter = 0
+    throttled_bytes_by_broker: Counter = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +196,8 @@ class TopicFacts:
 
     ``partition_index`` is -1 for a topic that is no partition. ``publishers`` is the number of producers.
     ``source`` and ``kind`` say which answer told it: ``stats`` and ``partitioned-stats`` know the active consumer,
-    ``broker-stats`` does not and has its numbers cut to three decimals.
+    ``broker-stats`` does not and has its numbers cut to three decimals. Counters grow from 0 since the topic was
+    loaded, None where a release does not print them; ``backlog_quota_bytes`` is -1 without a limit.
     """
 
     name: str
@@ -134,6 +214,11 @@ class TopicFacts:
     subscriptions: tuple[SubscriptionFacts, ...]
     kind: str
     source: str
+    msg_in_counter: int | None = None
+    msg_out_counter: int | None = None
+    backlog_quota_bytes: int = -1
+    waiting_publishers: int = 0
+    last_publish_ms: int = 0
 
     @property
     def msg_backlog_entries(self) -> int:
@@ -144,6 +229,36 @@ class TopicFacts:
     def unacked_messages(self) -> int:
         """Messages delivered and not yet acknowledged, over all subscriptions."""
         return sum(subscription.unacked_messages for subscription in self.subscriptions)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Position:
+    """A place in a topic: entries are ordered by ledger, then by number; -1 is before a ledger's first entry."""
+
+    ledger: int
+    entry: int
+
+
+@dataclass(frozen=True, slots=True)
+class CursorFacts:
+    """One subscription's cursor. ``read_position`` is the next entry to read; the first one not acknowledged follows
+    ``mark_delete_position``. ``is_active`` is True while somebody is connected.
+    """
+
+    mark_delete_position: Position | None
+    read_position: Position | None
+    is_active: bool
+    has_pending_read: bool
+    entries_since_first_not_acked: int
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerFacts:
+    """What is stored of one topic: the last entry that was confirmed, and the cursors by subscription."""
+
+    last_confirmed_entry: Position | None
+    entries: int
+    cursors: Mapping[str, CursorFacts]
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +342,10 @@ class Snapshot:
 
     ``topics`` by full name; ``bundles`` are boundaries by namespace; ``bundle_of_topic`` is the range text broker-stats
     lists a topic under. ``settings`` and ``version`` are None where no answer tells them. ``known_names`` are topics
-    that lists and hash positions name, with or without statistics.
+    that lists and hash positions name, with or without statistics. ``ledgers`` are internal statistics by topic,
+    ``topic_policies`` the answers about single policies by topic and name, ``namespace_policies`` those of whole
+    namespaces, as JSON values; ``configuration`` all run-time settings as texts. ``loaded`` are the topics that
+    broker-stats lists, None where it was not asked or was empty, as it is until a broker's first statistics.
     """
 
     source: str
@@ -239,3 +357,8 @@ class Snapshot:
     version: str | None = None
     problems: tuple[Problem, ...] = ()
     counts: Counts = Counts()
+    ledgers: Mapping[str, LedgerFacts] = field(default_factory=dict)
+    topic_policies: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    namespace_policies: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    configuration: Mapping[str, str] = field(default_factory=dict)
+    loaded: frozenset[str] | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +15,9 @@ from engine.admin.unpacking import UNMEASURED_BYTES
 from engine.errors import InputError, Problem
 
 ANSWER_SUFFIXES: Final = (".json", ".json.gz")
+MIRROR_FOLDERS: Final = ("admin", "lookup", "brokers")
+"""A folder of answers that mirrors the admin API has these; ``brokers/HOST:PORT`` holds what single brokers say."""
+_MOMENT: Final = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d)[-:](\d\d)[-:](\d\d(?:\.\d{1,9})?)(Z|[+-]\d\d[-:]?\d\d)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +48,10 @@ def is_answer_name(name: str) -> bool:
 
 
 def read_files(path: Path, intake: Intake | None = None) -> FilesRead:
-    """A single file, or the answers right in a folder (no sub-folders). Raises ``InputError`` when there are none.
+    """A single file, or the answers in a folder: those right in it, and those of a mirror of the admin API.
 
-    ``intake`` bounds what is read of all files together: one that is too large is left out, with a problem.
+    Other sub-folders are not looked into. ``intake`` bounds what is read of all files together: one that is too large
+    is left out, with a problem. Raises ``InputError`` when there are no answers.
     """
     intake = intake or Intake()
     if not path.exists():
@@ -58,6 +63,8 @@ def read_files(path: Path, intake: Intake | None = None) -> FilesRead:
         return FilesRead((one,), problems, ())
     names, folders = _listed(path)
     answers = [name for name in names if is_answer_name(name)]
+    mirrored, more = _mirrored(path, folders)
+    answers += mirrored
     if not answers:
         hint = f"; it has folders, name one of them: {', '.join(folders[:5])}" if folders else ""
         raise InputError(f"no .json or .json.gz file lies in {path}{hint}")
@@ -71,7 +78,42 @@ def read_files(path: Path, intake: Intake | None = None) -> FilesRead:
         one, problems = read_file(path / name, name, intake)
         found += problems
         files += [one] if one is not None else []
-    return FilesRead(tuple(files), tuple(found), tuple(name for name in names if not is_answer_name(name)))
+    return FilesRead(tuple(files), tuple(found), (*(name for name in names if not is_answer_name(name)), *more))
+
+
+def _mirrored(path: Path, folders: list[str]) -> tuple[list[str], list[str]]:
+    """The answers of a mirror of the admin API below a folder, by moments if it has them, and what else is there.
+
+    Names are relative to ``path``, in natural order. Links to folders are not followed.
+    """
+    answers: list[str] = []
+    others: list[str] = []
+    for folder in folders:
+        if folder not in MIRROR_FOLDERS and moment_ms(folder) is None:
+            continue
+        for place, _, names in os.walk(path / folder):
+            inside = Path(place).relative_to(path).as_posix()
+            for name in names:
+                (answers if is_answer_name(name) else others).append(f"{inside}/{name}")
+    return sorted(answers, key=natural_key), sorted(others)
+
+
+def moment_ms(folder: str) -> int | None:
+    """The time that a folder is named by, in epoch milliseconds; None for another name. Colons may be hyphens.
+
+    >>> moment_ms("2026-11-22T09-48-07.231Z") - moment_ms("2026-11-22T09:48:07+00:00")
+    231
+    """
+    match = _MOMENT.fullmatch(folder)
+    if match is None:
+        return None
+    day, hour, minute, second, zone = match.groups()
+    zone = "+00:00" if zone in (None, "Z") else f"{zone[:3]}:{zone[-2:]}"
+    try:
+        at = datetime.fromisoformat(f"{day}T{hour}:{minute}:{second[:9]}{zone}")
+    except ValueError:
+        return None
+    return round(at.timestamp() * 1000)
 
 
 def _listed(path: Path) -> tuple[list[str], list[str]]:

@@ -32,6 +32,7 @@ class AnswerKind(Enum):
     LOOKUP = "lookup"
     OWNED_NAMESPACES = "ownedNamespaces"
     INTERNAL_STATS = "internalStats"
+    NAMED_INTERNAL_STATS = "named-internalStats"
     ERROR = "error"
     SCENARIO = "scenario"
     MANY = "many"
@@ -78,6 +79,8 @@ def recognise(name: str, data: bytes) -> AnswerKind:
         return AnswerKind.BROKER_STATS_TOPICS if "broker-stats" in name else AnswerKind.OTHER
     for kind, signs in _SIGNS:
         if all(sign in members for sign in signs):
+            if kind is AnswerKind.PARTITIONED_STATS and _is_internal(_below(members["partitions"])):
+                return AnswerKind.NAMED_INTERNAL_STATS
             return kind
     return _by_names(members)
 
@@ -98,7 +101,7 @@ def _by_names(members: dict[str, msgspec.Raw]) -> AnswerKind:
         return AnswerKind.OWNED_NAMESPACES
     if all(bytes(raw).lstrip()[:1] == b"{" for raw in members.values()):
         if any("://" in name for name in names):
-            return AnswerKind.NAMED_STATS
+            return AnswerKind.NAMED_INTERNAL_STATS if _is_internal(members) else AnswerKind.NAMED_STATS
         below = [_names_below(raw) for raw in members.values()]
         if all("/" in name for name in names) and all(all(map(_RANGE.fullmatch, inner)) for inner in below):
             return AnswerKind.BROKER_STATS_TOPICS
@@ -109,10 +112,20 @@ def _by_names(members: dict[str, msgspec.Raw]) -> AnswerKind:
 
 
 def _names_below(raw: msgspec.Raw) -> list[str]:
+    return list(_below(raw))
+
+
+def _below(raw: msgspec.Raw) -> dict[str, msgspec.Raw]:
     try:
-        return list(_RAW_OBJECT.decode(raw))
+        return _RAW_OBJECT.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return []
+        return {}
+
+
+def _is_internal(members: dict[str, msgspec.Raw]) -> bool:
+    """Whether the members are internal statistics, which begin with how many entries were added."""
+    first = next(iter(members.values()), None)
+    return first is not None and b'"entriesAddedCounter"' in bytes(first)[:512]
 
 
 def _by_beginning(name: str, text: bytes) -> AnswerKind:

@@ -13,11 +13,13 @@ from urllib.parse import unquote
 
 import msgspec
 
+from engine.admin.files import moment_ms
 from engine.admin.requests import AdminRequest, parse_request
 from engine.config import DEFAULTS, BrokerSettings
 from engine.errors import Problem, Rejection
 from engine.names import TopicName, parse_topic_name
 
+SCENARIO_NAME: Final = "scenario.json"
 _OK: Final = 200
 
 
@@ -25,13 +27,15 @@ _OK: Final = 200
 class ScenarioFacts:
     """From a scenario.json: the release, the settings it names on top of the defaults, file name -> request.
 
-    ``problems`` are the requests whose names no broker has: what they answered is of nobody.
+    ``problems`` are the requests whose names no broker has: what they answered is of nobody. ``times`` are when
+    answers were recorded, in epoch milliseconds, by file name.
     """
 
     version: str | None = None
     settings: BrokerSettings | None = None
     requests: Mapping[str, AdminRequest] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
+    times: Mapping[str, int] = field(default_factory=dict)
 
 
 def scenario_facts(data: bytes, source: str = "scenario.json") -> ScenarioFacts:
@@ -45,15 +49,19 @@ def scenario_facts(data: bytes, source: str = "scenario.json") -> ScenarioFacts:
     version = scenario.get("pulsar_version")
     requests: dict[str, AdminRequest] = {}
     problems: list[Problem] = []
+    times: dict[str, int] = {}
     for place, step in enumerate(_dicts(scenario.get("steps"))):
         for number, answer in enumerate(_dicts(step.get("answers"))):
+            at_ms = moment_ms(str(step.get("at", "")))
+            if "file" in answer and at_ms is not None:
+                times[str(answer["file"])] = at_ms
             if "file" in answer and "request" in answer:
                 request = requests[str(answer["file"])] = parse_request(str(answer["request"]))
                 if request.fault and answer.get("status", _OK) == _OK:
                     where = f"$.steps[{place}].answers[{number}].request"
                     problems.append(Problem(source, where, request.fault, "what it answered is set aside"))
     settings = settings_of(scenario.get("broker_settings"))
-    return ScenarioFacts(str(version) if version else None, settings, requests, tuple(problems))
+    return ScenarioFacts(str(version) if version else None, settings, requests, tuple(problems), times)
 
 
 def refused_settings(named: object) -> tuple[Rejection, ...]:

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Final
 from urllib.parse import parse_qsl, unquote
 
 from engine.errors import Rejection
 from engine.names import parse_topic_name, refuse_namespace
 
 _DOMAINS = ("persistent", "non-persistent")
+TOPIC_POLICIES: Final = (
+    "maxUnackedMessagesOnConsumer",
+    "maxUnackedMessagesOnSubscription",
+    "dispatchRate",
+    "subscriptionDispatchRate",
+    "delayedDelivery",
+    "backlogQuotaMap",
+)
+"""Policies of a topic that say why nothing arrives; with ``?applied=true`` their answer is the limit in force."""
+_MIRRORED: Final = re.compile(r"(?:^|/)((?:admin|lookup)/v2/.+?)\.json(?:\.gz)?$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +88,19 @@ def _parsed(text: str) -> AdminRequest:
     return AdminRequest(method, "", query=query)
 
 
+def request_of_path(name: str) -> AdminRequest | None:
+    """What a file answers by its place in a mirror of the admin API; None outside of one. A query follows after ``@``.
+
+    >>> request_of_path("2026-11-22T09-48-07Z/admin/v2/persistent/t/n/x/stats@getPreciseBacklog=true.json").topic
+    'persistent://t/n/x'
+    """
+    match = _MIRRORED.search(name)
+    if match is None:
+        return None
+    folder, _, last = match[1].rpartition("/")
+    return parse_request(f"GET /{folder}/{last.replace('@', '?', 1)}")
+
+
 def _about_namespace(method: str, namespace: str, rest: list[str], query: Mapping[str, str]) -> AdminRequest:
     match rest:
         case []:
@@ -98,5 +123,9 @@ def _about_topics(method: str, domain: str, namespace: str, rest: list[str], que
         case [topic]:
             return AdminRequest(method, "topic", f"{domain}://{namespace}/{topic}", namespace, "", query)
         case [topic, ("stats" | "partitioned-stats" | "internalStats" | "partitions") as what]:
+            return AdminRequest(method, what, f"{domain}://{namespace}/{topic}", namespace, "", query)
+        case [topic, "partitioned-internalStats"]:
+            return AdminRequest(method, "partitioned-internalStats", f"{domain}://{namespace}/{topic}", namespace)
+        case [topic, what] if what in TOPIC_POLICIES:
             return AdminRequest(method, what, f"{domain}://{namespace}/{topic}", namespace, "", query)
     return AdminRequest(method, "", "", namespace, "", query)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from engine.admin.facts import BundleList, Counts, Decoded, Snapshot, TopicFacts
-from engine.admin.files import AnswerFile, FilesRead, read_files
+import msgspec
+
+from engine.admin.facts import BundleList, Counts, Decoded, LedgerFacts, Snapshot, TopicFacts
+from engine.admin.files import AnswerFile, FilesRead, moment_ms, read_files
 from engine.admin.kinds import AnswerKind, recognise
+from engine.admin.ledgers import decode_internal_stats, decode_named_internal_stats
 from engine.admin.namespaces import (
     decode_bundles,
     decode_hash_positions,
@@ -17,9 +22,10 @@ from engine.admin.namespaces import (
     decode_runtime_configuration,
     decode_topic_list,
 )
-from engine.admin.naming import Naming, naming_of, scenario_facts
+from engine.admin.naming import SCENARIO_NAME, Naming, naming_of, scenario_facts
 from engine.admin.partitions import bounded
 from engine.admin.reading import MAX_INPUT_BYTES, Intake
+from engine.admin.requests import TOPIC_POLICIES, AdminRequest, request_of_path
 from engine.admin.text import WHOLE_CHECK_BYTES, malformed, plain_json, raw_object
 from engine.admin.topics import (
     decode_broker_stats_topics,
@@ -31,6 +37,70 @@ from engine.config import BrokerSettings
 from engine.errors import InputError, Problem
 
 STANDARD_INPUT: Final = "standard input"
+_NUMBERED: Final = re.compile(r"(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d{1,9})?Z?|\d{1,9})[-_.]")
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What was answered at one time; ``at_ms`` is in epoch milliseconds, None where nothing says when it was."""
+
+    at_ms: int | None
+    snapshot: Snapshot
+
+
+def read_moments(*sources: str | Path | bytes | AnswerFile, limit_bytes: int = MAX_INPUT_BYTES) -> tuple[Moment, ...]:
+    """Read folders, files and answers in memory as moments in the order of time, one where nothing tells them apart.
+
+    Moments are told by folders named by time, by the steps of a recording, or by the number or time that file names
+    begin with. Files without any of these belong to all moments. Raises ``InputError`` as :func:`read_answers` does.
+    """
+    intake = Intake(limit_bytes)
+    files: list[AnswerFile] = []
+    problems: list[Problem] = []
+    for source in sources:
+        if isinstance(source, bytes | AnswerFile):
+            files.append(source if isinstance(source, AnswerFile) else AnswerFile(STANDARD_INPUT, source))
+        else:
+            read = read_files(Path(source), intake)
+            files += read.files
+            problems += read.problems
+    title = ", ".join(str(each) if isinstance(each, str | Path) else STANDARD_INPUT for each in sources)
+    scenario = next((file for file in files if _is_scenario(file)), None)
+    times = scenario_facts(scenario.data, scenario.name).times if scenario is not None else {}
+    groups: dict[str, list[AnswerFile]] = {}
+    for file in files:
+        groups.setdefault(_moment_of(file.name), []).append(file)
+    always = groups.pop("", [])
+    found: list[Moment] = []
+    for group, members in groups.items() or [("", [])]:
+        collector = _Collector(limit_bytes)
+        collector.add(FilesRead((*always, *members), (), ()))
+        if collector.understood:
+            at_ms = moment_ms(group)
+            if at_ms is None:
+                at_ms = next((times[file.name] for file in members if file.name in times), None)
+            found.append(Moment(at_ms, collector.snapshot(title)))
+    if not found:
+        raise InputError(f"{title}: none of {len(files):,} files is an answer of a broker", tuple(problems))
+    if problems:
+        first = found[0]
+        found[0] = replace(first, snapshot=replace(first.snapshot, problems=(*problems, *first.snapshot.problems)))
+    if all(moment.at_ms is not None for moment in found):
+        found.sort(key=lambda moment: moment.at_ms or 0)
+    return tuple(found)
+
+
+def _moment_of(name: str) -> str:
+    """What tells the moment in a file's name: a folder named by time, or the number or time that it begins with.
+
+    >>> [_moment_of(name) for name in ("2026-11-22T09-48-07Z/admin/v2/x.json", "07-stats.json", "stats.json")]
+    ['2026-11-22T09-48-07Z', '07', '']
+    """
+    for folder in name.split("/")[:-1]:
+        if moment_ms(folder) is not None:
+            return folder
+    match = _NUMBERED.match(name.rpartition("/")[2])
+    return match[1] if match else ""
 
 
 def read_answers(*sources: str | Path | bytes | AnswerFile, limit_bytes: int = MAX_INPUT_BYTES) -> Snapshot:
@@ -75,6 +145,11 @@ class _Collector:
         self.known_names: set[str] = set()
         self.settings: BrokerSettings | None = None
         self.version: str | None = None
+        self.ledgers: dict[str, LedgerFacts] = {}
+        self.topic_policies: dict[str, dict[str, object]] = {}
+        self.namespace_policies: dict[str, Mapping[str, object]] = {}
+        self.configuration: dict[str, str] = {}
+        self.asked_loaded = False
         self.files_read = self.bytes_read = self.set_aside = self.superseded = self.understood = 0
         self.passed_over = 0
 
@@ -83,16 +158,27 @@ class _Collector:
         self.passed_over += len(read.passed_over)
         self.files_read += len(read.files)
         self.bytes_read += sum(len(file.data) for file in read.files)
+        scenario = next(((file.name, file.data) for file in read.files if _is_scenario(file)), ("", b""))
+        facts = scenario_facts(scenario[1], scenario[0])
+        requests = dict(facts.requests)
         answers: list[tuple[AnswerKind, str, bytes]] = []
         for file in read.files:
-            answers += self._opened(file)
-        source, scenario = next(
-            ((name, data) for kind, name, data in answers if kind is AnswerKind.SCENARIO), ("", b"")
-        )
-        facts = scenario_facts(scenario, source)
+            mirrored = request_of_path(file.name)
+            if mirrored is not None:
+                requests[file.name] = mirrored
+                if mirrored.fault:
+                    self.problems.append(Problem(file.name, "$", mirrored.fault, "what it answered is set aside"))
+            if not self._is_policy(requests.get(file.name), file):
+                answers += self._opened(file)
+        if not scenario[0]:
+            inner = ((name, data) for kind, name, data in answers if kind is AnswerKind.SCENARIO)
+            scenario = next(inner, ("", b""))
+            facts = scenario_facts(scenario[1], scenario[0])
+            requests = {**facts.requests, **requests}
         self.problems += facts.problems
         self.version = facts.version or self.version
         self.settings = facts.settings or self.settings
+        answers.sort(key=lambda answer: _leaves_out(requests.get(answer[1])), reverse=True)
         unnamed: list[tuple[AnswerKind, str, bytes]] = []
         for kind, name, data in answers:
             self.understood += kind not in (AnswerKind.OTHER, AnswerKind.NO_JSON, AnswerKind.MANY)
@@ -101,7 +187,7 @@ class _Collector:
             else:
                 self._take(kind, name, data)
         known = self.known_names | self.stats.keys() | self.loaded.keys()
-        naming = naming_of(facts.requests, known)
+        naming = naming_of(requests, known)
         for kind, name, data in unnamed:
             self._take_nameless(kind, name, data, naming)
 
@@ -127,8 +213,26 @@ class _Collector:
                 self.problems.append(malformed(data, file.name, fault))
         return [(kind, file.name, data)]
 
+    def _is_policy(self, request: AdminRequest | None, file: AnswerFile) -> bool:
+        """Take the answer about one policy of a topic, which can be a bare number or nothing at all."""
+        if request is None or request.what not in TOPIC_POLICIES or not request.topic:
+            return False
+        data, _ = plain_json(file.data, file.name, limit=self._limit_bytes)
+        try:
+            value: object = msgspec.json.decode(data) if data.strip() else None
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
+            self.problems.append(malformed(data, file.name, fault))
+        else:
+            self.understood += 1
+            self.topic_policies.setdefault(request.topic, {})[request.what] = value
+        return True
+
     def _take(self, kind: AnswerKind, name: str, data: bytes) -> None:
         match kind:
+            case AnswerKind.NAMED_INTERNAL_STATS:
+                ledgers = decode_named_internal_stats(data, name)
+                self.problems += ledgers.problems
+                self.ledgers.update(ledgers.good)
             case AnswerKind.PARTITIONED_STATS:
                 self._topics(decode_partitioned_stats(data, name))
             case AnswerKind.NAMED_STATS:
@@ -137,6 +241,7 @@ class _Collector:
                 loaded = decode_broker_stats_topics(data, name)
                 self.problems += loaded.problems
                 self.set_aside += loaded.set_aside
+                self.asked_loaded |= bool(loaded.good.topics)
                 self.loaded.update(loaded.good.topics)
                 self.bundle_of_topic.update((topic, place.bundle) for topic, place in loaded.good.places.items())
             case AnswerKind.HASH_POSITIONS:
@@ -151,6 +256,7 @@ class _Collector:
                 configured = decode_runtime_configuration(data, name)
                 self.problems += configured.problems
                 self.settings = configured.good.settings if configured.good else self.settings
+                self.configuration.update(_texts(data))
             case AnswerKind.LOAD_REPORT:
                 report = decode_load_report(data, name)
                 self.problems += report.problems
@@ -178,6 +284,15 @@ class _Collector:
                 self.superseded += topic in self.stats
                 self.stats[topic] = one.good
             return
+        if kind is AnswerKind.INTERNAL_STATS:
+            topic = naming.topic(name)
+            if topic is not None:
+                ledger = decode_internal_stats(data, name)
+                self.problems += ledger.problems
+                self.ledgers.update({topic: ledger.good} if ledger.good is not None else {})
+            return
+        if kind is AnswerKind.POLICIES and (namespace := naming.namespace(name)) is not None:
+            self.namespace_policies[namespace] = _members(data)
         decoded = decode_bundles(data, name) if kind is AnswerKind.BUNDLES else decode_policies(data, name)
         self.problems += decoded.problems
         if not decoded.good.boundaries:
@@ -204,8 +319,45 @@ class _Collector:
             self.version,
             tuple(self.problems),
             counts,
+            self.ledgers,
+            self.topic_policies,
+            self.namespace_policies,
+            self.configuration,
+            frozenset(self.loaded) if self.asked_loaded else None,
         )
         return bounded(found)
 
 
-_NAMELESS: Final = (AnswerKind.TOPIC_STATS, AnswerKind.BUNDLES, AnswerKind.POLICIES)
+_NAMELESS: Final = (AnswerKind.TOPIC_STATS, AnswerKind.BUNDLES, AnswerKind.POLICIES, AnswerKind.INTERNAL_STATS)
+
+
+def _is_scenario(file: AnswerFile) -> bool:
+    """Whether a file says what was asked for, by its name: whatever else has its form is recognised by its content."""
+    return file.name.rpartition("/")[2].removesuffix(".gz") == SCENARIO_NAME
+
+
+def _leaves_out(request: AdminRequest | None) -> bool:
+    """Whether an answer lacks consumers or publishers because it was asked so: a fuller one about the topic counts."""
+    return request is not None and "true" in (
+        request.query.get("excludeConsumers", "").lower(),
+        request.query.get("excludePublishers", "").lower(),
+    )
+
+
+def _members(data: bytes) -> Mapping[str, object]:
+    """The members of an object; none of what is no JSON, as its decoder says."""
+    try:
+        value: Any = msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _texts(data: bytes) -> dict[str, str]:
+    """The members of an object that are texts, as run-time settings are printed; numbers and flags as texts too."""
+    written = {True: "true", False: "false"}
+    return {
+        name: written[value] if isinstance(value, bool) else str(value)
+        for name, value in _members(data).items()
+        if isinstance(value, str | int | float)
+    }

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from engine.admin.facts import BrokerStats, Decoded, Place, SubscriptionFacts, TopicFacts
 from engine.admin.salvage import salvage_broker_stats, salvage_topics
@@ -22,7 +23,7 @@ from engine.admin.text import (
     repeated_members,
     value_problem,
 )
-from engine.admin.wire import SubscriptionWire, TopicWire
+from engine.admin.wire import TopicWire
 from engine.bundles.boundaries import FULL_UPPER_BOUND, parse_range
 from engine.errors import Problem, Rejection
 from engine.names import (
@@ -223,9 +224,7 @@ def _one_topic(
         where = child(_path(parent, topic), "subscriptions")
         reason = "a subscription without a name"
         repeated += tuple(Problem(source, child(where, name), reason, _SET_ASIDE) for name in nameless)
-    subscriptions = tuple(
-        [_subscription(name, sub) for name, sub in wire.subscriptions.items() if name not in nameless]
-    )
+    subscriptions = tuple([replace(sub, name=name) for name, sub in wire.subscriptions.items() if name not in nameless])
     unreadable = _unreadable_range(subscriptions)
     if unreadable is not None:
         reason = f"keyHashRanges has {unreadable!r}, which is no range like [0, 16383]"
@@ -245,6 +244,11 @@ def _one_topic(
         subscriptions=subscriptions,
         kind=kind,
         source=source,
+        msg_in_counter=wire.msgInCounter,
+        msg_out_counter=wire.msgOutCounter,
+        backlog_quota_bytes=wire.backlogQuotaLimitSize,
+        waiting_publishers=wire.waitingPublishers,
+        last_publish_ms=wire.lastPublishTimeStamp,
     )
     return facts, repeated
 
@@ -296,7 +300,7 @@ def _locate(raw: bytes, source: str, path: str, fault: msgspec.ValidationError) 
         if "$.subscriptions[...]" in str(fault):
             for name, sub in msgspec.json.decode(members["subscriptions"], type=dict[str, msgspec.Raw]).items():
                 try:
-                    msgspec.convert(without_nulls(msgspec.json.decode(sub)) or {}, type=SubscriptionWire)
+                    msgspec.convert(without_nulls(msgspec.json.decode(sub)) or {}, type=SubscriptionFacts)
                 except msgspec.ValidationError as inner:
                     return value_problem(source, child(child(path, "subscriptions"), name), inner)
     except msgspec.ValidationError:
@@ -313,16 +317,3 @@ def _unreadable_range(subscriptions: tuple[SubscriptionFacts, ...]) -> str | Non
                 if consumer.unreadable_range is not None:
                     return consumer.unreadable_range
     return None
-
-
-def _subscription(name: str, wire: SubscriptionWire) -> SubscriptionFacts:
-    return SubscriptionFacts(
-        name,
-        wire.type,
-        wire.activeConsumerName,
-        wire.consumers,
-        wire.msgRateOut,
-        wire.msgThroughputOut,
-        wire.msgBacklog,
-        wire.unackedMessages,
-    )

@@ -8,17 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from engine.admin.facts import ConsumerFacts, Count, Rate
-
-
-class SubscriptionWire(msgspec.Struct):
-    type: str = "None"
-    activeConsumerName: str | None = None
-    consumers: tuple[ConsumerFacts, ...] = ()
-    msgRateOut: Rate = 0.0
-    msgThroughputOut: Rate = 0.0
-    msgBacklog: Count = 0
-    unackedMessages: Count = 0
+from engine.admin.facts import Count, Counter, Rate, SubscriptionFacts
 
 
 class TopicWire(msgspec.Struct):
@@ -30,7 +20,12 @@ class TopicWire(msgspec.Struct):
     backlogSize: Count = 0
     producerCount: Count | None = None
     publishers: tuple[msgspec.Raw, ...] = ()
-    subscriptions: dict[str, SubscriptionWire] = {}
+    subscriptions: dict[str, SubscriptionFacts] = {}
+    msgInCounter: Counter | None = None
+    msgOutCounter: Counter | None = None
+    backlogQuotaLimitSize: Counter = -1
+    waitingPublishers: Count = 0
+    lastPublishTimeStamp: Counter = 0
 
 
 class BundlesWire(msgspec.Struct):

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, TypeVar
 
-from engine.admin.facts import Decoded, TopicFacts
+from engine.admin.facts import Decoded
 from engine.admin.kinds import AnswerKind
 from engine.admin.load_reports import decode_bundle_report
 from engine.admin.namespaces import decode_bundles, decode_hash_positions, decode_policies
@@ -33,10 +33,8 @@ from engine.verify.load_reports import compare_report
 from engine.verify.report import FactKind, Fit, Ledger, VerifyReport, VersionSource
 from engine.verify.rules import Rules
 from engine.verify.statistics import (
-    KeySharedByTopic,
     Statistics,
     decode_aggregates,
-    decode_key_shared_by_topic,
     decode_statistics,
 )
 
@@ -157,15 +155,13 @@ class _Comparison:
         return decoded
 
     def _compare_statistics(self, answer: Answer, decoded: Statistics, levels: Mapping[Group, InferredLevels]) -> None:
-        key_shared = self._key_shared(answer, decoded.topics)
         for topic in decoded.topics.values():
             for subscription in topic.subscriptions:
                 match subscription.type:
                     case "Shared":
                         self.ledger.skip("Shared subscriptions: nobody is chosen")
                     case "Key_Shared":
-                        facts = key_shared.get(topic.name, {}).get(subscription.name)
-                        compare_key_ranges(self.ledger, topic, subscription, facts)
+                        compare_key_ranges(self.ledger, topic, subscription)
                     case "Failover" | "Exclusive" if subscription.consumers:
                         consumers, inferred = as_listed(self.rules, topic, subscription, levels)
                         compare_subscription(
@@ -180,11 +176,6 @@ class _Comparison:
         name = self._answers.naming.topic(answer.file)
         for topic_name, aggregate in self._keep(decode_aggregates(answer.data, answer.file, answer.kind, name)).items():
             compare_aggregate(self.ledger, topic_name, aggregate, self.rules.behaviour)
-
-    def _key_shared(self, answer: Answer, topics: Mapping[str, TopicFacts]) -> KeySharedByTopic:
-        if not any(sub.type == "Key_Shared" for topic in topics.values() for sub in topic.subscriptions):
-            return {}
-        return self._keep(decode_key_shared_by_topic(answer.data, answer.file, answer.kind, topics))
 
     def _compare_other(self, answer: Answer) -> None:
         namespace = self._answers.naming.namespace(answer.file) or ""

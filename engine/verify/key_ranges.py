@@ -7,7 +7,6 @@ from itertools import pairwise
 from typing import Final
 
 from engine.admin.facts import ConsumerFacts, SubscriptionFacts, TopicFacts
-from engine.admin.keyshared import KeySharedConsumerFacts, KeySharedFacts
 from engine.keyshared.admission import KeySharedMode
 from engine.verify.report import FactKind, Ledger
 
@@ -16,22 +15,20 @@ _HIGHEST_SLOT: Final = 65_535
 Pairs = tuple[tuple[int, int], ...]
 
 
-def compare_key_ranges(
-    ledger: Ledger, topic: TopicFacts, subscription: SubscriptionFacts, facts: KeySharedFacts | None
-) -> None:
+def compare_key_ranges(ledger: Ledger, topic: TopicFacts, subscription: SubscriptionFacts) -> None:
     """Compare what needs no history: that every slot has one owner, and the sums of draining hashes.
 
     Which ranges a consumer has depends on who joined and left before, in the rings too once namesakes were there.
     """
     subject = f"{topic.name} / {subscription.name}"
     compare_disjoint(ledger, subject, subscription.consumers)
-    if facts is not None and facts.mode == KeySharedMode.AUTO_SPLIT.value:
+    if subscription.mode == KeySharedMode.AUTO_SPLIT.value:
         _compare_coverage(ledger, subject, subscription.consumers)
     if any(consumer.key_hash_ranges for consumer in subscription.consumers):
         ledger.skip(HISTORY)
     # A request can leave the consumers out; their sums are in the subscription all the same.
-    if facts is not None and facts.consumers and facts.draining_count is not None:
-        compare_draining_sums(ledger, subject, facts)
+    if subscription.consumers and subscription.draining_count is not None:
+        compare_draining_sums(ledger, subject, subscription)
 
 
 def _compare_coverage(ledger: Ledger, subject: str, consumers: Sequence[ConsumerFacts]) -> None:
@@ -66,7 +63,7 @@ def compare_disjoint(ledger: Ledger, subject: str, consumers: Sequence[ConsumerF
         ledger.compare(FactKind.KEY_RANGES_DISJOINT, subject, tuple(clashes), (), "a slot goes to one consumer")
 
 
-def compare_draining_sums(ledger: Ledger, subject: str, facts: KeySharedFacts) -> None:
+def compare_draining_sums(ledger: Ledger, subject: str, facts: SubscriptionFacts) -> None:
     """Compare the subscription's counts with its consumers', and theirs with the hashes that they list."""
     hashes = sum(consumer.draining_count or 0 for consumer in facts.consumers)
     messages = sum(consumer.draining_unacked_messages or 0 for consumer in facts.consumers)
@@ -77,7 +74,7 @@ def compare_draining_sums(ledger: Ledger, subject: str, facts: KeySharedFacts) -
         _compare_listed_hashes(ledger, f"{subject} / {consumer.name}", consumer)
 
 
-def _compare_listed_hashes(ledger: Ledger, subject: str, consumer: KeySharedConsumerFacts) -> None:
+def _compare_listed_hashes(ledger: Ledger, subject: str, consumer: ConsumerFacts) -> None:
     messages = sum(draining.unacked for draining in consumer.draining)
     recorded = _counted(consumer.draining_count or 0, consumer.draining_unacked_messages or 0)
     if messages > consumer.unacked_messages:

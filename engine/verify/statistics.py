@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from engine.admin.facts import Decoded, TopicFacts
-from engine.admin.keyshared import KeySharedFacts, decode_key_shared, decode_key_shared_partitions
 from engine.admin.kinds import AnswerKind
 from engine.admin.publishers import PublishedPartitions, decode_named_publishers, decode_publishers
 from engine.admin.text import raw_object
@@ -16,8 +15,6 @@ from engine.admin.topics import decode_named_stats, decode_partitioned_stats, de
 from engine.errors import Problem
 from engine.names import NON_PERSISTENT, PARTITION_SUFFIX, PERSISTENT
 
-KeySharedByTopic = Mapping[str, Mapping[str, KeySharedFacts]]
-"""Topic -> subscription -> what only Key_Shared has."""
 _UNKNOWN_NAMESPACE: Final = "unknown/unknown"
 _MANY_TOPICS: Final[Mapping[AnswerKind, Callable[[bytes, str], Decoded[dict[str, TopicFacts]]]]] = {
     AnswerKind.PARTITIONED_STATS: decode_partitioned_stats,
@@ -54,17 +51,6 @@ def placeholder_name(data: bytes, file: str) -> str:
     stem = re.sub(r"[/\s]", "_", file)
     domain = NON_PERSISTENT if "msgDropRate" in raw_object(data, file)[0] else PERSISTENT
     return f"{domain}://{_UNKNOWN_NAMESPACE}/{stem}" + (f"-partition-{match[1]}" if match else "")
-
-
-def decode_key_shared_by_topic(
-    data: bytes, file: str, kind: AnswerKind, topics: Mapping[str, TopicFacts]
-) -> Decoded[KeySharedByTopic]:
-    """What an answer with statistics says of Key_Shared; ``topics`` are those of the same answer."""
-    if kind is AnswerKind.TOPIC_STATS:
-        one = decode_key_shared(data, file)
-        return Decoded(dict.fromkeys(topics, one.good), one.problems)
-    many = decode_key_shared_partitions(data, file)
-    return Decoded(many.good, many.problems)
 
 
 def decode_aggregates(

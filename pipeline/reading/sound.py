@@ -16,9 +16,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.admin.facts import ConsumerFacts
+from engine.admin.facts import ConsumerFacts, SubscriptionFacts
 from engine.admin.topics import BROKER_STATS
-from engine.admin.wire import SubscriptionWire
 from engine.errors import Rejection
 from engine.names import (
     PARTITION_SUFFIX,
@@ -106,12 +105,12 @@ def _is_full_name(name: str) -> bool:
     return domain in _DOMAINS and rest.count("/") == 2 and not isinstance(parse_topic_name(name), Rejection)
 
 
-def _unreadable(told: SubscriptionWire) -> bool:
+def _unreadable(told: SubscriptionFacts) -> bool:
     return told.type == "Key_Shared" and any(each.unreadable_range is not None for each in told.consumers)
 
 
 def _take(
-    rows: Rows, topics: _Topics, pairs: Sequence[tuple[int, str, SubscriptionWire]], source: str, broker: str
+    rows: Rows, topics: _Topics, pairs: Sequence[tuple[int, str, SubscriptionFacts]], source: str, broker: str
 ) -> None:
     names, wires = topics.names, topics.wires
     index = [partition_index(name) if PARTITION_SUFFIX in name else -1 for name in names]
@@ -141,7 +140,7 @@ def _take(
 
 
 def _take_subscriptions(
-    rows: Rows, about: Mapping[str, Any], pairs: Sequence[tuple[int, str, SubscriptionWire]], source: str
+    rows: Rows, about: Mapping[str, Any], pairs: Sequence[tuple[int, str, SubscriptionFacts]], source: str
 ) -> None:
     place = pa.array([at for at, _, _ in pairs], pa.int64())
     names = _few([name for _, name, _ in pairs])
@@ -155,7 +154,7 @@ def _take_subscriptions(
         "consumer_set": pa.array(
             [rows.set_of(tuple([consumer.name for consumer in each.consumers])) for each in told], pa.int64()
         ),
-        "told_active_consumer": _few([each.activeConsumerName for each in told]),
+        "told_active_consumer": _few([each.active_consumer_name for each in told]),
         **_attributes(told, SUBSCRIPTIONS, _OF_SUBSCRIPTION),
         "file": _same(source, len(told)),
     }
@@ -196,10 +195,10 @@ _OF_TOPIC: Final[_Attributes] = {
     "backlog_size_bytes": "backlogSize",
 }
 _OF_SUBSCRIPTION: Final[_Attributes] = {
-    "msg_rate_out": "msgRateOut",
-    "msg_throughput_out": "msgThroughputOut",
-    "msg_backlog_entries": "msgBacklog",
-    "unacked_messages": "unackedMessages",
+    "msg_rate_out": "msg_rate_out_msgs_per_sec",
+    "msg_throughput_out": "msg_throughput_out_bytes_per_sec",
+    "msg_backlog_entries": "msg_backlog_entries",
+    "unacked_messages": "unacked_messages",
 }
 _OF_CONSUMER: Final[_Attributes] = {
     "consumer": "name",

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
 from engine.admin.facts import Decoded
-from engine.admin.keyshared import KeySharedFacts
 from engine.admin.kinds import AnswerKind
 from engine.admin.load_reports import decode_bundle_report
 from engine.admin.namespaces import (
@@ -34,7 +33,6 @@ from engine.verify.rules import FLAG, Rules
 from engine.verify.statistics import (
     Statistics,
     decode_aggregates,
-    decode_key_shared_by_topic,
     decode_statistics,
 )
 from tests.lab.balance.extensible import ExtensibleComparison
@@ -250,13 +248,10 @@ class _Comparison:
 
     def _compare_statistics(self, answer: Answer, decoded: Statistics, connected: tuple[str, ...] | None) -> None:
         leaves_out = answer.request.query.get("excludeConsumers", "").lower() == "true"
-        key_shared: Mapping[str, Mapping[str, KeySharedFacts]] = {}
-        if self._key_shared is not None:
-            key_shared = self._keep(decode_key_shared_by_topic(answer.data, answer.file, answer.kind, decoded.topics))
         for topic in decoded.topics.values():
             compare_consumers(self._context, topic, None if leaves_out else connected, name_known=decoded.named)
             if self._key_shared is not None and not leaves_out:
-                self._key_shared.compare(topic, key_shared.get(topic.name, {}))
+                self._key_shared.compare(topic)
         self._producers.compare(answer)
         aggregates = _aggregates(answer.data, answer.file, answer.kind, answer.request.topic or None)
         for name, aggregate in self._keep(aggregates).items():

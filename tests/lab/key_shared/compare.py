@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Final
 
 from engine.admin.facts import SubscriptionFacts, TopicFacts
-from engine.admin.keyshared import KeySharedFacts
 from engine.config import BrokerSettings
 from engine.errors import Problem
 from engine.names import NON_PERSISTENT
@@ -87,7 +86,7 @@ class KeySharedComparison:
                     return tuple(consumer.name for consumer in subscription.consumers)
         return None
 
-    def compare(self, topic: TopicFacts, facts: Mapping[str, KeySharedFacts]) -> None:
+    def compare(self, topic: TopicFacts) -> None:
         """Compare the scenario's subscription in the statistics of one topic."""
         if not is_topic_of_scenario(self._recording, topic):
             return
@@ -98,7 +97,7 @@ class KeySharedComparison:
         if self._membership.lost:
             self._ledger.skip(LOST)
         elif shown is not None and shown.type == "Key_Shared" and (shown.consumers or not connected):
-            self._compare_subscription(subject, topic, shown, facts.get(name))
+            self._compare_subscription(subject, topic, shown)
         elif connected:
             recorded = (
                 "no such subscription" if shown is None else f"type {shown.type}, {len(shown.consumers)} connected"
@@ -106,9 +105,7 @@ class KeySharedComparison:
             names = tuple(sorted(self.subscription.name_of(who) for who in connected))
             self._ledger.compare(StepFact.CONNECTED, subject, recorded, names, STEPS_RULE)
 
-    def _compare_subscription(
-        self, subject: str, topic: TopicFacts, shown: SubscriptionFacts, facts: KeySharedFacts | None
-    ) -> None:
+    def _compare_subscription(self, subject: str, topic: TopicFacts, shown: SubscriptionFacts) -> None:
         modelled, ledger = self.subscription, self._ledger
         listed = compare_connected(modelled, ledger, subject, shown)
         if listed is None:
@@ -117,14 +114,14 @@ class KeySharedComparison:
         persistent = topic.domain != NON_PERSISTENT
         if persistent:
             compare_form(modelled, self._settings, ledger, subject, shown.consumers)
-        if facts is None or not listed:
+        if not listed:
             return
-        compare_terms(modelled, ledger, subject, facts)
+        compare_terms(modelled, ledger, subject, shown)
         if persistent:
-            self._draining.compare(subject, facts, listed)
+            self._draining.compare(subject, shown, listed)
             # What waits in a partition is not all that waits.
             if self._sends and not self._recording.partitions:
-                compare_backlog(modelled, ledger, subject, facts, len(self._receivers.outstanding))
+                compare_backlog(modelled, ledger, subject, shown, len(self._receivers.outstanding))
 
 
 def _settings_for(settings: BrokerSettings, *, persistent: bool) -> BrokerSettings:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
-from engine.admin.keyshared import KeySharedConsumerFacts, KeySharedFacts
+from engine.admin.facts import ConsumerFacts, SubscriptionFacts
 from engine.keyshared.delivery_state import OrderRule
 from engine.verify.key_ranges import compare_draining_sums
 from engine.verify.report import Ledger
@@ -52,7 +52,7 @@ class Draining:
             recorded = tuple(sorted(receivers.get(key, ())))
             self._ledger.compare(StepFact.KEY_RECEIVER, f"key {key}", recorded, (self._arrived[key],), rule)
 
-    def compare(self, subject: str, facts: KeySharedFacts, listed: Sequence[str]) -> None:
+    def compare(self, subject: str, facts: SubscriptionFacts, listed: Sequence[str]) -> None:
         """Compare one answer; ``listed`` are the scenario's ids of the consumers in it."""
         pairs = list(zip(listed, facts.consumers, strict=True))
         if len(pairs) == 1 and pairs[0][1].unacked_messages and self._holder is None:
@@ -92,7 +92,7 @@ class Draining:
     def _may_drain(self) -> bool:
         return self._subscription.order.order is OrderRule.DRAINING_HASHES
 
-    def _compare_cleared_sum(self, subject: str, facts: KeySharedFacts) -> None:
+    def _compare_cleared_sum(self, subject: str, facts: SubscriptionFacts) -> None:
         # What a consumer cleared that has left is not listed any more.
         if self._subscription.times_left and self._may_drain:
             return
@@ -100,14 +100,14 @@ class Draining:
         rule = "the subscription's counts are the sums over its consumers"
         self._ledger.compare(StepFact.DRAINING_CLEARED, subject, facts.draining_cleared_total or 0, cleared, rule)
 
-    def _compare_hashes(self, place: str, consumer: KeySharedConsumerFacts, expected: Counter[int]) -> None:
+    def _compare_hashes(self, place: str, consumer: ConsumerFacts, expected: Counter[int]) -> None:
         listed = {draining.hash: draining.unacked for draining in consumer.draining}
         for slot in sorted(listed.keys() | expected.keys()):
             recorded = f"{listed[slot]} messages" if slot in listed else "does not drain"
             modelled = f"{expected[slot]} messages" if slot in expected else "does not drain"
             self._ledger.compare(StepFact.DRAINING_HASH, f"{place} / hash {slot}", recorded, modelled, _RULE)
 
-    def _compare_owners(self, place: str, who: str, consumer: KeySharedConsumerFacts) -> None:
+    def _compare_owners(self, place: str, who: str, consumer: ConsumerFacts) -> None:
         """Without the keys only this is known: no slot drains for the consumer that owns it."""
         for draining in consumer.draining:
             owner = self._subscription.owner_of_slot(draining.hash)
@@ -116,13 +116,13 @@ class Draining:
             self._ledger.compare(StepFact.DRAINING_HASH, f"{place} / hash {draining.hash}", "drains", modelled, _RULE)
 
     def _compare_blocked(
-        self, place: str, facts: KeySharedFacts, consumer: KeySharedConsumerFacts, expected: Counter[int]
+        self, place: str, facts: SubscriptionFacts, consumer: ConsumerFacts, expected: Counter[int]
     ) -> None:
         """Compare that a hash has blocked attempts exactly when a message of it waits on the replay queue."""
-        if not consumer.draining or facts.replay_messages is None:
+        if not consumer.draining or facts.msg_in_replay is None:
             return
-        blocked = sum(draining.attempts > 0 for draining in consumer.draining)
-        waiting = facts.replay_messages
+        blocked = sum(draining.blocked_attempts > 0 for draining in consumer.draining)
+        waiting = facts.msg_in_replay
         rule = f"{waiting} messages wait on the replay queue; each was tried and held back"
         modelled = min(blocked, waiting)
         if waiting in (0, expected.total()):
@@ -130,7 +130,7 @@ class Draining:
         self._ledger.compare(StepFact.DRAINING_BLOCKED, place, blocked, modelled, rule)
 
     def _compare_cleared(
-        self, subject: str, pairs: Sequence[tuple[str, KeySharedConsumerFacts]], expected: Counter[int]
+        self, subject: str, pairs: Sequence[tuple[str, ConsumerFacts]], expected: Counter[int]
     ) -> None:
         for who, consumer in pairs:
             cleared = len(self._drained - expected.keys()) if who == self._holder else 0
@@ -138,8 +138,8 @@ class Draining:
             rule = "a hash is cleared once, with the last message of it"
             self._ledger.compare(StepFact.DRAINING_CLEARED, f"{subject} / {consumer.name}", recorded, cleared, rule)
 
-    def _compare_replay(self, subject: str, facts: KeySharedFacts) -> None:
-        if facts.replay_messages is not None:
-            recorded = facts.backlog_entries - facts.unacked_messages
+    def _compare_replay(self, subject: str, facts: SubscriptionFacts) -> None:
+        if facts.msg_in_replay is not None:
+            recorded = facts.msg_backlog_entries - facts.unacked_messages
             rule = "what was not sent to anybody waits on the replay queue"
-            self._ledger.compare(StepFact.KEY_BACKLOG, subject, recorded, facts.replay_messages, rule)
+            self._ledger.compare(StepFact.KEY_BACKLOG, subject, recorded, facts.msg_in_replay, rule)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from engine.admin.facts import ConsumerFacts, SubscriptionFacts
-from engine.admin.keyshared import KeySharedFacts
+from engine.admin.facts import SubscriptionFacts
 from engine.config import BrokerSettings
 from engine.verify.consumers import connect_ranks
 from engine.verify.key_ranges import where_they_differ
@@ -74,7 +74,7 @@ def compare_form(
         ledger.compare(StepFact.KEY_RANGES_FORM, subject, tuple(sorted(forms)), expected, rule)
 
 
-def compare_terms(modelled: ModelledSubscription, ledger: Ledger, subject: str, facts: KeySharedFacts) -> None:
+def compare_terms(modelled: ModelledSubscription, ledger: Ledger, subject: str, facts: SubscriptionFacts) -> None:
     """Compare mode and ordering; a release that leaves one of them out says nothing about it."""
     if facts.mode is not None:
         mode = modelled.terms.mode.value
@@ -86,7 +86,7 @@ def compare_terms(modelled: ModelledSubscription, ledger: Ledger, subject: str, 
 
 
 def compare_backlog(
-    modelled: ModelledSubscription, ledger: Ledger, subject: str, facts: KeySharedFacts, waiting: int
+    modelled: ModelledSubscription, ledger: Ledger, subject: str, facts: SubscriptionFacts, waiting: int
 ) -> None:
     """Compare how many entries went to nobody: that is the backlog, once all that went out is acknowledged.
 
@@ -95,8 +95,8 @@ def compare_backlog(
     if facts.unacked_messages:
         ledger.skip("backlogs while messages are on their way")
         return
-    recorded = facts.backlog_entries
+    recorded = facts.msg_backlog_entries
     ledger.compare(StepFact.KEY_BACKLOG, subject, recorded, waiting, "messages sent, without those that arrived")
-    if facts.replay_messages is not None and modelled.behaviour.ownerless_key == "waits":
+    if facts.msg_in_replay is not None and modelled.behaviour.ownerless_key == "waits":
         rule = "what waits was read, and is on the replay queue"
-        ledger.compare(StepFact.KEY_BACKLOG, subject, facts.replay_messages, waiting, rule)
+        ledger.compare(StepFact.KEY_BACKLOG, subject, facts.msg_in_replay, waiting, rule)

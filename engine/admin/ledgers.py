@@ -1,0 +1,81 @@
+"""``GET …/internalStats``: how far a topic was written, and how far each subscription has read and acknowledged."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import msgspec
+
+from engine.admin.facts import Count, CursorFacts, Decoded, LedgerFacts, Position
+from engine.admin.text import child, malformed, plain_json, raw_object, value_problem
+from engine.errors import Problem
+
+_POSITION: Final = re.compile(r"(-?\d{1,19}):(-?\d{1,19})")
+
+
+class _CursorWire(msgspec.Struct):
+    markDeletePosition: str = ""
+    readPosition: str = ""
+    active: bool = False
+    subscriptionHavePendingRead: bool = False
+    numberOfEntriesSinceFirstNotAckedMessage: Count = 0
+
+
+class _LedgerWire(msgspec.Struct):
+    lastConfirmedEntry: str = ""
+    numberOfEntries: Count = 0
+    cursors: dict[str, _CursorWire] = {}
+
+
+_LEDGERS: Final = msgspec.json.Decoder(_LedgerWire)
+
+
+def decode_internal_stats(data: bytes, source: str = "", path: str = "$") -> Decoded[LedgerFacts | None]:
+    """Decode the answer about one topic, which does not name the topic. O(length)."""
+    data, problems = plain_json(data, source)
+    try:
+        wire = _LEDGERS.decode(data)
+    except msgspec.ValidationError as fault:
+        return Decoded(None, (*problems, value_problem(source, path, fault)), 1)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
+        return Decoded(None, (*problems, malformed(data, source, fault, path)), 1)
+    cursors = {
+        name: CursorFacts(
+            position(cursor.markDeletePosition),
+            position(cursor.readPosition),
+            cursor.active,
+            cursor.subscriptionHavePendingRead,
+            cursor.numberOfEntriesSinceFirstNotAckedMessage,
+        )
+        for name, cursor in wire.cursors.items()
+    }
+    return Decoded(LedgerFacts(position(wire.lastConfirmedEntry), wire.numberOfEntries, cursors), problems)
+
+
+def decode_named_internal_stats(data: bytes, source: str = "", path: str = "$") -> Decoded[dict[str, LedgerFacts]]:
+    """Decode an object of full topic name -> answer, or the answer about a partitioned topic. O(length)."""
+    data, problems = plain_json(data, source)
+    members, more = raw_object(data, source, path)
+    found: list[Problem] = [*problems, *more]
+    if "partitions" in members:
+        path = child(path, "partitions")
+        members, more = raw_object(members["partitions"], source, path)
+        found += more
+    good: dict[str, LedgerFacts] = {}
+    for name, raw in members.items():
+        one = decode_internal_stats(bytes(raw), source, child(path, name))
+        found += one.problems
+        if one.good is not None:
+            good[name] = one.good
+    return Decoded(good, tuple(found))
+
+
+def position(text: str) -> Position | None:
+    """Read ``ledger:entry``; None for anything else.
+
+    >>> position("11:-1"), position("")
+    (Position(ledger=11, entry=-1), None)
+    """
+    match = _POSITION.fullmatch(text)
+    return Position(int(match[1]), int(match[2])) if match else None

@@ -1,0 +1,142 @@
+"""Key_Shared keeps order: slots that drain, and the look-ahead that ends when too much waits for single consumers."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import Final
+
+from engine.diagnosis.causes.worst import counted, listed, worst_of
+from engine.diagnosis.model import Cause, Judgement, Verdict
+from engine.diagnosis.seen import ConsumerSeen, Dispatcher, SubscriptionSeen
+
+DRAINING: Final = "keyshared_draining"
+LOOK_AHEAD: Final = "keyshared_lookahead"
+
+
+def draining(seen: SubscriptionSeen) -> Judgement:
+    """Decide whether messages wait because a slot's former owner has not acknowledged (PIP-379).
+
+    A draining slot hurts somebody only when a message was held back for it, and goes on hurting when that happens
+    again between the moments.
+    """
+
+    def decide(dispatcher: Dispatcher) -> Judgement:
+        slots = [(holder, each) for holder in dispatcher.consumers for each in holder.facts.draining]
+        if not slots:
+            return "no slot drains"
+        blocking = [(holder, each) for holder, each in slots if each.blocked_attempts > 0]
+        if not blocking:
+            return f"{counted(len(slots), 'slot')} drain, and no message was held back for them"
+        attempts = sum(each.blocked_attempts for _, each in blocking)
+        old_attempts = _attempts_before(dispatcher)
+        if old_attempts is not None and attempts <= old_attempts and not dispatcher.replay:
+            return "nothing was held back for draining slots since the moment before"
+        waiting_at: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        held_back: Counter[str] = Counter()
+        for holder, each in blocking:
+            owner = dispatcher.consumer_at(each.hash)
+            if owner is not None and owner.name != holder.name:
+                waiting_at[owner.name][holder.name] += 1
+                held_back[owner.name] += each.blocked_attempts
+        holders = tuple(dict.fromkeys(holder.name for holder, _ in blocking))
+        worst = max((each for _, each in blocking), key=lambda each: each.blocked_attempts)
+        pairs = [
+            f"{waiter} waits for {holder} at {counted(count, 'slot')}"
+            for waiter, by_holder in waiting_at.items()
+            for holder, count in by_holder.items()
+        ]
+        return Cause(
+            DRAINING,
+            Verdict.BLOCKS,
+            f"{', '.join(pairs) or listed(holders) + ' keeps slots from draining'};"
+            f" {counted(dispatcher.replay, 'message')} wait, worst slot {worst.hash}",
+            dispatcher.topic,
+            blocked=tuple(each.name for each in dispatcher.consumers if each.name in waiting_at),
+            by=holders,
+            waiting=dispatcher.replay,
+            numbers=(
+                ("draining_slots", len(slots)),
+                ("draining_slots_blocking", len(blocking)),
+                ("unacked_in_draining_slots", sum(each.unacked for _, each in slots)),
+                ("unacked_of_holder", sum(each.unacked for each in dispatcher.consumers if each.name in holders)),
+                ("in_replay", dispatcher.replay),
+                ("blocked_attempts", attempts),
+                ("worst_slot", worst.hash),
+                *((f"slots_of_{waiter}", sum(by_holder.values())) for waiter, by_holder in waiting_at.items()),
+                *((f"attempts_of_{waiter}", count) for waiter, count in held_back.items()),
+            ),
+            fix=f"let {listed(holders)} acknowledge, or close it: its messages go to the new owners; a smaller receiver"
+            " queue keeps less back",
+            fields=("drainingHashes[].blockedAttempts", "keyHashRangeArrays", "msgInReplay"),
+        )
+
+    return worst_of(seen, decide)
+
+
+def _attempts_before(dispatcher: Dispatcher) -> int | None:
+    if dispatcher.before is None or dispatcher.restarted:
+        return None
+    return sum(each.blocked_attempts for old in dispatcher.before.subscription.consumers for each in old.draining)
+
+
+def look_ahead(seen: SubscriptionSeen) -> Judgement:
+    """Decide whether the dispatcher stopped reading because too many messages wait for single consumers.
+
+    Source: ``PersistentStickyKeyDispatcherMultipleConsumers.hasReachedLookAheadLimit`` of 4.0.
+    """
+    per_consumer = seen.limits.of_broker("keySharedLookAheadMsgInReplayThresholdPerConsumer")
+    per_subscription = seen.limits.of_broker("keySharedLookAheadMsgInReplayThresholdPerSubscription")
+    each_allows, all_allow = seen.limits.number(per_consumer.name), seen.limits.number(per_subscription.name)
+
+    def decide(dispatcher: Dispatcher) -> Judgement:
+        consumers = len(dispatcher.consumers)
+        bounds = [bound for bound in (each_allows * consumers, all_allow) if bound > 0]
+        if not bounds or not consumers:
+            return "no look-ahead limit is in force"
+        limit = int(min(bounds))
+        if dispatcher.replay < limit:
+            return f"{counted(dispatcher.replay, 'message')} in replay, limit {limit:,}"
+        if not dispatcher.unread:
+            return "everything was read"
+        if dispatcher.stands_still is False:
+            return "messages go out"
+        root = _roots(dispatcher)
+        idle = [each for each in dispatcher.consumers if each.permits > 0 and each.stands_still is not False]
+        setting = per_subscription if limit == int(all_allow) and limit != each_allows * consumers else per_consumer
+        by = tuple(each.name for each in root)
+        return Cause(
+            LOOK_AHEAD,
+            Verdict.BLOCKS,
+            f"{counted(dispatcher.replay, 'message')} wait for {listed(by) or 'single consumers'}, which is the limit"
+            f" of the look-ahead: nothing more is read for anybody, {dispatcher.unread:,} stay unread",
+            dispatcher.topic,
+            blocked=tuple(each.name for each in idle),
+            by=by,
+            waiting=dispatcher.replay + dispatcher.unread,
+            numbers=(
+                ("limit", limit),
+                ("per_consumer", int(each_allows)),
+                ("per_subscription", int(all_allow)),
+                ("consumers", consumers),
+                ("in_replay", dispatcher.replay),
+                ("unread", dispatcher.unread),
+                ("backlog", dispatcher.backlog),
+            ),
+            setting=setting,
+            fix=f"mend {listed(by) or 'the consumer that the messages wait for'} first; raising {setting.name} only"
+            " gives time",
+            fields=("msgInReplay", "readPosition", "consumers[].availablePermits"),
+        )
+
+    return worst_of(seen, decide)
+
+
+def _roots(dispatcher: Dispatcher) -> list[ConsumerSeen]:
+    """Who makes messages wait: consumers without permits, that are blocked, or that hold up draining slots."""
+    return [
+        each
+        for each in dispatcher.consumers
+        if each.permits <= 0
+        or each.facts.blocked_on_unacked
+        or any(slot.blocked_attempts for slot in each.facts.draining)
+    ]

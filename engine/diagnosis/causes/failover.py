@@ -1,0 +1,221 @@
+"""Failover: the hand-over to a new active consumer, one that is not served, and consumers that are active nowhere."""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import sqrt
+from typing import Final
+
+from engine.diagnosis.causes.worst import counted, listed, natural, worst_of
+from engine.diagnosis.model import Cause, Judgement, Verdict
+from engine.diagnosis.seen import FAILOVER, Dispatcher, SubscriptionSeen
+from engine.failover.choose import choose_many
+from engine.failover.model import Consumer
+from engine.names import partition_index
+from engine.shell_lines import shell_line
+
+HAND_OVER: Final = "failover_handover"
+TAKES_NOTHING: Final = "failover_active_not_served"
+IDLE: Final = "failover_idle_consumers"
+STANDBY: Final = "failover_standby"
+FLAG: Final = "activeConsumerFailoverConsistentHashing"
+DELAY: Final = "activeConsumerFailoverDelayTimeMillis"
+
+
+def hand_over(seen: SubscriptionSeen) -> Judgement:
+    """Decide whether a new active consumer waits until the delay of the hand-over is over.
+
+    It has permits, nothing was sent to it, and the throttling counters are still. No field says since when somebody
+    is active, so a subscription that was seen to stand still for longer than the delay is none of these.
+    """
+    delay_ms = seen.limits.number(DELAY)
+
+    def decide(dispatcher: Dispatcher) -> Judgement:
+        problem = _unserved(dispatcher)
+        if problem:
+            return problem
+        if dispatcher.seconds is not None and dispatcher.seconds * 1000 > delay_ms:
+            return f"it stands still for {dispatcher.seconds:.0f} s, and the delay is {delay_ms / 1000:g} s"
+        if dispatcher.before is None and delay_ms <= _default_delay_ms(seen):
+            return "one moment alone does not say, and the delay is short"
+        assert dispatcher.active is not None
+        name = dispatcher.active.name
+        return Cause(
+            HAND_OVER,
+            Verdict.BLOCKS,
+            f"{name} took over and is served when the delay of {delay_ms / 1000:g} s is over;"
+            f" {counted(dispatcher.backlog, 'message')} wait",
+            dispatcher.topic,
+            blocked=(name,),
+            waiting=dispatcher.backlog,
+            numbers=(
+                ("delay_ms", int(delay_ms)),
+                ("backlog", dispatcher.backlog),
+                ("permits", dispatcher.active.permits),
+            ),
+            setting=seen.limits.of_broker(DELAY),
+            fix=f"wait; {DELAY} in broker.conf is read when a broker starts",
+            fields=("activeConsumerName", "availablePermits", "msgOutCounter", "readPosition"),
+        )
+
+    return worst_of(seen, decide)
+
+
+def active_not_served(seen: SubscriptionSeen) -> Judgement:
+    """Decide whether the active consumer has permits, messages wait, and nothing is sent (as in #26164)."""
+    delay_ms = seen.limits.number(DELAY)
+
+    def decide(dispatcher: Dispatcher) -> Judgement:
+        problem = _unserved(dispatcher)
+        if problem:
+            return problem
+        if dispatcher.seconds is not None and dispatcher.seconds * 1000 <= delay_ms:
+            return "a hand-over can take that long"
+        assert dispatcher.active is not None
+        name = dispatcher.active.name
+        sure = dispatcher.before is not None
+        still = f" for {dispatcher.seconds:.0f} s" if dispatcher.seconds is not None else ""
+        return Cause(
+            TAKES_NOTHING,
+            Verdict.BLOCKS if sure else Verdict.CANNOT_TELL,
+            f"{name} is active and asks for messages, and nothing is sent{still}:"
+            f" {counted(dispatcher.backlog, 'message')} wait"
+            + ("" if sure else "; a second dump, some seconds later, says whether it stays so"),
+            dispatcher.topic,
+            blocked=(name,),
+            waiting=dispatcher.backlog,
+            numbers=(("permits", dispatcher.active.permits), ("backlog", dispatcher.backlog)),
+            fix=shell_line("pulsar-admin", "topics", "unload", dispatcher.topic) + " starts the dispatcher anew",
+            fields=("activeConsumerName", "availablePermits", "msgOutCounter", "msgBacklog"),
+        )
+
+    return worst_of(seen, decide)
+
+
+def _unserved(dispatcher: Dispatcher) -> str:
+    """Why a dispatcher is not one whose active consumer waits with permits; "" for one that is."""
+    active = dispatcher.active
+    if active is None:
+        return "no active consumer is connected"
+    if active.permits <= 0:
+        return f"{active.name} has no permits"
+    if not dispatcher.unread:
+        return "everything was read"
+    if active.stands_still is not True or (dispatcher.out or 0) > 0:
+        return "messages go out" if active.stands_still is False else "one moment alone does not say"
+    if throttled_between(dispatcher):
+        return "the dispatch rate is limited"
+    return ""
+
+
+def throttled_between(dispatcher: Dispatcher) -> int:
+    """How often a limit of the dispatch rate held something back between the moments, or since load with one."""
+    return throttled(dispatcher.sub) - (throttled(dispatcher.before.subscription) if dispatcher.before else 0)
+
+
+def throttled(sub: object) -> int:
+    """How often limits of dispatch rates held something back since the topic was loaded."""
+    kinds = ("subscription", "topic", "broker")
+    return sum(getattr(sub, f"throttled_{unit}_by_{kind}") for unit in ("msgs", "bytes") for kind in kinds)
+
+
+def _default_delay_ms(seen: SubscriptionSeen) -> float:
+    default = seen.limits.of_broker(DELAY).default
+    return float(default) if isinstance(default, int | float) else 0.0
+
+
+def idle_consumers(seen: SubscriptionSeen) -> Judgement:
+    """Decide whether more consumers are idle than must be: there are partitions enough for them.
+
+    With the modulo rule each topic begins with the first name again, so that many topics of one partition have one
+    active consumer. On a ring some are idle by chance: with n consumers and p partitions about n * (1 - 1/n)^p.
+    """
+    active, consumers, partitions = _activity(seen)
+    if not active:
+        return "no answer names an active consumer"
+    idle = [name for name in consumers if name not in active]
+    if not idle:
+        return "every consumer is active somewhere"
+    if _must_be_idle(seen, active, consumers, partitions):
+        return "no more consumers are idle than must be"
+    others = _with_flag(seen, consumers)
+    expected = len(consumers) * (1 - 1 / len(consumers)) ** partitions
+    by_chance = len(active) > 1 and len(idle) <= expected + 3 * sqrt(max(expected, 1.0))
+    on_ring = by_chance and seen.limits.of_broker(FLAG).value in ("true", None)
+    most, count = active.most_common(1)[0]
+    return Cause(
+        IDLE,
+        Verdict.BY_DESIGN if on_ring else Verdict.UNEVEN,
+        f"{len(idle)} of {len(consumers)} consumers are active nowhere; {most} is on {count:,} of {partitions:,} topics"
+        + (f" (about {expected:.1f} idle ones are chance on a ring)" if on_ring else ""),
+        seen.dispatchers[0].topic,
+        topics=partitions,
+        blocked=natural(idle),
+        by=natural(active),
+        numbers=(
+            ("consumers", len(consumers)),
+            ("topics", partitions),
+            ("idle_consumers", len(idle)),
+            ("most_topics", count),
+            ("idle_with_flag", len(consumers) - len(others)),
+            ("most_topics_with_flag", max(others.values(), default=0)),
+            ("backlog", seen.backlog),
+        ),
+        setting=seen.limits.of_broker(FLAG),
+        fix=f"{FLAG}=true in broker.conf, read when a broker starts: then {len(others)} of {len(consumers)} are active"
+        if not on_ring
+        else "more partitions even it out",
+        fields=("activeConsumerName", "consumers[].consumerName"),
+    )
+
+
+def standby(seen: SubscriptionSeen) -> Judgement:
+    """Decide whether consumers are idle since there are more of them than partitions, which is what Failover is for."""
+    active, consumers, partitions = _activity(seen)
+    idle = natural(name for name in consumers if name not in active)
+    if not active or not idle:
+        return "every consumer is active somewhere" if active else "no answer names an active consumer"
+    if not _must_be_idle(seen, active, consumers, partitions):
+        return "there are partitions enough for more of them"
+    return Cause(
+        STANDBY,
+        Verdict.BY_DESIGN,
+        f"{listed(idle)} {'stands' if len(idle) == 1 else 'stand'} by: {counted(len(consumers), 'consumer')},"
+        f" {counted(partitions, 'partition')}",
+        seen.dispatchers[0].topic,
+        topics=partitions,
+        blocked=idle,
+        by=natural(active),
+        numbers=(("partitions", partitions), ("consumers", len(consumers)), ("backlog", seen.backlog)),
+        fix="more partitions would make more of them active",
+        fields=("activeConsumerName", "consumers[].consumerName"),
+    )
+
+
+def _must_be_idle(seen: SubscriptionSeen, active: Counter[str], consumers: list[str], partitions: int) -> bool:
+    """Whether there are too few partitions for more consumers, or the idle ones have a lower priority level.
+
+    With the modulo rule the partitions of one topic go round all consumers of the best level, so that one that is
+    passed over there has another level.
+    """
+    if len(consumers) - len(active) <= max(0, len(consumers) - partitions):
+        return True
+    if seen.limits.of_broker(FLAG).value == "true":
+        return False
+    indices = [partition_index(each.topic) for each in seen.dispatchers if each.active is not None]
+    return len(active) < min(max(indices, default=-1) + 1, len(consumers))
+
+
+def _activity(seen: SubscriptionSeen) -> tuple[Counter[str], list[str], int]:
+    """On how many topics each consumer is active, all consumers by name, and the number of topics and partitions."""
+    of_type = [each for each in seen.dispatchers if each.sub.type == FAILOVER and each.sub.consumers]
+    active = Counter(each.active.name for each in of_type if each.active is not None)
+    consumers = dict.fromkeys(consumer.name for each in of_type for consumer in each.consumers)
+    return active, list(consumers), len(of_type)
+
+
+def _with_flag(seen: SubscriptionSeen, consumers: list[str]) -> Counter[str]:
+    """On how many topics each consumer would be active on the ring, were all of the best priority level."""
+    topics = [(each.topic, partition_index(each.topic)) for each in seen.dispatchers if each.sub.type == FAILOVER]
+    made = [Consumer(number, name) for number, name in enumerate(consumers)]
+    return Counter(choice.active.name for choice in choose_many(made, topics, consistent_hashing=True))

@@ -1,0 +1,245 @@
+"""Messages go out, but slower than they could: a limited rate, delays, a hot key, a hoarder, redelivery in a circle."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from engine.admin.facts import SubscriptionFacts
+from engine.diagnosis.causes.failover import throttled, throttled_between
+from engine.diagnosis.causes.worst import counted, listed, worst_of
+from engine.diagnosis.model import Cause, Judgement, Setting, Verdict
+from engine.diagnosis.seen import ConsumerSeen, Dispatcher, SubscriptionSeen
+from engine.shell_lines import shell_line
+
+RATE_LIMITED: Final = "dispatch_rate_limited"
+DELAYED: Final = "delayed_messages"
+HOT_KEY: Final = "hot_key"
+SLOW_CONSUMER: Final = "slow_consumer"
+REDELIVERY: Final = "redelivery_loop"
+_REDELIVERED_AT_LEAST: Final = 10
+_HOARDED_SHARE: Final = 0.5
+_HOARDED_AT_LEAST: Final = 20
+_HOARDED_OF_OUT: Final = 0.25
+"""Of what goes out between two moments, a consumer that keeps up holds far less at any time."""
+
+
+def dispatch_rate(seen: SubscriptionSeen) -> Judgement:
+    """Decide whether a limit of the dispatch rate holds messages back: its counters rise, and messages wait."""
+
+    def decide(dispatcher: Dispatcher) -> Judgement:
+        if not throttled(dispatcher.sub):
+            return "no limit has ever held anything back"
+        if not throttled_between(dispatcher):
+            return "no limit held anything back between the moments"
+        if dispatcher.has_read_all:
+            return "everything was read"
+        growth = dispatcher.backlog_growth
+        whose, policy, command = _limit(dispatcher)
+        setting = seen.limits.dispatch_rate(dispatcher.topic, policy)
+        seconds = dispatcher.seconds
+        rate = dispatcher.out / seconds if dispatcher.out is not None and seconds else None
+        speed = f"{rate:.1f} messages/s go out" if rate is not None else "messages go out slowly"
+        return Cause(
+            RATE_LIMITED,
+            Verdict.SLOWS,
+            f"the dispatch rate of the {whose} is limited"
+            + (f" to {setting.value}" if setting.value is not None else "")
+            + f": {speed}, {counted(dispatcher.backlog, 'message')} wait",
+            dispatcher.topic,
+            blocked=tuple(each.name for each in dispatcher.consumers),
+            waiting=dispatcher.unread,
+            numbers=(
+                ("throttle_events", throttled_between(dispatcher)),
+                ("backlog", dispatcher.backlog),
+                ("backlog_growth", growth or 0),
+                *((("out_per_s", round(rate, 1)),) if rate is not None else ()),
+            ),
+            setting=setting,
+            fix="raise it: " + shell_line("pulsar-admin", "namespaces", command, "-md", "1000", seen.namespace),
+            fields=("dispatchThrottledMsgEventsBy…Limit", "dispatchThrottledBytesEventsBy…Limit", "msgOutCounter"),
+        )
+
+    return worst_of(seen, decide)
+
+
+def _limit(dispatcher: Dispatcher) -> tuple[str, str, str]:
+    """Whose limit holds back most: in words, its policy, and the command that sets it."""
+
+    def events(sub: SubscriptionFacts | None, kind: str) -> int:
+        if sub is None:
+            return 0
+        return int(getattr(sub, f"throttled_msgs_by_{kind}") + getattr(sub, f"throttled_bytes_by_{kind}"))
+
+    before = None if dispatcher.before is None else dispatcher.before.subscription
+    kinds = ("subscription", "topic", "broker")
+    worst = max(kinds, key=lambda kind: events(dispatcher.sub, kind) - events(before, kind))
+    return {
+        "subscription": ("subscription", "subscriptionDispatchRate", "set-subscription-dispatch-rate"),
+        "topic": ("topic", "dispatchRate", "set-dispatch-rate"),
+        "broker": ("broker", "dispatchThrottlingRateInMsg", "set-dispatch-rate"),
+    }[worst]
+
+
+def delayed(seen: SubscriptionSeen) -> Judgement:
+    """Decide whether what waits was sent to be delivered later."""
+
+    def decide(dispatcher: Dispatcher) -> Judgement:
+        late = dispatcher.sub.msg_delayed
+        if not late:
+            return "no message is delayed"
+        if late < dispatcher.backlog / 2:
+            return f"{late:,} of {counted(dispatcher.backlog, 'message')} are delayed"
+        return Cause(
+            DELAYED,
+            Verdict.BY_DESIGN,
+            f"{late:,} of {counted(dispatcher.backlog, 'waiting message')} were sent to be delivered later",
+            dispatcher.topic,
+            waiting=late,
+            numbers=(
+                ("delayed", late),
+                ("backlog", dispatcher.backlog),
+                ("backlog_no_delayed", dispatcher.backlog - late),
+            ),
+            setting=seen.limits.of_broker("delayedDeliveryEnabled"),
+            fix="wait; producers set deliverAfter and deliverAt",
+            fields=("msgDelayed", "msgBacklogNoDelayed"),
+        )
+
+    return worst_of(seen, decide)
+
+
+def hot_key(seen: SubscriptionSeen) -> Judgement:
+    """Decide whether one Key_Shared consumer has more to do than it can, while others have nothing.
+
+    A key is not visible in statistics: a slow consumer with even keys looks the same.
+    """
+
+    def decide(dispatcher: Dispatcher) -> Judgement:
+        if not dispatcher.replay:
+            return "no message waits for a single consumer"
+        full = [each for each in dispatcher.consumers if _is_full(each) and each.stands_still is False]
+        if not full:
+            return "no consumer that is served is out of permits"
+        others = [each for each in dispatcher.consumers if each not in full]
+        if len(full) > len(others):
+            return f"{len(full)} of {len(dispatcher.consumers)} consumers are out of permits: all are busy"
+        growth = dispatcher.backlog_growth
+        if growth is not None and growth <= 0 and dispatcher.has_read_all:
+            return "the backlog shrinks"
+        names = tuple(each.name for each in full)
+        sent = sum(each.out or 0 for each in full)
+        share = sent / dispatcher.out if dispatcher.out else None
+        return Cause(
+            HOT_KEY,
+            Verdict.SLOWS,
+            f"{listed(names)} cannot keep up: {counted(dispatcher.replay, 'message')} of its keys wait while"
+            f" {listed([each.name for each in others])} {'has' if len(others) == 1 else 'have'} permits left"
+            + (f"; it gets {share:.0%} of what goes out" if share is not None else ""),
+            dispatcher.topic,
+            blocked=names,
+            by=names,
+            waiting=dispatcher.replay,
+            numbers=(
+                ("in_replay", dispatcher.replay),
+                ("unacked", sum(each.unacked for each in full)),
+                ("backlog", dispatcher.backlog),
+                ("backlog_growth", growth or 0),
+                *((("share_of_out", round(share, 3)),) if share is not None else ()),
+            ),
+            fix="a finer key, or a faster consumer; more consumers do not help, since a key has one",
+            fields=("msgInReplay", "availablePermits", "msgOutCounter"),
+        )
+
+    return worst_of(seen, decide)
+
+
+def _is_full(consumer: ConsumerSeen) -> bool:
+    """Whether a consumer had no permits at one of the moments: those of a busy one swing."""
+    return consumer.permits <= 0 or (consumer.before is not None and consumer.before.available_permits <= 0)
+
+
+def slow_consumer(seen: SubscriptionSeen) -> Judgement:
+    """Decide whether one consumer took what others could do: all that waits is in its hands."""
+
+    def decide(dispatcher: Dispatcher) -> Judgement:
+        unacked = dispatcher.sub.unacked_messages
+        if len(dispatcher.consumers) < 2:
+            return "there is no other consumer"
+        if not unacked or unacked < dispatcher.backlog * 0.9:
+            return "what waits is not in the hands of consumers"
+        if dispatcher.out is None:
+            return "one moment alone does not say"
+        holder = max(dispatcher.consumers, key=lambda each: each.unacked)
+        if holder.unacked < max(_HOARDED_AT_LEAST if dispatcher.out else 1, dispatcher.out * _HOARDED_OF_OUT):
+            return "what consumers hold is little beside what goes out"
+        idle = tuple(each.name for each in dispatcher.consumers if not each.unacked and each.permits > 0)
+        if not idle or holder.unacked < unacked * _HOARDED_SHARE:
+            return "the unacknowledged messages are spread over the consumers"
+        done = -(dispatcher.backlog_growth or 0)
+        seconds = dispatcher.seconds
+        rate = done / seconds if seconds and done > 0 else None
+        pace = f", {rate:.1f} acknowledged a second" if rate else ""
+        return Cause(
+            SLOW_CONSUMER,
+            Verdict.SLOWS,
+            f"{holder.name} holds {holder.unacked:,} of {counted(dispatcher.backlog, 'waiting message')}{pace};"
+            f" {listed(idle)} {'is' if len(idle) == 1 else 'are'} idle",
+            dispatcher.topic,
+            blocked=idle,
+            by=(holder.name,),
+            waiting=dispatcher.backlog,
+            numbers=(
+                ("unacked", holder.unacked),
+                ("backlog", dispatcher.backlog),
+                ("permits", holder.permits),
+                *((("acks_per_s", round(rate, 1)),) if rate else ()),
+            ),
+            setting=Setting("receiverQueueSize", None, 1_000),
+            fix=f"give {holder.name} a smaller receiver queue, or an acknowledgement timeout; closing it sends what it"
+            " holds to the others",
+            fields=("unackedMessages", "msgBacklog", "msgOutCounter", "availablePermits"),
+        )
+
+    return worst_of(seen, decide)
+
+
+def redelivery(seen: SubscriptionSeen) -> Judgement:
+    """Decide whether the same messages go out again and again.
+
+    What went out without coming in or leaving the part that was not yet sent, went out a second time.
+    """
+
+    def decide(dispatcher: Dispatcher) -> Judgement:
+        before = dispatcher.before
+        if dispatcher.out is None or dispatcher.came_in is None or before is None:
+            return "one moment alone does not say"
+        unsent = dispatcher.backlog - min(dispatcher.backlog, dispatcher.sub.unacked_messages)
+        old = before.subscription
+        unsent_before = old.msg_backlog_entries - min(old.msg_backlog_entries, old.unacked_messages)
+        again = dispatcher.out - dispatcher.came_in + unsent - unsent_before
+        if again < _REDELIVERED_AT_LEAST or again < dispatcher.out / 5:
+            return "hardly anything went out twice"
+        if not dispatcher.sub.msg_rate_redeliver_msgs_per_sec and again < dispatcher.out / 2:
+            return "msgRateRedeliver is 0"
+        holders = tuple(each.name for each in dispatcher.consumers if each.unacked)
+        return Cause(
+            REDELIVERY,
+            Verdict.SLOWS,
+            f"{counted(dispatcher.out, 'message')} went out for {dispatcher.came_in:,} that came in: about {again:,}"
+            f" were sent again, since {listed(holders) or 'consumers'} refused them",
+            dispatcher.topic,
+            by=holders,
+            waiting=dispatcher.backlog,
+            numbers=(
+                ("redelivered", again),
+                ("redeliver_rate", round(dispatcher.sub.msg_rate_redeliver_msgs_per_sec, 2)),
+                ("out", dispatcher.out),
+                ("in", dispatcher.came_in),
+                ("backlog", dispatcher.backlog),
+            ),
+            setting=Setting("deadLetterPolicy (client)"),
+            fix="give the consumers a dead letter policy, so that a message is set aside after some attempts",
+            fields=("msgRateRedeliver", "msgOutCounter", "msgInCounter", "msgBacklog"),
+        )
+
+    return worst_of(seen, decide)

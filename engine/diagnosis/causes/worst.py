@@ -1,0 +1,65 @@
+"""Helpers that causes share: the findings of several dispatchers put together, and words for numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from engine.admin.files import natural_key
+from engine.diagnosis.model import Cause, Judgement
+from engine.diagnosis.seen import Dispatcher, SubscriptionSeen
+
+
+def worst_of(seen: SubscriptionSeen, decide: Callable[[Dispatcher], Judgement]) -> Judgement:
+    """Judge each dispatcher; the cause of the one where most waits, with all who are blocked or block anywhere.
+
+    Where no dispatcher has the cause, the reason is that of the one with the largest backlog.
+    """
+    judged = [(dispatcher, decide(dispatcher)) for dispatcher in seen.dispatchers]
+    causes = [judgement for _, judgement in judged if isinstance(judgement, Cause)]
+    if not causes:
+        reasons = ((dispatcher.backlog, judgement) for dispatcher, judgement in judged if isinstance(judgement, str))
+        return max(reasons, key=lambda pair: pair[0], default=(0, "no topic has it"))[1]
+    worst = min(causes, key=lambda cause: (cause.verdict.rank, -cause.waiting))
+    same = [cause for cause in causes if cause.verdict is worst.verdict]
+    return replace(
+        worst,
+        topics=len(same),
+        blocked=union(cause.blocked for cause in same),
+        by=union(cause.by for cause in same),
+        waiting=sum(cause.waiting for cause in same),
+    )
+
+
+def union(names: Iterable[Sequence[str]]) -> tuple[str, ...]:
+    """All names once, in natural order: ``node-2`` before ``node-10``."""
+    return natural({name for some in names for name in some})
+
+
+def natural(names: Iterable[str]) -> tuple[str, ...]:
+    """Sort names so that numbers in them count as numbers.
+
+    >>> natural(["node-10", "node-2"])
+    ('node-2', 'node-10')
+    """
+    return tuple(sorted(names, key=natural_key))
+
+
+def counted(count: int, noun: str) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "message"), counted(1200, "message")
+    ('1 message', '1,200 messages')
+    """
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
+def listed(names: Sequence[str], at_most: int = 3) -> str:
+    """Names for a sentence.
+
+    >>> listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c", "d", "e"])
+    ('a', 'a and b', 'a, b, c and 2 more')
+    """
+    if len(names) > at_most:
+        return f"{', '.join(names[:at_most])} and {len(names) - at_most} more"
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1] if names else "")))

@@ -1,0 +1,158 @@
+"""Which limit is in force, and who says so: a policy of the topic, of its namespace, or the broker's configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from engine.admin.facts import Snapshot
+from engine.config import BrokerSettings
+from engine.diagnosis.model import Setting
+from engine.names import PARTITION_SUFFIX
+
+TOPIC_POLICY: Final = "topic policy"
+NAMESPACE_POLICY: Final = "namespace policy"
+BROKER: Final = "broker"
+
+DEFAULTS: Final[Mapping[str, float | str]] = {
+    "maxUnackedMessagesPerConsumer": 50_000,
+    "maxUnackedMessagesPerSubscription": 200_000,
+    "maxUnackedMessagesPerBroker": 0,
+    "maxUnackedMessagesPerSubscriptionOnBrokerBlocked": 0.16,
+    "keySharedLookAheadMsgInReplayThresholdPerConsumer": 2_000,
+    "keySharedLookAheadMsgInReplayThresholdPerSubscription": 20_000,
+    "activeConsumerFailoverConsistentHashing": "false",
+    "activeConsumerFailoverDelayTimeMillis": 1_000,
+    "keepAliveIntervalSeconds": 30,
+    "backlogQuotaDefaultRetentionPolicy": "producer_request_hold",
+    "delayedDeliveryEnabled": "true",
+    "maxProducersPerTopic": 0,
+}
+"""``ServiceConfiguration`` of 4.2. Limits of 0 are none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits from the answers of all moments; a later answer counts more."""
+
+    configuration: Mapping[str, str] = field(default_factory=dict)
+    topic_policies: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    namespace_policies: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    settings: BrokerSettings | None = None
+
+    def of_broker(self, name: str) -> Setting:
+        """A setting of the broker by its name."""
+        default = DEFAULTS.get(name)
+        text = self.configuration.get(name)
+        if text is not None:
+            return Setting(name, _parsed(text), default, BROKER)
+        modelled = getattr(self.settings, name, None)
+        if isinstance(modelled, bool):
+            modelled = "true" if modelled else "false"
+        return Setting(name, modelled, default, BROKER if modelled is not None else "")
+
+    def number(self, name: str) -> float:
+        """A setting of the broker as a number, its default where no answer says it."""
+        setting = self.of_broker(name)
+        value = setting.value if setting.value is not None else setting.default
+        return float(value) if isinstance(value, int | float) else 0.0
+
+    def unacked_per_consumer(self, topic: str) -> Setting:
+        """How many unacknowledged messages stop a consumer of Shared or Key_Shared."""
+        return self._unacked(
+            topic,
+            "maxUnackedMessagesPerConsumer",
+            "maxUnackedMessagesOnConsumer",
+            "max_unacked_messages_per_consumer",
+        )
+
+    def unacked_per_subscription(self, topic: str) -> Setting:
+        """How many unacknowledged messages stop a whole subscription of Shared or Key_Shared."""
+        return self._unacked(
+            topic,
+            "maxUnackedMessagesPerSubscription",
+            "maxUnackedMessagesOnSubscription",
+            "max_unacked_messages_per_subscription",
+        )
+
+    def _unacked(self, topic: str, name: str, policy: str, member: str) -> Setting:
+        broker = self.of_broker(name)
+        applied = self._of_topic(topic, policy)
+        in_namespace = self._of_namespace(topic, member)
+        if isinstance(applied, int):
+            # The applied value does not say who set it.
+            if applied == in_namespace:
+                return Setting(name, applied, broker.default, NAMESPACE_POLICY)
+            return Setting(name, applied, broker.default, BROKER if applied == broker.value else TOPIC_POLICY)
+        if isinstance(in_namespace, int):
+            return Setting(name, in_namespace, broker.default, NAMESPACE_POLICY)
+        return broker
+
+    def dispatch_rate(self, topic: str, policy: str) -> Setting:
+        """``dispatchRate`` or ``subscriptionDispatchRate``, such as ``10 messages/s``; None where no limit is known."""
+        applied = self._of_topic(topic, policy)
+        if not isinstance(applied, dict):
+            return Setting(policy)
+        period_s = applied.get("ratePeriodInSecond", 1)
+        per = "s" if period_s == 1 else f"{period_s} s"
+        limits = [
+            f"{rate:,} {unit}/{per}"
+            for member, unit in (("dispatchThrottlingRateInMsg", "messages"), ("dispatchThrottlingRateInByte", "bytes"))
+            if isinstance(rate := applied.get(member), int) and rate > 0
+        ]
+        return Setting(policy, " and ".join(limits) or None, None, TOPIC_POLICY if limits else "")
+
+    def backlog_policy(self, topic: str) -> str:
+        """What happens at the quota, by Pulsar's name: ``producer_request_hold`` is its default."""
+        quotas = self._of_topic(topic, "backlogQuotaMap")
+        storage = quotas.get("destination_storage") if isinstance(quotas, dict) else None
+        if not isinstance(storage, dict):
+            in_namespace = self._of_namespace(topic, "backlog_quota_map")
+            storage = in_namespace.get("destination_storage") if isinstance(in_namespace, dict) else None
+        policy = storage.get("policy") if isinstance(storage, dict) else None
+        if isinstance(policy, str):
+            return policy
+        setting = self.of_broker("backlogQuotaDefaultRetentionPolicy")
+        return str(setting.value or setting.default)
+
+    def _of_topic(self, topic: str, policy: str) -> object:
+        parent = topic.rpartition(PARTITION_SUFFIX)[0] or topic
+        for name in (topic, parent):
+            if policy in self.topic_policies.get(name, {}):
+                return self.topic_policies[name][policy]
+        return None
+
+    def _of_namespace(self, topic: str, member: str) -> object:
+        namespace = "/".join(topic.partition("://")[2].split("/")[:2])
+        return self.namespace_policies.get(namespace, {}).get(member)
+
+
+def limits_of(snapshots: Sequence[Snapshot]) -> Limits:
+    """Put together what snapshots in the order of time say."""
+    configuration: dict[str, str] = {}
+    topics: dict[str, dict[str, object]] = {}
+    namespaces: dict[str, Mapping[str, object]] = {}
+    settings: BrokerSettings | None = None
+    for snapshot in snapshots:
+        configuration |= snapshot.configuration
+        for topic, policies in snapshot.topic_policies.items():
+            topics[topic] = {**topics.get(topic, {}), **policies}
+        namespaces |= snapshot.namespace_policies
+        settings = snapshot.settings or settings
+    return Limits(configuration, topics, namespaces, settings)
+
+
+def _parsed(text: str) -> float | str:
+    """A number where a text is one.
+
+    >>> _parsed("45000"), _parsed("0.16"), _parsed("false")
+    (45000, 0.16, 'false')
+    """
+    try:
+        return int(text)
+    except ValueError:
+        try:
+            return float(text)
+        except ValueError:
+            return text

@@ -1,0 +1,96 @@
+"""Which cause it is: all deciders asked about each subscription, the worst and most specific one first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from engine.admin.snapshot import Moment
+from engine.diagnosis.causes import absent, draining, failover, fine, pace, permits, producers, slots, unacked_limits
+from engine.diagnosis.model import Cause, Decider, Diagnosis, RuledOut, Verdict, worst_first
+from engine.diagnosis.seen import EXCLUSIVE, FAILOVER, KEY_SHARED, NOBODY, SHARED, SubscriptionSeen, subscriptions_seen
+
+_ALL: Final = frozenset({SHARED, KEY_SHARED, FAILOVER, EXCLUSIVE, NOBODY})
+_SPREAD: Final = frozenset({SHARED, KEY_SHARED})
+_KEYS: Final = frozenset({KEY_SHARED})
+_ONE: Final = frozenset({FAILOVER, EXCLUSIVE})
+_FAILOVER: Final = frozenset({FAILOVER})
+
+DECIDERS: Final = (
+    Decider(absent.TOPIC_NOT_LOADED, "a broker lost the topic, and nobody is back", _ALL, absent.topic_not_loaded),
+    Decider(absent.NO_CONSUMERS, "nobody is connected", _ALL, absent.no_consumers),
+    Decider(unacked_limits.BROKER, "the whole broker has too many unacknowledged messages", _SPREAD,
+            unacked_limits.broker_limit),
+    Decider(unacked_limits.SUBSCRIPTION, "the subscription has too many unacknowledged messages", _SPREAD,
+            unacked_limits.subscription_limit),
+    Decider(producers.QUOTA, "the backlog quota keeps producers out", _ALL, producers.backlog_quota),
+    Decider(draining.LOOK_AHEAD, "too much waits for single consumers, so nothing more is read", _KEYS,
+            draining.look_ahead),
+    Decider(unacked_limits.KEY_SHARED_CONSUMER, "a consumer has too many unacknowledged messages", _KEYS,
+            unacked_limits.consumer_limit),
+    Decider(unacked_limits.SHARED_CONSUMER, "a consumer has too many unacknowledged messages", frozenset({SHARED}),
+            unacked_limits.consumer_limit),
+    Decider(draining.DRAINING, "slots wait for their former owner", _KEYS, draining.draining),
+    Decider(permits.KEY_SHARED, "the owner of keys asks for nothing", _KEYS, permits.of_key_owner),
+    Decider(slots.STICKY_GAP, "messages wait for slots of nobody", _KEYS, slots.sticky_gap),
+    Decider(absent.ACTIVE_NOT_CONNECTED, "the active consumer is not connected", _ONE, absent.active_not_connected),
+    Decider(permits.FAILOVER_ACTIVE, "the active consumer asks for nothing", _ONE, permits.of_active),
+    Decider(failover.HAND_OVER, "a hand-over is under way", _FAILOVER, failover.hand_over),
+    Decider(failover.TAKES_NOTHING, "the active consumer asks and is not served", _FAILOVER,
+            failover.active_not_served),
+    Decider(permits.ALL, "no consumer asks for anything", frozenset({SHARED}), permits.of_all),
+    Decider(pace.RATE_LIMITED, "the dispatch rate is limited", _ALL, pace.dispatch_rate),
+    Decider(pace.HOT_KEY, "one consumer's keys are more than it can do", _KEYS, pace.hot_key),
+    Decider(pace.SLOW_CONSUMER, "one consumer holds what others could do", _SPREAD, pace.slow_consumer),
+    Decider(pace.REDELIVERY, "the same messages go out again and again", _SPREAD, pace.redelivery),
+    Decider(slots.NO_SLOTS, "consumers own no slot", _KEYS, slots.no_slots),
+    Decider(failover.IDLE, "consumers are active nowhere although there are partitions enough", _FAILOVER,
+            failover.idle_consumers),
+    Decider(slots.FEW_KEYS, "no key falls to some consumers", _KEYS, slots.few_keys),
+    Decider(pace.DELAYED, "messages were sent to be delivered later", _ALL, pace.delayed),
+    Decider(failover.STANDBY, "consumers stand by", _FAILOVER, failover.standby),
+    Decider(slots.AUTO_SPLIT_SKEW, "auto-split gives uneven shares", _KEYS, slots.auto_split_skew),
+    Decider(fine.CATCHING_UP, "the backlog shrinks", _ALL, fine.catching_up),
+    Decider(fine.IDLE, "nothing waits", _ALL, fine.idle),
+)  # fmt: skip
+"""In the order in which they count among causes of one verdict: what explains more comes first."""
+
+
+def diagnose(seen: SubscriptionSeen) -> Diagnosis:
+    """Ask all deciders about one subscription. O(deciders x dispatchers x consumers)."""
+    causes: list[Cause] = []
+    ruled_out: list[RuledOut] = []
+    for decider in DECIDERS:
+        if seen.type not in decider.types:
+            ruled_out.append(RuledOut(decider.id, f"{seen.type} subscriptions cannot have it"))
+            continue
+        judgement = decider.decide(seen)
+        if isinstance(judgement, Cause):
+            causes.append(judgement)
+        else:
+            ruled_out.append(RuledOut(decider.id, judgement))
+    if any(cause.verdict.harms for cause in causes):
+        causes = [cause for cause in causes if cause.verdict is not Verdict.FINE]
+    causes.sort(key=lambda cause: cause.verdict.rank)
+    first = causes[0] if causes else None
+    return Diagnosis(
+        seen.namespace,
+        seen.name,
+        seen.type,
+        first.topic if first is not None else seen.dispatchers[0].topic,
+        len(seen.dispatchers),
+        seen.moments,
+        seen.backlog,
+        tuple(causes),
+        tuple(ruled_out),
+    )
+
+
+def diagnose_all(subscriptions: Iterable[SubscriptionSeen]) -> list[Diagnosis]:
+    """Diagnose each subscription, the worst first."""
+    return worst_first(map(diagnose, subscriptions))
+
+
+def why(moments: Sequence[Moment]) -> list[Diagnosis]:
+    """Diagnose every subscription that moments in the order of time show, the worst first."""
+    return diagnose_all(subscriptions_seen(moments))
