@@ -165,3 +165,13 @@ def naming_of(requests: Mapping[str, AdminRequest], known: Iterable[str]) -> Nam
     """A ``Naming`` over the topics that other answers of a folder name."""
     names = [parse_topic_name(name) for name in sorted(known)]
     return Naming(requests, tuple(name for name in names if isinstance(name, TopicName)))
+
+
+def nameless_topic(file_name: str) -> str:
+    """Make up a name for a topic that nothing names; the partition that the file name may have is kept.
+
+    >>> nameless_topic("dump/05-stats.json.gz"), nameless_topic("x-partition-3.json")
+    ('persistent://unknown/unknown/stats', 'persistent://unknown/unknown/x-partition-3')
+    """
+    stem = _stem(file_name)
+    return "persistent://unknown/unknown/" + re.sub(r"[^-=:.A-Za-z0-9_]", "_", stem)

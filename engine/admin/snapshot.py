@@ -22,7 +22,7 @@ from engine.admin.namespaces import (
     decode_runtime_configuration,
     decode_topic_list,
 )
-from engine.admin.naming import SCENARIO_NAME, Naming, naming_of, scenario_facts
+from engine.admin.naming import SCENARIO_NAME, Naming, nameless_topic, naming_of, scenario_facts
 from engine.admin.partitions import bounded
 from engine.admin.reading import MAX_INPUT_BYTES, Intake
 from engine.admin.requests import TOPIC_POLICIES, AdminRequest, request_of_path
@@ -52,7 +52,8 @@ def read_moments(*sources: str | Path | bytes | AnswerFile, limit_bytes: int = M
     """Read folders, files and answers in memory as moments in the order of time, one where nothing tells them apart.
 
     Moments are told by folders named by time, by the steps of a recording, or by the number or time that file names
-    begin with. Files without any of these belong to all moments. Raises ``InputError`` as :func:`read_answers` does.
+    begin with. Files without any of these belong to all moments. Statistics of a topic that nothing names get a made-up
+    name, see :func:`nameless_topic`. Raises ``InputError`` as :func:`read_answers` does.
     """
     intake = Intake(limit_bytes)
     files: list[AnswerFile] = []
@@ -73,7 +74,7 @@ def read_moments(*sources: str | Path | bytes | AnswerFile, limit_bytes: int = M
     always = groups.pop("", [])
     found: list[Moment] = []
     for group, members in groups.items() or [("", [])]:
-        collector = _Collector(limit_bytes)
+        collector = _Collector(limit_bytes, keeps_nameless=True)
         collector.add(FilesRead((*always, *members), (), ()))
         if collector.understood:
             at_ms = moment_ms(group)
@@ -135,8 +136,9 @@ def read_answers(*sources: str | Path | bytes | AnswerFile, limit_bytes: int = M
 class _Collector:
     """Gathers facts file by file; two passes over a folder, since some answers name what others only mean."""
 
-    def __init__(self, limit_bytes: int) -> None:
+    def __init__(self, limit_bytes: int, *, keeps_nameless: bool = False) -> None:
         self._limit_bytes = limit_bytes
+        self._keeps_nameless = keeps_nameless
         self.problems: list[Problem] = []
         self.stats: dict[str, TopicFacts] = {}
         self.loaded: dict[str, TopicFacts] = {}
@@ -168,6 +170,8 @@ class _Collector:
                 requests[file.name] = mirrored
                 if mirrored.fault:
                     self.problems.append(Problem(file.name, "$", mirrored.fault, "what it answered is set aside"))
+            if mirrored is not None and (mirrored.fault or mirrored.what in _PLAIN_TEXT):
+                continue
             if not self._is_policy(requests.get(file.name), file):
                 answers += self._opened(file)
         if not scenario[0]:
@@ -271,6 +275,8 @@ class _Collector:
     def _take_nameless(self, kind: AnswerKind, name: str, data: bytes, naming: Naming) -> None:
         if kind is AnswerKind.TOPIC_STATS:
             topic = naming.topic(name)
+            if topic is None and self._keeps_nameless:
+                topic = nameless_topic(name)
             if topic is None:
                 advice = "name the file like persistent%3A%2F%2Ft%2Fn%2Fx.json, give --topic, or write {topic: answer}"
                 self.problems.append(Problem(name, "$", "the answer does not say which topic it is about", advice))
@@ -328,6 +334,8 @@ class _Collector:
         return bounded(found)
 
 
+_PLAIN_TEXT: Final = ("lookup-bundle",)
+"""What brokers answer in plain text, and is known from other answers."""
 _NAMELESS: Final = (AnswerKind.TOPIC_STATS, AnswerKind.BUNDLES, AnswerKind.POLICIES, AnswerKind.INTERNAL_STATS)
 
 

@@ -10,8 +10,9 @@ from typing import Final
 
 from engine.admin.facts import ConsumerFacts, CursorFacts, LedgerFacts, Snapshot, SubscriptionFacts, TopicFacts
 from engine.admin.snapshot import Moment
-from engine.config import BrokerSettings
+from engine.config import CURRENT, ReleaseBehaviour, behaviour_of
 from engine.diagnosis.limits import Limits, limits_of
+from engine.errors import Rejection
 from engine.names import PARTITION_SUFFIX, partition_index
 
 NOBODY: Final = "None"
@@ -206,7 +207,7 @@ class SubscriptionSeen:
     name: str
     dispatchers: tuple[Dispatcher, ...]
     limits: Limits = field(default_factory=Limits)
-    settings: BrokerSettings | None = None
+    behaviour: ReleaseBehaviour = CURRENT
     moments: int = 1
     unloaded: frozenset[str] = frozenset()
 
@@ -243,6 +244,9 @@ def subscriptions_seen(moments: Sequence[Moment]) -> list[SubscriptionSeen]:
     """
     snapshots = [moment.snapshot for moment in moments]
     limits = limits_of(snapshots)
+    version = next((each.version for each in reversed(snapshots) if each.version), None)
+    told = behaviour_of(version) if version is not None else CURRENT
+    behaviour = CURRENT if isinstance(told, Rejection) else told
     readings: defaultdict[tuple[str, str, str], list[Reading]] = defaultdict(list)
     for moment in moments:
         for topic in moment.snapshot.topics.values():
@@ -261,7 +265,7 @@ def subscriptions_seen(moments: Sequence[Moment]) -> list[SubscriptionSeen]:
             name,
             tuple(sorted(dispatchers, key=lambda each: (parent_of(each.topic), partition_index(each.topic)))),
             limits,
-            limits.settings,
+            behaviour,
             len(moments),
             _unloaded(snapshots, (each.topic for each in dispatchers)),
         )

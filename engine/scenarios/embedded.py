@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from importlib.resources import files
 from typing import Final
 
+from engine.admin.facts import Snapshot
 from engine.admin.snapshot import read_answers
 from engine.errors import InputError
 from engine.scenarios.opening import Opened, open_snapshot
@@ -39,5 +40,10 @@ def embedded(name: str) -> Opened:
         near = get_close_matches(name, names, n=1)
         hint = f"; did you mean {near[0]}?" if near else ""
         raise InputError(f"there is no scene {name!r}{hint} (scenes: {', '.join(names)})")
+    return open_snapshot(embedded_answers(name))
+
+
+def embedded_answers(name: str) -> Snapshot:
+    """What the broker of a scene answered; ``name`` must be one of the scenes'."""
     data = files("engine.scenarios").joinpath("scenes", f"{name}.json.gz").read_bytes()
-    return replace(open_snapshot(read_answers(data)), source=f"scene {name}")
+    return replace(read_answers(data), source=f"scene {name}")

@@ -12,12 +12,12 @@ from typing import Final
 from engine.admin.files import AnswerFile, read_file
 from engine.admin.reading import MAX_INPUT_BYTES, Intake, size_text
 from engine.admin.snapshot import STANDARD_INPUT as STDIN_NAME
-from engine.admin.snapshot import read_answers
+from engine.admin.snapshot import Moment, read_answers, read_moments
 from engine.admin.text import plain_json, raw_object
 from engine.admin.unpacking import collected
 from engine.errors import InputError, Problem, Rejection
 from engine.names import parse_topic_name
-from engine.scenarios.embedded import embedded_default
+from engine.scenarios.embedded import DEFAULT_SCENE, embedded_answers, embedded_default
 from engine.scenarios.opening import Opened, open_snapshot
 from engine.shell_lines import path_word, shell_line
 from tui.sources.nearby import STANDARD_INPUT, missing
@@ -50,6 +50,26 @@ def opened(
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL in it
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"{path}: {reason}") from error
+
+
+def moments_of(path: str | None, *, limit_bytes: int = MAX_INPUT_BYTES) -> tuple[Moment, ...]:
+    """Read a file or folder of answers as moments, ``-`` for standard input, or the embedded cluster without a path.
+
+    Raises ``InputError`` when nothing can be used.
+    """
+    if path is None:
+        return (Moment(None, embedded_answers(DEFAULT_SCENE)),)
+    if path == STANDARD_INPUT:
+        return read_moments(standard_input(limit_bytes), limit_bytes=limit_bytes)
+    reason = missing(path)
+    if reason is not None:
+        raise InputError(reason)
+    try:
+        return read_moments(path, limit_bytes=limit_bytes)
+    except InputError as error:
+        raise _with_advice(path, error) from error
+    except (OSError, ValueError) as error:  # ValueError: a path with a NUL in it
+        raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
 
 
 def _opened_about(topic: str, path: str | None, release: str | None, limit_bytes: int) -> Opened:

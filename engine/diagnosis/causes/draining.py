@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import Final
 
-from engine.diagnosis.causes.worst import counted, listed, worst_of
+from engine.diagnosis.causes.worst import counted, listed, natural, worst_of
 from engine.diagnosis.model import Cause, Judgement, Verdict
 from engine.diagnosis.seen import ConsumerSeen, Dispatcher, SubscriptionSeen
 
@@ -41,9 +41,9 @@ def draining(seen: SubscriptionSeen) -> Judgement:
         holders = tuple(dict.fromkeys(holder.name for holder, _ in blocking))
         worst = max((each for _, each in blocking), key=lambda each: each.blocked_attempts)
         pairs = [
-            f"{waiter} waits for {holder} at {counted(count, 'slot')}"
-            for waiter, by_holder in waiting_at.items()
-            for holder, count in by_holder.items()
+            f"{waiter} waits for {listed(tuple(waiting_at[waiter]))} at {counted(waiting_at[waiter].total(), 'slot')}"
+            f" ({counted(held_back[waiter], 'blocked attempt')})"
+            for waiter in natural(waiting_at)
         ]
         return Cause(
             DRAINING,

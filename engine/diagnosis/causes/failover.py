@@ -6,6 +6,7 @@ from collections import Counter
 from math import sqrt
 from typing import Final
 
+from engine.admin.priorities import infer_priority_levels
 from engine.diagnosis.causes.worst import counted, listed, natural, worst_of
 from engine.diagnosis.model import Cause, Judgement, Verdict
 from engine.diagnosis.seen import FAILOVER, Dispatcher, SubscriptionSeen
@@ -162,11 +163,19 @@ def idle_consumers(seen: SubscriptionSeen) -> Judgement:
             ("backlog", seen.backlog),
         ),
         setting=seen.limits.of_broker(FLAG),
-        fix=f"{FLAG}=true in broker.conf, read when a broker starts: then {len(others)} of {len(consumers)} are active"
-        if not on_ring
-        else "more partitions even it out",
+        fix=_mend(seen, on_ring=on_ring, active=len(others), consumers=len(consumers)),
         fields=("activeConsumerName", "consumers[].consumerName"),
     )
+
+
+def _mend(seen: SubscriptionSeen, *, on_ring: bool, active: int, consumers: int) -> str:
+    if on_ring:
+        return "more partitions even it out"
+    if any(partition_index(each.topic) < 0 for each in seen.dispatchers):
+        return "give the topics partitions: without them the release decides, and not a setting"
+    if not seen.behaviour.knows_failover_consistent_hashing:
+        return f"Pulsar {seen.behaviour.label} does not know {FLAG}; give the topics more partitions"
+    return f"{FLAG}=true in broker.conf, read when a broker starts: then {active} of {consumers} are active"
 
 
 def standby(seen: SubscriptionSeen) -> Judgement:
@@ -195,15 +204,18 @@ def standby(seen: SubscriptionSeen) -> Judgement:
 def _must_be_idle(seen: SubscriptionSeen, active: Counter[str], consumers: list[str], partitions: int) -> bool:
     """Whether there are too few partitions for more consumers, or the idle ones have a lower priority level.
 
-    With the modulo rule the partitions of one topic go round all consumers of the best level, so that one that is
-    passed over there has another level.
+    Levels are inferred from the order of the consumers and from who is active.
     """
     if len(consumers) - len(active) <= max(0, len(consumers) - partitions):
         return True
-    if seen.limits.of_broker(FLAG).value == "true":
-        return False
-    indices = [partition_index(each.topic) for each in seen.dispatchers if each.active is not None]
-    return len(active) < min(max(indices, default=-1) + 1, len(consumers))
+    observed = {
+        (each.topic, partition_index(each.topic)): each.active.name
+        for each in seen.dispatchers
+        if each.active is not None
+    }
+    names = next(each.sub.consumers for each in seen.dispatchers if each.active is not None)
+    inferred = infer_priority_levels([each.name for each in names], observed)
+    return inferred.basis != "contradiction" and inferred.cohort_size == len(active) < len(consumers)
 
 
 def _activity(seen: SubscriptionSeen) -> tuple[Counter[str], list[str], int]:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Final
 
 from engine.admin.facts import ConsumerFacts, SubscriptionFacts
-from engine.admin.facts import SubscriptionFacts
 from engine.config import BrokerSettings
 from engine.verify.consumers import connect_ranks
 from engine.verify.key_ranges import where_they_differ

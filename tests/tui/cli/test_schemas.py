@@ -41,6 +41,12 @@ WORDS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("lint", "--names", "a"),
         ("lint", str(RECORDINGS / "f-inventory-2")),
     ),
+    "why": (
+        ("why",),
+        ("why", str(RECORDINGS / "c-keyshared-draining")),
+        ("why", str(RECORDINGS / "a-priority-100-3p-hash")),
+        ("why", str(RECORDINGS / "f-inventory-2"), "--all"),
+    ),
     "verify": (
         ("verify", str(RECORDINGS / "a-failover-3p-hash")),
         ("verify", str(RECORDINGS / "a-failover-3p-modulo"), "--pulsar", "2.11.0"),
@@ -111,14 +117,14 @@ OPEN = frozenset({"per_bundle", "per_broker", "view"})
 """Members that hold what they hold: their own members are names."""
 
 
-@pytest.mark.parametrize("name", ["bundles", "plan", "lint", "verify", "script"])
+@pytest.mark.parametrize("name", ["bundles", "plan", "lint", "why", "verify", "script"])
 def test_a_spoilt_document_is_not_valid(run: Run, name: str) -> None:
     document = printed(run, WORDS[name][1])
     accepted = [label for label, found in spoilt(document) if not faults(found, name)]
     assert [label for label in accepted if label.split(".")[0] not in OPEN] == []
 
 
-@pytest.mark.parametrize("name", ["bundles", "plan", "lint", "verify", "script"])
+@pytest.mark.parametrize("name", ["bundles", "plan", "lint", "why", "verify", "script"])
 def test_rows_of_lists_are_held_to_the_schema_too(run: Run, name: str) -> None:
     document = printed(run, WORDS[name][1])
     lists = [key for key, value in document.items() if isinstance(value, list) and value]

@@ -52,6 +52,12 @@ _LINT = DeferredCommand(
     "lint_command",
     short_help="Look for defects in recorded answers or in a list of consumer names.",
 )
+_WHY = DeferredCommand(
+    "why",
+    "tui.cli.commands.why",
+    "why_command",
+    short_help="Say why messages do not arrive: one named cause, in numbers, and its mend.",
+)
 _KEYS = DeferredCommand(
     "keys",
     "tui.cli.commands.keys",
@@ -96,5 +102,5 @@ _FLEET = DeferredCommand(
     "fleet_command",
     short_help="Do it for a whole installation: import, assign, keys, bundles, lint, report, watch.",
 )
-for command in (open_command, new, demo, replay, explain, split, *_BUNDLES, *_KEY_SHARED, _LINT, _FLEET, _VERIFY):
+for command in (open_command, new, demo, replay, explain, _WHY, split, *_BUNDLES, *_KEY_SHARED, _LINT, _FLEET, _VERIFY):
     ringside.add_command(command)

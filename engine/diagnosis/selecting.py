@@ -1,0 +1,52 @@
+"""Which subscription a person means: by its own name, by a topic, or by one of its consumers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+from engine.diagnosis.seen import SubscriptionSeen, parent_of
+from engine.errors import Rejection
+
+
+def selected(subscriptions: Sequence[SubscriptionSeen], word: str) -> list[SubscriptionSeen] | Rejection:
+    """Those with the name ``word``; else those on a topic of this full or short name; else those of such a consumer.
+
+    Of a subscription that is found by a partition's name only that partition is kept. Where nothing has the name, the
+    nearest names are in the refusal. O(dispatchers x consumers).
+    """
+    named = [each for each in subscriptions if each.name == word]
+    if named:
+        return named
+    on_topic = [found for each in subscriptions if (found := _on_topic(each, word)) is not None]
+    if on_topic:
+        return on_topic
+    consuming = [
+        each
+        for each in subscriptions
+        if any(consumer.name == word for dispatcher in each.dispatchers for consumer in dispatcher.sub.consumers)
+    ]
+    if consuming:
+        return consuming
+    known = dict.fromkeys(
+        name
+        for each in subscriptions
+        for name in (each.name, *(topic.rpartition("/")[2] for topic in each.topics), *_consumers(each))
+    )
+    near = get_close_matches(word, list(known), n=3)
+    hint = f"; did you mean {' or '.join(near)}?" if near else ""
+    return Rejection("NotFound", f"no subscription, topic or consumer is named {word!r}{hint}", "what")
+
+
+def _on_topic(seen: SubscriptionSeen, word: str) -> SubscriptionSeen | None:
+    def matches(topic: str) -> bool:
+        return word in (topic, parent_of(topic), topic.rpartition("/")[2], parent_of(topic).rpartition("/")[2])
+
+    kept = tuple(each for each in seen.dispatchers if matches(each.topic))
+    if not kept:
+        return None
+    return SubscriptionSeen(seen.namespace, seen.name, kept, seen.limits, seen.behaviour, seen.moments, seen.unloaded)
+
+
+def _consumers(seen: SubscriptionSeen) -> list[str]:
+    return [consumer.name for each in seen.dispatchers for consumer in each.sub.consumers]

@@ -1,0 +1,211 @@
+"""Causes that no recording shows, the borders between look-alikes, and topics with several partitions."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from engine.admin.snapshot import read_moments
+from engine.diagnosis.model import Diagnosis, Verdict
+from engine.diagnosis.why import why
+from tests.engine.diagnosis.made import consumer, diagnosed, internal, of_stats, stats, stats_path
+from tests.engine.diagnosis.samples import dump
+
+RUNTIME = "admin/v2/brokers/configuration/runtime"
+
+
+def first(diagnosis: Diagnosis) -> tuple[str, str]:
+    assert diagnosis.first is not None
+    return diagnosis.first.id, diagnosis.first.verdict.value
+
+
+def edited(name: str, folder: Path, path: str, change: dict[str, str | None]) -> Diagnosis:
+    """The diagnosis of a sample with members of one answer changed; None takes the answer away."""
+    dump(name, folder)
+    for file in folder.rglob(f"{path}.json"):
+        answer = json.loads(file.read_text())
+        file.write_text(json.dumps({**answer, **change}))
+    return why(read_moments(folder))[0]
+
+
+def test_an_active_consumer_that_is_not_connected_blocks_what_waits() -> None:
+    shown = stats("Failover", [consumer("b")], activeConsumerName="a", msgBacklog=7)
+    found = of_stats(shown, shown)
+    assert first(found) == ("failover_active_not_connected", "blocks")
+    assert (found.causes[0].blocked, found.causes[0].by, found.causes[0].waiting) == (("b",), ("a",), 7)
+
+
+def test_an_active_consumer_that_asks_and_is_not_served_for_longer_than_a_hand_over_takes(tmp_path: Path) -> None:
+    found = edited("failover-handover-a", tmp_path, RUNTIME, {"activeConsumerFailoverDelayTimeMillis": "1000"})
+    assert first(found) == ("failover_active_not_served", "blocks")
+    assert found.causes[0].blocked == ("worker-1",)
+
+
+def test_one_moment_of_26164_says_what_a_second_dump_is_for() -> None:
+    shown = stats("Failover", [consumer("a"), consumer("b")], activeConsumerName="a", msgBacklog=70_000)
+    assert first(of_stats(shown)) == ("failover_active_not_served", "cannot_tell")
+    assert first(of_stats(shown, shown)) == ("failover_active_not_served", "blocks")
+
+
+def test_a_consumer_of_shared_that_is_stopped_by_its_limit() -> None:
+    stopped = consumer("a", blockedConsumerOnUnackedMsgs=True, unackedMessages=40, availablePermits=960)
+    shown = stats("Shared", [stopped, consumer("b", msgOutCounter=5)], msgBacklog=40, unackedMessages=40)
+    policy = "admin/v2/persistent/t/n/x/maxUnackedMessagesOnConsumer@applied=true"
+    found = diagnosed({stats_path(): shown, policy: 40}, {stats_path(): shown})
+    assert first(found) == ("consumer_unacked_limit", "blocks")
+    assert (found.causes[0].number("limit"), found.causes[0].by) == (40, ("a",))
+    assert found.causes[0].setting is not None
+    assert (found.causes[0].setting.value, found.causes[0].setting.source) == (40, "topic policy")
+
+
+def test_a_limit_is_said_to_be_of_the_namespace_or_the_broker_that_set_it() -> None:
+    stopped = consumer("a", blockedConsumerOnUnackedMsgs=True, unackedMessages=40)
+    shown = {stats_path(): stats("Shared", [stopped], msgBacklog=40, unackedMessages=40)}
+    policy = {"admin/v2/persistent/t/n/x/maxUnackedMessagesOnConsumer@applied=true": 40}
+    of_namespace = {
+        "admin/v2/namespaces/t/n": {"bundles": None, "auth_policies": {}, "max_unacked_messages_per_consumer": 40}
+    }
+    of_broker = {RUNTIME: {"maxUnackedMessagesPerConsumer": "40"}}
+    sources = [
+        found.causes[0].setting.source
+        for found in (diagnosed({**shown, **policy, **more}) for more in (of_namespace, of_broker, {}))
+        if found.causes[0].setting is not None
+    ]
+    assert sources == ["namespace policy", "broker", "topic policy"]
+
+
+def test_nobody_of_a_shared_subscription_asks() -> None:
+    full = [consumer(name, availablePermits=0, msgOutCounter=40) for name in "ab"]
+    shown = stats("Shared", full, msgBacklog=100, msgOutCounter=80, topic={"msgInCounter": 180})
+    found = of_stats(shown, shown)
+    assert first(found) == ("no_permits", "blocks")
+    assert found.causes[0].blocked == ("a", "b")
+
+
+def test_permits_of_zero_at_one_moment_are_normal() -> None:
+    full = [consumer("a", availablePermits=0, msgOutCounter=40, lastConsumedTimestamp=1795340880000)]
+    shown = stats("Shared", full, msgBacklog=100, msgOutCounter=80)
+    assert not any(cause.verdict.harms for cause in of_stats(shown).causes)
+
+
+def test_a_consumer_without_slots_can_never_get_a_message() -> None:
+    owner = consumer("a", keyHashRangeArrays=[[0, 65535]])
+    found = of_stats(stats("Key_Shared", [owner, consumer("b")], keySharedMode="AUTO_SPLIT"))
+    assert first(found) == ("keyshared_no_slots", "uneven")
+    assert found.causes[0].blocked == ("b",)
+
+
+@pytest.mark.parametrize(
+    ("ranges", "skewed"),
+    [
+        ([(0, 16383), (32768, 65535), (16384, 32767)], True),
+        ([(0, 16383), (16384, 32767), (32768, 49151), (49152, 65535)], False),
+    ],
+)
+def test_thirds_of_auto_split_are_skewed_by_construction(ranges: list[tuple[int, int]], skewed: bool) -> None:
+    consumers = [consumer(f"c{at}", keyHashRangeArrays=[piece]) for at, piece in enumerate(ranges)]
+    found = of_stats(stats("Key_Shared", consumers, keySharedMode="AUTO_SPLIT"))
+    assert ("keyshared_autosplit_skew" in [cause.id for cause in found.causes]) is skewed
+    if skewed:
+        assert found.causes[0].verdict is Verdict.BY_DESIGN
+        assert (found.causes[0].number("largest_share"), found.causes[0].number("smallest_share")) == (0.5, 0.25)
+
+
+def test_a_quota_that_evicts_is_told_by_what_never_went_out() -> None:
+    shown = stats(
+        "Shared", [consumer("a", msgOutCounter=100)], msgBacklog=20, msgOutCounter=100,
+        topic={"msgInCounter": 642, "backlogQuotaLimitSize": 12000, "backlogSize": 900},
+    )  # fmt: skip
+    quota = "admin/v2/persistent/t/n/x/backlogQuotaMap@applied=true"
+    policy = {"destination_storage": {"limitSize": 12000, "policy": "consumer_backlog_eviction"}}
+    found = diagnosed({stats_path(): shown, quota: policy}, {stats_path(): shown})
+    assert first(found) == ("producer_side", "blocks")
+    assert found.causes[0].number("skipped") == 642 - 100 - 20
+
+
+def test_the_limit_of_a_rate_is_that_whose_counter_rises() -> None:
+    def at(out: int, events: int) -> dict[str, object]:
+        return stats(
+            "Shared", [consumer("a", msgOutCounter=out)], msgBacklog=500, msgOutCounter=out,
+            topic={"msgInCounter": out + 500}, dispatchThrottledMsgEventsBySubscriptionLimit=90,
+            dispatchThrottledBytesEventsByTopicLimit=events,
+        )  # fmt: skip
+
+    rate = "admin/v2/persistent/t/n/x/dispatchRate@applied=true"
+    limit = {"dispatchThrottlingRateInMsg": -1, "dispatchThrottlingRateInByte": 4096, "ratePeriodInSecond": 1}
+    found = diagnosed({stats_path(): at(100, 3), rate: limit}, {stats_path(): at(200, 9)})
+    assert first(found) == ("dispatch_rate_limited", "slows")
+    cause = found.causes[0]
+    assert (cause.number("throttle_events"), cause.number("out_per_s")) == (6, 10.0)
+    assert cause.setting is not None
+    assert (cause.setting.name, cause.setting.value) == ("dispatchRate", "4,096 bytes/s")
+    assert "dispatch_rate_limited" not in [
+        each.id for each in diagnosed({stats_path(): at(100, 3)}, {stats_path(): at(200, 3)}).causes
+    ]
+
+
+def test_consumers_behind_a_better_priority_level_stand_by() -> None:
+    consumers = [consumer(name) for name in ("b", "c", "a")]
+    found = diagnosed({
+        stats_path(index): stats("Failover", consumers, activeConsumerName="bc"[index % 2]) for index in range(6)
+    })  # fmt: skip
+    assert [cause.id for cause in found.causes if cause.verdict is not Verdict.FINE] == ["failover_standby"]
+    assert found.causes[0].blocked == ("a",)
+
+
+def test_the_worst_of_several_partitions_is_named_and_all_blocked_ones_are_listed() -> None:
+    def partition(active: str, waiting: int, permits: int) -> dict[str, object]:
+        named = [consumer(name, availablePermits=permits if name == active else 1000) for name in ("a", "b")]
+        return stats("Failover", named, activeConsumerName=active, msgBacklog=waiting)
+
+    shown = {
+        stats_path(0): partition("a", 10, 0),
+        stats_path(1): partition("b", 30, 0),
+        stats_path(2): partition("a", 0, 1000),
+    }
+    cause = diagnosed(shown, shown).causes[0]
+    assert (cause.id, cause.topic, cause.topics) == ("failover_active_no_permits", "persistent://t/n/x-partition-1", 2)
+    assert (cause.blocked, cause.waiting) == (("a", "b"), 40)
+
+
+def test_counters_of_a_topic_that_was_loaded_anew_are_not_subtracted() -> None:
+    before = stats("Shared", [consumer("a", msgOutCounter=900)], msgOutCounter=900, topic={"msgInCounter": 900})
+    after = stats("Shared", [consumer("a", msgOutCounter=5)], msgOutCounter=5, topic={"msgInCounter": 5})
+    assert [cause.id for cause in of_stats(before, after).causes] == ["fine_idle"]
+
+
+@pytest.mark.parametrize(
+    ("read", "unread"), [("5:101", 0), ("5:100", 1), ("5:0", 101), ("6:0", 0), ("4:7", 60), ("none", 60)]
+)
+def test_what_is_unread_is_read_from_the_cursor_or_taken_from_the_backlog(read: str, unread: int) -> None:
+    shown = stats("Failover", [consumer("a", availablePermits=0)], activeConsumerName="a", msgBacklog=60)
+    answers = {stats_path(): shown, "admin/v2/persistent/t/n/x/internalStats": internal(read, "5:100")}
+    found = diagnosed(answers, answers)
+    if unread:
+        assert (found.causes[0].id, found.causes[0].number("unread")) == ("failover_active_no_permits", unread)
+    else:
+        assert found.causes == ()
+
+
+def test_draining_slots_hurt_only_when_a_message_was_held_back() -> None:
+    def holder(attempts: int) -> dict[str, object]:
+        slots = [{"hash": 9, "unackMsgs": 1, "blockedAttempts": attempts}]
+        return consumer(
+            "a", drainingHashes=slots, drainingHashesCount=1, keyHashRangeArrays=[[100, 65535]], unackedMessages=4
+        )
+
+    waiter = consumer("b", keyHashRangeArrays=[[0, 99]])
+    quiet = stats("Key_Shared", [holder(0), waiter], keySharedMode="AUTO_SPLIT", msgInReplay=2, msgBacklog=6)
+    assert "keyshared_draining" not in [cause.id for cause in of_stats(quiet).causes]
+    loud = stats("Key_Shared", [holder(3), waiter], keySharedMode="AUTO_SPLIT", msgInReplay=2, msgBacklog=6)
+    found = of_stats(loud)
+    assert first(found) == ("keyshared_draining", "blocks")
+    cause = found.causes[0]
+    assert (cause.blocked, cause.by, cause.number("attempts_of_b"), cause.number("worst_slot")) == (
+        ("b",),
+        ("a",),
+        3,
+        9,
+    )

@@ -1,0 +1,92 @@
+"""``why``: the named cause of one subscription with what to do, or a line for each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from engine.diagnosis.model import Cause, Diagnosis, Setting, Verdict
+from engine.diagnosis.seen import parent_of
+from tui.cli.plain import Align, table, wrapped
+from tui.kit.wording import counted, safe_name, short_topic
+
+_ALIGNS: tuple[Align, ...] = ("<", "<", "<", "<", ">")
+_WORDS = {Verdict.CANNOT_TELL: "cannot tell", Verdict.BY_DESIGN: "by design"}
+
+
+def why_lines(diagnosis: Diagnosis, *, others: int = 0, in_full: bool = False) -> Iterator[str]:
+    """One subscription: the first cause whole, the others in a line each, and what was ruled out where ``in_full``.
+
+    ``others`` is how many subscriptions there are besides.
+    """
+    place = short_topic(parent_of(diagnosis.topic))
+    if diagnosis.topics > 1:
+        place += f" and {diagnosis.topics - 1:,} more"
+    moments = counted(diagnosis.moments, "moment")
+    yield safe_name(f"{diagnosis.subscription} ({diagnosis.type}) on {place}, {moments}")
+    if diagnosis.first is None:
+        yield ""
+        yield "  no cause was found"
+    for number, cause in enumerate(diagnosis.causes):
+        yield ""
+        yield from cause_lines(cause) if number == 0 else _in_short(cause)
+    if in_full:
+        yield ""
+        yield "ruled out"
+        yield from table([(f"  {each.id}", safe_name(each.why)) for each in diagnosis.ruled_out], ("<", "<"))
+    if diagnosis.moments == 1:
+        yield ""
+        yield "One moment alone does not say what stands still: take a second dump some seconds later."
+    if others:
+        yield ""
+        yield f"{counted(others, 'other subscription')}: --all lists them, worst first."
+
+
+def cause_lines(cause: Cause) -> Iterator[str]:
+    """One cause with numbers, setting, mend and sources."""
+    yield from wrapped(safe_name(f"{verdict_word(cause.verdict)}: {cause.what}"), first="  ", rest="    ")
+    yield f"    cause     {cause.id}"
+    if cause.topic:
+        more = f" (worst of {cause.topics:,})" if cause.topics > 1 else ""
+        yield f"    topic     {safe_name(cause.topic)}{more}"
+    if cause.blocked:
+        yield from wrapped(safe_name(", ".join(cause.blocked)), first="    blocked   ", rest="              ")
+    if cause.by:
+        yield from wrapped(safe_name(", ".join(cause.by)), first="    by        ", rest="              ")
+    if cause.setting is not None:
+        yield f"    setting   {safe_name(setting_text(cause.setting))}"
+    yield from wrapped(safe_name(cause.fix), first="    to do     ", rest="              ")
+    yield from wrapped(", ".join(cause.fields), first="    read from ", rest="              ")
+
+
+def _in_short(cause: Cause) -> Iterator[str]:
+    yield from wrapped(safe_name(f"{verdict_word(cause.verdict)}: {cause.what}"), first="  ", rest="    ")
+    yield f"    cause     {cause.id}"
+
+
+def verdict_word(verdict: Verdict) -> str:
+    """A verdict for people."""
+    return _WORDS.get(verdict, verdict.value)
+
+
+def setting_text(setting: Setting) -> str:
+    """A setting with its value, who says it, and its default.
+
+    >>> setting_text(Setting("keepAliveIntervalSeconds", None, 30))
+    'keepAliveIntervalSeconds (default 30)'
+    """
+    value = "" if setting.value is None else f" = {setting.value}"
+    about = [setting.source] if setting.value is not None and setting.source else []
+    about += [f"default {setting.default}"] if setting.default is not None else []
+    return f"{setting.name}{value}" + (f" ({', '.join(about)})" if about else "")
+
+
+def all_lines(diagnoses: Sequence[Diagnosis]) -> Iterator[str]:
+    """Every subscription in a line, in the given order."""
+    rows = [("VERDICT", "CAUSE", "SUBSCRIPTION", "TOPIC", "BACKLOG")]
+    for each in diagnoses:
+        first = each.first
+        topic = short_topic(parent_of(each.topic)) + (f" +{each.topics - 1:,}" if each.topics > 1 else "")
+        verdict = verdict_word(first.verdict if first is not None else Verdict.FINE)
+        cause = first.id if first is not None else ""
+        rows.append((verdict, cause, safe_name(each.subscription), safe_name(topic), f"{each.backlog:,}"))
+    yield from table(rows, _ALIGNS)
