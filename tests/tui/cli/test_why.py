@@ -1,4 +1,4 @@
-"""``ringside why`` names the cause of the worst subscription or of a named one; the exit code says whether it blocks."""
+"""``ringside why`` names the cause of the worst subscription or of a named one; its exit code says if it blocks."""
 
 from __future__ import annotations
 
