@@ -205,7 +205,9 @@ def _loaded(opening: Opening) -> tuple[Store, Script | None]:
     import tui.navigator  # noqa: F401 - so that making the screen finds it loaded
 
     scene = opening.load()
-    return _store_of(scene), scene.script
+    store = _store_of(scene)
+    store.prepare()
+    return store, scene.script
 
 
 def _store_of(scene: Scene) -> Store:
@@ -217,4 +219,5 @@ def _store_of(scene: Scene) -> Store:
         problems=scene.problems,
         notes=scene.notes,
         journal=scene.journal,
+        seen=scene.seen,
     )

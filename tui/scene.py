@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # what is shown may be loaded after the first picture stands, so nothing heavy is imported here
+    from engine.admin.snapshot import Moment
     from engine.cluster.timeline import Timeline
     from engine.scenarios.script_model import Script
     from engine.views.model import Notice
@@ -17,7 +18,7 @@ if TYPE_CHECKING:  # what is shown may be loaded after the first picture stands,
 class Scene:
     """A timeline, the place of the subscription to show first, and what opening the state had to tell.
 
-    ``journal`` keeps the steps; ``script`` is what the screen plays.
+    ``journal`` keeps the steps; ``script`` is what the screen plays; ``seen`` is what brokers reported.
     """
 
     timeline: Timeline
@@ -26,6 +27,7 @@ class Scene:
     notes: tuple[Notice, ...] = ()
     journal: Journal | None = None
     script: Script | None = None
+    seen: tuple[Moment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

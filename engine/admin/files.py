@@ -98,6 +98,11 @@ def _mirrored(path: Path, folders: list[str]) -> tuple[list[str], list[str]]:
     return sorted(answers, key=natural_key), sorted(others)
 
 
+def has_moments(path: Path) -> bool:
+    """Whether a folder holds folders that are named by time. Raises ``InputError`` for one that cannot be read."""
+    return path.is_dir() and any(moment_ms(folder) is not None for folder in _listed(path)[1])
+
+
 def moment_ms(folder: str) -> int | None:
     """The time that a folder is named by, in epoch milliseconds; None for another name. Colons may be hyphens.
 

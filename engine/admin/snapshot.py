@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from engine.admin.facts import BundleList, Counts, Decoded, LedgerFacts, Snapshot, TopicFacts
-from engine.admin.files import AnswerFile, FilesRead, moment_ms, read_files
+from engine.admin.files import AnswerFile, FilesRead, has_moments, moment_ms, read_files
 from engine.admin.kinds import AnswerKind, recognise
 from engine.admin.ledgers import decode_internal_stats, decode_named_internal_stats
 from engine.admin.namespaces import (
@@ -89,6 +89,53 @@ def read_moments(*sources: str | Path | bytes | AnswerFile, limit_bytes: int = M
     if all(moment.at_ms is not None for moment in found):
         found.sort(key=lambda moment: moment.at_ms or 0)
     return tuple(found)
+
+
+def read_dump(*sources: str | Path | bytes | AnswerFile, limit_bytes: int = MAX_INPUT_BYTES) -> tuple[Moment, ...]:
+    """Read as :func:`read_moments` where a folder has moments named by time, else as one moment of everything.
+
+    Files that are only numbered may be of one moment: a dashboard shows all of them. Raises ``InputError``.
+    """
+    if len(sources) == 1 and isinstance(sources[0], str | Path) and has_moments(Path(sources[0])):
+        return read_moments(*sources, limit_bytes=limit_bytes)
+    return (Moment(None, read_answers(*sources, limit_bytes=limit_bytes)),)
+
+
+def combined(moments: Sequence[Moment]) -> Snapshot:
+    """What is known at the last of moments: of two answers about one thing the later one counts."""
+    found = moments[0].snapshot
+    for moment in moments[1:]:
+        later = moment.snapshot
+        found = Snapshot(
+            later.source,
+            {**found.topics, **later.topics},
+            {**found.bundles, **later.bundles},
+            {**found.bundle_of_topic, **later.bundle_of_topic},
+            found.known_names | later.known_names,
+            later.settings or found.settings,
+            later.version or found.version,
+            (*found.problems, *later.problems),
+            _summed(found, later),
+            {**found.ledgers, **later.ledgers},
+            {**found.topic_policies, **later.topic_policies},
+            {**found.namespace_policies, **later.namespace_policies},
+            {**found.configuration, **later.configuration},
+            later.loaded if later.loaded is not None else found.loaded,
+        )
+    return found
+
+
+def _summed(found: Snapshot, later: Snapshot) -> Counts:
+    """The counts of both; topics once, those that are shown by both as superseded."""
+    both = found.topics.keys() & later.topics.keys()
+    return Counts(
+        found.counts.files_read + later.counts.files_read,
+        found.counts.files_passed_over + later.counts.files_passed_over,
+        found.counts.bytes_read + later.counts.bytes_read,
+        len(found.topics.keys() | later.topics.keys()),
+        found.counts.topics_set_aside + later.counts.topics_set_aside,
+        found.counts.topics_superseded + later.counts.topics_superseded + len(both),
+    )
 
 
 def _moment_of(name: str) -> str:

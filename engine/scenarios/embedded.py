@@ -8,9 +8,9 @@ from importlib.resources import files
 from typing import Final
 
 from engine.admin.facts import Snapshot
-from engine.admin.snapshot import read_answers
+from engine.admin.snapshot import Moment, read_answers
 from engine.errors import InputError
-from engine.scenarios.opening import Opened, open_snapshot
+from engine.scenarios.opening import Opened, open_moments
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ def embedded(name: str) -> Opened:
         near = get_close_matches(name, names, n=1)
         hint = f"; did you mean {near[0]}?" if near else ""
         raise InputError(f"there is no scene {name!r}{hint} (scenes: {', '.join(names)})")
-    return open_snapshot(embedded_answers(name))
+    return open_moments([Moment(None, embedded_answers(name))])
 
 
 def embedded_answers(name: str) -> Snapshot:

@@ -13,7 +13,7 @@ from typing import Final
 
 from engine.admin.facts import Snapshot
 from engine.admin.reading import MAX_INPUT_BYTES
-from engine.admin.snapshot import read_answers
+from engine.admin.snapshot import Moment, combined, read_dump
 from engine.bundles.boundaries import FULL_LOWER_BOUND, FULL_UPPER_BOUND, BundleRange, default_boundaries, parse_range
 from engine.cluster.facts import active_consumers
 from engine.cluster.state import ClusterState, Load, Namespace, Topic
@@ -34,7 +34,7 @@ DIFFERS_FROM_RECORD: Final = "differs-from-record"
 class Opened:
     """A state to start from, where it is from, what was wrong with the input, and what a person should know.
 
-    ``seed`` is that of a made-up state, 0 for a recorded one.
+    ``seed`` is that of a made-up state, 0 for a recorded one. ``seen`` is what brokers reported, moment by moment.
     """
 
     state: ClusterState
@@ -42,11 +42,18 @@ class Opened:
     problems: tuple[Problem, ...] = ()
     notes: tuple[Notice, ...] = ()
     seed: int = 0
+    seen: tuple[Moment, ...] = ()
 
 
 def open_path(path: str | Path, *, limit_bytes: int = MAX_INPUT_BYTES) -> Opened:
     """Open a file or a folder of recorded answers. Raises ``InputError`` when nothing in it can be used."""
-    return open_snapshot(read_answers(path, limit_bytes=limit_bytes))
+    return open_moments(read_dump(path, limit_bytes=limit_bytes))
+
+
+def open_moments(moments: Sequence[Moment], *, release: str | None = None) -> Opened:
+    """The newest of moments as a state, as :func:`open_snapshot` does; what was seen in all of them is kept."""
+    opened = open_snapshot(combined(moments), release=release)
+    return replace(opened, seen=tuple(moments))
 
 
 def open_snapshot(snapshot: Snapshot, *, release: str | None = None, consistent_hashing: bool | None = None) -> Opened:

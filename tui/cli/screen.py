@@ -73,7 +73,9 @@ class Begun:
 
         self._session, self._keeping = session, keeping = self._begin()
         problems = len(session.problems)
-        return Scene(session.timeline, session.subscription, problems, session.notes, keeping, session.script)
+        return Scene(
+            session.timeline, session.subscription, problems, session.notes, keeping, session.script, session.seen
+        )
 
     def say_problems(self) -> None:
         """Say what opening brought to light."""

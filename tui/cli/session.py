@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from engine.admin.snapshot import Moment
 from engine.cluster.evolve import evolve
 from engine.cluster.grammar import parse_command
 from engine.cluster.journal import Journal
@@ -33,8 +34,8 @@ from tui.cli.options import FLAG, WhatIf
 class Session:
     """What is shown: a timeline, the place of the shown subscription, and what opening the state brought to light.
 
-    ``journal`` is open where the session goes on with an earlier one, kept in ``journal_path``;
-    ``script`` is what the screen plays.
+    ``journal`` is open where the session goes on with an earlier one, kept in ``journal_path``; ``script`` is what the
+    screen plays; ``seen`` is what brokers reported.
     """
 
     timeline: Timeline
@@ -44,6 +45,7 @@ class Session:
     journal: Journal | None = None
     journal_path: Path | None = None
     script: Script | None = None
+    seen: tuple[Moment, ...] = ()
 
     @property
     def view(self) -> DashboardView:
@@ -88,7 +90,9 @@ def begin(opened: Opened, what_if: WhatIf) -> Session:
         replaced.add(RELEASE_ASSUMED)
     notes = tuple(note for note in opened.notes if note.code not in replaced)
     timeline = Timeline.start(state, opened.seed, opened.source)
-    return resumed(Session(timeline, 0, opened.problems, notes), replace(what_if, settings=(), pulsar=None))
+    return resumed(
+        Session(timeline, 0, opened.problems, notes, seen=opened.seen), replace(what_if, settings=(), pulsar=None)
+    )
 
 
 def resumed(session: Session, what_if: WhatIf) -> Session:

@@ -6,7 +6,7 @@ from typing import Final
 
 from textual.binding import Binding
 
-from tui.kit.bindings import CLOSE, COMMAND, SUBSCRIPTIONS, TIME, ZOOM, grouped, panel_keys, same_reason
+from tui.kit.bindings import CLOSE, COMMAND, SUBSCRIPTIONS, TIME, WHY, ZOOM, grouped, panel_keys, same_reason
 
 CHANGE: Final = (
     Binding("a", "add", "Add", tooltip="Add a consumer"),
@@ -15,6 +15,7 @@ CHANGE: Final = (
 )
 ASK: Final = (
     Binding("f", "explain", "Explain", tooltip="Explain a topic: where it goes, and why"),
+    WHY,
     Binding("v", "next_view", "View", tooltip="Next view of the ring"),
     Binding("s", "split", "Split", tooltip="Preview splits of the marked bundle"),
     Binding("b", "bundles", "Forecast", show=False, tooltip="Bundles over time: what splits next"),
@@ -38,6 +39,6 @@ ELSEWHERE: Final = {
     "m": "m is for Key_Shared subscriptions (how keys are shared) and for producers (more partitions)",
     **same_reason("tT", "messages are sent to Key_Shared subscriptions and by producers; here rates are told"),
     **same_reason("oO", "messages are acknowledged on Key_Shared subscriptions; here rates are told"),
-    **same_reason("wW", "time passes for Key_Shared subscriptions and producers; here nothing waits"),
+    **same_reason(".>", "time passes for Key_Shared subscriptions and producers; here nothing waits"),
 }
 """Keys of the sister screens, and why they do nothing here."""

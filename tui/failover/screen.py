@@ -30,6 +30,7 @@ from tui.kit.list_panel import ListPanel
 from tui.kit.ring_panel import RingPanel, ViewMode
 from tui.kit.screen import DashboardScreen
 from tui.kit.selection import after_removing, kept, stepped
+from tui.kit.why_panel import WhyPanel
 from tui.kit.wording import FLAG, next_name
 
 
@@ -80,6 +81,7 @@ class MainScreen(DashboardScreen[DashboardView]):
             )
             yield BundleTree(id="bundles", classes="panel").data_bind(cls.namespaces)
             yield ExplainPanel(id="explain", classes="panel").data_bind(cls.remarks)
+            yield WhyPanel(id="why", classes="panel").data_bind(cls.colours)
         yield EventList(event_line, title="4 events", id="events").data_bind(cls.colours, entries=cls.event_lines)
 
     # the view

@@ -6,7 +6,7 @@ from typing import Final
 
 from textual.binding import Binding
 
-from tui.kit.bindings import CLOSE, COMMAND, SUBSCRIPTIONS, TIME, ZOOM, grouped, panel_keys, same_reason
+from tui.kit.bindings import CLOSE, COMMAND, SUBSCRIPTIONS, TIME, WAIT, WHY, ZOOM, grouped, panel_keys, same_reason
 
 CHANGE: Final = (
     Binding("a", "add", "Add", tooltip="Add a consumer"),
@@ -15,10 +15,11 @@ CHANGE: Final = (
     Binding("t", "send", "Send", tooltip="Send messages with a key"),
     Binding("o", "acknowledge(1)", "Ack", tooltip="Let the consumer acknowledge its oldest"),
     Binding("O", "acknowledge(0)", "Ack all", show=False, tooltip="Let the consumer acknowledge everything"),
-    Binding("w", "wait", "Wait", show=False, tooltip="Let 10 ms of simulated time pass"),
+    *WAIT,
 )
 ASK: Final = (
     Binding("f", "explain", "Explain", tooltip="Explain a key: where it goes, and why"),
+    WHY,
     Binding("v", "next_view", "View", tooltip="Next view of the slots"),
     Binding("i", "notices", "Notices", show=False, tooltip="Read everything about what is shown"),
     Binding("slash", "filter", "Filter", key_display="/", show=False, tooltip="Filter the consumer table by name"),
@@ -39,7 +40,6 @@ GROUPS: Final = grouped(CHANGE, ASK, PLACE)
 ELSEWHERE: Final = {
     "c": "the consistent-hashing flag is for Failover subscriptions; m changes how this one shares keys",
     "T": "T sends by all producers of a topic; t sends messages with a key",
-    "W": "W lets 10 ms pass where a topic's producers are shown; w does here",
     **same_reason("sb", "bundles are split and forecast on the screen of a Failover subscription"),
 }
 """Keys of the sister screens, and why they do nothing here."""

@@ -44,11 +44,11 @@ from tui.kit.plain_text import PlainStatic, set_title
 from tui.kit.ring_panel import RingPanel, ViewMode
 from tui.kit.screen import DashboardScreen
 from tui.kit.selection import after_removing, kept, stepped
+from tui.kit.why_panel import WhyPanel
 from tui.kit.wording import counted, next_name
 
 NOTICES_AT_ONCE: Final = 5
 """How many waits and gaps the notices describe in full."""
-WAIT_MS: Final = 10
 """How much time ``w`` lets pass."""
 FIRST_KEY: Final = "order-1"
 """Proposed where no key is known."""
@@ -125,6 +125,7 @@ class KeysScreen(DashboardScreen[KeysView]):
             yield LineTable(id="gaps", classes="panel")
             yield LuckPanel(id="luck", classes="panel", ascii_only=ascii_only).data_bind(cls.luck, cls.colours)
             yield ExplainPanel(id="explain", classes="panel").data_bind(cls.remarks)
+            yield WhyPanel(id="why", classes="panel").data_bind(cls.colours)
         slots = partial(event_line, noun="slot")
         yield EventList(slots, title="5 events", id="events").data_bind(cls.colours, entries=cls.event_lines)
         yield EventList(sent_line, id="sent").data_bind(cls.colours, entries=cls.deliveries)
@@ -262,8 +263,8 @@ class KeysScreen(DashboardScreen[KeysView]):
             return
         self.complain(self.store.submit(Acknowledge(self.store.subscription_key, self.selected, count=count)))
 
-    def action_wait(self) -> None:
-        self.complain(self.store.submit(PassTime(WAIT_MS)))
+    def action_wait(self, duration_ms: int) -> None:
+        self.complain(self.store.submit(PassTime(duration_ms)))
 
     # the ring
 

@@ -10,6 +10,18 @@ Groups = tuple[tuple[str, tuple[Binding, ...]], ...]
 """Keys by what they are for."""
 
 COMMAND: Final = Binding("colon", "command", "Command", key_display=":", tooltip="Type a command, as in demo scripts")
+WHY: Final = Binding("w", "why", "Why", tooltip="Why does nothing arrive: what brokers reported, and its cause")
+WAIT: Final = (
+    Binding("full_stop", "wait(10)", "10 ms", key_display=".", show=False, tooltip="Let 10 ms of simulated time pass"),
+    Binding(
+        "greater_than_sign",
+        "wait(60000)",
+        "Minute",
+        key_display=">",
+        show=False,
+        tooltip="Let a minute of simulated time pass",
+    ),
+)
 ZOOM: Final = Binding("z", "zoom", "Zoom", tooltip="Zoom the panel in use, and back")
 CLOSE: Final = Binding("escape", "back", "Close", show=False, tooltip="Close what is open")
 SUBSCRIPTIONS: Final = (

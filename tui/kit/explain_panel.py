@@ -50,13 +50,13 @@ class ExplainPanel(VerticalScroll):
         self._write()
 
     def _write(self) -> None:
-        self.query_one(PlainStatic).update(_content(self.remarks, self.scrollable_content_region.width))
+        self.query_one(PlainStatic).update(remark_lines(self.remarks, self.scrollable_content_region.width))
 
     def action_close(self) -> None:
         self.post_message(self.Closed())
 
 
-def _content(remarks: tuple[Remark, ...], width: int) -> Content:
+def remark_lines(remarks: tuple[Remark, ...], width: int) -> Content:
     """Labels in a column of their own, sentences wrapped beside them."""
     label_width = max((len(remark.label) for remark in remarks), default=0) + 1
     lines: list[Content] = []

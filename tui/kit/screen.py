@@ -6,7 +6,8 @@ zoom; scripts that play. What is shown in the panels, and the keys that change t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
 
 from textual import events, on
@@ -18,6 +19,8 @@ from textual.widget import Widget
 
 from engine.cluster.grammar import COMMAND_FORMS
 from engine.cluster.timeline_commands import End, Home, Redo, Undo
+from engine.diagnosis.model import Diagnosis
+from engine.diagnosis.seen import parent_of
 from engine.errors import Rejection
 from engine.views.model import Notice, TimelineView
 from themes.palettes import Palette, palette
@@ -26,6 +29,7 @@ from tui.kit.explain_panel import ExplainPanel
 from tui.kit.footer import KeyFooter, key_hints
 from tui.kit.help import Group
 from tui.kit.layouts import arrange, name_panels
+from tui.kit.line_table import LineTable
 from tui.kit.list_panel import AnyList, ListPanel
 from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
 from tui.kit.playing import Playback, Stage
@@ -35,7 +39,8 @@ from tui.kit.sentence_line import SentenceLine
 from tui.kit.single_paint import SinglePaintScreen
 from tui.kit.store import Store
 from tui.kit.timeline_line import TimelineLine
-from tui.kit.wording import FLAG, counted, not_saved
+from tui.kit.why_panel import WhyPanel
+from tui.kit.wording import FLAG, counted, not_saved, safe_name
 
 COMMAND_LINES: Final = (*(f"{word} " for word in COMMAND_FORMS), f"toggle {FLAG}", f"set {FLAG}=true")
 """What the command line completes."""
@@ -245,7 +250,7 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
         self.take(view)
         self.timeline = view.timeline
         self.sentence = self._sentence_now()
-        if self.has_class("-explaining"):
+        if self.has_class("-explaining") and not self.has_class("-why"):
             self.explain_again()
         if stepped:
             self.show_change()
@@ -275,6 +280,9 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
             return "caption", stage.caption + (f" ({counted(failed, 'expectation')} failed)" if failed else "")
         if self._fresh_notice:
             return "notice", self.hint_with(self._fresh_notice)
+        trouble = self.store.reported_trouble() if self.now.status.step == 0 else None
+        if trouble is not None:
+            return "notice", f"reported as blocked: {safe_name(trouble.what)} (w: why)"
         notices = self.now.notices
         return "hint", self.hint() + (f" (i: {counted(len(notices), 'notice')})" if notices else "")
 
@@ -335,6 +343,7 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
         """Show remarks beside the panels."""
         self.remarks = remarks
         self.add_class("-explaining")
+        self.remove_class("-why")
         panel = self.query_one(ExplainPanel)
         panel.focus()
         self.query_one(Prompt).return_to = panel
@@ -342,18 +351,78 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
     @on(ExplainPanel.Closed)
     def close_explanation(self) -> None:
         """Go back to the panels that it covered."""
-        self.remove_class("-explaining")
+        self.remove_class("-explaining", "-why")
         self.topic = ""
         if self.zoomed == "explain":
             self.zoomed = ""
         self.action_panel("consumers")
+
+    # what brokers reported
+
+    def action_why(self) -> None:
+        """Say what is wrong with the shown subscription, by what brokers reported; then with the next one."""
+        self.run_worker(self._ask_why(), exclusive=True, group="why")
+
+    async def _ask_why(self) -> None:
+        # Thousands of topics take a second: not in the thread that listens to keys.
+        diagnoses = await asyncio.to_thread(self.store.diagnoses)
+        if not self.in_front:
+            return
+        panel = self.query_one(WhyPanel)
+        if not diagnoses:
+            self.complain("no broker reported anything about this cluster: open answers of one, saved to files")
+            return
+        if self.has_class("-why") and panel.diagnosis in diagnoses:
+            at = (diagnoses.index(panel.diagnosis) + 1) % len(diagnoses)
+        else:
+            at = self._place_of_shown(diagnoses)
+        self.show_diagnosis(diagnoses, at)
+
+    def _place_of_shown(self, diagnoses: Sequence[Diagnosis]) -> int:
+        """Where the shown subscription is, or one of the shown topic; 0, the worst, where nothing was seen of it."""
+        namespace, name = self.store.shown_name()
+        for at, each in enumerate(diagnoses):
+            if namespace and (each.namespace, each.subscription) == (namespace, name):
+                return at
+            if not namespace and parent_of(each.topic) == name:
+                return at
+        return 0
+
+    def show_diagnosis(self, diagnoses: Sequence[Diagnosis], at: int) -> None:
+        """Show one of many diagnoses in the place of an explanation."""
+        panel = self.query_one(WhyPanel)
+        steps = self.store.timeline.cursor
+        panel.since = f"{counted(steps, 'step')} of the simulation change nothing of it" if steps else ""
+        panel.place = (at, len(diagnoses))
+        panel.diagnosis = diagnoses[at]
+        self.add_class("-explaining", "-why")
+        table = panel.query_one(LineTable)
+        table.focus()
+        self.query_one(Prompt).return_to = table
+
+    @on(WhyPanel.Closed)
+    def _why_closed(self) -> None:
+        self.close_explanation()
+
+    @on(WhyPanel.Chosen)
+    def _cause_chosen(self, message: WhyPanel.Chosen) -> None:
+        """Go to the consumer that a cause names, else to its topic; on another screen where that is another one's."""
+        diagnosis = self.query_one(WhyPanel).diagnosis
+        if diagnosis is None:
+            return
+        names = (*message.cause.by, *message.cause.blocked)
+        self.close_explanation()
+        if not self.store.show_named(diagnosis.namespace, diagnosis.subscription):
+            self.complain(f"{diagnosis.subscription} is of the type {diagnosis.type}, which has no screen of its own")
+        elif names and self.in_front:
+            self.select_text(names[0])
 
     # panels
 
     def action_panel(self, panel: str) -> None:
         """Focus a panel; when one is zoomed, or there is no room for this one, it takes the whole body."""
         if panel not in BESIDE_EXPLANATION and self.has_class("-explaining"):
-            self.remove_class("-explaining")
+            self.remove_class("-explaining", "-why")
             self.topic = ""
         if self.zoomed and self.zoomed != panel:
             self.zoomed = panel
@@ -367,9 +436,10 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
             self.zoomed = ""
             return
         focused = self.focused
-        while focused is not None and focused.id not in self.zoomable:
+        while focused is not None and focused.id not in (*self.zoomable, "why"):
             focused = focused.parent if isinstance(focused.parent, Widget) else None
-        self.zoomed = focused.id or "ring" if focused is not None else "ring"
+        panel = focused.id or "ring" if focused is not None else "ring"
+        self.zoomed = "explain" if panel == "why" else panel
 
     def watch_zoomed(self, zoomed: str) -> None:
         """Give the body to one panel."""

@@ -7,15 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Protocol
+from typing import Final, Protocol
 
 from textual.message import Message
 
+from engine.admin.snapshot import Moment
 from engine.cluster.commands import Command, SubscribeKeyShared
 from engine.cluster.grammar import parse_command
 from engine.cluster.navigation import navigate
 from engine.cluster.timeline import Timeline
 from engine.cluster.timeline_commands import TimelineCommand
+from engine.diagnosis.model import Cause, Diagnosis
+from engine.diagnosis.why import why
 from engine.errors import Rejection
 from engine.views.dashboard import (
     busiest_partition_of,
@@ -35,6 +38,9 @@ from engine.views.producers import producers_view, shown_places
 from engine.views.producers_answers import known_keys_view, send_answer, statistics_view
 from engine.views.producers_model import ProducersView, SendAnswer, StatisticsView
 from tui.kit.wording import namespace_suffix, safe_name
+
+PREPARED: Final = 5_000
+"""Subscriptions of topics that are diagnosed in a few tenths of a second."""
 
 
 class Journal(Protocol):
@@ -64,8 +70,11 @@ class Store:
         problems: int = 0,
         notes: tuple[Notice, ...] = (),
         journal: Journal | None = None,
+        seen: tuple[Moment, ...] = (),
     ) -> None:
         self._timeline = timeline
+        self._seen = seen
+        self._diagnoses: list[Diagnosis] | None = None
         self._problems = problems
         self._notes = notes
         self._journal = journal
@@ -204,6 +213,47 @@ class Store:
     def previews(self, namespace: str, range_text: str) -> SplitPreviewView:
         """What every split algorithm would make of a bundle."""
         return split_previews(self._timeline, namespace, range_text)
+
+    # what brokers reported
+
+    def diagnoses(self) -> list[Diagnosis]:
+        """What is wrong with each subscription that brokers reported, the worst first; steps change nothing of it."""
+        if self._diagnoses is None:
+            self._diagnoses = why(self._seen) if self._seen else []
+        return self._diagnoses
+
+    def prepare(self) -> None:
+        """Diagnose what was reported before anything is shown, unless that takes noticeable time."""
+        reported = sum(len(topic.subscriptions) for moment in self._seen for topic in moment.snapshot.topics.values())
+        if reported <= PREPARED:
+            self.diagnoses()
+
+    def reported_trouble(self) -> Cause | None:
+        """What blocks the shown subscription by what brokers reported, as far as that was looked at."""
+        name = self.shown_name()
+        for each in self._diagnoses or ():
+            if (each.namespace, each.subscription) == name and each.blocks:
+                return each.first
+        return None
+
+    def shown_name(self) -> tuple[str, str]:
+        """Namespace and name of the shown subscription, or "" and the name of the topic whose producers are shown."""
+        state, at = self._timeline.state, self._place
+        names = [(each.namespace, each.name) for each in state.subscriptions]
+        names += [(each.namespace, each.name) for each in state.key_subscriptions]
+        return names[at] if 0 <= at < len(names) else ("", self._key)
+
+    def show_named(self, namespace: str, name: str) -> bool:
+        """Show the subscription of this namespace and name; False where the model has none."""
+        state = self._timeline.state
+        names = [(each.namespace, each.name) for each in state.subscriptions]
+        names += [(each.namespace, each.name) for each in state.key_subscriptions]
+        for place, each in enumerate(names):
+            if each == (namespace, name):
+                if place != self._place:
+                    self.show_subscription(place - self._place)
+                return True
+        return False
 
     # Key_Shared
 

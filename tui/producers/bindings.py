@@ -6,7 +6,7 @@ from typing import Final
 
 from textual.binding import Binding
 
-from tui.kit.bindings import CLOSE, COMMAND, TIME, ZOOM, grouped, panel_keys, same_reason
+from tui.kit.bindings import CLOSE, COMMAND, TIME, WAIT, WHY, ZOOM, grouped, panel_keys, same_reason
 
 CHANGE: Final = (
     Binding("a", "add", "Add", tooltip="Add producers"),
@@ -15,8 +15,7 @@ CHANGE: Final = (
     Binding("T", "send(True)", "Send by all", tooltip="Send messages by every producer"),
     Binding("m", "grow", "More", tooltip="Give the topic more partitions"),
     Binding("b", "serve", "Break", tooltip="Break or repair the marked partition"),
-    Binding("w", "wait(60000)", "Wait", tooltip="Let a minute of simulated time pass"),
-    Binding("W", "wait(10)", "10 ms", show=False, tooltip="Let 10 ms of simulated time pass"),
+    *WAIT,
     Binding("c", "merge", "Merge", show=False, tooltip="Merge statistics by name or position"),
 )
 ASK: Final = (
@@ -25,6 +24,7 @@ ASK: Final = (
     Binding("s", "statistics", "Statistics", show=False, tooltip="Add the merged statistics up"),
     Binding("i", "notices", "Notices", show=False, tooltip="Read everything about what is shown"),
     Binding("slash", "filter", "Filter", key_display="/", show=False, tooltip="Filter the producers by name"),
+    WHY,
     COMMAND,
 )
 PANELS: Final = panel_keys(

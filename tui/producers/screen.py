@@ -37,6 +37,7 @@ from tui.kit.line_table import NOTHING, Lines, LineTable
 from tui.kit.list_panel import ListPanel
 from tui.kit.plain_text import set_title
 from tui.kit.screen import DashboardScreen
+from tui.kit.why_panel import WhyPanel
 from tui.kit.wording import safe_name
 from tui.producers.bindings import BINDINGS, ELSEWHERE, GROUPS
 from tui.producers.costs_panel import CostsPanel
@@ -129,6 +130,7 @@ class ProducersScreen(DashboardScreen[ProducersView]):
             with Vertical(id="stats", classes="panel"):
                 yield LineTable(id="merged")
             yield ExplainPanel(id="explain", classes="panel").data_bind(cls.remarks)
+            yield WhyPanel(id="why", classes="panel").data_bind(cls.colours)
         yield EventList(step_line, title="5 events", id="events").data_bind(cls.colours, entries=cls.steps)
         yield EventList(happened_line, id="sent").data_bind(cls.colours, entries=cls.deliveries)
 

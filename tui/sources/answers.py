@@ -12,13 +12,13 @@ from typing import Final
 from engine.admin.files import AnswerFile, read_file
 from engine.admin.reading import MAX_INPUT_BYTES, Intake, size_text
 from engine.admin.snapshot import STANDARD_INPUT as STDIN_NAME
-from engine.admin.snapshot import Moment, read_answers, read_moments
+from engine.admin.snapshot import Moment, read_dump, read_moments
 from engine.admin.text import plain_json, raw_object
 from engine.admin.unpacking import collected
 from engine.errors import InputError, Problem, Rejection
 from engine.names import parse_topic_name
 from engine.scenarios.embedded import DEFAULT_SCENE, embedded_answers, embedded_default
-from engine.scenarios.opening import Opened, open_snapshot
+from engine.scenarios.opening import Opened, open_moments
 from engine.shell_lines import path_word, shell_line
 from tui.sources.nearby import STANDARD_INPUT, missing
 
@@ -39,12 +39,12 @@ def opened(
     if path is None:
         return embedded_default()
     if path == STANDARD_INPUT:
-        return open_snapshot(read_answers(standard_input(limit_bytes), limit_bytes=limit_bytes), release=release)
+        return open_moments(read_dump(standard_input(limit_bytes), limit_bytes=limit_bytes), release=release)
     reason = missing(path)
     if reason is not None:
         raise InputError(reason)
     try:
-        return open_snapshot(read_answers(path, limit_bytes=limit_bytes), release=release)
+        return open_moments(read_dump(path, limit_bytes=limit_bytes), release=release)
     except InputError as error:
         raise _with_advice(path, error) from error
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL in it
@@ -75,7 +75,7 @@ def moments_of(path: str | None, *, limit_bytes: int = MAX_INPUT_BYTES) -> tuple
 def _opened_about(topic: str, path: str | None, release: str | None, limit_bytes: int) -> Opened:
     answer, source, problems = answer_about(topic, path, limit_bytes=limit_bytes)
     try:
-        found = open_snapshot(read_answers(answer, limit_bytes=limit_bytes), release=release)
+        found = open_moments(read_dump(answer, limit_bytes=limit_bytes), release=release)
     except InputError as error:
         raise InputError(str(error), (*problems, *error.problems)) from error
     return replace(found, problems=(*problems, *found.problems), source=source)

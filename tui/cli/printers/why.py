@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from engine.diagnosis.model import Cause, Diagnosis, Setting, Verdict
+from engine.diagnosis.model import Cause, Diagnosis, Verdict
 from engine.diagnosis.seen import parent_of
 from tui.cli.plain import Align, table, wrapped
+from tui.kit.why_words import setting_text, verdict_word
 from tui.kit.wording import counted, safe_name, short_topic
 
 _ALIGNS: tuple[Align, ...] = ("<", "<", "<", "<", ">")
-_WORDS = {Verdict.CANNOT_TELL: "cannot tell", Verdict.BY_DESIGN: "by design"}
 
 
 def why_lines(diagnosis: Diagnosis, *, others: int = 0, in_full: bool = False) -> Iterator[str]:
@@ -61,23 +61,6 @@ def cause_lines(cause: Cause) -> Iterator[str]:
 def _in_short(cause: Cause) -> Iterator[str]:
     yield from wrapped(safe_name(f"{verdict_word(cause.verdict)}: {cause.what}"), first="  ", rest="    ")
     yield f"    cause     {cause.id}"
-
-
-def verdict_word(verdict: Verdict) -> str:
-    """A verdict for people."""
-    return _WORDS.get(verdict, verdict.value)
-
-
-def setting_text(setting: Setting) -> str:
-    """A setting with its value, who says it, and its default.
-
-    >>> setting_text(Setting("keepAliveIntervalSeconds", None, 30))
-    'keepAliveIntervalSeconds (default 30)'
-    """
-    value = "" if setting.value is None else f" = {setting.value}"
-    about = [setting.source] if setting.value is not None and setting.source else []
-    about += [f"default {setting.default}"] if setting.default is not None else []
-    return f"{setting.name}{value}" + (f" ({', '.join(about)})" if about else "")
 
 
 def all_lines(diagnoses: Sequence[Diagnosis]) -> Iterator[str]:

@@ -1,0 +1,170 @@
+"""Why nothing arrives: the causes that brokers' answers show for one subscription, and what to do about each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from rich.text import Text
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.message import Message
+from textual.reactive import reactive, var
+
+from engine.diagnosis.causes.worst import listed
+from engine.diagnosis.model import Cause, Diagnosis, Verdict
+from engine.diagnosis.seen import parent_of
+from themes.palettes import Palette, hex_colour, palette
+from tui.kit.columns import Column, Columns, NameColumn, fitting, table_lines
+from tui.kit.explain_panel import remark_lines
+from tui.kit.line_table import LineTable
+from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
+from tui.kit.remarks import Remark
+from tui.kit.why_words import SIGNS, setting_text, verdict_word
+from tui.kit.wording import counted, fit, quantity, safe_name, short_topic
+
+NAMED: Final = 6
+"""Consumers that are named in full; of more the others are counted."""
+
+
+class WhyPanel(Vertical):
+    """A sentence, a table of causes, and what to do. ``diagnosis`` None shows nothing."""
+
+    DEFAULT_CSS = """
+    WhyPanel { height: 1fr; }
+    WhyPanel LineTable { height: auto; max-height: 40%; }
+    WhyPanel VerticalScroll { height: 1fr; padding: 0 1; scrollbar-size-vertical: 1; }
+    WhyPanel Static { height: auto; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "close", "Close")]
+
+    diagnosis: reactive[Diagnosis | None] = reactive(None)
+    place: var[tuple[int, int]] = var((0, 0))
+    """Which one of how many subscriptions this is, the worst is the first."""
+    since: var[str] = var("")
+    """What the steps of the simulation mean for what was seen; "" without steps."""
+    colours: var[Palette] = var(palette)
+
+    class Closed(Message):
+        """The panel is not wanted any more."""
+
+    @dataclass
+    class Chosen(Message):
+        """A cause was chosen with enter or a click."""
+
+        cause: Cause
+
+    def compose(self) -> ComposeResult:
+        yield LineTable(id="causes")
+        with VerticalScroll(can_focus=False):
+            yield PlainStatic()
+
+    def watch_diagnosis(self) -> None:
+        if not self.is_mounted:
+            return
+        at, count = self.place
+        set_title(
+            self, "why does nothing arrive" + (f" ({at + 1:,} of {count:,}, the worst first)" if count > 1 else "")
+        )
+        set_subtitle(
+            self, "w next, enter goes there, escape closes" if count > 1 else "enter goes there, escape closes"
+        )
+        causes = self.diagnosis.causes if self.diagnosis is not None else ()
+        table = self.query_one(LineTable)
+        with table.prevent(LineTable.Moved):
+            table.lines = table_lines(causes, _columns, lambda cause, column: _cell(cause, column, self.colours))
+            table.cursor = 0
+        table.styles.height = len(causes) + 1
+        self._write()
+
+    def watch_colours(self) -> None:
+        self.watch_diagnosis()
+
+    def on_resize(self) -> None:
+        self._write()
+
+    @on(LineTable.Moved)
+    def _moved(self, message: LineTable.Moved) -> None:
+        message.stop()
+        self._write()
+
+    @on(LineTable.Opened)
+    def _opened(self, message: LineTable.Opened) -> None:
+        message.stop()
+        if self.diagnosis is not None and message.index < len(self.diagnosis.causes):
+            self.post_message(self.Chosen(self.diagnosis.causes[message.index]))
+
+    def action_close(self) -> None:
+        self.post_message(self.Closed())
+
+    def _write(self) -> None:
+        if self.diagnosis is None or not self.is_mounted:
+            return
+        scroll = self.query_one(VerticalScroll)
+        at = self.query_one(LineTable).cursor
+        remarks = why_remarks(self.diagnosis, at, self.since)
+        scroll.query_one(PlainStatic).update(remark_lines(remarks, scroll.scrollable_content_region.width))
+
+
+def why_remarks(diagnosis: Diagnosis, at: int, since: str) -> tuple[Remark, ...]:
+    """Labelled sentences about one cause of a diagnosis."""
+    topics = f" and {diagnosis.topics - 1:,} more" if diagnosis.topics > 1 else ""
+    place = safe_name(
+        f"{diagnosis.subscription} ({diagnosis.type}) on {short_topic(parent_of(diagnosis.topic))}{topics}"
+    )
+    moments = counted(diagnosis.moments, "moment")
+    remarks = [Remark("of", f"{place}, {moments}")]
+    if at < len(diagnosis.causes):
+        remarks += _of_cause(diagnosis.causes[at])
+    else:
+        remarks.append(Remark("", "no cause was found", main=True))
+    if diagnosis.moments == 1:
+        remarks.append(Remark("note", "one moment alone does not say what stands still: take a second dump"))
+    if since:
+        remarks.append(Remark("seen", since))
+    return tuple(remarks)
+
+
+def _of_cause(cause: Cause) -> list[Remark]:
+    remarks = [Remark(verdict_word(cause.verdict), safe_name(cause.what), main=True)]
+    if cause.topics > 1:
+        remarks.append(Remark("worst", safe_name(f"{cause.topic} of {cause.topics:,}")))
+    if cause.blocked:
+        remarks.append(Remark("blocked", safe_name(listed(cause.blocked, NAMED))))
+    if cause.by:
+        remarks.append(Remark("by", safe_name(listed(cause.by, NAMED))))
+    if cause.setting is not None:
+        remarks.append(Remark("setting", safe_name(setting_text(cause.setting))))
+    remarks.append(Remark("to do", safe_name(cause.fix)))
+    remarks.append(Remark("from", ", ".join(cause.fields)))
+    return remarks
+
+
+_ALWAYS: Final = (Column("verdict", "verdict", 13, left=True), Column("waiting", "waiting", 9))
+_OTHERS: Final = (Column("by", "by", 14, left=True, most=40),)
+
+
+def _columns(causes: Sequence[Cause], width: int) -> Columns:
+    whole = max((len(cause.id) for cause in causes), default=5) + 2
+    name = NameColumn("cause", whole, min(whole, 24), 12)
+    return fitting(width, name, _ALWAYS, _OTHERS, ("verdict", "name", "waiting", "by"))
+
+
+def _cell(cause: Cause, column: Column, colours: Palette) -> Text:
+    match column.key:
+        case "verdict":
+            word, style = verdict_word(cause.verdict), ""
+            if cause.verdict is Verdict.BLOCKS:
+                style = hex_colour(colours.bad)
+            elif cause.verdict in (Verdict.SLOWS, Verdict.UNEVEN):
+                style = hex_colour(colours.warn)
+            return Text(f"{SIGNS[cause.verdict]} {word}".ljust(column.width), style, no_wrap=True)
+        case "name":
+            return Text(fit(cause.id, column.width - 1) + " ", no_wrap=True)
+        case "waiting":
+            return Text((quantity(cause.waiting) if cause.waiting else "").rjust(column.width - 1) + " ", no_wrap=True)
+    by = safe_name(", ".join(cause.by)) if cause.by else ""
+    return Text(fit(by, column.width - 1) + " ", no_wrap=True)
