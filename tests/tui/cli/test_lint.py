@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from engine.diagnosis.doctor import CAUSE_RULES
 from engine.lint import Severity, rule_ids
 from engine.lint.registry import ALL_RULES
+from tests.engine.diagnosis.samples import HEALTHY, dump
 from tests.engine.scenarios.recordings import RECORDINGS
 from tests.tui.cli.conftest import Answers, Run
 
@@ -100,9 +102,11 @@ def test_only_the_rules_and_the_namespace_that_were_asked_for(run: Run) -> None:
 def test_the_rules_are_listed_with_what_they_are_about(run: Run) -> None:
     ran = run("lint", "--list")
     assert ran.code == 0
-    assert [line.split()[0] for line in ran.out.splitlines()[1:]] == list(rule_ids())
+    causes = [rule.id for rule in CAUSE_RULES]
+    assert [line.split()[0] for line in ran.out.splitlines()[1:]] == [*rule_ids(), *causes]
     rows = json.loads(run("lint", "--list", "--json").out)
-    assert {row["rule"]: row["worst"] for row in rows} == {rule.id: rule.worst.label for rule in ALL_RULES}
+    every = (*ALL_RULES, *CAUSE_RULES)
+    assert {row["rule"]: row["worst"] for row in rows} == {rule.id: rule.worst.label for rule in every}
     assert {row["worst"] for row in rows} <= {each.label for each in Severity}
 
 
@@ -293,3 +297,26 @@ def test_statistics_without_a_name_are_judged_as_those_of_the_topic_that_is_give
     for wrong in ([str(tmp_path)], [str(file), str(file)], ["--names", "a,b"]):
         ran = run("lint", *wrong, "--topic", "orders")
         assert ran.code == 2 and "--topic" in ran.err
+
+
+def test_what_blocks_in_answers_is_a_finding_with_its_numbers_and_can_be_asked_for_alone(
+    run: Run, tmp_path: Path
+) -> None:
+    dump("keyshared-lookahead-a", tmp_path / "dump")
+    words = ["lint", "dump", "--json"]
+    found = json.loads(run(*words).out)["findings"]
+    assert [(each["rule"], each["severity"]) for each in found] == [
+        ("keyshared_lookahead", "error"),
+        ("keyshared_no_permits", "error"),
+    ]
+    assert (found[0]["numbers"]["limit"], found[0]["where"]["consumer"]) == (90, "app-2")
+    alone = json.loads(run(*words, "--rule", "keyshared_no_permits").out)["findings"]
+    assert [each["rule"] for each in alone] == ["keyshared_no_permits"]
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_the_doctor_finds_nothing_in_healthy_answers(run: Run, tmp_path: Path, name: str) -> None:
+    dump(name, tmp_path / "dump")
+    causes = [word for rule in CAUSE_RULES for word in ("--rule", rule.id)]
+    ran = run("lint", "dump", "--fail-on", "info", *causes)
+    assert (ran.code, ran.out.splitlines()[0]) == (0, "dump: no findings")

@@ -81,23 +81,25 @@ def lint_command(
     Exit code 0: no finding is as bad as --fail-on (error, unless said otherwise). 1: one is. 2: the input cannot be
     used. What is wrong with parts of the input is told on stderr, and the rest is judged.
     """
+    from engine.diagnosis.doctor import CAUSE_RULES
     from engine.errors import InputError, Rejection
     from engine.lint.model import severity_of
     from engine.lint.registry import ALL_RULES, rule_set
     from tui.cli.printers import lint as printer
     from tui.cli.printers.documents import json_text
 
-    rules = rule_set(rule_ids or None)
+    causes = {rule.id for rule in CAUSE_RULES}
+    rules = rule_set([each for each in rule_ids if each not in causes] if rule_ids else None)
     if isinstance(rules, Rejection):
         raise InputError(f"--rule: {rules.message} (--list shows all)")
     if lists:
-        named = [rule for rule in ALL_RULES if not rule_ids or rule.id in rule_ids]
+        named = [rule for rule in (*ALL_RULES, *CAUSE_RULES) if not rule_ids or rule.id in rule_ids]
         if as_json:
             write_out(json_text(printer.rule_rows(named)))
         else:
             write_page(printer.rule_lines(named), ascii_only=given["ascii_only"])
         return FINE
-    checked = _checked(words, rules, given)
+    checked = _checked(words, rules, {**given, "causes": rule_ids or None})
     say_problems(checked.problems)
     worst = severity_of(fail_on)
     if as_json:
@@ -191,6 +193,7 @@ def _of_answers(paths: tuple[str, ...], rules: RuleSet, given: dict[str, Any], p
     from dataclasses import replace
 
     from engine.lint import NOTHING_TOLD, lint
+    from engine.lint.model import in_order
     from engine.lint.opened import unfit_bundles
     from tui.cli.recorded import is_journal
 
@@ -201,11 +204,15 @@ def _of_answers(paths: tuple[str, ...], rules: RuleSet, given: dict[str, Any], p
 
         session = resumed(reopened(Path(paths[0]), reads_only=True), what_if)
         state, told, source, problems = session.timeline.state, NOTHING_TOLD, paths[0], session.problems
+        reported: tuple[Finding, ...] = ()
     else:
+        from engine.diagnosis.doctor import findings_of
+        from engine.diagnosis.why import why
         from engine.scenarios.linting import told_by
         from tui.cli.session import overruled
 
         snapshot, opened, clients = _read(paths, what_if, piped, given["topic"])
+        reported = findings_of(why(opened.seen), given["causes"], namespace=given["namespace"])
         state, source, problems = overruled(opened.state, what_if), opened.source, opened.problems
         told = told_by(snapshot, state, clients)
     manager: LoadManager | None = given["load_manager"]
@@ -214,7 +221,8 @@ def _of_answers(paths: tuple[str, ...], rules: RuleSet, given: dict[str, Any], p
     _require(given["namespace"], state.namespaces)
     for unfit in unfit_bundles(state):
         say(f"{unfit.message}; these bundles are not judged")
-    return _Checked(source, lint(state, told, rules=rules, namespace=given["namespace"]), problems)
+    findings = lint(state, told, rules=rules, namespace=given["namespace"])
+    return _Checked(source, in_order((*findings, *reported)), problems)
 
 
 def _read(paths: tuple[str, ...], what_if: WhatIf, piped: bytes | None, topic: str | None) -> tuple[Any, Any, Any]:
@@ -226,9 +234,9 @@ def _read(paths: tuple[str, ...], what_if: WhatIf, piped: bytes | None, topic: s
 
     from engine.admin.clients import client_facts
     from engine.admin.files import AnswerFile
-    from engine.admin.snapshot import read_answers
+    from engine.admin.snapshot import combined, read_dump
     from engine.errors import InputError
-    from engine.scenarios.opening import BUNDLES_ASSUMED, RELEASE_ASSUMED, open_snapshot
+    from engine.scenarios.opening import BUNDLES_ASSUMED, RELEASE_ASSUMED, open_moments
     from tui.sources.answers import answer_about
     from tui.sources.nearby import STANDARD_INPUT, missing
 
@@ -245,8 +253,9 @@ def _read(paths: tuple[str, ...], what_if: WhatIf, piped: bytes | None, topic: s
             raise InputError(f"{reason} (names of consumers stand behind --names)")
         sources.append(path if piped is None or path != STANDARD_INPUT else piped)
     try:
-        snapshot = read_answers(*sources, limit_bytes=what_if.max_input)
-        opened = open_snapshot(snapshot, release=what_if.pulsar)
+        moments = read_dump(*sources, limit_bytes=what_if.max_input)
+        snapshot = combined(moments)
+        opened = open_moments(moments, release=what_if.pulsar)
         for note in opened.notes:
             if note.code == BUNDLES_ASSUMED:
                 say(f"{note.text}; they are not judged")
