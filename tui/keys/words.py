@@ -204,7 +204,7 @@ def _next(event: EventLine, view: KeysView) -> str:
         waiting = f"{counted(view.foot.waiting, 'message')} {_wait(view)}"
         if wait.holders:
             return f"{waiting}, first for {name_at(view, wait.holders[0][0])}: select it and press o. f says why."
-        return f"{waiting}: {wait.reason}. {'w lets time pass' if comes_with_time(wait) else 'f says why'}."
+        return f"{waiting}: {wait.reason}. {'Key . lets time pass' if comes_with_time(wait) else 'f says why'}."
     if event.kind in ("send", "wait"):
         return "Try x or a now: a key that moves waits for its former consumer. o acknowledges."
     if event.kind == "ack":

@@ -10,7 +10,7 @@ Groups = tuple[tuple[str, tuple[Binding, ...]], ...]
 """Keys by what they are for."""
 
 COMMAND: Final = Binding("colon", "command", "Command", key_display=":", tooltip="Type a command, as in demo scripts")
-WHY: Final = Binding("w", "why", "Why", tooltip="Why does nothing arrive: what brokers reported, and its cause")
+WHY: Final = Binding("w", "why", "Why", tooltip="Why nothing arrives, as reported")
 WAIT: Final = (
     Binding("full_stop", "wait(10)", "10 ms", key_display=".", show=False, tooltip="Let 10 ms of simulated time pass"),
     Binding(

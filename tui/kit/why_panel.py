@@ -66,12 +66,9 @@ class WhyPanel(Vertical):
         if not self.is_mounted:
             return
         at, count = self.place
-        set_title(
-            self, "why does nothing arrive" + (f" ({at + 1:,} of {count:,}, the worst first)" if count > 1 else "")
-        )
-        set_subtitle(
-            self, "w next, enter goes there, escape closes" if count > 1 else "enter goes there, escape closes"
-        )
+        several = count > 1
+        set_title(self, "why does nothing arrive" + (f" ({at + 1:,} of {count:,}, worst first)" if several else ""))
+        set_subtitle(self, ("w next, " if several else "") + "enter goes there, escape closes")
         causes = self.diagnosis.causes if self.diagnosis is not None else ()
         table = self.query_one(LineTable)
         with table.prevent(LineTable.Moved):

@@ -147,7 +147,7 @@ def _next(view: ProducersView) -> str:
         wait = "waits" if foot.pending_msgs == 1 else "wait"
         return f"{counted(foot.pending_msgs, 'message')} {wait}: b repairs the partition."
     if any(row.known < foot.partitions for row in view.producers if row.state == "Ready"):
-        return "Not everybody knows of the new partitions: w lets a minute pass."
+        return "Not everybody knows of the new partitions: > lets a minute pass."
     if step.kind == "topic":
         return "f on a key tells whether it moved."
     if step.kind == "send" and view.counts.here.eager > foot.broker_producers:

@@ -285,8 +285,8 @@ def test_o_acknowledges_the_oldest_and_O_all_of_the_selected_consumer() -> None:
         await pilot.pause()
         after = {row.name: row.unacked for row in app.store.keys_view.consumers}
         assert (after["worker-2"], waiting(app)) == (held["worker-2"] - 1, 3)
-        assert "read is due. w lets time pass" in text_of(app)
-        await pilot.press("w", "w")
+        assert "read is due. Key . lets time pass" in text_of(app)
+        await pilot.press("full_stop", "full_stop")
         await pilot.pause()
         assert waiting(app) == 0
         assert app.store.keys_view.consumers[3].unacked == 3
@@ -298,11 +298,11 @@ def test_o_acknowledges_the_oldest_and_O_all_of_the_selected_consumer() -> None:
     run(app, story)
 
 
-def test_w_lets_ten_milliseconds_pass() -> None:
+def test_a_full_stop_lets_ten_milliseconds_pass() -> None:
     app = keys_app()
 
     async def story(pilot: Pilot[int]) -> None:
-        await pilot.press("w", "w")
+        await pilot.press("full_stop", "full_stop")
         await pilot.pause()
         assert app.store.keys_view.status.now_ms == 20
         assert " 20 ms" in text_of(app)
@@ -500,7 +500,7 @@ def test_command_palette_runs_a_key_by_its_words() -> None:
 
     async def story(pilot: Pilot[int]) -> None:
         commands = {command.title: command for command in app.get_system_commands(app.screen)}
-        commands["Wait"].callback()
+        commands["10 ms"].callback()
         await pilot.pause()
         assert app.store.keys_view.status.now_ms == 10
 
@@ -527,6 +527,8 @@ TOUR += [
     "z",
     "2",
     "o",
+    "full_stop",
+    "w",
     "w",
     "i",
     "escape",

@@ -141,7 +141,7 @@ def test_x_closes_the_selected_and_says_so_where_it_is_closed() -> None:
     run(app, story)
 
 
-def test_m_grows_the_topic_and_w_lets_producers_see_it() -> None:
+def test_m_grows_the_topic_and_a_minute_lets_producers_see_it() -> None:
     app = producers_app()
 
     async def story(pilot: Pilot[int]) -> None:
@@ -149,7 +149,7 @@ def test_m_grows_the_topic_and_w_lets_producers_see_it() -> None:
         await pilot.pause()
         assert topic(app).partitions == 24
         assert "4 of 4 producers do not know of all 24 partitions yet" in " ".join(text_of(app).split())
-        await pilot.press("w")
+        await pilot.press("greater_than_sign")
         await pilot.pause()
         assert [each.partitions for each in topic(app).producers.producers] == [24] * 4
         await pilot.press("m", "ctrl+u", *"20", "enter")
@@ -158,7 +158,7 @@ def test_m_grows_the_topic_and_w_lets_producers_see_it() -> None:
         await pilot.press("ctrl+u", *"some", "enter")
         await pilot.pause()
         assert "'some' is no number of partitions" in text_of(app)
-        await pilot.press("escape", "W")
+        await pilot.press("escape", "full_stop")
         await pilot.pause()
         assert topic(app).now_ms == 60_010
 

@@ -137,7 +137,7 @@ def test_a_key_shared_topic_is_told_by_its_first_partition_with_consumers(tmp_pa
     topics = {}
     for index in range(3):
         partition = f"{TOPIC}-partition-{index}"
-        one = replace(kept, consumers=() if index == 0 else kept.consumers)
+        one = structs.replace(kept, consumers=() if index == 0 else kept.consumers)
         topics[partition] = replace(
             facts, name=partition, namespace=NAMESPACE, partition_index=index, subscriptions=(one,)
         )
