@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from msgspec import structs
 
 from engine.admin import read_answers
 from engine.admin.facts import BundleList, Snapshot
