@@ -75,6 +75,8 @@ def _sentence(before: KeysSlice | None, now: KeysSlice, moves: KeyMoves) -> str:
         return "no slot moved"
     ids_before = {each.consumer_id for each in before.subscription.consumers}
     ids_now = {each.consumer_id for each in now.subscription.consumers}
+    if not ids_before and not ids_now:
+        return "no slot moved"
     if not ids_before:
         return "whoever came first has everything" if len(ids_now) == 1 else "the slots are taken up"
     if not ids_now:

@@ -51,6 +51,7 @@ from tui.kit.theme import ParsedOnce, theme_name
         pytest.param(
             "hostile 120x40 enter a paste=send%20h-19 enter ~ paste:combining enter =", id="accents without a cell"
         ),
+        pytest.param("demo-keys-sticky-gap 80x24 x full_stop =", id="time that passes while nobody is connected"),
         pytest.param(
             "producers 60x20 a ~ paste:emoji paste=add%20h-23 ~ t enter =", id="several characters in one cell"
         ),
