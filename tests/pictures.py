@@ -15,14 +15,17 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from engine.cluster.timeline import Timeline
+from engine.scenarios.opening import open_path
 from engine.scenarios.script import shipped_script, start_of
 from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions
 from pipeline.session import open_session
+from tests.engine.diagnosis.samples import dump
 from tests.inventory import write_inventory
 from tui.app import RingsideApp
 from tui.fleet.app import FleetApp
 from tui.kit.screen import DashboardScreen
+from tui.scene import Scene
 from tui.sources.fleet_results import read_results
 
 
@@ -68,6 +71,21 @@ async def draw(picture: Picture) -> str:
         return app.export_screenshot(title="ringside")
 
 
+async def draw_why() -> str:
+    """What a real broker said of a blocked subscription, and its cause, as SVG."""
+    with TemporaryDirectory() as folder:
+        opened = open_path(dump("keyshared-draining-a", Path(folder)))
+        timeline = Timeline.start(opened.state, 0, "answers/")
+        app = RingsideApp(Scene(timeline, seen=opened.seen), animate=False, depth="truecolor")
+        app.store.prepare()
+        async with app.run_test(size=SIZE) as pilot:
+            await pilot.pause()
+            await pilot.press("w")
+            await app.workers.wait_for_complete()
+            await pilot.pause()
+            return app.export_screenshot(title="ringside")
+
+
 async def draw_fleet() -> str:
     """The lists of an invented installation as SVG, with figures that the jobs found."""
     with TemporaryDirectory() as folder:
@@ -86,7 +104,8 @@ async def draw_fleet() -> str:
 def main(folder: Path) -> None:
     """Write every picture into ``folder``."""
     folder.mkdir(parents=True, exist_ok=True)
-    drawings = {picture.name: partial(draw, picture) for picture in PICTURES} | {"fleet": draw_fleet}
+    drawings = {picture.name: partial(draw, picture) for picture in PICTURES}
+    drawings |= {"why": draw_why, "fleet": draw_fleet}
     for name, drawing in drawings.items():
         path = folder / f"{name}.svg"
         path.write_text(asyncio.run(drawing()), encoding="utf-8")
