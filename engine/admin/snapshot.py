@@ -73,6 +73,7 @@ def read_moments(*sources: str | Path | bytes | AnswerFile, limit_bytes: int = M
         groups.setdefault(_moment_of(file.name), []).append(file)
     always = groups.pop("", [])
     found: list[Moment] = []
+    left_out: list[Problem] = []
     for group, members in groups.items() or [("", [])]:
         collector = _Collector(limit_bytes, keeps_nameless=True)
         collector.add(FilesRead((*always, *members), (), ()))
@@ -81,11 +82,15 @@ def read_moments(*sources: str | Path | bytes | AnswerFile, limit_bytes: int = M
             if at_ms is None:
                 at_ms = next((times[file.name] for file in members if file.name in times), None)
             found.append(Moment(at_ms, collector.snapshot(title)))
+        else:
+            left_out += collector.problems
     if not found:
-        raise InputError(f"{title}: none of {len(files):,} files is an answer of a broker", tuple(problems))
-    if problems:
+        in_folder = any(isinstance(source, str | Path) and Path(source).is_dir() for source in sources)
+        raise _nothing(title, len(files), (*problems, *left_out), in_folder=in_folder)
+    if problems or left_out:
         first = found[0]
-        found[0] = replace(first, snapshot=replace(first.snapshot, problems=(*problems, *first.snapshot.problems)))
+        every = (*problems, *left_out, *first.snapshot.problems)
+        found[0] = replace(first, snapshot=replace(first.snapshot, problems=every))
     if all(moment.at_ms is not None for moment in found):
         found.sort(key=lambda moment: moment.at_ms or 0)
     return tuple(found)
@@ -174,10 +179,15 @@ def read_answers(*sources: str | Path | bytes | AnswerFile, limit_bytes: int = M
     if not collector.understood:
         problems, read = tuple(collector.problems), collector.files_read
         in_folder = any(isinstance(source, str | Path) and Path(source).is_dir() for source in sources)
-        if read == 1 and not in_folder:
-            raise InputError(f"{title}: this is no answer of a broker", problems)
-        raise InputError(f"{title}: none of {read:,} file{'' if read == 1 else 's'} is an answer of a broker", problems)
+        raise _nothing(title, read, problems, in_folder=in_folder)
     return collector.snapshot(title)
+
+
+def _nothing(title: str, read: int, problems: tuple[Problem, ...], *, in_folder: bool) -> InputError:
+    """What to say when no file is an answer."""
+    if read == 1 and not in_folder:
+        return InputError(f"{title}: this is no answer of a broker", problems)
+    return InputError(f"{title}: none of {read:,} file{'' if read == 1 else 's'} is an answer of a broker", problems)
 
 
 class _Collector:

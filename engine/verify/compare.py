@@ -41,6 +41,7 @@ from engine.verify.statistics import (
 NOT_MODELLED: Final = {
     AnswerKind.LOOKUP: "look-ups of owners",
     AnswerKind.INTERNAL_STATS: "internal statistics",
+    AnswerKind.NAMED_INTERNAL_STATS: "internal statistics",
     AnswerKind.OTHER: "answers of other kinds",
     AnswerKind.NO_JSON: "answers that are not JSON",
     AnswerKind.ERROR: "refusals of requests that are not recorded",
@@ -202,7 +203,7 @@ class _Comparison:
             case AnswerKind.NO_JSON:
                 self._see_text(answer)
             case _:
-                self.ledger.skip(NOT_MODELLED[answer.kind])
+                self.ledger.skip(NOT_MODELLED.get(answer.kind, NOT_MODELLED[AnswerKind.OTHER]))
 
     def _see_text(self, answer: Answer) -> None:
         """A number or a word is a whole answer of some requests, and so is a range of a bundle; all else is damaged."""

@@ -24,6 +24,7 @@ KINDS: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
         ("forecast", "{}"),
         ("occupancy", "{}"),
         ("keys", "{}"),
+        ("why", "{}", "--all", "--json"),
         ("verify", "{}"),
         ("{}", "--once", "--topic", "persistent://public/default/orders"),
         ("-", "--once"),
@@ -67,6 +68,7 @@ KINDS: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
         ("lint", "{}"),
         ("split", "LARGEST", "{}"),
         ("keys", "{}"),
+        ("why", "{}", "--ruled-out"),
         ("forecast", "{}"),
     ),
     "results": (("fleet", "open", "{}", "--once"), ("fleet", "open", "{}", "--json"), ("@screen", "{}")),
@@ -76,7 +78,7 @@ KINDS: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
 ABOUT_A_PART: Final = frozenset({"explain", "split", "curve"})
 """Commands about a topic, a bundle or a key in a file: a sentence that it is not there does not name the file."""
 
-MAY_FAIL: Final = frozenset({"verify", "lint", "demo"})
+MAY_FAIL: Final = frozenset({"verify", "lint", "why", "demo"})
 """Commands that end with 1 for what a sound file says: a difference, a finding, an expectation that does not hold."""
 
 
