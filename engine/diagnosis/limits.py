@@ -103,18 +103,25 @@ class Limits:
         ]
         return Setting(policy, " and ".join(limits) or None, None, TOPIC_POLICY if limits else "")
 
-    def backlog_policy(self, topic: str) -> str:
+    def backlog_policy(self, topic: str, kind: str = "destination_storage") -> str:
         """What happens at the quota, by Pulsar's name: ``producer_request_hold`` is its default."""
-        quotas = self._of_topic(topic, "backlogQuotaMap")
-        storage = quotas.get("destination_storage") if isinstance(quotas, dict) else None
-        if not isinstance(storage, dict):
-            in_namespace = self._of_namespace(topic, "backlog_quota_map")
-            storage = in_namespace.get("destination_storage") if isinstance(in_namespace, dict) else None
-        policy = storage.get("policy") if isinstance(storage, dict) else None
+        policy = self._quota(topic, kind).get("policy")
         if isinstance(policy, str):
             return policy
         setting = self.of_broker("backlogQuotaDefaultRetentionPolicy")
         return str(setting.value or setting.default)
+
+    def backlog_age_limit_s(self, topic: str) -> int:
+        """How old a backlog may become in seconds, -1 without a limit."""
+        limit = self._quota(topic, "message_age").get("limitTime")
+        return limit if isinstance(limit, int) else -1
+
+    def _quota(self, topic: str, kind: str) -> Mapping[str, object]:
+        for quotas in (self._of_topic(topic, "backlogQuotaMap"), self._of_namespace(topic, "backlog_quota_map")):
+            quota = quotas.get(kind) if isinstance(quotas, dict) else None
+            if isinstance(quota, dict):
+                return quota
+        return {}
 
     def _of_topic(self, topic: str, policy: str) -> object:
         parent = topic.rpartition(PARTITION_SUFFIX)[0] or topic

@@ -11,6 +11,8 @@ from engine.diagnosis.seen import ConsumerSeen, Dispatcher, SubscriptionSeen
 
 DRAINING: Final = "keyshared_draining"
 LOOK_AHEAD: Final = "keyshared_lookahead"
+_NEARLY: Final = 0.95
+"""Of a limit: some of what waits can have gone out since reading stopped."""
 
 
 def draining(seen: SubscriptionSeen) -> Judgement:
@@ -94,7 +96,7 @@ def look_ahead(seen: SubscriptionSeen) -> Judgement:
         if not bounds or not consumers:
             return "no look-ahead limit is in force"
         limit = int(min(bounds))
-        if dispatcher.replay < limit:
+        if dispatcher.replay < limit * _NEARLY:
             return f"{counted(dispatcher.replay, 'message')} in replay, limit {limit:,}"
         if not dispatcher.unread:
             return "everything was read"

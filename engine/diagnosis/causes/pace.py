@@ -20,7 +20,8 @@ _REDELIVERED_AT_LEAST: Final = 10
 _HOARDED_SHARE: Final = 0.5
 _HOARDED_AT_LEAST: Final = 20
 _HOARDED_OF_OUT: Final = 0.25
-"""Of what goes out between two moments, a consumer that keeps up holds far less at any time."""
+"""Of what a consumer is sent between two moments, it holds far less at any time while it keeps up."""
+_FEW: Final = 3
 
 
 def dispatch_rate(seen: SubscriptionSeen) -> Judgement:
@@ -117,7 +118,10 @@ def hot_key(seen: SubscriptionSeen) -> Judgement:
     def decide(dispatcher: Dispatcher) -> Judgement:
         if not dispatcher.replay:
             return "no message waits for a single consumer"
-        full = [each for each in dispatcher.consumers if _is_full(each) and each.stands_still is False]
+        served = [each for each in dispatcher.consumers if each.stands_still is False]
+        full = [each for each in served if _is_full(each)] or [
+            each for each in served if _is_far_behind(each, dispatcher)
+        ]
         if not full:
             return "no consumer that is served is out of permits"
         others = [each for each in dispatcher.consumers if each not in full]
@@ -158,6 +162,13 @@ def _is_full(consumer: ConsumerSeen) -> bool:
     return consumer.permits <= 0 or (consumer.before is not None and consumer.before.available_permits <= 0)
 
 
+def _is_far_behind(consumer: ConsumerSeen, dispatcher: Dispatcher) -> bool:
+    """Whether a consumer has fewer permits than anybody else and holds most of what is unacknowledged."""
+    others = [each for each in dispatcher.consumers if each is not consumer]
+    fewest = bool(others) and consumer.permits * 2 < min(each.permits for each in others)
+    return fewest and consumer.unacked > 3 * max(_FEW, sum(each.unacked for each in others))
+
+
 def slow_consumer(seen: SubscriptionSeen) -> Judgement:
     """Decide whether one consumer took what others could do: all that waits is in its hands."""
 
@@ -170,7 +181,7 @@ def slow_consumer(seen: SubscriptionSeen) -> Judgement:
         if dispatcher.out is None:
             return "one moment alone does not say"
         holder = max(dispatcher.consumers, key=lambda each: each.unacked)
-        if holder.unacked < max(_HOARDED_AT_LEAST if dispatcher.out else 1, dispatcher.out * _HOARDED_OF_OUT):
+        if holder.unacked < max(_HOARDED_AT_LEAST if dispatcher.out else 1, (holder.out or 0) * _HOARDED_OF_OUT):
             return "what consumers hold is little beside what goes out"
         idle = tuple(each.name for each in dispatcher.consumers if not each.unacked and each.permits > 0)
         if not idle or holder.unacked < unacked * _HOARDED_SHARE:

@@ -20,7 +20,7 @@ def backlog_quota(seen: SubscriptionSeen) -> Judgement:
         topic = dispatcher.last.topic
         limit = topic.backlog_quota_bytes
         if limit <= 0:
-            return "the topic has no backlog quota"
+            return _by_age(seen, dispatcher)
         policy = seen.limits.backlog_policy(topic.name)
         evicts = policy == _EVICTION
         skipped = _skipped(dispatcher) if evicts else 0
@@ -56,6 +56,28 @@ def backlog_quota(seen: SubscriptionSeen) -> Judgement:
         )
 
     return worst_of(seen, decide)
+
+
+def _by_age(seen: SubscriptionSeen, dispatcher: Dispatcher) -> Judgement:
+    """Judge a quota of time: how old the backlog is, is not printed, so producers that are gone have to say it."""
+    topic = dispatcher.last.topic
+    limit_s = seen.limits.backlog_age_limit_s(topic.name)
+    if limit_s <= 0:
+        return "the topic has no backlog quota"
+    if topic.publishers or dispatcher.came_in != 0 or not dispatcher.backlog:
+        return f"the backlog may be {limit_s:,} s old, and producers are not kept out"
+    policy = seen.limits.backlog_policy(topic.name, "message_age")
+    return Cause(
+        QUOTA,
+        Verdict.BLOCKS,
+        f"producers are gone, as they are when the backlog is older than its quota of {limit_s:,} s ({policy})",
+        topic.name,
+        waiting=dispatcher.backlog,
+        numbers=(("limit_s", limit_s), ("publishers", 0), ("backlog", dispatcher.backlog)),
+        setting=Setting("backlogQuota", limit_s, -1, policy),
+        fix=f"consume what waits ({counted(dispatcher.backlog, 'message')}), or raise the quota",
+        fields=("publishers", "msgInCounter", "backlogQuotaMap"),
+    )
 
 
 def _skipped(dispatcher: Dispatcher) -> int:

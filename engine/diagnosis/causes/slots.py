@@ -102,7 +102,7 @@ def few_keys(seen: SubscriptionSeen) -> Judgement:
     def decide(dispatcher: Dispatcher) -> Judgement:
         if not dispatcher.out:
             return "nothing went out between the moments" if dispatcher.out == 0 else "one moment alone does not say"
-        if dispatcher.replay or not dispatcher.has_read_all:
+        if dispatcher.replay or dispatcher.sub.msg_delayed or not dispatcher.has_read_all:
             return "messages wait"
         idle = [each.name for each in dispatcher.consumers if _gets_no_key(each, dispatcher)]
         if not idle:

@@ -209,3 +209,46 @@ def test_draining_slots_hurt_only_when_a_message_was_held_back() -> None:
         3,
         9,
     )
+
+
+def test_a_quota_of_time_is_told_by_producers_that_are_gone() -> None:
+    quota = "admin/v2/persistent/t/n/x/backlogQuotaMap@applied=true"
+    policy = {"message_age": {"limitSize": -1, "limitTime": 30, "policy": "producer_exception"}}
+
+    def at(came_in: int, publishers: list[object]) -> dict[str, object]:
+        return stats("Shared", [consumer("a")], msgBacklog=9, topic={"msgInCounter": came_in, "publishers": publishers})
+
+    kept_out = diagnosed({stats_path(): at(9, []), quota: policy}, {stats_path(): at(9, [])})
+    assert first(kept_out) == ("producer_side", "blocks")
+    assert kept_out.causes[0].number("limit_s") == 30
+    for now in (at(9, [{}]), at(10, [])):
+        found = diagnosed({stats_path(): at(9, []), quota: policy}, {stats_path(): now})
+        assert "producer_side" not in [cause.id for cause in found.causes]
+
+
+def test_a_consumer_of_shared_that_keeps_what_others_could_do_while_messages_flow() -> None:
+    def at(out: int, held: int) -> dict[str, object]:
+        slow = consumer("a", msgOutCounter=500, unackedMessages=held, availablePermits=500)
+        quick = consumer("b", msgOutCounter=out, availablePermits=50)
+        return stats(
+            "Shared", [slow, quick], msgBacklog=held, unackedMessages=held, msgOutCounter=500 + out,
+            topic={"msgInCounter": 500 + out},
+        )  # fmt: skip
+
+    found = of_stats(at(100, 400), at(900, 380))
+    assert first(found) == ("slow_consumer", "slows")
+    assert (found.causes[0].blocked, found.causes[0].by) == (("b",), ("a",))
+    assert [cause.id for cause in of_stats(at(100, 3), at(900, 4)).causes] == ["fine_idle"]
+
+
+def test_a_hot_consumer_with_a_few_permits_left_is_found_by_what_it_holds() -> None:
+    def at(out: int, replay: int, permits: int) -> dict[str, object]:
+        hot = consumer("a", msgOutCounter=out, unackedMessages=40, availablePermits=permits)
+        calm = consumer("b", msgOutCounter=out // 4, availablePermits=45)
+        return stats(
+            "Key_Shared", [hot, calm], keySharedMode="AUTO_SPLIT", msgInReplay=replay, unackedMessages=40,
+            msgBacklog=40 + replay, msgOutCounter=out + out // 4, topic={"msgInCounter": out * 2},
+        )  # fmt: skip
+
+    assert first(of_stats(at(100, 50, 4), at(300, 120, 7))) == ("hot_key", "slows")
+    assert "hot_key" not in [cause.id for cause in of_stats(at(100, 50, 30), at(300, 120, 40)).causes]
