@@ -6,8 +6,10 @@ from typing import Final, Generic
 
 from textual import events
 from textual.await_complete import AwaitComplete
+from textual.geometry import Offset
 from textual.message import Message
 from textual.screen import Screen, ScreenResultType
+from textual.widget import Widget
 
 from tui.kit.line_table import LineTable
 
@@ -26,6 +28,11 @@ class LeavesOnce(Screen[ScreenResultType], Generic[ScreenResultType]):
             return AwaitComplete()
         self._leaving = True
         return super().dismiss(result)
+
+    def get_widget_and_offset_at(self, x: int, y: int) -> tuple[Widget | None, Offset | None]:
+        """Find no widget that is being removed: Textual would ask where its parent is."""
+        widget, offset = super().get_widget_and_offset_at(x, y)
+        return (None, None) if widget is not None and widget is not self and widget.parent is None else (widget, offset)
 
     def check_message_enabled(self, message: Message) -> bool:
         """Refuse keys, clicks and reports of widgets while leaving: what they ask for is done already."""
