@@ -34,9 +34,8 @@ def backlog_quota(seen: SubscriptionSeen) -> Judgement:
             else f"producers are kept out ({policy}): the backlog has {topic.backlog_size_bytes:,} bytes, the quota"
             f" {limit:,}"
         )
-        mend = shell_line(
-            *("pulsar-admin", "namespaces", "set-backlog-quota", "-l", str(limit * 2), "-p", policy), seen.namespace
-        )
+        size = str(limit * 2)
+        mend = shell_line("pulsar-admin", "namespaces", "set-backlog-quota", "-l", size, "-p", policy, seen.namespace)
         return Cause(
             QUOTA,
             Verdict.BLOCKS,

@@ -67,10 +67,8 @@ def subscription_limit(seen: SubscriptionSeen) -> Judgement:
         if seen.limits.number("maxUnackedMessagesPerBroker") and limit and unacked < limit / 2:
             return f"{unacked:,} unacknowledged are far below the limit of {limit:,}"
         holders = _holders(dispatcher)
-        mend = shell_line(
-            *("pulsar-admin", "namespaces", "set-max-unacked-messages-per-subscription", "-c", str(limit * 2)),
-            seen.namespace,
-        )
+        command, higher = "set-max-unacked-messages-per-subscription", str(limit * 2)
+        mend = shell_line("pulsar-admin", "namespaces", command, "-c", higher, seen.namespace)
         return Cause(
             SUBSCRIPTION,
             Verdict.BLOCKS,
@@ -101,10 +99,8 @@ def consumer_limit(seen: SubscriptionSeen) -> Judgement:
         names = tuple(each.name for each in stopped)
         unacked = max(each.unacked for each in stopped)
         waiting = dispatcher.replay or dispatcher.backlog - dispatcher.sub.unacked_messages
-        mend = shell_line(
-            *("pulsar-admin", "namespaces", "set-max-unacked-messages-per-consumer", "-c", str(limit * 2)),
-            seen.namespace,
-        )
+        command, higher = "set-max-unacked-messages-per-consumer", str(limit * 2)
+        mend = shell_line("pulsar-admin", "namespaces", command, "-c", higher, seen.namespace)
         return Cause(
             KEY_SHARED_CONSUMER if dispatcher.sub.type == KEY_SHARED else SHARED_CONSUMER,
             Verdict.BLOCKS,
