@@ -84,12 +84,6 @@ ROOMS: Final = {
             ("unit_tests", *_KEYSHARED),
         ),
         Room(
-            "diagnosis",
-            ("engine/diagnosis/*.py", "engine/diagnosis/causes/*.py"),
-            ("tests/engine/diagnosis/test_*.py",),
-            (),
-        ),
-        Room(
             "routing",
             ("engine/routing/*.py",),
             (
