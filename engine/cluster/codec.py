@@ -19,11 +19,11 @@ from engine.cluster.events import Event
 from engine.cluster.invariants import faults
 from engine.cluster.key_events import KeyEvent
 from engine.cluster.key_evolve import folded
-from engine.cluster.large_topics import LargeTopics
 from engine.cluster.plain import convert, decode, encode, fail, from_plain, list_of, member, tagged, to_plain
 from engine.cluster.producer_events import ProducerTopicEvent
 from engine.cluster.producer_evolve import folded_producers
 from engine.cluster.state import ClusterState, Load, Namespace, Subscription, Topic
+from engine.cluster.topic_table import TopicTable
 from engine.config import BrokerSettings
 from engine.errors import InputError, Problem
 
@@ -74,12 +74,12 @@ def parse_command_json(data: bytes, source: str = "command") -> Command:
 
 def format_of(state: ClusterState) -> int:
     """The version in which a state is written."""
-    return FORMAT if isinstance(state.topics, LargeTopics) else PLAIN_FORMAT
+    return FORMAT if isinstance(state.topics, TopicTable) else PLAIN_FORMAT
 
 
 def state_to_plain(state: ClusterState) -> dict[str, Any]:
     """A state as JSON values, mappings turned into lists sorted by name; columns stay columns, or their recipe."""
-    in_columns = isinstance(state.topics, LargeTopics)
+    in_columns = isinstance(state.topics, TopicTable)
     plain = {
         "format": format_of(state),
         "release": to_plain(state.release),
@@ -96,13 +96,13 @@ def state_to_plain(state: ClusterState) -> dict[str, Any]:
         "namespaces": [to_plain(state.namespaces[name]) for name in sorted(state.namespaces)],
         "next_consumer_id": state.next_consumer_id,
     }
-    if isinstance(state.topics, LargeTopics):
+    if isinstance(state.topics, TopicTable):
         plain["columns"] = columns_to_plain(state.topics, state.loads)
     return plain
 
 
 def _subscription_to_plain(subscription: Subscription, state: ClusterState) -> Any:
-    every = isinstance(state.topics, LargeTopics) and subscription.topics is state.topics.names
+    every = isinstance(state.topics, TopicTable) and subscription.topics is state.topics.names
     listed = () if every else tuple(subscription.topics)
     plain = {
         each.name: to_plain(listed if each.name == "topics" else getattr(subscription, each.name))
@@ -111,7 +111,7 @@ def _subscription_to_plain(subscription: Subscription, state: ClusterState) -> A
     }
     if every:
         plain["every_topic"] = True
-    if subscription.loads and isinstance(state.topics, LargeTopics):
+    if subscription.loads and isinstance(state.topics, TopicTable):
         plain["load_columns"] = loads_to_plain(state.topics, subscription.loads)
     elif subscription.loads:
         plain["loads"] = _loads_to_plain(subscription.loads)
@@ -182,12 +182,12 @@ def _folds(
 def _subscriptions(plain: Any, topics: Mapping[str, Topic], source: str) -> tuple[Subscription, ...]:
     found: list[Subscription] = []
     for at, row in enumerate(member(plain, "subscriptions", list, source)):
-        every = isinstance(row, dict) and row.get("every_topic") is True and isinstance(topics, LargeTopics)
+        every = isinstance(row, dict) and row.get("every_topic") is True and isinstance(topics, TopicTable)
         place = f"$.subscriptions[{at}]"
         own = ("every_topic", "loads", "load_columns")
         rest = {name: value for name, value in row.items() if name not in own} if isinstance(row, dict) else row
         read = convert(rest, Subscription, source, place)
-        listed = topics.names if isinstance(topics, LargeTopics) and every else tuple(read.topics)
+        listed = topics.names if isinstance(topics, TopicTable) and every else tuple(read.topics)
         found.append(replace(read, topics=listed, **_own_loads(row, topics, source, place)))
     return tuple(found)
 
@@ -196,7 +196,7 @@ def _own_loads(row: dict[str, Any], topics: Mapping[str, Topic], source: str, pl
     """The numbers of one subscription, where it has any; older forms have none."""
     if "loads" in row:
         return {"loads": _loads_from_plain(row, source, place)}
-    if "load_columns" not in row or not isinstance(topics, LargeTopics):
+    if "load_columns" not in row or not isinstance(topics, TopicTable):
         return {}
     try:
         return {"loads": loads_from_plain(topics, row["load_columns"])}

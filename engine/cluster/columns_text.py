@@ -13,11 +13,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.cluster.bulk import large_loads
-from engine.cluster.large_topics import LargeLoads, LargeTopics, Recipe
 from engine.cluster.limits import MAX_PARTITIONS
 from engine.cluster.made_up import made_up_loads, made_up_topics
+from engine.cluster.partitions import large_loads
 from engine.cluster.state import Load, Topic
+from engine.cluster.topic_table import LoadTable, Recipe, TopicTable
 
 _TRAFFIC: Final = ("rates", "counts", "known")
 LIMIT: Final = 2**22
@@ -27,9 +27,9 @@ MADE_UP_LIMIT: Final = 1_000_000
 """Partitions of a recipe, whose text has the same length however many they are."""
 
 
-def columns_to_plain(topics: LargeTopics, loads: Mapping[str, Load]) -> dict[str, Any]:
+def columns_to_plain(topics: TopicTable, loads: Mapping[str, Load]) -> dict[str, Any]:
     """``{"recipe": ...}`` where that says it all, else names, numbers of partitions and six columns of traffic."""
-    if topics.recipe is not None and isinstance(loads, LargeLoads) and loads.topics is topics:
+    if topics.recipe is not None and isinstance(loads, LoadTable) and loads.topics is topics:
         return {"recipe": asdict(topics.recipe)}
     return {
         "names": [_as_units(name) for name in topics.names],
@@ -38,7 +38,7 @@ def columns_to_plain(topics: LargeTopics, loads: Mapping[str, Load]) -> dict[str
     }
 
 
-def loads_to_plain(topics: LargeTopics, loads: Mapping[str, Load]) -> dict[str, Any]:
+def loads_to_plain(topics: TopicTable, loads: Mapping[str, Load]) -> dict[str, Any]:
     """Six columns of traffic, and which partitions have any."""
     found = large_loads(topics, loads)
     known = np.ones(topics.partition_count, dtype=np.bool_) if found.known is None else found.known
@@ -49,7 +49,7 @@ def loads_to_plain(topics: LargeTopics, loads: Mapping[str, Load]) -> dict[str, 
     }
 
 
-def columns_from_plain(plain: Any) -> tuple[LargeTopics, LargeLoads]:
+def columns_from_plain(plain: Any) -> tuple[TopicTable, LoadTable]:
     """Topics and traffic of ``columns_to_plain``. Raises ValueError with the reason for anything else."""
     if isinstance(plain, dict) and plain.keys() == {"recipe"}:
         recipe = msgspec.convert(plain["recipe"], Recipe)
@@ -67,13 +67,11 @@ def columns_from_plain(plain: Any) -> tuple[LargeTopics, LargeLoads]:
         raise ValueError("a topic stands there twice, or has a number of partitions that cannot be")
     if int(np.maximum(partitions, 1).sum()) > LIMIT:
         raise ValueError(f"more than {LIMIT} partitions are not read")
-    topics = LargeTopics.of(
-        {name: Topic(name, number) for name, number in zip(names, partitions.tolist(), strict=True)}
-    )
+    topics = TopicTable.of({name: Topic(name, number) for name, number in zip(names, partitions.tolist(), strict=True)})
     return topics, loads_from_plain(topics, {name: plain[name] for name in _TRAFFIC})
 
 
-def loads_from_plain(topics: LargeTopics, plain: Any) -> LargeLoads:
+def loads_from_plain(topics: TopicTable, plain: Any) -> LoadTable:
     """The traffic of ``loads_to_plain``. Raises ValueError with the reason for anything else."""
     if not isinstance(plain, dict) or plain.keys() != set(_TRAFFIC):
         raise ValueError(f"columns of traffic are {', '.join(_TRAFFIC)}")
@@ -81,7 +79,7 @@ def loads_from_plain(topics: LargeTopics, plain: Any) -> LargeLoads:
     rates = _unpacked(plain["rates"], "<f8", 4 * count).reshape(4, count)
     counts = _unpacked(plain["counts"], "<i8", 2 * count).reshape(2, count)
     known = _unpacked(plain["known"], "u1", count).astype(np.bool_)
-    return LargeLoads(topics, rates, counts, known)
+    return LoadTable(topics, rates, counts, known)
 
 
 def _as_units(name: str) -> Any:

@@ -21,7 +21,6 @@ from engine.cluster.events import (
 from engine.cluster.key_events import KeyConsumerJoined, KeyEvent, KeySubscriptionCreated
 from engine.cluster.key_evolve import after, created, key_objection
 from engine.cluster.key_evolve import without_topic as keys_without
-from engine.cluster.large_edits import listed_with, listed_without, with_topic, without_loads, without_topic
 from engine.cluster.limits import IDS, INT_32
 from engine.cluster.partition_bounds import refuse_partitions
 from engine.cluster.producer_apply import (
@@ -32,6 +31,7 @@ from engine.cluster.producer_apply import (
 )
 from engine.cluster.producer_events import ProducerTopicEvent
 from engine.cluster.state import BundleSplit, ClusterState, Namespace, Subscription, Topic
+from engine.cluster.table_edits import listed_with, listed_without, with_topic, without_loads, without_topic
 from engine.config import BrokerSettings
 from engine.errors import Rejection
 from engine.failover.model import Consumer

@@ -15,17 +15,17 @@ from numpy.typing import NDArray
 
 from engine.bundles.boundaries import NamespaceBundles, namespace_bundles
 from engine.bundles.loads import TopicLoad, topic_load
-from engine.cluster.bulk import (
+from engine.cluster.owners import owner_ids
+from engine.cluster.partitions import (
     ActiveConsumers,
     PartitionColumns,
     large_loads,
     large_topics,
     partition_columns,
 )
-from engine.cluster.large_owners import owner_ids
-from engine.cluster.large_topics import LargeTopics
 from engine.cluster.remember import Remembered
 from engine.cluster.state import ClusterState, Load, Subscription
+from engine.cluster.topic_table import TopicTable
 from engine.config import CURRENT, ReleaseBehaviour, behaviour_of
 from engine.errors import Rejection
 from engine.failover.choose import Choice, choose_many
@@ -58,7 +58,7 @@ def columns_of(state: ClusterState, subscription: Subscription) -> PartitionColu
 
 
 def active_ids(state: ClusterState, subscription: Subscription, columns: PartitionColumns) -> NDArray[np.int32]:
-    """The id of the active consumer beside ``columns``, -1 for nobody (see ``large_owners.owner_ids``)."""
+    """The id of the active consumer beside ``columns``, -1 for nobody (see ``owners.owner_ids``)."""
     behaviour = behaviour_in(state)
     flag = state.settings.activeConsumerFailoverConsistentHashing and behaviour.knows_failover_consistent_hashing
     return owner_ids(columns, subscription.consumers, consistent_hashing=flag, behaviour=behaviour)
@@ -146,7 +146,7 @@ def topic_loads(state: ClusterState, namespace: str) -> tuple[TopicLoad, ...]:
     return _topic_loads.get((state.topics, state.loads), (namespace,), lambda: _compute_topic_loads(state, namespace))
 
 
-def _large_topic_loads(state: ClusterState, topics: LargeTopics, namespace: str) -> tuple[TopicLoad, ...]:
+def _large_topic_loads(state: ClusterState, topics: TopicTable, namespace: str) -> tuple[TopicLoad, ...]:
     """``topic_loads`` from columns: one pass over the partitions of the namespace instead of a search for each."""
     loads = large_loads(topics, state.loads)
     every = topics.topic_of(np.arange(topics.partition_count))

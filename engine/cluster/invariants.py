@@ -8,11 +8,11 @@ from typing import Final
 
 from engine.bundles.boundaries import namespace_bundles
 from engine.cluster.key_state import KeySubscription
-from engine.cluster.large_topics import LargeLoads, LargeTopics
 from engine.cluster.limits import IDS, INT_32, MAX_PARTITIONS, MAX_WITHOUT_STATISTICS
 from engine.cluster.partition_bounds import without_statistics
 from engine.cluster.producer_invariants import producer_faults
 from engine.cluster.state import ClusterState, Load, Namespace, Subscription, Topic
+from engine.cluster.topic_table import LoadTable, TopicTable
 from engine.errors import Rejection
 from engine.names import (
     PARTITION_SUFFIX,
@@ -67,7 +67,7 @@ def _topic_faults(state: ClusterState) -> list[str]:
 
 def _judged_topics(topics: Mapping[str, Topic]) -> Iterable[tuple[str, Topic]]:
     """All topics; of made-up ones, which differ by their numbers alone, the first and the last."""
-    if isinstance(topics, LargeTopics) and topics.recipe is not None and len(topics):
+    if isinstance(topics, TopicTable) and topics.recipe is not None and len(topics):
         return [(name, topics[name]) for name in (topics.names[0], topics.names[-1])]
     return topics.items()
 
@@ -78,7 +78,7 @@ def _load_faults(state: ClusterState) -> list[str]:
 
 
 def _faults_of_loads(state: ClusterState, loads: Mapping[str, Load]) -> list[str]:
-    if isinstance(loads, LargeLoads) and loads.topics is state.topics:
+    if isinstance(loads, LoadTable) and loads.topics is state.topics:
         fine = all(bool(((each >= 0) & (each < _LARGEST)).all()) for each in (loads.rates, loads.counts))
         return [] if fine else ["statistics hold a number that is negative or no number"]
     found = [f"statistics of {name!r}, which does not exist" for name in loads if not _has_dispatcher(state, name)]
@@ -130,7 +130,7 @@ def _subscription_faults(state: ClusterState) -> list[str]:
 
 
 def _one_subscription_faults(state: ClusterState, subscription: Subscription) -> list[str]:
-    if isinstance(state.topics, LargeTopics) and subscription.topics is state.topics.names:
+    if isinstance(state.topics, TopicTable) and subscription.topics is state.topics.names:
         return []
     found = [
         f"subscription {subscription.key!r} has the topic {topic!r}, which does not exist"

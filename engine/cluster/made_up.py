@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.bulk_hashing import murmur3_bulk
-from engine.cluster.large_topics import LargeLoads, LargeTopics, Recipe
 from engine.cluster.state import Load
 from engine.cluster.texts import Texts
+from engine.cluster.topic_table import LoadTable, Recipe, TopicTable
 from engine.hashing import murmur3_32
 
 _MEDIAN_MSGS_PER_SEC: Final = 4.0
@@ -47,16 +47,14 @@ def load_of(seed: int, partition: str) -> Load:
     )
 
 
-def made_up_topics(recipe: Recipe) -> LargeTopics:
+def made_up_topics(recipe: Recipe) -> TopicTable:
     """The topics of a recipe. O(partitions)."""
     names = [f"{recipe.prefix}{at}" for at in range(recipe.topics)]
     partitions = np.full(recipe.topics, recipe.partitions, dtype=np.int32)
-    return LargeTopics(
-        Texts.of(names), partitions, (recipe.namespace,), np.zeros(recipe.topics, dtype=np.int32), recipe
-    )
+    return TopicTable(Texts.of(names), partitions, (recipe.namespace,), np.zeros(recipe.topics, dtype=np.int32), recipe)
 
 
-def made_up_loads(topics: LargeTopics) -> LargeLoads:
+def made_up_loads(topics: TopicTable) -> LoadTable:
     """``load_of`` of every partition of made-up topics, bit for bit. O(partitions).
 
     >>> topics = made_up_topics(Recipe("t/n", "persistent://t/n/x-", 2, 1, 7))
@@ -83,7 +81,7 @@ def made_up_loads(topics: LargeTopics) -> LargeLoads:
         rates[:, piece] = rate, out, rate * size, out * size
         counts[:, piece] = (out * lag).astype(np.int64), (rate * lag * 10).astype(np.int64)
         at += len(chunk)
-    return LargeLoads(topics, rates, counts)
+    return LoadTable(topics, rates, counts)
 
 
 def _rate(draw: float) -> float:

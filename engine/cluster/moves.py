@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.cluster.bulk import PartitionColumns, traffic
+from engine.cluster.differences import MarkedNames, aligned, counts_by_id, difference, sum_where
 from engine.cluster.facts import NEW_PARTITION, active_consumers, active_ids, columns_of, dispatched_load
-from engine.cluster.large_changes import MarkedNames, aligned, counts_by_id, difference, sum_where
+from engine.cluster.partitions import PartitionColumns, traffic
 from engine.cluster.state import ClusterState, Subscription
 from engine.failover.bulk_ring import NOBODY
 from engine.failover.model import Consumer

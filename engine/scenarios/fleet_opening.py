@@ -13,9 +13,9 @@ from typing import Final
 from engine.admin.facts import Snapshot
 from engine.admin.partitions import bounded
 from engine.admin.priorities import infer_priority_levels
-from engine.cluster.bulk import LARGE_PARTITIONS
-from engine.cluster.large_topics import LargeLoads, LargeTopics
+from engine.cluster.partitions import LARGE_PARTITIONS
 from engine.cluster.state import ClusterState
+from engine.cluster.topic_table import LoadTable, TopicTable
 from engine.errors import InputError
 from engine.scenarios.opening import DIFFERS_FROM_RECORD, Opened, open_snapshot, topics_of
 from engine.scenarios.subscriptions import FAILOVER, KEY_SHARED, Group, gather
@@ -107,14 +107,14 @@ def _in_columns(state: ClusterState) -> ClusterState:
     """The state with its topics in columns, where they are many."""
     if sum(max(topic.partitions, 1) for topic in state.topics.values()) < LARGE_PARTITIONS:
         return state
-    topics = LargeTopics.of(state.topics)
+    topics = TopicTable.of(state.topics)
     every = tuple(state.topics)
     subscriptions = tuple(
         replace(
             each,
             topics=topics.names if each.topics == every else each.topics,
-            loads=LargeLoads.of(topics, each.loads) if each.loads else each.loads,
+            loads=LoadTable.of(topics, each.loads) if each.loads else each.loads,
         )
         for each in state.subscriptions
     )
-    return replace(state, topics=topics, loads=LargeLoads.of(topics, state.loads), subscriptions=subscriptions)
+    return replace(state, topics=topics, loads=LoadTable.of(topics, state.loads), subscriptions=subscriptions)

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from engine.bundles.boundaries import default_boundaries
-from engine.cluster.bulk import LARGE_PARTITIONS
-from engine.cluster.large_topics import LargeTopics, Recipe
 from engine.cluster.made_up import load_of, made_up_loads, made_up_topics
+from engine.cluster.partitions import LARGE_PARTITIONS
 from engine.cluster.state import ClusterState, Load, Namespace, Subscription, Topic
+from engine.cluster.topic_table import Recipe, TopicTable
 from engine.config import CURRENT, BrokerSettings, behaviour_of
 from engine.errors import InputError, Rejection
 from engine.failover.model import Consumer
@@ -55,7 +55,7 @@ def synthetic_state(
         key=SUBSCRIPTION,
         name=SUBSCRIPTION,
         namespace=NAMESPACE,
-        topics=made.names if isinstance(made, LargeTopics) else tuple(made),
+        topics=made.names if isinstance(made, TopicTable) else tuple(made),
         consumers=tuple(Consumer(at, f"{SUBSCRIPTION}-{at}") for at in range(consumers)),
     )
     state = ClusterState(

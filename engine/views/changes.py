@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.cluster.differences import Difference, aligned, difference
 from engine.cluster.facts import NEW_PARTITION
-from engine.cluster.large_changes import Difference, aligned, difference
 from engine.views.slice import Integers, Slice
 
 

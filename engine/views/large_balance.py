@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from engine.balance.topic_columns import TopicColumns
 from engine.bundles.load_columns import LoadColumns, PickedNames, Rows
-from engine.cluster.bulk import large_loads, large_topics, partition_columns
-from engine.cluster.large_topics import LargeLoads, LargeTopics, NumberedNames
+from engine.cluster.partitions import large_loads, large_topics, partition_columns
 from engine.cluster.remember import Remembered
 from engine.cluster.state import ClusterState
+from engine.cluster.topic_table import LoadTable, NumberedNames, TopicTable
 from engine.names import NON_PERSISTENT, partition_name
 
 LONGEST_NAME: Final = 512
@@ -42,7 +42,7 @@ def large_balance_topics(state: ClusterState, namespace: str, growth: float) -> 
     return TopicColumns(loads, connected[:, loads.names.rows], np.full(len(loads), growth))
 
 
-def _listed(topics: LargeTopics, loads: LargeLoads, namespace: str) -> LoadColumns | None:
+def _listed(topics: TopicTable, loads: LoadTable, namespace: str) -> LoadColumns | None:
     """What a broker lists first comes first, persistent before non-persistent, each group by name."""
     every = topics.topic_of(np.arange(topics.partition_count))
     wanted = [number for number, name in enumerate(topics.namespaces) if name == namespace and name]
@@ -64,7 +64,7 @@ def _listed(topics: LargeTopics, loads: LargeLoads, namespace: str) -> LoadColum
     return LoadColumns(PickedNames(source, rows), topics.crc32[rows], loads.rates[:, rows], known[order])
 
 
-def _names(topics: LargeTopics) -> NDArray[np.bytes_] | None:
+def _names(topics: TopicTable) -> NDArray[np.bytes_] | None:
     """The names of all partitions in UTF-8, whose order is that of the texts; None where a table cannot hold them."""
     column = topics.names.column
     if not len(topics) or not bool(column.data.all()):
@@ -93,7 +93,7 @@ def _non_persistent(names: NDArray[np.bytes_]) -> NDArray[np.bool_]:
     return found
 
 
-def _connected(state: ClusterState, topics: LargeTopics) -> NDArray[np.int64]:
+def _connected(state: ClusterState, topics: TopicTable) -> NDArray[np.int64]:
     """Producers and consumers of each partition, over all subscriptions: (2, n)."""
     found = np.zeros((2, topics.partition_count), dtype=np.int64)
     for each in state.producer_topics:

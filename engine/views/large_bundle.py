@@ -17,7 +17,7 @@ from engine.bundles.boundaries import FULL_UPPER_BOUND
 from engine.bundles.bulk_flow import first_fit_cuts
 from engine.bundles.flow import FlowLimits
 from engine.bundles.plan import ChildShare, SplitWarning
-from engine.cluster.large_topics import LargeLoads, NumberedNames
+from engine.cluster.topic_table import LoadTable, NumberedNames
 from engine.names import NON_PERSISTENT
 
 HAIR: Final = 1e-9
@@ -43,7 +43,7 @@ class RoundingDecidesError(Exception):
 
 
 def inside_of(
-    loads: LargeLoads,
+    loads: LoadTable,
     numbers: NDArray[np.int32],
     hashes: NDArray[np.int64],
     flow: tuple[NDArray[np.float64], NDArray[np.float64]],

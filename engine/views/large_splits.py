@@ -17,7 +17,7 @@ from engine.bundles.loads import TopicLoad
 from engine.bundles.plan import ChildShare, SplitPlan, SplitWarning, pulsar_admin_command, split_command
 from engine.bundles.preview import PositionsFrom, SplitPreview
 from engine.bundles.split import choose_cuts, outcome, plan_split
-from engine.cluster.large_topics import NumberedNames
+from engine.cluster.topic_table import NumberedNames
 from engine.config import (
     FLOW_OR_QPS_EQUALLY_DIVIDE,
     SPECIFIED_POSITIONS_DIVIDE,

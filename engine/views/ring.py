@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.cluster.facts import columns_of
-from engine.cluster.large_owners import busiest_by_ring
+from engine.cluster.owners import busiest_by_ring
 from engine.cluster.remember import Remembered
 from engine.failover.ring import POINTS_PER_CONSUMER, FailoverRing, failover_points
 from engine.hashing import HASH_SPACE_SIZE

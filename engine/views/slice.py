@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.cluster.bulk import Ids, PartitionColumns, Places, traffic
 from engine.cluster.facts import active_ids, behaviour_in, choices, columns_of, dispatched_load, partition_names
-from engine.cluster.large_owners import dispatch_order, places_by_modulo, runs_of
+from engine.cluster.owners import dispatch_order, places_by_modulo, runs_of
+from engine.cluster.partitions import Ids, PartitionColumns, Places, traffic
 from engine.cluster.remember import Remembered
 from engine.cluster.state import ClusterState, Subscription
 from engine.config import ReleaseBehaviour

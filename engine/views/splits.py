@@ -6,12 +6,12 @@ from engine.bundles.boundaries import BundleRange, parse_range
 from engine.bundles.loads import topics_in
 from engine.bundles.plan import SplitPlan
 from engine.bundles.preview import SplitPreview, preview_all
-from engine.cluster.bulk import large_loads, large_topics
 from engine.cluster.commands import SplitBundle
 from engine.cluster.facts import behaviour_in, bundles_of, topic_loads
 from engine.cluster.grammar_text import command_text
-from engine.cluster.large_topics import LargeTopics, NumberedNames
+from engine.cluster.partitions import large_loads, large_topics
 from engine.cluster.state import ClusterState
+from engine.cluster.topic_table import NumberedNames, TopicTable
 from engine.config import SPECIFIED_POSITIONS_DIVIDE
 from engine.errors import Rejection
 from engine.views.details import SplitOption, SplitPiece, SplitPreviewView
@@ -65,7 +65,7 @@ def split_preview(
 
 
 def _large(
-    state: ClusterState, topics: LargeTopics, namespace: str, range_text: str, positions: tuple[int, ...] | None
+    state: ClusterState, topics: TopicTable, namespace: str, range_text: str, positions: tuple[int, ...] | None
 ) -> SplitPreviewView | None:
     """The same from columns; None where only a look at each topic tells."""
     bundles = bundles_of(state, namespace)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.bundles.boundaries import NamespaceBundles
-from engine.cluster.large_owners import runs_of, sums_by_modulo, sums_of_runs
+from engine.cluster.owners import runs_of, sums_by_modulo, sums_of_runs
 from engine.cluster.remember import Remembered
 from engine.failover.choose import Rule
 from engine.hashing import crc32_hash

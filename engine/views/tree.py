@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.bundles.boundaries import FULL_UPPER_BOUND, BundleRange
-from engine.cluster.bulk import large_loads, large_topics
 from engine.cluster.facts import NO_STATISTICS
-from engine.cluster.large_topics import LargeTopics, NumberedNames
+from engine.cluster.partitions import large_loads, large_topics
 from engine.cluster.remember import Remembered
 from engine.cluster.state import BundleSplit, ClusterState, Load, Namespace, Topic
+from engine.cluster.topic_table import NumberedNames, TopicTable
 from engine.hashing import crc32_hash
 from engine.names import TopicName, parse_topic_name
 from engine.views.model import BundleNode, NamespaceNode
@@ -104,7 +104,7 @@ def _traffic_of(topics: HashedTopics, loads: Mapping[str, Load]) -> _Traffic:
     return _sums.get((topics, loads), (), partial(_traffic, topics, loads))
 
 
-def _hash_large(topics: LargeTopics) -> Mapping[str, HashedTopics]:
+def _hash_large(topics: TopicTable) -> Mapping[str, HashedTopics]:
     counts = np.maximum(topics.partitions, 1)
     result = {}
     for number, namespace in enumerate(topics.namespaces):

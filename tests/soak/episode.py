@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from engine.cluster.commands import Command
-from engine.cluster.large_topics import LargeLoads, LargeTopics
 from engine.cluster.state import ClusterState, Load, Namespace, Subscription, Topic
 from engine.cluster.timeline import Timeline
 from engine.cluster.timeline_commands import TimelineCommand
+from engine.cluster.topic_table import LoadTable, TopicTable
 from engine.config import BrokerSettings
 from engine.failover.model import Consumer
 from tests.oracles.hashes import SHAPES, Hashes, Hashing
@@ -90,7 +90,7 @@ class Episode:
     def timeline(self, state: ClusterState | None = None) -> Timeline:
         """The beginning; call it under the terms, since columns keep hashes."""
         opening = self.state if state is None else state
-        if self.terms.form == "columns" and not isinstance(opening.topics, LargeTopics):
+        if self.terms.form == "columns" and not isinstance(opening.topics, TopicTable):
             opening = in_columns(opening)
         return Timeline.start(opening, self.seed, str(self.terms))
 
@@ -118,8 +118,8 @@ class Episode:
 
 def in_columns(state: ClusterState) -> ClusterState:
     """The same state with its topics and its traffic in columns."""
-    topics = LargeTopics.of(state.topics)
-    return replace(state, topics=topics, loads=LargeLoads.of(topics, state.loads))
+    topics = TopicTable.of(state.topics)
+    return replace(state, topics=topics, loads=LoadTable.of(topics, state.loads))
 
 
 def _opening(random: Random) -> ClusterState:

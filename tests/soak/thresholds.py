@@ -11,9 +11,9 @@ from unittest.mock import patch
 SMALL: Final = {
     "engine.bundles.bulk_flow": {"AT_ONCE": 2},
     "engine.bundles.load_columns": {"FEW": 1},
-    "engine.cluster.large_changes": {"FEW_RUNS": 2},
-    "engine.cluster.large_owners": {"FEW_CHANGES": 1, "LIVE_KEPT": 1},
-    "engine.cluster.large_topics": {"CHUNK": 3},
+    "engine.cluster.differences": {"FEW_RUNS": 2},
+    "engine.cluster.owners": {"FEW_CHANGES": 1, "LIVE_KEPT": 1},
+    "engine.cluster.topic_table": {"CHUNK": 3},
     "engine.cluster.remember": {"REMEMBERED_ANSWERS": 2},
     "engine.cluster.texts": {"CHUNK": 3},
     "engine.cluster.timeline": {"SNAPSHOT_EVERY": 5},
@@ -24,7 +24,7 @@ SMALL: Final = {
     "engine.views.step_lines": {"LINES_KEPT": 4},
     "engine.views.table": {"SORTED_AT_ONCE": 2},
 }
-LARGE_STATE: Final = {"engine.cluster.bulk": {"LARGE_PARTITIONS": 1}}
+LARGE_STATE: Final = {"engine.cluster.partitions": {"LARGE_PARTITIONS": 1}}
 
 
 @contextmanager

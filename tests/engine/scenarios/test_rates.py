@@ -14,9 +14,9 @@ from engine.admin import read_answers
 from engine.cluster.codec import parse_state, serialise_state
 from engine.cluster.commands import AddConsumer, KillConsumer, RemoveTopic
 from engine.cluster.invariants import faults
-from engine.cluster.large_topics import LargeLoads, LargeTopics
 from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Timeline
+from engine.cluster.topic_table import LoadTable, TopicTable
 from engine.errors import InputError
 from engine.scenarios.fleet_opening import FleetPart, open_fleet_part
 from engine.scenarios.opening import open_snapshot
@@ -121,9 +121,9 @@ def test_large_states_have_the_same_rates_as_small_ones() -> None:
     count = 20_001
     snapshot = read_answers(json.dumps({TOPIC: statistics(count)}).encode())
     state = open_fleet_part(FleetPart(snapshot)).state
-    assert isinstance(state.topics, LargeTopics)
+    assert isinstance(state.topics, TopicTable)
     (billing,) = state.subscriptions
-    assert isinstance(billing.loads, LargeLoads)
+    assert isinstance(billing.loads, LoadTable)
     now = slice_of(state, billing)
     expected = np.array([RATES[index % 3] for index in now.topics.indices.tolist()])
     assert np.allclose(now.msgs_per_sec, expected)

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from engine.balance.start import BalanceStart
 from engine.balance.topic_columns import TopicColumns
-from engine.cluster.large_topics import LargeTopics
 from engine.cluster.state import ClusterState, Topic
+from engine.cluster.topic_table import TopicTable
 from engine.scenarios.synthetic import synthetic_state
 from engine.views.balance import curve_of, start_of_state
 from engine.views.balance_model import BalanceQuestion
@@ -33,7 +33,7 @@ def small() -> ClusterState:
 
 
 def large(state: ClusterState) -> ClusterState:
-    return replace(state, topics=LargeTopics.of(state.topics))
+    return replace(state, topics=TopicTable.of(state.topics))
 
 
 def test_the_start_of_a_large_state_is_that_of_a_small_one() -> None:

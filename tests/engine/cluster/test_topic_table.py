@@ -7,17 +7,17 @@ from dataclasses import replace
 
 import pytest
 
-from engine.cluster.bulk import LARGE_PARTITIONS
 from engine.cluster.codec import parse_state, serialise_state
 from engine.cluster.commands import AddConsumer, AddTopic, KillConsumer, RemoveTopic, SetSetting
 from engine.cluster.invariants import faults
 from engine.cluster.journal_lines import header_line, read_lines
-from engine.cluster.large_edits import with_topic, without_loads, without_topic
-from engine.cluster.large_topics import LargeLoads, LargeTopics, Recipe
 from engine.cluster.made_up import load_of, made_up_loads, made_up_topics
+from engine.cluster.partitions import LARGE_PARTITIONS
 from engine.cluster.state import ClusterState, Load, Topic
+from engine.cluster.table_edits import with_topic, without_loads, without_topic
 from engine.cluster.texts import Texts
 from engine.cluster.timeline import Timeline
+from engine.cluster.topic_table import LoadTable, Recipe, TopicTable
 from engine.errors import InputError
 from engine.hashing import crc32_hash, murmur3_32
 from engine.scenarios.synthetic import synthetic_state
@@ -43,7 +43,7 @@ def test_made_up_traffic_in_bulk_is_that_of_each_name_bit_for_bit() -> None:
 def test_they_are_mappings() -> None:
     """Look-ups, iteration, equality with plain dictionaries, and hashes of every partition's own name."""
     plain = {name: Topic(name, count) for name, count in (("persistent://t/n/é", 2), ("persistent://t/n/\ud800", 0))}
-    topics = LargeTopics.of(plain)
+    topics = TopicTable.of(plain)
     assert topics == plain and dict(topics) == plain and "persistent://t/n/y" not in topics
     with pytest.raises(KeyError):
         topics["persistent://t/n/é-partition-0"]
@@ -52,7 +52,7 @@ def test_they_are_mappings() -> None:
     assert topics.hash.tolist() == [murmur3_32(name) for name in names]
     assert topics.crc32.tolist() == [crc32_hash(name) for name in names]
     loads = {names[1]: Load(1.0, 2.0, 3.0, 4.0, 5, 6)}
-    assert LargeLoads.of(topics, loads) == loads and len(LargeLoads.of(topics, {})) == 0
+    assert LoadTable.of(topics, loads) == loads and len(LoadTable.of(topics, {})) == 0
     assert Texts.of(["a", "b"]) == ("a", "b") and Texts.of(["a"]) != Texts.of(["b"])
 
 
@@ -69,12 +69,12 @@ def test_a_made_up_cluster_is_written_as_its_recipe() -> None:
 
 def test_traffic_is_carried_from_columns_that_lost_their_last_topic() -> None:
     """The last topic goes, another one comes: an IndexError once, as soon as anybody asked for its traffic."""
-    alone = LargeTopics.of({"persistent://t/n/x": Topic("persistent://t/n/x", 2)})
-    loads = LargeLoads.of(alone, {"persistent://t/n/x-partition-0": Load(1.0)})
+    alone = TopicTable.of({"persistent://t/n/x": Topic("persistent://t/n/x", 2)})
+    loads = LoadTable.of(alone, {"persistent://t/n/x-partition-0": Load(1.0)})
     nobody = without_topic(alone, "persistent://t/n/x")
     nothing = without_loads(nobody, loads, frozenset(loads))
     other = with_topic(nobody, Topic("persistent://t/n/y", 3))
-    carried = LargeLoads.of(other, nothing)
+    carried = LoadTable.of(other, nothing)
     assert len(nobody) == 0 and len(carried) == 0
     assert carried.rates.shape == (4, 3) and not carried.rates.any()
 
@@ -112,10 +112,10 @@ def test_damaged_columns_are_refused_with_a_reason(columns: object) -> None:
 def test_faults_are_found_in_columns_too() -> None:
     """A negative rate, and a namespace without bundles."""
     state = large_state()
-    assert isinstance(state.topics, LargeTopics) and isinstance(state.loads, LargeLoads) and not faults(state)
+    assert isinstance(state.topics, TopicTable) and isinstance(state.loads, LoadTable) and not faults(state)
     rates = state.loads.rates.copy()
     rates[2, 7] = -1.0
-    assert "negative" in faults(replace(state, loads=LargeLoads(state.topics, rates, state.loads.counts)))[0]
+    assert "negative" in faults(replace(state, loads=LoadTable(state.topics, rates, state.loads.counts)))[0]
     assert "without bundles" in faults(replace(state, namespaces={}))[0]
 
 
@@ -124,14 +124,14 @@ def test_a_step_spells_no_names_out(monkeypatch: pytest.MonkeyPatch) -> None:
     timeline = Timeline.start(large_state())
     dashboard_view(timeline)
     asked: list[int] = []
-    original = LargeTopics.partition_name
+    original = TopicTable.partition_name
 
-    def counting(self: LargeTopics, number: int) -> str:
+    def counting(self: TopicTable, number: int) -> str:
         asked.append(number)
         return original(self, number)
 
-    monkeypatch.setattr(LargeTopics, "partition_name", counting)
-    monkeypatch.setattr(LargeTopics, "partition_name_chunks", lambda _self: pytest.fail("all names were asked for"))
+    monkeypatch.setattr(TopicTable, "partition_name", counting)
+    monkeypatch.setattr(TopicTable, "partition_name_chunks", lambda _self: pytest.fail("all names were asked for"))
     flag = SetSetting("activeConsumerFailoverConsistentHashing", "true")
     for command in (KillConsumer("billing", 1), flag, AddConsumer("billing", "new"), KillConsumer("billing", 2)):
         timeline, refused = timeline.submit(command)
@@ -145,7 +145,7 @@ def test_a_step_spells_no_names_out(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_edits_hash_what_is_new_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
     """A topic more and a topic less leave the hashes of the others as they were."""
     timeline = Timeline.start(large_state())
-    monkeypatch.setattr(LargeTopics, "_hashed", lambda _self: pytest.fail("all names were hashed again"))
+    monkeypatch.setattr(TopicTable, "_hashed", lambda _self: pytest.fail("all names were hashed again"))
     timeline, refused = timeline.submit(AddTopic("persistent://public/default/new", 3))
     assert refused is None
     name = timeline.initial.subscriptions[0].topics[7]

@@ -35,11 +35,11 @@ class Recipe:
 class Origin:
     """Where edited topics came from: the first ones, and the number there of each partition (-1: it is new)."""
 
-    root: LargeTopics
+    root: TopicTable
     numbers: NDArray[np.int64]
 
 
-class LargeTopics(Mapping[str, Topic]):
+class TopicTable(Mapping[str, Topic]):
     """Topics in columns. Partitions (or the topic itself) are numbered through: those of topic 0, then of topic 1 ..
 
     ``names``: of the topics; ``partitions``: (t,) int32; ``first``: (t + 1,) int64, the number of each topic's first
@@ -88,7 +88,7 @@ class LargeTopics(Mapping[str, Topic]):
         return hashes, crc32
 
     @property
-    def root(self) -> LargeTopics:
+    def root(self) -> TopicTable:
         """The topics from which these came by edits; themselves for a beginning."""
         return self if self._origin is None else self._origin.root
 
@@ -98,7 +98,7 @@ class LargeTopics(Mapping[str, Topic]):
         return np.arange(self.partition_count) if self._origin is None else self._origin.numbers
 
     @classmethod
-    def of(cls, topics: Mapping[str, Topic]) -> LargeTopics:
+    def of(cls, topics: Mapping[str, Topic]) -> TopicTable:
         """The columns of any topics, in their order. A name that Pulsar refuses is in no namespace. O(bytes)."""
         found: dict[str, int] = {"": 0}
         numbers = []
@@ -130,7 +130,7 @@ class LargeTopics(Mapping[str, Topic]):
         return isinstance(name, str) and self.place(name) >= 0
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, LargeTopics):
+        if not isinstance(other, TopicTable):
             return isinstance(other, Mapping) and len(self) == len(other) and dict(self) == dict(other)
         return np.array_equal(self.partitions, other.partitions) and self.names == other.names
 
@@ -197,7 +197,7 @@ class NumberedNames(Computed[str]):
 
     __slots__ = ("numbers", "topics")
 
-    def __init__(self, topics: LargeTopics, numbers: NDArray[np.int32]) -> None:
+    def __init__(self, topics: TopicTable, numbers: NDArray[np.int32]) -> None:
         self.topics, self.numbers = topics, numbers
 
     def __len__(self) -> int:
@@ -223,7 +223,7 @@ def place_by_hash(hashes: NDArray[np.int32], name: str, name_at: Callable[[int],
     return -1
 
 
-class LargeLoads(Mapping[str, Load]):
+class LoadTable(Mapping[str, Load]):
     """The traffic of the partitions of ``topics``, in columns of (n,) by their numbers.
 
     ``rates``: (4, n) float64, as the first four fields of ``Load``; ``counts``: (2, n) int64, unacknowledged messages
@@ -234,7 +234,7 @@ class LargeLoads(Mapping[str, Load]):
 
     def __init__(
         self,
-        topics: LargeTopics,
+        topics: TopicTable,
         rates: NDArray[np.float64],
         counts: NDArray[np.int64],
         known: NDArray[np.bool_] | None = None,
@@ -244,9 +244,9 @@ class LargeLoads(Mapping[str, Load]):
         self.known = None if known is None or known.all() else known
 
     @classmethod
-    def of(cls, topics: LargeTopics, loads: Mapping[str, Load]) -> LargeLoads:
+    def of(cls, topics: TopicTable, loads: Mapping[str, Load]) -> LoadTable:
         """The columns of any statistics, for these topics. O(n)."""
-        if isinstance(loads, LargeLoads) and loads.topics.root is topics.root:
+        if isinstance(loads, LoadTable) and loads.topics.root is topics.root:
             return _carried(topics, loads)
         nothing = Load()
         rows: list[tuple[float, ...]] = []
@@ -281,7 +281,7 @@ class LargeLoads(Mapping[str, Load]):
         return Load(*self.rates[:, number].tolist(), *self.counts[:, number].tolist())
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, LargeLoads) or self.topics != other.topics:
+        if not isinstance(other, LoadTable) or self.topics != other.topics:
             return isinstance(other, Mapping) and len(self) == len(other) and dict(self) == dict(other)
         if self.known is None or other.known is None:
             same = self.known is other.known
@@ -292,7 +292,7 @@ class LargeLoads(Mapping[str, Load]):
     __hash__ = None  # type: ignore[assignment]
 
 
-def _carried(topics: LargeTopics, loads: LargeLoads) -> LargeLoads:
+def _carried(topics: TopicTable, loads: LoadTable) -> LoadTable:
     """The traffic of topics before an edit, or after it, for these."""
     numbers = numbers_in(topics, loads.topics)
     known = numbers >= 0
@@ -301,10 +301,10 @@ def _carried(topics: LargeTopics, loads: LargeLoads) -> LargeLoads:
         known[known] = loads.known[numbers[known]]
     rates, counts = np.zeros((4, len(numbers))), np.zeros((2, len(numbers)), dtype=np.int64)
     rates[:, known], counts[:, known] = loads.rates[:, numbers[known]], loads.counts[:, numbers[known]]
-    return LargeLoads(topics, rates, counts, known)
+    return LoadTable(topics, rates, counts, known)
 
 
-def numbers_in(topics: LargeTopics, others: LargeTopics) -> NDArray[np.int64]:
+def numbers_in(topics: TopicTable, others: TopicTable) -> NDArray[np.int64]:
     """The number that each partition has in ``others``, which come from the same root; -1 for none: (n,). O(n)."""
     assert topics.root is others.root, "these topics have nothing to do with each other"
     places = np.full(topics.root.partition_count + 1, -1, dtype=np.int64)

@@ -15,7 +15,6 @@ from engine.bundles.flow import FlowLimits, flow_or_qps_as_proposed, flow_or_qps
 from engine.bundles.loads import TopicLoad
 from engine.bundles.plan import topic_findings
 from engine.cluster import facts
-from engine.cluster.bulk import partition_columns
 from engine.cluster.commands import (
     AddConsumer,
     AddTopic,
@@ -31,11 +30,12 @@ from engine.cluster.commands import (
 )
 from engine.cluster.facts import active_consumers, bundles_of, choices, partition_names, topic_loads
 from engine.cluster.invariants import faults
-from engine.cluster.large_owners import owner_ids
-from engine.cluster.large_topics import LargeLoads, LargeTopics
 from engine.cluster.moves import moves
+from engine.cluster.owners import owner_ids
+from engine.cluster.partitions import partition_columns
 from engine.cluster.state import ClusterState, Load, Topic
 from engine.cluster.timeline import Timeline
+from engine.cluster.topic_table import LoadTable, TopicTable
 from engine.config import SPLIT_ALGORITHMS
 from engine.errors import Rejection
 from engine.failover.choose import choose_many
@@ -62,12 +62,12 @@ PLAIN = cluster(["c-1", "c-2", "c-11"], {"x": 5, "y": 0, "stray-partition-3": 0,
 
 def in_columns(state: ClusterState) -> ClusterState:
     """The same state with its topics and its traffic in columns."""
-    topics = LargeTopics.of(state.topics)
+    topics = TopicTable.of(state.topics)
     (subscription,) = state.subscriptions
     return replace(
         state,
         topics=topics,
-        loads=LargeLoads.of(topics, state.loads),
+        loads=LoadTable.of(topics, state.loads),
         subscriptions=(replace(subscription, topics=topics.names),),
     )
 
@@ -243,14 +243,14 @@ def test_twins_and_limits_of_columns_are_those_of_plain_values(
     table: Sequence[tuple[int, str, float, bool]], limit: int
 ) -> None:
     """With hashes that meet all the time: flow cuts, the proposed cut and the warnings, list order included."""
-    topics = LargeTopics.of(
+    topics = TopicTable.of(
         {
             f"persistent://t/n/{name}{at}": Topic(f"persistent://t/n/{name}{at}")
             for at, (_, name, *_) in enumerate(table)
         }
     )
     order = np.array(sorted(range(len(table)), key=lambda at: table[at][0]), dtype=np.int32)
-    loads = LargeLoads.of(
+    loads = LoadTable.of(
         topics,
         {name: Load(rate, 0.0, rate * 3) for name, (_, _, rate, known) in zip(topics, table, strict=True) if known},
     )
@@ -315,7 +315,7 @@ def test_owners_depend_on_who_is_connected_and_not_on_who_was_before(
 ) -> None:
     """Whatever lists came before, the owners are those that the broker's rules choose, topic by topic."""
     state = in_columns(PLAIN)
-    assert isinstance(state.topics, LargeTopics)
+    assert isinstance(state.topics, TopicTable)
     columns = partition_columns(state.topics, state.subscriptions[0])
     pairs = [(name, partition_index(name)) for name in columns.names]
     behaviour = facts.behaviour_in(state)

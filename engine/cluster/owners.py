@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.cluster.bulk import Ids, PartitionColumns
+from engine.cluster.partitions import Ids, PartitionColumns
 from engine.cluster.remember import Remembered
 from engine.config import ReleaseBehaviour
 from engine.failover.bulk_ring import NOBODY

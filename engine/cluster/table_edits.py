@@ -8,15 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.bulk_hashing import ByteColumn, crc32_bulk, murmur3_bulk
-from engine.cluster.large_topics import LargeLoads, LargeTopics, Origin
 from engine.cluster.state import Load, Topic
 from engine.cluster.texts import Texts
+from engine.cluster.topic_table import LoadTable, Origin, TopicTable
 from engine.names import TopicName, parse_topic_name
 
 
 def with_topic(topics: Mapping[str, Topic], topic: Topic) -> Mapping[str, Topic]:
     """These and one more (as the last one), or with other partitions (in its place)."""
-    if not isinstance(topics, LargeTopics):
+    if not isinstance(topics, TopicTable):
         return {**topics, topic.name: topic}
     place = topics.place(topic.name)
     return _appended(topics, topic) if place < 0 else _resized(topics, place, topic)
@@ -24,7 +24,7 @@ def with_topic(topics: Mapping[str, Topic], topic: Topic) -> Mapping[str, Topic]
 
 def without_topic(topics: Mapping[str, Topic], name: str) -> Mapping[str, Topic]:
     """These but one."""
-    if not isinstance(topics, LargeTopics):
+    if not isinstance(topics, TopicTable):
         return {each: topic for each, topic in topics.items() if each != name}
     place = topics.place(name)
     column = topics.names.column
@@ -34,7 +34,7 @@ def without_topic(topics: Mapping[str, Topic], name: str) -> Mapping[str, Topic]
     names = Texts(ByteColumn(offsets, np.delete(column.data, slice(low, high))))
     kept = np.ones(topics.partition_count, dtype=np.bool_)
     kept[int(topics.first[place]) : int(topics.first[place + 1])] = False
-    return LargeTopics(
+    return TopicTable(
         names,
         np.delete(topics.partitions, place),
         topics.namespaces,
@@ -46,8 +46,8 @@ def without_topic(topics: Mapping[str, Topic], name: str) -> Mapping[str, Topic]
 
 def without_loads(topics: Mapping[str, Topic], loads: Mapping[str, Load], gone: frozenset[str]) -> Mapping[str, Load]:
     """The statistics without those of some partitions; ``topics`` are those that are left."""
-    if isinstance(topics, LargeTopics) and isinstance(loads, LargeLoads):
-        return LargeLoads.of(topics, loads)
+    if isinstance(topics, TopicTable) and isinstance(loads, LoadTable):
+        return LoadTable.of(topics, loads)
     return loads if gone.isdisjoint(loads) else {name: load for name, load in loads.items() if name not in gone}
 
 
@@ -55,7 +55,7 @@ def listed_with(
     before: Mapping[str, Topic], after: Mapping[str, Topic], listed: Sequence[str], name: str
 ) -> Sequence[str]:
     """A subscription's topics and one more."""
-    if isinstance(before, LargeTopics) and isinstance(after, LargeTopics) and listed is before.names:
+    if isinstance(before, TopicTable) and isinstance(after, TopicTable) and listed is before.names:
         return after.names
     return (*listed, name)
 
@@ -64,12 +64,12 @@ def listed_without(
     before: Mapping[str, Topic], after: Mapping[str, Topic], listed: Sequence[str], name: str
 ) -> Sequence[str]:
     """A subscription's topics but one."""
-    if isinstance(before, LargeTopics) and isinstance(after, LargeTopics) and listed is before.names:
+    if isinstance(before, TopicTable) and isinstance(after, TopicTable) and listed is before.names:
         return after.names
     return tuple(topic for topic in listed if topic != name)
 
 
-def _appended(topics: LargeTopics, topic: Topic) -> LargeTopics:
+def _appended(topics: TopicTable, topic: Topic) -> TopicTable:
     column, data = topics.names.column, topic.name.encode("utf-8", "surrogatepass")
     names = Texts(
         ByteColumn(
@@ -81,7 +81,7 @@ def _appended(topics: LargeTopics, topic: Topic) -> LargeTopics:
     namespace = parsed.namespace if isinstance(parsed, TopicName) else ""
     namespaces = topics.namespaces if namespace in topics.namespaces else (*topics.namespaces, namespace)
     hashes, origin = _put(topics, topic.partition_names(), slice(topics.partition_count, topics.partition_count))
-    return LargeTopics(
+    return TopicTable(
         names,
         np.append(topics.partitions, np.int32(topic.partitions)),
         namespaces,
@@ -91,17 +91,17 @@ def _appended(topics: LargeTopics, topic: Topic) -> LargeTopics:
     )
 
 
-def _resized(topics: LargeTopics, place: int, topic: Topic) -> LargeTopics:
+def _resized(topics: TopicTable, place: int, topic: Topic) -> TopicTable:
     partitions = topics.partitions.copy()
     partitions[place] = topic.partitions
     kept = min(int(topics.partitions[place]), topic.partitions)
     span = slice(int(topics.first[place]) + kept, int(topics.first[place + 1]))
     hashes, origin = _put(topics, topic.partition_names()[kept:], span)
-    return LargeTopics(topics.names, partitions, topics.namespaces, topics.namespace_no, hashes=hashes, origin=origin)
+    return TopicTable(topics.names, partitions, topics.namespaces, topics.namespace_no, hashes=hashes, origin=origin)
 
 
 def _put(
-    topics: LargeTopics, names: Sequence[str], span: slice
+    topics: TopicTable, names: Sequence[str], span: slice
 ) -> tuple[tuple[NDArray[np.int32], NDArray[np.int64]], Origin]:
     """Both hashes and the origin, with other partitions in place of those of ``span``."""
 

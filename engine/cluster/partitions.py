@@ -1,7 +1,7 @@
 """Facts about states too large for a value per partition: the same answers as ``engine.cluster.facts``, as arrays.
 
 The partitions of a subscription stand in the order of their ring hashes; everything is remembered by the identity of
-what it depends on. Who is active for them stands in ``large_owners``, what a step moves in ``large_changes``.
+what it depends on. Who is active for them stands in ``owners``, what a step moves in ``differences``.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.cluster.large_topics import LargeLoads, LargeTopics, NumberedNames, place_by_hash
 from engine.cluster.remember import Remembered
 from engine.cluster.state import ClusterState, Load, Subscription, Topic
+from engine.cluster.topic_table import LoadTable, NumberedNames, TopicTable, place_by_hash
 from engine.failover.model import Consumer
 from engine.names import PARTITION_SUFFIX, partition_index
 
@@ -30,7 +30,7 @@ class PartitionNames(NumberedNames):
 
     __slots__ = ("hash",)
 
-    def __init__(self, topics: LargeTopics, numbers: NDArray[np.int32], hashes: NDArray[np.int32]) -> None:
+    def __init__(self, topics: TopicTable, numbers: NDArray[np.int32], hashes: NDArray[np.int32]) -> None:
         super().__init__(topics, numbers)
         self.hash = hashes
 
@@ -78,7 +78,7 @@ class PartitionColumns:
     ``with_index`` and ``without``: whether there are partitions with an index, and without one; ``highest``: of them.
     """
 
-    topics: LargeTopics
+    topics: TopicTable
     names: PartitionNames
     numbers: NDArray[np.int32]
     hash: NDArray[np.int32]
@@ -101,39 +101,39 @@ class Traffic:
 
 
 _counted: Remembered[int] = Remembered()
-_large: Remembered[LargeTopics] = Remembered()
-_large_loads: Remembered[LargeLoads] = Remembered()
+_large: Remembered[TopicTable] = Remembered()
+_large_loads: Remembered[LoadTable] = Remembered()
 _indices: Remembered[NDArray[np.int32]] = Remembered()
 _columns: Remembered[PartitionColumns] = Remembered()
 _traffic: Remembered[Traffic] = Remembered()
 
 
-def large_topics(state: ClusterState) -> LargeTopics | None:
+def large_topics(state: ClusterState) -> TopicTable | None:
     """The topics of a state in columns; None for a state that is small enough for plain values.
 
     O(topics) once for topics that are not in columns yet.
     """
-    if isinstance(state.topics, LargeTopics):
+    if isinstance(state.topics, TopicTable):
         return state.topics
     if state.next_consumer_id >= 2**31:
         return None  # the arrays hold ids in 32 bits
     if _counted.get((state.topics,), (), lambda: _count(state.topics)) < LARGE_PARTITIONS:
         return None
-    return _large.get((state.topics,), (), lambda: LargeTopics.of(state.topics))
+    return _large.get((state.topics,), (), lambda: TopicTable.of(state.topics))
 
 
 def _count(topics: Mapping[str, Topic]) -> int:
     return sum(max(topic.partitions, 1) for topic in topics.values())
 
 
-def large_loads(topics: LargeTopics, loads: Mapping[str, Load]) -> LargeLoads:
+def large_loads(topics: TopicTable, loads: Mapping[str, Load]) -> LoadTable:
     """The traffic of all partitions of these topics, in columns by their numbers."""
-    if isinstance(loads, LargeLoads) and loads.topics is topics:
+    if isinstance(loads, LoadTable) and loads.topics is topics:
         return loads
-    return _large_loads.get((topics, loads), (), lambda: LargeLoads.of(topics, loads))
+    return _large_loads.get((topics, loads), (), lambda: LoadTable.of(topics, loads))
 
 
-def partition_columns(topics: LargeTopics, subscription: Subscription) -> PartitionColumns:
+def partition_columns(topics: TopicTable, subscription: Subscription) -> PartitionColumns:
     """The partitions of a subscription in hash order. O(n log n) once."""
     return _columns.get((topics, subscription.topics), (), lambda: _make_columns(topics, subscription.topics))
 
@@ -179,7 +179,7 @@ class ActiveConsumers(Mapping[str, Consumer | None]):
         return self._by_id.get(int(self._owners[at]))
 
 
-def _make_columns(topics: LargeTopics, listed: Sequence[str]) -> PartitionColumns:
+def _make_columns(topics: TopicTable, listed: Sequence[str]) -> PartitionColumns:
     if listed is topics.names:
         numbers, hashes = topics.by_hash.row, topics.by_hash.hash
     else:
@@ -198,7 +198,7 @@ def _make_columns(topics: LargeTopics, listed: Sequence[str]) -> PartitionColumn
     return PartitionColumns(topics, names, numbers, hashes, index, with_index, without, highest)
 
 
-def _all_indices(topics: LargeTopics) -> NDArray[np.int32]:
+def _all_indices(topics: TopicTable) -> NDArray[np.int32]:
     """The partition index of every partition by number, as the broker reads it from the name."""
     counts = np.maximum(topics.partitions, 1)
     found = np.arange(topics.partition_count, dtype=np.int64) - np.repeat(topics.first[:-1], counts)

@@ -9,10 +9,10 @@ from typing import Final, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.cluster.bulk import Ids, PartitionColumns, PartitionNames
-from engine.cluster.large_owners import runs_of
-from engine.cluster.large_topics import numbers_in
+from engine.cluster.owners import runs_of
+from engine.cluster.partitions import Ids, PartitionColumns, PartitionNames
 from engine.cluster.remember import Remembered
+from engine.cluster.topic_table import numbers_in
 
 
 @dataclass(frozen=True, eq=False, slots=True)
