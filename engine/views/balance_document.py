@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, Final
 
 from engine.bundles.curve import FlowCurve
@@ -144,7 +144,7 @@ def needed_document(found: BundlesNeeded) -> dict[str, Any]:
 
 def curve_document(curve: FlowCurve) -> dict[str, Any]:
     """A curve with its points along the hash axis, limits, cuts and sentences."""
-    return asdict(curve) | {
+    return asdict(replace(curve, points=(), idle=())) | {
         "bundle": str(curve.bundle),
         "points": [asdict(point) for point in curve.points],
         "cuts": [asdict(cut) for cut in curve.cuts],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any
@@ -39,7 +39,9 @@ def plain_values(value: object) -> Any:
         return value.value
     if isinstance(value, bytes):
         return value.hex()
-    if isinstance(value, (tuple, list, frozenset)):
+    if hasattr(value, "tolist"):
+        return value.tolist()  # columns of numbers
+    if isinstance(value, (Sequence, frozenset)) and not isinstance(value, str):
         return [plain_values(each) for each in value]
     if isinstance(value, dict):
         return {str(key): plain_values(each) for key, each in value.items()}
