@@ -8,6 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from engine.balance.averages import BundleData
 from engine.balance.limits import bandwidth_finding
 from engine.balance.settings import BalanceSettings
@@ -59,7 +62,7 @@ class BalancedTopic:
 
 
 class ListedTopics(Computed[BalancedTopic]):
-    """Very many topics in listing order, each with its own name, in columns (see ``load_columns``)."""
+    """Topics in listing order, each with its own name, in columns (see ``load_columns``)."""
 
     __slots__ = ()
 
@@ -67,8 +70,12 @@ class ListedTopics(Computed[BalancedTopic]):
 
     @property
     @abstractmethod
-    def usable(self) -> bool:
-        """Whether all numbers are finite and 0 or above."""
+    def usable(self) -> NDArray[np.bool_]:
+        """Whether all numbers of each are finite and 0 or above: (n,)."""
+
+    @abstractmethod
+    def take(self, rows: NDArray[np.int64]) -> ListedTopics:
+        """Those at these places."""
 
     @abstractmethod
     def has(self, topic: TopicLoad) -> bool:
@@ -206,8 +213,11 @@ def balance_start(
 
 
 def _kept(topics: Iterable[BalancedTopic | TopicLoad]) -> tuple[Sequence[BalancedTopic], tuple[Rejection, ...]]:
-    if isinstance(topics, ListedTopics) and topics.usable:
-        return topics, ()
+    if isinstance(topics, ListedTopics):
+        usable = topics.usable
+        if usable.all():
+            return topics, ()
+        return topics.take(np.flatnonzero(usable)), check_topics(topics).bad
     checked = check_topics(topics)
     return checked.good, checked.bad
 

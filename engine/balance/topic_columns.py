@@ -1,4 +1,4 @@
-"""Very many topics over time in columns and in listing order: a sequence of :class:`BalancedTopic` without objects."""
+"""Topics over time in columns and in listing order: a sequence of :class:`BalancedTopic` without the objects."""
 
 from __future__ import annotations
 
@@ -44,10 +44,16 @@ class TopicColumns(ListedTopics):
         return BalancedTopic(self.loads[at], producers, consumers, float(self.growth[at]))
 
     @property
-    def usable(self) -> bool:
-        """Whether all numbers are finite and 0 or above."""
-        numbers = (self.loads.rates, self.growth, self.sessions)
-        return all(bool((np.isfinite(each) & (each >= 0)).all()) for each in numbers)
+    def usable(self) -> NDArray[np.bool_]:
+        """Whether all numbers of each are finite and 0 or above: (n,)."""
+        found = np.ones(len(self), dtype=np.bool_)
+        for numbers in (*self.loads.rates, self.growth, *self.sessions):
+            found &= np.isfinite(numbers) & (numbers >= 0)
+        return found
+
+    def take(self, rows: Rows) -> TopicColumns:
+        """Those at these places."""
+        return TopicColumns(self.loads.take(rows), self.sessions[:, rows], self.growth[rows])
 
     @property
     def is_steady(self) -> bool:

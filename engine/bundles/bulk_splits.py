@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from engine.bundles.bulk import BundleMap, TopicColumns, sum_by
 from engine.bundles.bulk_flow import pack_topics
 from engine.bundles.flow import FlowLimits
-from engine.bundles.load_columns import LoadColumns, Rows
+from engine.bundles.load_columns import LoadColumns, Rows, ascends, sum_in_order
 
 
 class Answer(IntEnum):
@@ -177,8 +177,36 @@ def flow_cuts_of_one(loads: LoadColumns, limits: FlowLimits) -> tuple[int, ...] 
     return flow_cuts(TopicColumns(bundle, loads.hashes, msgs, size, loads.has_stats), 1, limits).of(0)
 
 
+def half_cut_of_one(loads: LoadColumns) -> tuple[int, ...]:
+    """``flow_or_qps_as_proposed`` of one bundle. O(n log n); totals are added in listing order.
+
+    >>> from engine.bundles.load_columns import PickedNames
+    >>> hashes, msgs = np.array([10, 20, 80, 90, 100, 110]), np.array([100.0, 200, 300, 400, 500, 2000])
+    >>> rates = np.vstack((msgs, np.zeros((3, 6))))
+    >>> half_cut_of_one(LoadColumns(PickedNames("abcdef", np.arange(6)), hashes, rates, np.ones(6, dtype=bool)))
+    (105,)
+    """
+    known = np.flatnonzero(loads.has_stats)
+    msgs, size = (each[known] for each in loads.flow)
+    order, last = along_the_axis(loads.hashes[known])
+    sums = np.cumsum(msgs[last]), np.cumsum(size[last])
+    at = first_above(sums, (sum_in_order(msgs) / 2, sum_in_order(size) / 2))
+    if at is None:
+        return ()
+    hashes = loads.hashes[known][order]
+    before, here = int(hashes[at - 1]) if at else 0, int(hashes[at])
+    return (before + (here - before) // 2,)
+
+
+def first_above(sums: tuple[NDArray[np.float64], NDArray[np.float64]], levels: tuple[float, float]) -> int | None:
+    """The first place where one of two running sums is above its level, None for none."""
+    passed = (sums[0] > levels[0]) | (sums[1] > levels[1])
+    return int(passed.argmax()) if passed.any() else None
+
+
 def along_the_axis(hashes: NDArray[np.int64]) -> tuple[Rows, Rows]:
     """The places by ascending hash, and whose numbers count there: of topics of one hash the last one's for each."""
-    order = np.argsort(hashes, kind="stable")
+    order = np.arange(len(hashes)) if ascends(hashes) else np.argsort(hashes, kind="stable")
     ascending = hashes[order]
-    return order, order[np.searchsorted(ascending, ascending, side="right") - 1]
+    ends = np.flatnonzero(np.append(ascending[1:] != ascending[:-1], True)[: len(hashes)])
+    return order, order[np.repeat(ends, np.diff(ends, prepend=-1))]

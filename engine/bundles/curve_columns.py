@@ -1,4 +1,4 @@
-"""The curve of a bundle with very many topics: :func:`engine.bundles.curve.flow_curve`, from columns."""
+"""The curve of a bundle whose topics are in columns: :func:`engine.bundles.curve.flow_curve`, from columns."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from engine.bundles.boundaries import BundleRange
 from engine.bundles.bulk_flow import piece_ends
-from engine.bundles.bulk_splits import along_the_axis
+from engine.bundles.bulk_splits import along_the_axis, first_above
 from engine.bundles.curve import (
     CurveCut,
     CurvePoint,
@@ -126,10 +126,9 @@ def _half(
     bundle: BundleRange, hashes: NDArray[np.int64], sums: tuple[Floats, Floats], levels: tuple[float, float]
 ) -> tuple[CurveCut, ...]:
     """The one cut of the proposed rule, where half of the total is passed."""
-    passed = (sums[0] > levels[0]) | (sums[1] > levels[1])
-    if not passed.any():
+    at = first_above(sums, levels)
+    if at is None:
         return ()
-    at = int(passed.argmax())
     before, here = int(hashes[at - 1]) if at else 0, int(hashes[at])
     grown = float(sums[0][at]), float(sums[1][at])
     found = curve_cut(bundle, before + (here - before) // 2, (before, here), grown, levels)

@@ -1,4 +1,4 @@
-"""The loads of very many topics in columns and in listing order: a sequence of :class:`TopicLoad` without the objects.
+"""The loads of topics in columns and in listing order: a sequence of :class:`TopicLoad` without the objects.
 
 Sums are the same doubles as topic by topic: ``numpy.cumsum`` adds one after the other, in listing order.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Final
 
@@ -21,6 +22,8 @@ Rows = NDArray[np.int64]
 """Places in the listing, ascending."""
 FEW: Final = 4
 """From so many bundles on topics are dealt out at once, and not bundle by bundle."""
+MANY: Final = 8
+"""From one name in so many on, all of a list are made: cheaper than one by one."""
 
 
 class PickedNames(Computed[str]):
@@ -39,7 +42,10 @@ class PickedNames(Computed[str]):
         return self._name(int(self.rows[at]))
 
     def __iter__(self) -> Iterator[str]:
-        return map(self._name, self.rows.tolist())
+        if len(self.rows) * MANY < len(self.source):
+            return map(self._name, self.rows.tolist())
+        listed = [*self.source, *self.more]
+        return map(listed.__getitem__, self.rows.tolist())
 
     def take(self, rows: Rows) -> PickedNames:
         """Those at these places."""
@@ -49,7 +55,7 @@ class PickedNames(Computed[str]):
         return self.source[row] if row < len(self.source) else self.more[row - len(self.source)]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False)
 class LoadColumns(ListedLoads):
     """Loads in listing order: ``hashes`` (n,) int64, ``rates`` (4, n) in the order of ``TopicLoad``.
 
@@ -70,11 +76,19 @@ class LoadColumns(ListedLoads):
         known = bool(self.has_stats[at])
         return TopicLoad(self.names[at], int(self.hashes[at]), first, second, third, fourth, known)
 
+    def __iter__(self) -> Iterator[TopicLoad]:
+        return map(TopicLoad, self.names, self.hashes.tolist(), *self.rates.tolist(), self.has_stats.tolist())
+
     def take(self, rows: Rows) -> LoadColumns:
         """Those at these places."""
         return LoadColumns(
             self.names.take(rows), self.hashes[rows], self.rates.take(rows, axis=1), self.has_stats[rows]
         )
+
+    def between(self, low: int, high: int) -> LoadColumns:
+        """Those from one place to before another, without a copy."""
+        names = PickedNames(self.names.source, self.names.rows[low:high], self.names.more)
+        return LoadColumns(names, self.hashes[low:high], self.rates[:, low:high], self.has_stats[low:high])
 
     def inside(self, bundle: BundleRange) -> LoadColumns:
         """Those whose hash lies in a bundle. O(n)."""
@@ -82,10 +96,14 @@ class LoadColumns(ListedLoads):
         return self if inside.all() else self.take(np.flatnonzero(inside))
 
     def equal_hashes(self) -> list[tuple[int, tuple[str, ...]]]:
-        """The hashes that several share, ascending, each with the names in listing order. O(n log n)."""
+        """The hashes that several share, ascending, each with the names in listing order. O(n log n) once."""
+        return self._equal_hashes
+
+    @cached_property
+    def _equal_hashes(self) -> list[tuple[int, tuple[str, ...]]]:
         return [(int(self.hashes[rows[0]]), tuple(self.names.take(rows))) for rows in equal_rows(self.hashes)]
 
-    @property
+    @cached_property
     def flow(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Messages and bytes a second of each, in plus out."""
         return self.rates[0] + self.rates[1], self.rates[2] + self.rates[3]
@@ -105,6 +123,10 @@ def dealt_rows(hashes: NDArray[np.int64], bundles: Sequence[BundleRange]) -> lis
     >>> [rows.tolist() for rows in dealt_rows(np.array([9, 2, 5]), [BundleRange(0, 5), BundleRange(5, 9)])]
     [[1], [2]]
     """
+    if ascends(hashes):
+        bounds = [(bundle.lower, bundle.upper + bundle.upper_inclusive) for bundle in bundles]
+        places = np.searchsorted(hashes, np.array(bounds, dtype=np.int64).reshape(-1, 2)).tolist()
+        return [np.arange(low, high) for low, high in places]
     if len(bundles) < FEW:
         return [np.flatnonzero(includes(bundle, hashes)) for bundle in bundles]
     starts = np.array([bundle.lower for bundle in bundles], dtype=np.int64)
@@ -114,6 +136,11 @@ def dealt_rows(hashes: NDArray[np.int64], bundles: Sequence[BundleRange]) -> lis
     ends = np.cumsum(np.bincount(places, minlength=len(bundles) + 1)).tolist()
     found = (order[low:high] for low, high in pairwise(ends))
     return [rows[includes(bundle, hashes[rows])] for bundle, rows in zip(bundles, found, strict=True)]
+
+
+def ascends(hashes: NDArray[np.int64]) -> bool:
+    """Whether they are in order already, equal ones side by side. O(n)."""
+    return bool((hashes[1:] >= hashes[:-1]).all())
 
 
 def sum_in_order(values: NDArray[np.float64]) -> float:
@@ -127,7 +154,7 @@ def sum_in_order(values: NDArray[np.float64]) -> float:
 
 def equal_rows(hashes: NDArray[np.int64]) -> list[Rows]:
     """The rows of each hash that several topics have, by ascending hash. O(n log n)."""
-    ascending = np.sort(hashes)  # much quicker than asking for the order of all of them
+    ascending = hashes if ascends(hashes) else np.sort(hashes)  # much quicker than asking for the order of all of them
     shared = np.unique(ascending[1:][ascending[1:] == ascending[:-1]])
     rows = np.flatnonzero(np.isin(hashes, shared)) if len(shared) else shared
     rows = rows[np.argsort(hashes[rows], kind="stable")]

@@ -91,7 +91,7 @@ class BundleAverage:
 
 
 class ListedLoads(Computed[TopicLoad]):
-    """Very many loads in listing order that know a quicker way to some answers (see ``load_columns``)."""
+    """Loads in columns, which know a quicker way to some answers (see ``load_columns``)."""
 
     __slots__ = ()
 

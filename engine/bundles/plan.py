@@ -11,7 +11,7 @@ import numpy as np
 
 from engine.bundles.boundaries import FULL_UPPER_BOUND, BundleRange, NamespaceBundles, pulsar_lookup_fails
 from engine.bundles.flow import FlowLimits
-from engine.bundles.load_columns import LoadColumns, dealt_rows, sum_in_order
+from engine.bundles.load_columns import LoadColumns, Rows, dealt_rows, sum_in_order
 from engine.bundles.loads import TopicLoad, equal_hashes
 from engine.config import SPECIFIED_POSITIONS_DIVIDE
 from engine.shell_lines import shell_line
@@ -177,13 +177,11 @@ def topic_findings(topics: Sequence[TopicLoad], limits: FlowLimits) -> list[Spli
 
 
 def _of_columns(topics: LoadColumns, limits: FlowLimits) -> list[SplitWarning]:
-    """The hottest topic and the hash Pulsar loses, of very many topics."""
+    """The hottest topic and the hash Pulsar loses, of topics in columns."""
     found: list[SplitWarning] = []
-    msgs, size = topics.flow
-    hot = np.flatnonzero(((msgs > limits.max_msgs_per_sec) | (size > limits.max_bytes_per_sec)) & topics.has_stats)
+    hot = hottest_rows(topics, limits)
     if len(hot):
-        times = np.maximum(msgs[hot] / max(limits.max_msgs_per_sec, 1), size[hot] / max(limits.max_bytes_per_sec, 1))
-        hottest = topics[int(hot[times.argmax()])]
+        hottest = topics[int(hot[0])]
         found.append(
             SplitWarning(
                 "hot-topic",
@@ -194,6 +192,15 @@ def _of_columns(topics: LoadColumns, limits: FlowLimits) -> list[SplitWarning]:
         )
     lost = np.flatnonzero(topics.hashes == FULL_UPPER_BOUND)
     return [*found, *([SplitWarning("lookup-fails", topics=tuple(topics.names.take(lost)))] if len(lost) else [])]
+
+
+def hottest_rows(topics: LoadColumns, limits: FlowLimits) -> Rows:
+    """The topics that exceed a limit by most, several where they are equal; none where nobody exceeds one."""
+    msgs, size = topics.flow
+    hot = np.flatnonzero(((msgs > limits.max_msgs_per_sec) | (size > limits.max_bytes_per_sec)) & topics.has_stats)
+    times = np.maximum(msgs[hot] / max(limits.max_msgs_per_sec, 1), size[hot] / max(limits.max_bytes_per_sec, 1))
+    hottest: Rows = hot[times == times.max(initial=0.0)]
+    return hottest
 
 
 def child_findings(

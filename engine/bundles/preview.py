@@ -5,24 +5,31 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal
+from typing import Final, Literal
 
-from engine.bundles.algorithms import range_equally_divide, topic_count_equally_divide
+import numpy as np
+
+from engine.bundles.algorithms import range_equally_divide
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
-from engine.bundles.flow import flow_or_qps_as_proposed
+from engine.bundles.bulk_splits import along_the_axis, half_cut_of_one
+from engine.bundles.flow import flow_limits, flow_or_qps_as_proposed
+from engine.bundles.load_columns import LoadColumns, sum_in_order
 from engine.bundles.loads import BundleAverage, TopicLoad, topics_in
-from engine.bundles.plan import LoadManager, SplitPlan, pulsar_admin_command, split_command
-from engine.bundles.split import outcome, plan_split, resolve_target
+from engine.bundles.plan import LoadManager, SplitPlan, hottest_rows, pulsar_admin_command, split_command
+from engine.bundles.split import choose_cuts, outcome, plan_split, resolve_target
 from engine.config import (
     CURRENT,
     FLOW_OR_QPS_EQUALLY_DIVIDE,
     SPECIFIED_POSITIONS_DIVIDE,
     SPLIT_ALGORITHMS,
+    TOPIC_COUNT_EQUALLY_DIVIDE,
     BrokerSettings,
     ReleaseBehaviour,
 )
 from engine.errors import Rejection
 
+ROUNDING_MARGIN: Final = 1e-9
+"""Within this relative distance of a limit, the order of additions may change the decision."""
 PositionsFrom = Literal["", "given", "topic count", "middle"]
 
 
@@ -69,13 +76,13 @@ def preview_all(
         return target
     parent = target.bundle
     inside = topics_in(parent, topics)
-    chosen, positions_from = _positions(parent, inside, positions)
+    chosen, positions_from = _positions(parent, inside, positions, settings)
     lines = []
     for name in SPLIT_ALGORITHMS:
         given = chosen if name == SPECIFIED_POSITIONS_DIVIDE else None
         ask = partial(
             plan_split, bundles.namespace, bundles, str(parent), name, given,
-            topics=topics, behaviour=behaviour, load_manager=load_manager,
+            topics=inside, behaviour=behaviour, load_manager=load_manager,
         )  # fmt: skip
         plan = ask(settings=settings)
         refusal = plan if isinstance(plan, Rejection) else None
@@ -87,13 +94,36 @@ def preview_all(
     return (*lines, _proposed_line(bundles, parent, inside, settings))
 
 
+def hangs_on_order(lines: Sequence[SplitPreview], inside: LoadColumns, settings: BrokerSettings) -> bool:
+    """Whether the order in which the topics are listed may decide: by the last digits of a sum, or by equal topics.
+
+    ``lines`` are those of ``preview_all`` for the topics ``inside`` the bundle. O(n log n).
+    """
+    limits = flow_limits(settings)
+    most = (limits.max_msgs_per_sec, limits.max_bytes_per_sec)
+    plans = [line.plan for line in lines if isinstance(line.plan, SplitPlan)]
+    shares = [(child.msgs_per_sec, child.bytes_per_sec) for plan in plans for child in plan.children]
+    compared: list[tuple[float, float]] = [pair for share in shares for pair in zip(share, most, strict=True)]
+    known = np.flatnonzero(inside.has_stats)
+    last = along_the_axis(inside.hashes[known])[1]
+    for values, limit in zip(inside.flow, most, strict=True):
+        total = sum_in_order(values[known])
+        compared.append((total, limit * limits.gate_factor))
+        # Half of a total is compared with the sums up to each topic: the nearest one tells.
+        running = np.cumsum(values[known][last])
+        place = int(np.searchsorted(running, total / 2))
+        compared += [(near, total / 2) for near in running[max(place - 1, 0) : place + 1].tolist()]
+    near = any(total and abs(total - limit) <= ROUNDING_MARGIN * max(abs(limit), total) for total, limit in compared)
+    return near or len(hottest_rows(inside, limits)) > 1
+
+
 def _positions(
-    parent: BundleRange, topics: Sequence[TopicLoad], given: Sequence[int] | None
+    parent: BundleRange, topics: Sequence[TopicLoad], given: Sequence[int] | None, settings: BrokerSettings
 ) -> tuple[tuple[int, ...], PositionsFrom]:
     if given:
         return tuple(given), "given"
-    cuts = topic_count_equally_divide(topics)
-    if cuts and parent.lower < cuts[0] < parent.upper:
+    cuts = choose_cuts(parent, TOPIC_COUNT_EQUALLY_DIVIDE, None, topics, settings)
+    if isinstance(cuts, tuple) and cuts and parent.lower < cuts[0] < parent.upper:
         return cuts, "topic count"
     return range_equally_divide(parent.lower, parent.upper), "middle"
 
@@ -114,7 +144,7 @@ def _as_positions(plan: SplitPlan) -> str:
 def _proposed_line(
     bundles: NamespaceBundles, parent: BundleRange, topics: Sequence[TopicLoad], settings: BrokerSettings
 ) -> SplitPreview:
-    cuts = flow_or_qps_as_proposed(topics)
+    cuts = half_cut_of_one(topics) if isinstance(topics, LoadColumns) else flow_or_qps_as_proposed(topics)
     result = outcome(bundles, parent, cuts, topics, settings)
     if isinstance(result, Rejection):
         return SplitPreview(FLOW_OR_QPS_EQUALLY_DIVIDE, result, None, "", as_proposed=True)

@@ -6,7 +6,7 @@ Keys are sorted, mappings are lists sorted by name, numbers are written the shor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, replace
 from types import UnionType
 from typing import Any, Final, TypeVar, get_args
@@ -16,21 +16,24 @@ import msgspec
 from engine.cluster.columns_text import columns_from_plain, columns_to_plain, loads_from_plain, loads_to_plain
 from engine.cluster.commands import Command
 from engine.cluster.events import Event
-from engine.cluster.invariants import faults
+from engine.cluster.invariants import faults, load_faults
 from engine.cluster.key_events import KeyEvent
 from engine.cluster.key_evolve import folded
+from engine.cluster.load_table import LoadTable
 from engine.cluster.plain import convert, decode, encode, fail, from_plain, list_of, member, tagged, to_plain
 from engine.cluster.producer_events import ProducerTopicEvent
 from engine.cluster.producer_evolve import folded_producers
-from engine.cluster.state import ClusterState, Load, Namespace, Subscription, Topic
+from engine.cluster.state import ClusterState, Namespace, Subscription
 from engine.cluster.topic_table import TopicTable
+from engine.cluster.topics import Load, Topic
 from engine.config import BrokerSettings
 from engine.errors import InputError, Problem
 
 FORMAT: Final = 2
-"""Version of the written form. A reader refuses a newer one; an older one is read as long as this says so."""
-PLAIN_FORMAT: Final = 1
-"""What is written for a state without columns, so that older readers take it too."""
+"""Version of the written form. A reader refuses a newer one; an older one is read as long as this says so.
+
+Format 1 had a row for each topic and for the traffic of each partition, where this one has columns.
+"""
 
 T = TypeVar("T")
 
@@ -72,20 +75,13 @@ def parse_command_json(data: bytes, source: str = "command") -> Command:
     return command_from_plain(decode(data, source), source)
 
 
-def format_of(state: ClusterState) -> int:
-    """The version in which a state is written."""
-    return FORMAT if isinstance(state.topics, TopicTable) else PLAIN_FORMAT
-
-
 def state_to_plain(state: ClusterState) -> dict[str, Any]:
     """A state as JSON values, mappings turned into lists sorted by name; columns stay columns, or their recipe."""
-    in_columns = isinstance(state.topics, TopicTable)
-    plain = {
-        "format": format_of(state),
+    return {
+        "format": FORMAT,
         "release": to_plain(state.release),
         "settings": to_plain(state.settings),
-        "topics": [] if in_columns else [to_plain(state.topics[name]) for name in sorted(state.topics)],
-        "loads": [] if in_columns else _loads_to_plain(state.loads),
+        "columns": columns_to_plain(state.topics, state.loads),
         "subscriptions": [_subscription_to_plain(each, state) for each in state.subscriptions],
         "key_subscriptions": [
             [to_plain(event, tagged=True) for event in each.happened] for each in state.key_subscriptions
@@ -96,13 +92,10 @@ def state_to_plain(state: ClusterState) -> dict[str, Any]:
         "namespaces": [to_plain(state.namespaces[name]) for name in sorted(state.namespaces)],
         "next_consumer_id": state.next_consumer_id,
     }
-    if isinstance(state.topics, TopicTable):
-        plain["columns"] = columns_to_plain(state.topics, state.loads)
-    return plain
 
 
 def _subscription_to_plain(subscription: Subscription, state: ClusterState) -> Any:
-    every = isinstance(state.topics, TopicTable) and subscription.topics is state.topics.names
+    every = subscription.topics is state.topics.names
     listed = () if every else tuple(subscription.topics)
     plain = {
         each.name: to_plain(listed if each.name == "topics" else getattr(subscription, each.name))
@@ -111,15 +104,9 @@ def _subscription_to_plain(subscription: Subscription, state: ClusterState) -> A
     }
     if every:
         plain["every_topic"] = True
-    if subscription.loads and isinstance(state.topics, TopicTable):
-        plain["load_columns"] = loads_to_plain(state.topics, subscription.loads)
-    elif subscription.loads:
-        plain["loads"] = _loads_to_plain(subscription.loads)
+    if subscription.loads:
+        plain["load_columns"] = loads_to_plain(LoadTable.of(state.topics, subscription.loads))
     return plain
-
-
-def _loads_to_plain(loads: Mapping[str, Load]) -> list[dict[str, Any]]:
-    return [{"partition": to_plain(name), "load": to_plain(loads[name])} for name in sorted(loads)]
 
 
 def state_from_plain(plain: Any, source: str = "state") -> ClusterState:
@@ -137,30 +124,37 @@ def state_from_plain(plain: Any, source: str = "state") -> ClusterState:
         namespaces={each.name: each for each in list_of(plain, "namespaces", Namespace, source)},
         next_consumer_id=convert(plain.get("next_consumer_id"), int, source, "$.next_consumer_id"),
     )
-    found = faults(state)
-    if found:
-        problems = tuple(Problem(source, "$", reason) for reason in found)
-        raise InputError(f"{source} holds a state that cannot be: {found[0]}", problems)
+    _refuse_faults(faults(state), source)
     return state
 
 
-def _topics_and_loads(plain: Any, source: str) -> tuple[Mapping[str, Topic], Mapping[str, Load]]:
+def _refuse_faults(found: Sequence[str], source: str) -> None:
+    if found:
+        problems = tuple(Problem(source, "$", reason) for reason in found)
+        raise InputError(f"{source} holds a state that cannot be: {found[0]}", problems)
+
+
+def _topics_and_loads(plain: Any, source: str) -> tuple[TopicTable, LoadTable]:
     if "columns" in plain:
         try:
             return columns_from_plain(from_plain(plain["columns"]))
         except (ValueError, TypeError, OverflowError, msgspec.ValidationError) as error:
             fail(source, "$.columns", str(error))
-    topics = {each.name: each for each in list_of(plain, "topics", Topic, source)}
-    return topics, _loads_from_plain(plain, source, "$")
+    listed = {each.name: each for each in list_of(plain, "topics", Topic, source)}
+    topics = TopicTable.of(listed)
+    return topics, _loads_from_plain(plain, topics, source, "$")
 
 
-def _loads_from_plain(plain: Any, source: str, place: str) -> dict[str, Load]:
-    return {
+def _loads_from_plain(plain: Any, topics: TopicTable, source: str, place: str) -> LoadTable:
+    loads = {
         convert(member(each, "partition", object, source), str, source, f"{place}.loads[{at}].partition"): _with_floats(
             convert(member(each, "load", dict, source), Load, source, f"{place}.loads[{at}].load")
         )
         for at, each in enumerate(member(plain, "loads", list, source))
     }
+    # What is wrong with them would not be in the columns.
+    _refuse_faults(load_faults(topics, loads), source)
+    return LoadTable.of(topics, loads)
 
 
 def _folds(
@@ -179,24 +173,24 @@ def _folds(
     return tuple(found)
 
 
-def _subscriptions(plain: Any, topics: Mapping[str, Topic], source: str) -> tuple[Subscription, ...]:
+def _subscriptions(plain: Any, topics: TopicTable, source: str) -> tuple[Subscription, ...]:
     found: list[Subscription] = []
     for at, row in enumerate(member(plain, "subscriptions", list, source)):
-        every = isinstance(row, dict) and row.get("every_topic") is True and isinstance(topics, TopicTable)
+        every = isinstance(row, dict) and row.get("every_topic") is True
         place = f"$.subscriptions[{at}]"
         own = ("every_topic", "loads", "load_columns")
         rest = {name: value for name, value in row.items() if name not in own} if isinstance(row, dict) else row
         read = convert(rest, Subscription, source, place)
-        listed = topics.names if isinstance(topics, TopicTable) and every else tuple(read.topics)
+        listed = topics.names if every else tuple(read.topics)
         found.append(replace(read, topics=listed, **_own_loads(row, topics, source, place)))
     return tuple(found)
 
 
-def _own_loads(row: dict[str, Any], topics: Mapping[str, Topic], source: str, place: str) -> dict[str, Any]:
+def _own_loads(row: dict[str, Any], topics: TopicTable, source: str, place: str) -> dict[str, Any]:
     """The numbers of one subscription, where it has any; older forms have none."""
     if "loads" in row:
-        return {"loads": _loads_from_plain(row, source, place)}
-    if "load_columns" not in row or not isinstance(topics, TopicTable):
+        return {"loads": _loads_from_plain(row, topics, source, place)}
+    if "load_columns" not in row:
         return {}
     try:
         return {"loads": loads_from_plain(topics, row["load_columns"])}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import binascii
 import zlib
-from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, Final
 
@@ -14,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.cluster.limits import MAX_PARTITIONS
+from engine.cluster.load_table import LoadTable
 from engine.cluster.made_up import made_up_loads, made_up_topics
-from engine.cluster.partitions import large_loads
-from engine.cluster.state import Load, Topic
-from engine.cluster.topic_table import LoadTable, Recipe, TopicTable
+from engine.cluster.topic_table import Recipe, TopicTable
+from engine.cluster.topics import Topic
 
 _TRAFFIC: Final = ("rates", "counts", "known")
 LIMIT: Final = 2**22
@@ -27,24 +26,23 @@ MADE_UP_LIMIT: Final = 1_000_000
 """Partitions of a recipe, whose text has the same length however many they are."""
 
 
-def columns_to_plain(topics: TopicTable, loads: Mapping[str, Load]) -> dict[str, Any]:
+def columns_to_plain(topics: TopicTable, loads: LoadTable) -> dict[str, Any]:
     """``{"recipe": ...}`` where that says it all, else names, numbers of partitions and six columns of traffic."""
-    if topics.recipe is not None and isinstance(loads, LoadTable) and loads.topics is topics:
+    if topics.recipe is not None and loads.made_up:
         return {"recipe": asdict(topics.recipe)}
     return {
         "names": [_as_units(name) for name in topics.names],
         "partitions": _packed(topics.partitions.astype("<i4")),
-        **loads_to_plain(topics, loads),
+        **loads_to_plain(loads),
     }
 
 
-def loads_to_plain(topics: TopicTable, loads: Mapping[str, Load]) -> dict[str, Any]:
+def loads_to_plain(loads: LoadTable) -> dict[str, Any]:
     """Six columns of traffic, and which partitions have any."""
-    found = large_loads(topics, loads)
-    known = np.ones(topics.partition_count, dtype=np.bool_) if found.known is None else found.known
+    known = np.ones(loads.topics.partition_count, dtype=np.bool_) if loads.known is None else loads.known
     return {
-        "rates": _packed(found.rates.astype("<f8")),
-        "counts": _packed(found.counts.astype("<i8")),
+        "rates": _packed(loads.rates.astype("<f8")),
+        "counts": _packed(loads.counts.astype("<i8")),
         "known": _packed(known.astype("u1")),
     }
 
@@ -67,7 +65,7 @@ def columns_from_plain(plain: Any) -> tuple[TopicTable, LoadTable]:
         raise ValueError("a topic stands there twice, or has a number of partitions that cannot be")
     if int(np.maximum(partitions, 1).sum()) > LIMIT:
         raise ValueError(f"more than {LIMIT} partitions are not read")
-    topics = TopicTable.of({name: Topic(name, number) for name, number in zip(names, partitions.tolist(), strict=True)})
+    topics = TopicTable.of(map(Topic, names, partitions.tolist()))
     return topics, loads_from_plain(topics, {name: plain[name] for name in _TRAFFIC})
 
 

@@ -1,4 +1,4 @@
-"""What differs between two large states: where partitions stood before, and which of them changed hands."""
+"""What differs between two states: where partitions stood before, and which of them changed hands."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from engine.cluster.owners import runs_of
 from engine.cluster.partitions import Ids, PartitionColumns, PartitionNames
 from engine.cluster.remember import Remembered
-from engine.cluster.topic_table import numbers_in
+from engine.cluster.topic_table import NumberedNames, numbers_in
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -28,11 +28,11 @@ class Alignment:
 _aligned: Remembered[Alignment] = Remembered()
 
 
-def aligned(before: Sequence[str], now: Sequence[str]) -> Alignment:
+def aligned(before: PartitionNames, now: PartitionNames) -> Alignment:
     """Where each name stood before. O(n), once for a pair."""
 
     def compute() -> Alignment:
-        if isinstance(before, PartitionNames) and isinstance(now, PartitionNames) and _related(before, now):
+        if before.topics.root is now.topics.root:
             places_of = np.full(before.topics.partition_count + 1, -1, dtype=np.int64)
             places_of[before.numbers] = np.arange(len(before))
             place = places_of[numbers_in(now.topics, before.topics)[now.numbers]]
@@ -125,13 +125,13 @@ def sum_where(values: NDArray[np.int64], mask: NDArray[np.bool_], count: int) ->
 
 
 class MarkedNames(Sequence[str]):
-    """The names of the partitions in a mask, in hash order; counted at once, found when they are looked at."""
+    """The names of the partitions in a mask, topic by topic; counted at once, found when they are looked at."""
 
     __slots__ = ("_columns", "_count", "_found", "_mask")
 
     def __init__(self, columns: PartitionColumns, mask: NDArray[np.bool_], count: int) -> None:
         self._columns, self._mask, self._count = columns, mask, count
-        self._found: PartitionNames | None = None
+        self._found: NumberedNames | None = None
 
     def __len__(self) -> int:
         return self._count
@@ -150,13 +150,7 @@ class MarkedNames(Sequence[str]):
     def __getitem__(self, at: int | slice) -> str | tuple[str, ...]:
         return self._names()[at]
 
-    def _names(self) -> PartitionNames:
+    def _names(self) -> NumberedNames:
         if self._found is None:
-            rows = np.flatnonzero(self._mask)
-            columns = self._columns
-            self._found = PartitionNames(columns.topics, columns.numbers[rows], columns.hash[rows])
+            self._found = NumberedNames(self._columns.topics, np.sort(self._columns.numbers[self._mask]))
         return self._found
-
-
-def _related(one: PartitionNames, other: PartitionNames) -> bool:
-    return one.topics.root is other.topics.root

@@ -30,8 +30,9 @@ from engine.cluster.producer_apply import (
     with_producer_event,
 )
 from engine.cluster.producer_events import ProducerTopicEvent
-from engine.cluster.state import BundleSplit, ClusterState, Namespace, Subscription, Topic
+from engine.cluster.state import BundleSplit, ClusterState, Namespace, Subscription
 from engine.cluster.table_edits import listed_with, listed_without, with_topic, without_loads, without_topic
+from engine.cluster.topics import Topic
 from engine.config import BrokerSettings
 from engine.errors import Rejection
 from engine.failover.model import Consumer
@@ -223,14 +224,13 @@ def _remove_topic(state: ClusterState, event: TopicRemoved) -> ClusterState:
     return replace(
         state,
         topics=topics,
-        loads=without_loads(topics, state.loads, gone),
         subscriptions=tuple(
             replace(
                 each,
                 topics=listed_without(state.topics, topics, each.topics, event.topic),
                 loads=without_loads(topics, each.loads, gone),
             )
-            if event.topic in each.topics
+            if each.topics is state.topics.names or event.topic in each.topics
             else each
             for each in state.subscriptions
         ),

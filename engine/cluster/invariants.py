@@ -9,16 +9,16 @@ from typing import Final
 from engine.bundles.boundaries import namespace_bundles
 from engine.cluster.key_state import KeySubscription
 from engine.cluster.limits import IDS, INT_32, MAX_PARTITIONS, MAX_WITHOUT_STATISTICS
+from engine.cluster.load_table import LoadTable
 from engine.cluster.partition_bounds import without_statistics
 from engine.cluster.producer_invariants import producer_faults
-from engine.cluster.state import ClusterState, Load, Namespace, Subscription, Topic
-from engine.cluster.topic_table import LoadTable, TopicTable
+from engine.cluster.state import ClusterState, Namespace, Subscription
+from engine.cluster.topic_table import TopicTable
+from engine.cluster.topics import Load, Topic
 from engine.errors import Rejection
 from engine.names import (
-    PARTITION_SUFFIX,
     TopicName,
     parse_topic_name,
-    partition_index,
     refuse_namespace,
     refuse_subscription,
 )
@@ -49,10 +49,8 @@ def check(state: ClusterState) -> None:
 
 def _topic_faults(state: ClusterState) -> list[str]:
     found: list[str] = []
-    for key, topic in _judged_topics(state.topics):
+    for topic in _judged_topics(state.topics):
         name = parse_topic_name(topic.name)
-        if key != topic.name:
-            found.append(f"topic {topic.name!r} is kept under the name {key!r}")
         if not isinstance(name, TopicName) or name.complete != topic.name:
             found.append(f"{topic.name!r} is no complete topic name")
         elif name.namespace not in state.namespaces:
@@ -65,23 +63,24 @@ def _topic_faults(state: ClusterState) -> list[str]:
     return found
 
 
-def _judged_topics(topics: Mapping[str, Topic]) -> Iterable[tuple[str, Topic]]:
+def _judged_topics(topics: TopicTable) -> Iterable[Topic]:
     """All topics; of made-up ones, which differ by their numbers alone, the first and the last."""
-    if isinstance(topics, TopicTable) and topics.recipe is not None and len(topics):
-        return [(name, topics[name]) for name in (topics.names[0], topics.names[-1])]
-    return topics.items()
+    if topics.recipe is not None and len(topics):
+        return [topics[name] for name in (topics.names[0], topics.names[-1])]
+    return topics.listed()
 
 
 def _load_faults(state: ClusterState) -> list[str]:
     every = (state.loads, *(each.loads for each in state.subscriptions if each.loads))
-    return [fault for loads in every for fault in _faults_of_loads(state, loads)]
+    return [fault for loads in every for fault in load_faults(state.topics, loads)]
 
 
-def _faults_of_loads(state: ClusterState, loads: Mapping[str, Load]) -> list[str]:
-    if isinstance(loads, LoadTable) and loads.topics is state.topics:
+def load_faults(topics: TopicTable, loads: Mapping[str, Load]) -> list[str]:
+    """What is wrong with statistics: they are of no partition of these topics, or hold a number that cannot be."""
+    if isinstance(loads, LoadTable) and loads.topics is topics:
         fine = all(bool(((each >= 0) & (each < _LARGEST)).all()) for each in (loads.rates, loads.counts))
         return [] if fine else ["statistics hold a number that is negative or no number"]
-    found = [f"statistics of {name!r}, which does not exist" for name in loads if not _has_dispatcher(state, name)]
+    found = [f"statistics of {name!r}, which does not exist" for name in loads if not _has_dispatcher(topics, name)]
     found += [
         f"statistics of {name!r} hold a number that is negative or no number"
         for name, load in loads.items()
@@ -90,14 +89,9 @@ def _faults_of_loads(state: ClusterState, loads: Mapping[str, Load]) -> list[str
     return found
 
 
-def _has_dispatcher(state: ClusterState, name: str) -> bool:
-    """Whether a name is that of a topic without partitions or of a partition. Names every partition of no topic."""
-    topic = state.topics.get(name)
-    if topic is not None and topic.partitions == 0:
-        return True
-    parent = state.topics.get(name.rpartition(PARTITION_SUFFIX)[0])
-    # Java reads other digits, too, and writes these.
-    return parent is not None and 0 <= partition_index(name) < parent.partitions and name[-1].isascii()
+def _has_dispatcher(topics: TopicTable, name: str) -> bool:
+    """Whether a name is that of a topic without partitions or of a partition."""
+    return topics.partition_number(name) >= 0
 
 
 def _subscription_faults(state: ClusterState) -> list[str]:
@@ -130,12 +124,13 @@ def _subscription_faults(state: ClusterState) -> list[str]:
 
 
 def _one_subscription_faults(state: ClusterState, subscription: Subscription) -> list[str]:
-    if isinstance(state.topics, TopicTable) and subscription.topics is state.topics.names:
+    if subscription.topics is state.topics.names:
         return []
+    places = state.topics.places(subscription.topics).tolist()
     found = [
         f"subscription {subscription.key!r} has the topic {topic!r}, which does not exist"
-        for topic in subscription.topics
-        if topic not in state.topics
+        for topic, place in zip(subscription.topics, places, strict=True)
+        if place < 0
     ]
     if len(set(subscription.topics)) != len(subscription.topics):
         found.append(f"subscription {subscription.key!r} has a topic twice")

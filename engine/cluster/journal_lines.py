@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from engine.cluster.codec import (
+    FORMAT,
     check_format,
     command_from_plain,
     event_from_plain,
-    format_of,
     state_from_plain,
     state_to_plain,
 )
@@ -44,7 +44,7 @@ def header_line(timeline: Timeline) -> bytes:
     return _seal(
         {
             "kind": "header",
-            "format": format_of(timeline.initial),
+            "format": FORMAT,
             "seed": timeline.seed,
             "source": to_plain(timeline.source),
             "state": state_to_plain(timeline.initial),

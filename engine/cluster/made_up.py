@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.bulk_hashing import murmur3_bulk
-from engine.cluster.state import Load
+from engine.cluster.load_table import LoadTable
 from engine.cluster.texts import Texts
-from engine.cluster.topic_table import LoadTable, Recipe, TopicTable
+from engine.cluster.topic_table import Recipe, TopicTable
+from engine.cluster.topics import Load
 from engine.hashing import murmur3_32
 
 _MEDIAN_MSGS_PER_SEC: Final = 4.0
@@ -81,7 +82,7 @@ def made_up_loads(topics: TopicTable) -> LoadTable:
         rates[:, piece] = rate, out, rate * size, out * size
         counts[:, piece] = (out * lag).astype(np.int64), (rate * lag * 10).astype(np.int64)
         at += len(chunk)
-    return LoadTable(topics, rates, counts)
+    return LoadTable(topics, rates, counts, made_up=True)
 
 
 def _rate(draw: float) -> float:

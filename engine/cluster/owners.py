@@ -1,4 +1,4 @@
-"""Who is active for each partition of a large state, as arrays.
+"""Who is active for each partition of a subscription, as arrays.
 
 Neighbouring steps of a timeline share one live ring, so a step costs what it moves; the modulo rule is one look-up by
 partition index. Everything is remembered by the identity of what it depends on.

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from engine.cluster.limits import MAX_PARTITIONS, MAX_WITHOUT_STATISTICS
 from engine.cluster.state import ClusterState
-from engine.cluster.topic_table import TopicTable
 from engine.errors import Rejection
 
 
 def without_statistics(state: ClusterState) -> int:
     """How many partitions have no statistics. O(topics)."""
-    topics = state.topics
-    if isinstance(topics, TopicTable):
-        return int(topics.partitions.sum()) - len(state.loads)
-    return sum(topic.partitions for topic in topics.values()) - len(state.loads)
+    return int(state.topics.partitions.sum()) - len(state.loads)
 
 
 def refuse_partitions(state: ClusterState, more: int, partitions: int) -> Rejection | None:

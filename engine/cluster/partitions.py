@@ -1,26 +1,25 @@
-"""Facts about states too large for a value per partition: the same answers as ``engine.cluster.facts``, as arrays.
+"""The partitions of one subscription in columns, in the order of their ring hashes, with what flows to its consumers.
 
-The partitions of a subscription stand in the order of their ring hashes; everything is remembered by the identity of
-what it depends on. Who is active for them stands in ``owners``, what a step moves in ``differences``.
+Everything is remembered by the identity of what it depends on. Who is active for them is found by ``owners``, what a
+step moves by ``differences``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.cluster.load_table import LoadTable
 from engine.cluster.remember import Remembered
-from engine.cluster.state import ClusterState, Load, Subscription, Topic
-from engine.cluster.topic_table import LoadTable, NumberedNames, TopicTable, place_by_hash
+from engine.cluster.state import Subscription
+from engine.cluster.topic_table import NumberedNames, TopicTable, place_by_hash
+from engine.cluster.topics import Load
 from engine.failover.model import Consumer
 from engine.names import PARTITION_SUFFIX, partition_index
 
-LARGE_PARTITIONS: Final = 20_000
-"""From so many partitions on a state is answered in columns."""
 Ids = NDArray[np.int32] | NDArray[np.int64]
 """Consumer ids or positions, -1 for nobody."""
 
@@ -100,37 +99,10 @@ class Traffic:
     unacked: NDArray[np.int64]
 
 
-_counted: Remembered[int] = Remembered()
-_large: Remembered[TopicTable] = Remembered()
-_large_loads: Remembered[LoadTable] = Remembered()
+_own_loads: Remembered[LoadTable] = Remembered()
 _indices: Remembered[NDArray[np.int32]] = Remembered()
 _columns: Remembered[PartitionColumns] = Remembered()
 _traffic: Remembered[Traffic] = Remembered()
-
-
-def large_topics(state: ClusterState) -> TopicTable | None:
-    """The topics of a state in columns; None for a state that is small enough for plain values.
-
-    O(topics) once for topics that are not in columns yet.
-    """
-    if isinstance(state.topics, TopicTable):
-        return state.topics
-    if state.next_consumer_id >= 2**31:
-        return None  # the arrays hold ids in 32 bits
-    if _counted.get((state.topics,), (), lambda: _count(state.topics)) < LARGE_PARTITIONS:
-        return None
-    return _large.get((state.topics,), (), lambda: TopicTable.of(state.topics))
-
-
-def _count(topics: Mapping[str, Topic]) -> int:
-    return sum(max(topic.partitions, 1) for topic in topics.values())
-
-
-def large_loads(topics: TopicTable, loads: Mapping[str, Load]) -> LoadTable:
-    """The traffic of all partitions of these topics, in columns by their numbers."""
-    if isinstance(loads, LoadTable) and loads.topics is topics:
-        return loads
-    return _large_loads.get((topics, loads), (), lambda: LoadTable.of(topics, loads))
 
 
 def partition_columns(topics: TopicTable, subscription: Subscription) -> PartitionColumns:
@@ -138,14 +110,14 @@ def partition_columns(topics: TopicTable, subscription: Subscription) -> Partiti
     return _columns.get((topics, subscription.topics), (), lambda: _make_columns(topics, subscription.topics))
 
 
-def traffic(columns: PartitionColumns, loads: Mapping[str, Load], own: Mapping[str, Load]) -> Traffic:
+def traffic(columns: PartitionColumns, loads: LoadTable, own: Mapping[str, Load]) -> Traffic:
     """What a subscription dispatches beside ``columns``: its ``own`` numbers, else the topic's. O(n) once."""
 
     def compute() -> Traffic:
-        found, at = large_loads(columns.topics, loads), columns.numbers
-        made = Traffic(found.rates[1][at], found.rates[3][at], found.counts[0][at])
+        at = columns.numbers
+        made = Traffic(loads.rates[1][at], loads.rates[3][at], loads.counts[0][at])
         if own:
-            theirs = large_loads(columns.topics, own)
+            theirs = _own_loads.get((columns.topics, own), (), lambda: LoadTable.of(columns.topics, own))
             known = np.ones(len(at), dtype=np.bool_) if theirs.known is None else theirs.known[at]
             made.msgs_per_sec[known] = theirs.rates[1][at][known]
             made.bytes_per_sec[known] = theirs.rates[3][at][known]
@@ -178,16 +150,20 @@ class ActiveConsumers(Mapping[str, Consumer | None]):
             raise KeyError(name)
         return self._by_id.get(int(self._owners[at]))
 
+    def pairs(self) -> Iterator[tuple[str, Consumer | None]]:
+        """All names with their active consumers, without a search for each."""
+        return zip(self._names, map(self._by_id.get, self._owners.tolist()), strict=True)
+
 
 def _make_columns(topics: TopicTable, listed: Sequence[str]) -> PartitionColumns:
     if listed is topics.names:
         numbers, hashes = topics.by_hash.row, topics.by_hash.hash
     else:
-        places = {name: at for at, name in enumerate(topics.names)}
-        chosen = np.zeros(len(topics), dtype=bool)
-        chosen[[places[name] for name in listed]] = True
-        inside = np.repeat(chosen, np.maximum(topics.partitions, 1))[topics.by_hash.row]
-        numbers, hashes = topics.by_hash.row[inside], topics.by_hash.hash[inside]
+        places = topics.places(listed)
+        assert not len(places) or places.min() >= 0, "a subscription has a topic that does not exist"
+        numbers = topics.numbers_of(places).astype(np.int32)
+        numbers = numbers[np.argsort(topics.hash[numbers], kind="stable")]
+        hashes = topics.hash[numbers]
     index = _indices.get((topics,), (), lambda: _all_indices(topics))[numbers]
     for array in (numbers, hashes, index):
         array.setflags(write=False)

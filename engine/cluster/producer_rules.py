@@ -27,8 +27,9 @@ from engine.cluster.producer_events import (
 from engine.cluster.producer_evolve import after, seen
 from engine.cluster.producer_plan import plan_settings
 from engine.cluster.producer_state import ProducerTopic
-from engine.cluster.state import ClusterState, Topic
+from engine.cluster.state import ClusterState
 from engine.cluster.topic_rules import find_topic
+from engine.cluster.topics import Topic
 from engine.errors import Rejection
 from engine.routing.producer_model import Created
 from engine.routing.producer_topic import unknown_partition

@@ -8,42 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import Final
 
 from engine.cluster.key_state import KeySubscription
+from engine.cluster.load_table import LoadTable
 from engine.cluster.producer_state import ProducerTopic
+from engine.cluster.topic_table import TopicTable
+from engine.cluster.topics import NOTHING_REPORTED, Load
 from engine.config import CURRENT, BrokerSettings
 from engine.failover.model import Consumer
-
-
-@dataclass(frozen=True, slots=True)
-class Topic:
-    """A topic by its complete name without ``-partition-N``; ``partitions`` is 0 when it is not partitioned."""
-
-    name: str
-    partitions: int = 0
-
-    def partition_names(self) -> tuple[str, ...]:
-        """The names that have a dispatcher each: the partitions, or the topic itself."""
-        if self.partitions == 0:
-            return (self.name,)
-        return tuple(f"{self.name}-partition-{index}" for index in range(self.partitions))
-
-
-@dataclass(frozen=True, slots=True)
-class Load:
-    """The traffic of one partition: messages and bytes per second, and what waits unacknowledged."""
-
-    msg_rate_in: float = 0.0
-    msg_rate_out: float = 0.0
-    throughput_in_bytes_per_sec: float = 0.0
-    throughput_out_bytes_per_sec: float = 0.0
-    unacked_messages: int = 0
-    backlog_entries: int = 0
-
-
-NOTHING_REPORTED: Final[Mapping[str, Load]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +23,9 @@ class Subscription:
     """One Failover subscription over a set of topics whose dispatchers all have the same consumers.
 
     ``key`` names it uniquely ("billing", "billing#2" where the same name has other consumers elsewhere). ``consumers``
-    stand in connect order; ``topics`` are names of ``Topic`` values (a tuple, or texts in one buffer where they are
-    many). ``accepts_new_topics`` is true for a regex
-    subscription: a topic that is added to its namespace joins it. ``loads`` is, by partition name, what was reported of
+    stand in connect order; ``topics`` are names of the state's topics: the column of its table where they are all of
+    them. ``accepts_new_topics`` is true for a regex subscription: a topic that is added to its namespace joins it.
+    ``loads`` is, by partition name, what was reported of
     this subscription where it differs from the whole topic's (other subscriptions read the topic too): what goes out to
     its own consumers. What is published is the topic's, and not in them.
     """
@@ -97,18 +69,24 @@ class ClusterState:
     """Everything the model knows at one step.
 
     ``topics`` is keyed by topic name, ``loads`` by partition name (a partition without an entry has no statistics, as
-    on a broker that has not loaded it), ``namespaces`` by ``tenant/namespace``. ``next_consumer_id`` makes ids unique
-    over the whole history, so that a consumer that returns under its old name is another one. ``subscriptions`` are of
-    type Failover, ``key_subscriptions`` of type Key_Shared; no key stands twice among both. ``producer_topics`` are the
-    partitioned topics whose producers count.
+    on a broker that has not loaded it), ``namespaces`` by ``tenant/namespace``. Topics and loads are columns side by
+    side; any other mapping is put into columns, without the loads of names that are not partitions.
+    ``next_consumer_id`` makes ids unique over the whole history, so that a consumer that returns under its old name is
+    another one. ``subscriptions`` are of type Failover, ``key_subscriptions`` of type Key_Shared; no key stands twice
+    among both. ``producer_topics`` are the partitioned topics whose producers count.
     """
 
     release: str = CURRENT.label
     settings: BrokerSettings = field(default_factory=BrokerSettings)
-    topics: Mapping[str, Topic] = field(default_factory=dict)
-    loads: Mapping[str, Load] = field(default_factory=dict)
+    topics: TopicTable = field(default_factory=lambda: TopicTable.of(()))
+    loads: LoadTable = field(default_factory=lambda: LoadTable.of(TopicTable.of(()), {}))
     subscriptions: tuple[Subscription, ...] = ()
     key_subscriptions: tuple[KeySubscription, ...] = ()
     producer_topics: tuple[ProducerTopic, ...] = ()
     namespaces: Mapping[str, Namespace] = field(default_factory=dict)
     next_consumer_id: int = 0
+
+    def __post_init__(self) -> None:
+        topics = TopicTable.of(self.topics)
+        object.__setattr__(self, "topics", topics)
+        object.__setattr__(self, "loads", LoadTable.of(topics, self.loads))

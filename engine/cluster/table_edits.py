@@ -8,24 +8,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.bulk_hashing import ByteColumn, crc32_bulk, murmur3_bulk
-from engine.cluster.state import Load, Topic
+from engine.cluster.load_table import LoadTable
 from engine.cluster.texts import Texts
-from engine.cluster.topic_table import LoadTable, Origin, TopicTable
+from engine.cluster.topic_table import Origin, TopicTable
+from engine.cluster.topics import Load, Topic
 from engine.names import TopicName, parse_topic_name
 
 
-def with_topic(topics: Mapping[str, Topic], topic: Topic) -> Mapping[str, Topic]:
+def with_topic(topics: TopicTable, topic: Topic) -> TopicTable:
     """These and one more (as the last one), or with other partitions (in its place)."""
-    if not isinstance(topics, TopicTable):
-        return {**topics, topic.name: topic}
     place = topics.place(topic.name)
     return _appended(topics, topic) if place < 0 else _resized(topics, place, topic)
 
 
-def without_topic(topics: Mapping[str, Topic], name: str) -> Mapping[str, Topic]:
+def without_topic(topics: TopicTable, name: str) -> TopicTable:
     """These but one."""
-    if not isinstance(topics, TopicTable):
-        return {each: topic for each, topic in topics.items() if each != name}
     place = topics.place(name)
     column = topics.names.column
     low, high = int(column.offsets[place]), int(column.offsets[place + 1])
@@ -44,29 +41,21 @@ def without_topic(topics: Mapping[str, Topic], name: str) -> Mapping[str, Topic]
     )
 
 
-def without_loads(topics: Mapping[str, Topic], loads: Mapping[str, Load], gone: frozenset[str]) -> Mapping[str, Load]:
-    """The statistics without those of some partitions; ``topics`` are those that are left."""
-    if isinstance(topics, TopicTable) and isinstance(loads, LoadTable):
+def without_loads(topics: TopicTable, loads: Mapping[str, Load], gone: frozenset[str]) -> Mapping[str, Load]:
+    """The statistics of a subscription without those of some partitions; ``topics`` are those that are left."""
+    if isinstance(loads, LoadTable):
         return LoadTable.of(topics, loads)
     return loads if gone.isdisjoint(loads) else {name: load for name, load in loads.items() if name not in gone}
 
 
-def listed_with(
-    before: Mapping[str, Topic], after: Mapping[str, Topic], listed: Sequence[str], name: str
-) -> Sequence[str]:
+def listed_with(before: TopicTable, after: TopicTable, listed: Sequence[str], name: str) -> Sequence[str]:
     """A subscription's topics and one more."""
-    if isinstance(before, TopicTable) and isinstance(after, TopicTable) and listed is before.names:
-        return after.names
-    return (*listed, name)
+    return after.names if listed is before.names else (*listed, name)
 
 
-def listed_without(
-    before: Mapping[str, Topic], after: Mapping[str, Topic], listed: Sequence[str], name: str
-) -> Sequence[str]:
+def listed_without(before: TopicTable, after: TopicTable, listed: Sequence[str], name: str) -> Sequence[str]:
     """A subscription's topics but one."""
-    if isinstance(before, TopicTable) and isinstance(after, TopicTable) and listed is before.names:
-        return after.names
-    return tuple(topic for topic in listed if topic != name)
+    return after.names if listed is before.names else tuple(topic for topic in listed if topic != name)
 
 
 def _appended(topics: TopicTable, topic: Topic) -> TopicTable:

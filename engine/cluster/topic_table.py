@@ -1,23 +1,28 @@
-"""Topics and their traffic in columns: a million partitions without an object for each of them.
+"""The topics of a state: one table in columns, of ten partitions or of a million, without an object for each of them.
 
-Both are mappings like the dictionaries they stand in for. Whoever wants many answers takes the columns.
+It reads like a mapping from names to topics; callers that want many answers take the columns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, pairwise
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.bulk_hashing import crc32_bulk, murmur3_bulk
-from engine.cluster.state import Load, Topic
 from engine.cluster.texts import CHUNK, Texts
+from engine.cluster.topics import Topic
 from engine.computed import Computed
 from engine.failover.bulk import SortedTopics, sort_topics
 from engine.hashing import murmur3_32
 from engine.names import PARTITION_SUFFIX, TopicName, parse_topic_name, partition_name
+
+MANY: Final = 8
+"""From one name in so many on, all of a table are looked at: cheaper than a search for each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,16 +103,20 @@ class TopicTable(Mapping[str, Topic]):
         return np.arange(self.partition_count) if self._origin is None else self._origin.numbers
 
     @classmethod
-    def of(cls, topics: Mapping[str, Topic]) -> TopicTable:
-        """The columns of any topics, in their order. A name that Pulsar refuses is in no namespace. O(bytes)."""
-        found: dict[str, int] = {"": 0}
+    def of(cls, topics: Mapping[str, Topic] | Iterable[Topic]) -> TopicTable:
+        """Any topics in columns, in their order. A name that Pulsar refuses is in no namespace. O(bytes)."""
+        if isinstance(topics, TopicTable):
+            return topics
+        listed = [*(topics.values() if isinstance(topics, Mapping) else topics)]
+        namespaces: dict[str, int] = {"": 0}
         numbers = []
-        for name in topics:
-            parsed = parse_topic_name(name)
+        for topic in listed:
+            parsed = parse_topic_name(topic.name)
             namespace = parsed.namespace if isinstance(parsed, TopicName) else ""
-            numbers.append(found.setdefault(namespace, len(found)))
-        counts = np.fromiter((topic.partitions for topic in topics.values()), dtype=np.int32, count=len(topics))
-        return cls(Texts.of(tuple(topics)), counts, tuple(found), np.array(numbers, dtype=np.int32))
+            numbers.append(namespaces.setdefault(namespace, len(namespaces)))
+        counts = np.fromiter((topic.partitions for topic in listed), dtype=np.int32, count=len(listed))
+        names = Texts.of([topic.name for topic in listed])
+        return cls(names, counts, tuple(namespaces), np.array(numbers, dtype=np.int32))
 
     @property
     def partition_count(self) -> int:
@@ -131,10 +140,37 @@ class TopicTable(Mapping[str, Topic]):
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TopicTable):
-            return isinstance(other, Mapping) and len(self) == len(other) and dict(self) == dict(other)
+            return isinstance(other, Mapping) and {topic.name: topic for topic in self.listed()} == dict(other)
         return np.array_equal(self.partitions, other.partitions) and self.names == other.names
 
     __hash__ = None  # type: ignore[assignment]
+
+    def listed(self) -> Iterator[Topic]:
+        """All topics in order."""
+        return map(Topic, self.names, self.partitions.tolist())
+
+    def places(self, names: Sequence[str]) -> NDArray[np.int64]:
+        """``place`` of many. O(log n) each for few of them, O(topics) for most."""
+        if names is self.names:
+            return np.arange(len(self), dtype=np.int64)
+        if len(names) * MANY < len(self):
+            return np.fromiter(map(self.place, names), dtype=np.int64, count=len(names))
+        known = {name: at for at, name in enumerate(self.names)}
+        return np.fromiter((known.get(name, -1) for name in names), dtype=np.int64, count=len(names))
+
+    def numbers_of(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The numbers of all partitions of the topics at these places, each once, ascending."""
+        chosen = np.zeros(len(self), dtype=np.bool_)
+        chosen[places] = True
+        return np.flatnonzero(np.repeat(chosen, np.maximum(self.partitions, 1)))
+
+    def by_namespace(self, numbers: NDArray[np.integer]) -> dict[str, NDArray[np.int64]]:
+        """Where the partitions of each namespace are among these, in their order; not those of odd names. O(n)."""
+        namespace_of = self.namespace_no[self.topic_of(numbers)]
+        ends = np.cumsum(np.bincount(namespace_of, minlength=len(self.namespaces))).tolist()
+        rows = np.argsort(namespace_of, kind="stable") if len(self.namespaces) > 1 else np.arange(len(numbers))
+        pieces = zip(self.namespaces, pairwise((0, *ends)), strict=True)
+        return {name: rows[low:high] for name, (low, high) in pieces if name and low < high}
 
     def place(self, name: str) -> int:
         """The place of a topic in ``names``, -1 for none. O(log n): by its first partition's hash, or its own."""
@@ -208,7 +244,10 @@ class NumberedNames(Computed[str]):
         return self.topics.partition_name(int(self.numbers[at]))
 
     def __iter__(self) -> Iterator[str]:
-        return map(self.topics.partition_name, self.numbers.tolist())
+        if len(self.numbers) * MANY < self.topics.partition_count:
+            return map(self.topics.partition_name, self.numbers.tolist())
+        names = [*chain.from_iterable(self.topics.partition_name_chunks())]
+        return map(names.__getitem__, self.numbers.tolist())
 
 
 def place_by_hash(hashes: NDArray[np.int32], name: str, name_at: Callable[[int], str]) -> int:
@@ -221,87 +260,6 @@ def place_by_hash(hashes: NDArray[np.int32], name: str, name_at: Callable[[int],
             return at
         at += 1
     return -1
-
-
-class LoadTable(Mapping[str, Load]):
-    """The traffic of the partitions of ``topics``, in columns of (n,) by their numbers.
-
-    ``rates``: (4, n) float64, as the first four fields of ``Load``; ``counts``: (2, n) int64, unacknowledged messages
-    and backlog; ``known``: (n,) bool, which ones have statistics, None for all.
-    """
-
-    __slots__ = ("counts", "known", "rates", "topics")
-
-    def __init__(
-        self,
-        topics: TopicTable,
-        rates: NDArray[np.float64],
-        counts: NDArray[np.int64],
-        known: NDArray[np.bool_] | None = None,
-    ) -> None:
-        assert rates.shape == (4, topics.partition_count) and counts.shape == (2, topics.partition_count)
-        self.topics, self.rates, self.counts = topics, rates, counts
-        self.known = None if known is None or known.all() else known
-
-    @classmethod
-    def of(cls, topics: TopicTable, loads: Mapping[str, Load]) -> LoadTable:
-        """The columns of any statistics, for these topics. O(n)."""
-        if isinstance(loads, LoadTable) and loads.topics.root is topics.root:
-            return _carried(topics, loads)
-        nothing = Load()
-        rows: list[tuple[float, ...]] = []
-        known: list[bool] = []
-        for chunk in topics.partition_name_chunks():
-            for name in chunk:
-                load = loads.get(name)
-                known.append(load is not None)
-                rows.append(astuple(load or nothing))
-        table = np.array(rows, dtype=np.float64).reshape(-1, 6).T
-        return cls(topics, table[:4].copy(), table[4:].astype(np.int64), np.array(known, dtype=bool))
-
-    def __len__(self) -> int:
-        return self.topics.partition_count if self.known is None else int(self.known.sum())
-
-    def __iter__(self) -> Iterator[str]:
-        number = 0
-        for chunk in self.topics.partition_name_chunks():
-            for name in chunk:
-                if self.known is None or self.known[number]:
-                    yield name
-                number += 1
-
-    def __getitem__(self, name: str) -> Load:
-        number = self.topics.partition_number(name)
-        if number < 0 or (self.known is not None and not self.known[number]):
-            raise KeyError(name)
-        return self.at(number)
-
-    def at(self, number: int) -> Load:
-        """The traffic of the partition of that number; zeros where there are no statistics."""
-        return Load(*self.rates[:, number].tolist(), *self.counts[:, number].tolist())
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, LoadTable) or self.topics != other.topics:
-            return isinstance(other, Mapping) and len(self) == len(other) and dict(self) == dict(other)
-        if self.known is None or other.known is None:
-            same = self.known is other.known
-        else:
-            same = np.array_equal(self.known, other.known)
-        return same and np.array_equal(self.rates, other.rates) and np.array_equal(self.counts, other.counts)
-
-    __hash__ = None  # type: ignore[assignment]
-
-
-def _carried(topics: TopicTable, loads: LoadTable) -> LoadTable:
-    """The traffic of topics before an edit, or after it, for these."""
-    numbers = numbers_in(topics, loads.topics)
-    known = numbers >= 0
-    if loads.known is not None:
-        # Where no topic was left, there is no number to look at.
-        known[known] = loads.known[numbers[known]]
-    rates, counts = np.zeros((4, len(numbers))), np.zeros((2, len(numbers)), dtype=np.int64)
-    rates[:, known], counts[:, known] = loads.rates[:, numbers[known]], loads.counts[:, numbers[known]]
-    return LoadTable(topics, rates, counts, known)
 
 
 def numbers_in(topics: TopicTable, others: TopicTable) -> NDArray[np.int64]:

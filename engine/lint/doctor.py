@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import TypeVar
 
 from engine.cluster.state import ClusterState
@@ -47,7 +46,8 @@ def lint(
     The findings do not depend on the order of topics, subscriptions or namespaces; that of consumers is part of the
     input. Only what the rules need is computed. O(t log t) for t partitions, and the costs of the subscriptions.
 
-    >>> from engine.cluster.state import Subscription, Topic
+    >>> from engine.cluster.state import Subscription
+    >>> from engine.cluster.topics import Topic
     >>> from engine.failover.model import Consumer
     >>> topic = Topic("persistent://t/n/x")
     >>> twins = Subscription("s", "s", "t/n", (topic.name,), (Consumer(1, "c"), Consumer(2, "c")))
@@ -55,9 +55,6 @@ def lint(
     >>> [(each.rule, each.severity.label) for each in found]
     [('failover-duplicate-names', 'error'), ('failover-flag-ignored', 'info')]
     """
-    if not isinstance(state.topics, dict) and (rules.subscription or rules.namespace):
-        # A mapping that makes its topics when asked is asked once for each.
-        state = replace(state, topics=dict(state.topics.items()))
     world = world_of(state, told)
     found: list[Finding] = list(lint_world(world, rules.world))
     if rules.subscription:

@@ -7,16 +7,14 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from engine.bundles.boundaries import FULL_LOWER_BOUND, FULL_UPPER_BOUND, NamespaceBundles, namespace_bundles
-from engine.bundles.loads import TopicLoad
 from engine.bundles.plan import LoadManager
 from engine.cluster.facts import behaviour_in
-from engine.cluster.state import ClusterState, Topic
+from engine.cluster.listing import topic_loads
+from engine.cluster.state import ClusterState
 from engine.errors import Rejection
-from engine.hashing import crc32_hash
 from engine.keyshared.model import Consumer as KeyConsumer
 from engine.lint.cases import KeyCase, NamespaceCase, ProducedTopic, SubscriptionCase
 from engine.lint.world import World
-from engine.names import NON_PERSISTENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +57,7 @@ def subscription_cases(state: ClusterState, world: World, namespace: str | None 
     for each in state.subscriptions:
         if not each.topics or namespace not in (None, each.namespace):
             continue
-        partitioned = sum(state.topics[topic].partitions > 0 for topic in each.topics)
+        partitioned = int((state.topics.partitions[state.topics.places(each.topics)] > 0).sum())
         alone = len(each.topics) - partitioned
         first = min(each.topics)
         yield SubscriptionCase(world, each.namespace, each.name, first, each.consumers, partitioned, alone)
@@ -82,10 +80,7 @@ def namespace_cases(
     state: ClusterState, world: World, told: Told, namespace: str | None = None
 ) -> Iterator[NamespaceCase]:
     """The namespaces with topics or bundles. O(t log t) for t partitions in all."""
-    by_namespace: dict[str, dict[str, Topic]] = {name: {} for name in state.namespaces}
-    for name, topic in state.topics.items():
-        by_namespace.setdefault(namespace_of(name), {})[name] = topic
-    for name, topics in by_namespace.items():
+    for name in dict.fromkeys((*state.namespaces, *filter(None, state.topics.namespaces))):
         if namespace not in (None, name):
             continue
         bundles = _bundles(state, name)
@@ -94,10 +89,10 @@ def namespace_cases(
         yield NamespaceCase(
             world,
             bundles or NamespaceBundles(name, (FULL_LOWER_BOUND, FULL_UPPER_BOUND)),
-            _topic_loads(state, topics),
+            tuple(topic_loads(state, name)),
             untold if known is None or bundles is None else known.get(name, frozenset()),
             told.sessions,
-            _produced(topics, told),
+            _produced(state, name, told),
         )
 
 
@@ -117,27 +112,6 @@ def _bundles(state: ClusterState, namespace: str) -> NamespaceBundles | None:
     return None if isinstance(made, Rejection) else made
 
 
-def _topic_loads(state: ClusterState, topics: Mapping[str, Topic]) -> tuple[TopicLoad, ...]:
-    """As ``engine.cluster.facts.topic_loads`` gives them for one namespace, without reading every name by all rules."""
-    ranked: list[tuple[bool, bool, str]] = []
-    loads = state.loads
-    for topic in topics.values():
-        transient = topic.name[: len(NON_PERSISTENT)].lower() == NON_PERSISTENT
-        partitioned = topic.partitions > 0
-        ranked += [(partitioned and name not in loads, transient, name) for name in topic.partition_names()]
-    ranked.sort()
-    found: list[TopicLoad] = []
-    for _, _, name in ranked:
-        load = loads.get(name)
-        if load is None:
-            found.append(TopicLoad(name, crc32_hash(name), has_stats=False))
-        else:
-            rates = (load.msg_rate_in, load.msg_rate_out)
-            throughput = (load.throughput_in_bytes_per_sec, load.throughput_out_bytes_per_sec)
-            found.append(TopicLoad(name, crc32_hash(name), *rates, *throughput))
-    return tuple(found)
-
-
 def namespace_of(topic: str) -> str:
     """The namespace of a topic's complete name.
 
@@ -147,11 +121,11 @@ def namespace_of(topic: str) -> str:
     return "/".join(topic.partition("://")[2].split("/", 2)[:2])
 
 
-def _produced(topics: Mapping[str, Topic], told: Told) -> tuple[ProducedTopic, ...]:
+def _produced(state: ClusterState, namespace: str, told: Told) -> tuple[ProducedTopic, ...]:
     if not told.client_versions:
         return ()
     return tuple(
-        ProducedTopic(name, topic.partitions, told.client_versions[name])
-        for name, topic in topics.items()
-        if name in told.client_versions
+        ProducedTopic(topic.name, topic.partitions, told.client_versions[topic.name])
+        for topic in state.topics.listed()
+        if topic.name in told.client_versions and namespace_of(topic.name) == namespace
     )

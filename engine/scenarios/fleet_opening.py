@@ -13,9 +13,6 @@ from typing import Final
 from engine.admin.facts import Snapshot
 from engine.admin.partitions import bounded
 from engine.admin.priorities import infer_priority_levels
-from engine.cluster.partitions import LARGE_PARTITIONS
-from engine.cluster.state import ClusterState
-from engine.cluster.topic_table import LoadTable, TopicTable
 from engine.errors import InputError
 from engine.scenarios.opening import DIFFERS_FROM_RECORD, Opened, open_snapshot, topics_of
 from engine.scenarios.subscriptions import FAILOVER, KEY_SHARED, Group, gather
@@ -73,7 +70,7 @@ def open_fleet_part(part: FleetPart) -> Opened:
     if part.topics_left_out:
         text = f"{part.topics_left_out:,} topics of its namespace without this subscription are left out of the bundles"
         notes.append(Notice(TOPICS_LEFT_OUT, text))
-    return replace(opened, state=_in_columns(opened.state), notes=tuple(notes))
+    return replace(opened, notes=tuple(notes))
 
 
 def _check(part: FleetPart) -> None:
@@ -101,20 +98,3 @@ def _tells_flag(groups: Sequence[Group]) -> bool:
 
 def _text(flag: bool) -> str:
     return str(flag).lower()
-
-
-def _in_columns(state: ClusterState) -> ClusterState:
-    """The state with its topics in columns, where they are many."""
-    if sum(max(topic.partitions, 1) for topic in state.topics.values()) < LARGE_PARTITIONS:
-        return state
-    topics = TopicTable.of(state.topics)
-    every = tuple(state.topics)
-    subscriptions = tuple(
-        replace(
-            each,
-            topics=topics.names if each.topics == every else each.topics,
-            loads=LoadTable.of(topics, each.loads) if each.loads else each.loads,
-        )
-        for each in state.subscriptions
-    )
-    return replace(state, topics=topics, loads=LoadTable.of(topics, state.loads), subscriptions=subscriptions)

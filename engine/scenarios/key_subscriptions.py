@@ -18,7 +18,7 @@ from engine.cluster.key_events import (
 from engine.cluster.key_evolve import dispatcher_of, folded
 from engine.cluster.key_restarts import KEY_SETTINGS
 from engine.cluster.key_state import KeySubscription, SharingMode
-from engine.cluster.state import Topic
+from engine.cluster.topics import Topic
 from engine.config import BrokerSettings, ReleaseBehaviour
 from engine.errors import Rejection
 from engine.keyshared.model import RANGE_SIZE, RangesById

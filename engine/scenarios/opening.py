@@ -16,7 +16,10 @@ from engine.admin.reading import MAX_INPUT_BYTES
 from engine.admin.snapshot import Moment, combined, read_dump
 from engine.bundles.boundaries import FULL_LOWER_BOUND, FULL_UPPER_BOUND, BundleRange, default_boundaries, parse_range
 from engine.cluster.facts import active_consumers
-from engine.cluster.state import ClusterState, Load, Namespace, Topic
+from engine.cluster.load_table import LoadTable
+from engine.cluster.state import ClusterState, Namespace, Subscription
+from engine.cluster.topic_table import TopicTable
+from engine.cluster.topics import Load, Topic
 from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour, behaviour_of
 from engine.errors import InputError, Problem, Rejection
 from engine.names import TopicName, parse_topic_name
@@ -89,18 +92,25 @@ def open_snapshot(snapshot: Snapshot, *, release: str | None = None, consistent_
     notes += more
     if snapshot.settings is None:
         settings = replace(settings, subscriptionKeySharedUseConsistentHashing=ring_of(shared, settings))
+    table = TopicTable.of(topics)
     state = ClusterState(
         release=behaviour.label,
         settings=settings,
-        topics={topic.name: topic for topic in topics},
-        loads=_loads(snapshot),
-        subscriptions=subscriptions,
+        topics=table,
+        loads=LoadTable.of(table, _loads(snapshot)),
+        subscriptions=tuple(_in_columns(each, table) for each in subscriptions),
         key_subscriptions=shared,
         namespaces=_namespaces(snapshot, topics, settings, notes),
         next_consumer_id=max((number + 1 for each in shared for number in joined_ids(each)), default=connected),
     )
     notes += _differences(groups, state)
     return Opened(state, snapshot.source, snapshot.problems, tuple(notes))
+
+
+def _in_columns(subscription: Subscription, table: TopicTable) -> Subscription:
+    loads = LoadTable.of(table, subscription.loads) if subscription.loads else subscription.loads
+    every = len(subscription.topics) == len(table) and table.names == subscription.topics
+    return replace(subscription, topics=table.names if every else subscription.topics, loads=loads)
 
 
 def topics_of(snapshot: Snapshot) -> tuple[Topic, ...]:
@@ -134,7 +144,7 @@ def _differences(groups: Sequence[Group], state: ClusterState) -> list[Notice]:
     """Recorded active consumers that the opened state does not give; by name, since brokers tell nothing else."""
     notes = []
     for group, subscription in zip(groups, state.subscriptions, strict=True):
-        chosen = active_consumers(state, subscription)
+        chosen = dict(active_consumers(state, subscription).pairs())
         different = [
             topic
             for (topic, _), recorded in group.actives.items()

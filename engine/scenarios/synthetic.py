@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
 from engine.bundles.boundaries import default_boundaries
-from engine.cluster.made_up import load_of, made_up_loads, made_up_topics
-from engine.cluster.partitions import LARGE_PARTITIONS
-from engine.cluster.state import ClusterState, Load, Namespace, Subscription, Topic
-from engine.cluster.topic_table import Recipe, TopicTable
+from engine.cluster.made_up import made_up_loads, made_up_topics
+from engine.cluster.state import ClusterState, Namespace, Subscription
+from engine.cluster.topic_table import Recipe
 from engine.config import CURRENT, BrokerSettings, behaviour_of
 from engine.errors import InputError, Rejection
 from engine.failover.model import Consumer
@@ -50,12 +48,12 @@ def synthetic_state(
         raise InputError("; ".join(wrong))
     boundaries = default_boundaries(bundles)
     assert not isinstance(boundaries, Rejection), boundaries
-    made, loads = _topics(topics, partitions, seed)
+    made = made_up_topics(Recipe(NAMESPACE, f"persistent://{NAMESPACE}/topic-", topics, partitions, seed))
     subscription = Subscription(
         key=SUBSCRIPTION,
         name=SUBSCRIPTION,
         namespace=NAMESPACE,
-        topics=made.names if isinstance(made, TopicTable) else tuple(made),
+        topics=made.names,
         consumers=tuple(Consumer(at, f"{SUBSCRIPTION}-{at}") for at in range(consumers)),
     )
     state = ClusterState(
@@ -64,7 +62,7 @@ def synthetic_state(
             activeConsumerFailoverConsistentHashing=consistent_hashing, defaultNumberOfNamespaceBundles=bundles
         ),
         topics=made,
-        loads=loads,
+        loads=made_up_loads(made),
         subscriptions=(subscription,),
         namespaces={NAMESPACE: Namespace(NAMESPACE, boundaries)},
         next_consumer_id=consumers,
@@ -72,17 +70,6 @@ def synthetic_state(
     parts = f" of {partitions:,} partitions" if partitions > 1 else ""
     made_up = f"{counted(topics, 'topic')}{parts}, {counted(consumers, 'consumer')}"
     return Opened(state, f"made up: {made_up}, seed {seed}", seed=seed)
-
-
-def _topics(topics: int, partitions: int, seed: int) -> tuple[Mapping[str, Topic], Mapping[str, Load]]:
-    """The topics and their traffic; in columns where they are many."""
-    prefix = f"persistent://{NAMESPACE}/topic-"
-    if topics * max(partitions, 1) >= LARGE_PARTITIONS:
-        made = made_up_topics(Recipe(NAMESPACE, prefix, topics, partitions, seed))
-        return made, made_up_loads(made)
-    listed = [Topic(f"{prefix}{at}", partitions) for at in range(topics)]
-    loads = {name: load_of(seed, name) for topic in listed for name in topic.partition_names()}
-    return {topic.name: topic for topic in listed}, loads
 
 
 def _out_of_limits(topics: int, partitions: int, consumers: int, seed: int, bundles: int) -> list[str]:

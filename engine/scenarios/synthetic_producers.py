@@ -7,6 +7,7 @@ from typing import Final
 
 from engine.cluster.decide import decide
 from engine.cluster.evolve import evolve
+from engine.cluster.load_table import LoadTable
 from engine.cluster.producer_commands import AddProducers
 from engine.cluster.producer_events import ProducerPlan, ProducersSeen
 from engine.cluster.producer_rules import BROKERS
@@ -48,7 +49,7 @@ def synthetic_producers(
     if wrong:
         raise InputError("; ".join(wrong))
     made = synthetic_state(1, partitions, 0, seed, release=release or CURRENT.label).state
-    state = replace(made, subscriptions=(), loads={})
+    state = replace(made, subscriptions=(), loads=LoadTable.of(made.topics, {}))
     topic = next(iter(state.topics))
     state = evolve(state, ProducersSeen(topic, partitions, brokers, seed))
     outcome = decide(state, AddProducers(topic, replace(plan, count=max(1, plan.count))))

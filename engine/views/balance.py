@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
+
+import numpy as np
 
 from engine.balance.forecast import ForecastTree, forecast
 from engine.balance.loops import Loop
 from engine.balance.model import Attempt, Balance
 from engine.balance.modular import why_no_run
-from engine.balance.start import BalancedTopic, BalanceStart, balance_start
+from engine.balance.start import BalanceStart, balance_start
 from engine.balance.topic_columns import TopicColumns
 from engine.balance.topics import loads_at
 from engine.bundles.boundaries import parse_range
-from engine.bundles.curve import FlowCurve, FlowRule, flow_curve
+from engine.bundles.curve import FlowCurve, FlowRule
 from engine.bundles.curve_columns import flow_curve_of_columns
 from engine.bundles.flow import flow_limits
 from engine.bundles.load_columns import LoadColumns, sum_in_order
 from engine.bundles.loads import TopicLoad
 from engine.bundles.occupancy import count_occupancy
 from engine.bundles.sizing import bundles_needed
-from engine.cluster.facts import behaviour_in, bundles_of, topic_loads
+from engine.cluster.facts import behaviour_in, bundles_of
+from engine.cluster.listing import listed_numbers, topic_loads
 from engine.cluster.remember import Remembered
 from engine.cluster.state import ClusterState
 from engine.errors import Rejection
@@ -38,7 +40,7 @@ from engine.views.balance_model import (
     TreeRow,
 )
 from engine.views.balance_words import NO_RUNS, loop_text
-from engine.views.large_balance import large_balance_topics
+from engine.views.sessions import sessions_of
 
 BROKER_PORT: Final = 8080
 MOST_TOPICS_ASKED: Final = 100_000
@@ -105,10 +107,9 @@ def curve_after(
 
 def curve_of(state: ClusterState, namespace: str, range_text: str, rule: FlowRule = "merged") -> FlowCurve | Rejection:
     """The same for a bundle, or any range, of a state as it is. Refused: a namespace or range that is none."""
-    topics = large_balance_topics(state, namespace, 1.0)
     view = balance_start(
         bundles_of(state, namespace),
-        topics if topics is not None else topic_loads(state, namespace),
+        balanced_topics(state, namespace, 1.0),
         broker_ids(1),
         state.settings,
         change_events=False,
@@ -125,25 +126,15 @@ def _curve(loads: Sequence[TopicLoad], range_text: str, start: BalanceStart, rul
     piece = parse_range(range_text)
     if isinstance(piece, Rejection):
         return piece
-    if isinstance(loads, LoadColumns):
-        return flow_curve_of_columns(piece, loads, flow_limits(start.settings), rule)
-    return flow_curve(piece, loads, flow_limits(start.settings), rule)
+    assert isinstance(loads, LoadColumns), "a start from columns stays in columns"
+    return flow_curve_of_columns(piece, loads, flow_limits(start.settings), rule)
 
 
-def sessions_of(state: ClusterState) -> Mapping[str, tuple[int, int]]:
-    """Producers and consumers connected to each partition that the state knows of, over all subscriptions."""
-    producers: Counter[str] = Counter()
-    consumers: Counter[str] = Counter()
-    for each in state.producer_topics:
-        for index, objects in enumerate(each.producers.topic.connected):
-            producers[f"{each.topic}-partition-{index}"] += len(objects)
-    connected = [(each.topics, len(each.consumers)) for each in state.subscriptions]
-    connected += [(each.topics, len(each.consumers)) for each in state.key_subscriptions]
-    for topics, count in connected:
-        for topic in topics:
-            for name in state.topics[topic].partition_names():
-                consumers[name] += count
-    return {name: (producers[name], consumers[name]) for name in (*producers, *consumers)}
+def balanced_topics(state: ClusterState, namespace: str, growth: float) -> TopicColumns:
+    """The topics of a namespace as a simulation takes them: traffic, sessions, and the same growth for all."""
+    loads = topic_loads(state, namespace)
+    sessions = sessions_of(state)[:, listed_numbers(state, namespace)]
+    return TopicColumns(loads, sessions, np.full(len(loads), growth))
 
 
 def start_of_state(state: ClusterState, namespace: str, question: BalanceQuestion) -> BalanceStart | Rejection:
@@ -151,16 +142,9 @@ def start_of_state(state: ClusterState, namespace: str, question: BalanceQuestio
     refusal = too_many_brokers(question.brokers)
     if refusal is not None:
         return refusal
-    topics: Sequence[BalancedTopic] | None = large_balance_topics(state, namespace, question.growth_per_cycle)
-    if topics is None:
-        sessions = sessions_of(state)
-        topics = [
-            BalancedTopic(load, *sessions.get(load.name, (0, 0)), question.growth_per_cycle)
-            for load in topic_loads(state, namespace)
-        ]
     return balance_start(
         bundles_of(state, namespace),
-        topics,
+        balanced_topics(state, namespace, question.growth_per_cycle),
         broker_ids(question.brokers),
         state.settings,
         intervals=question.intervals,
@@ -180,8 +164,9 @@ def _compute(state: ClusterState, namespace: str, question: BalanceQuestion) -> 
     found = forecast(start, question.cycles)
     if isinstance(found, Rejection):
         return found
-    loads = start.topics.loads if isinstance(start.topics, TopicColumns) else [topic.load for topic in start.topics]
-    msgs_per_sec, bytes_per_sec = _flow(loads)
+    assert isinstance(start.topics, TopicColumns), "a start from columns stays in columns"
+    loads = start.topics.loads
+    msgs_per_sec, bytes_per_sec = map(sum_in_order, loads.flow)
     reason = why_no_run(start.settings, is_leader=True, known_brokers=len(start.brokers))
     if question.load_manager == "extensible" and reason == "one-broker":
         reason = None
@@ -192,7 +177,7 @@ def _compute(state: ClusterState, namespace: str, question: BalanceQuestion) -> 
         brokers=start.brokers,
         bundles=len(start.bundles),
         topics=len(loads),
-        assumed_topics=_assumed(state, namespace, loads),
+        assumed_topics=loads.names.more,
         msgs_per_sec=msgs_per_sec,
         bytes_per_sec=bytes_per_sec,
         idle=NO_RUNS[reason] if reason is not None else "",
@@ -203,22 +188,6 @@ def _compute(state: ClusterState, namespace: str, question: BalanceQuestion) -> 
         bad_topics=start.bad_topics,
         forecast=found,
     )
-
-
-def _flow(loads: Sequence[TopicLoad]) -> tuple[float, float]:
-    """Messages and bytes a second of all."""
-    if isinstance(loads, LoadColumns):
-        msgs, size = loads.flow
-        return sum_in_order(msgs), sum_in_order(size)
-    return sum(load.msgs_per_sec for load in loads), sum(load.bytes_per_sec for load in loads)
-
-
-def _assumed(state: ClusterState, namespace: str, loads: Sequence[TopicLoad]) -> tuple[str, ...]:
-    """The topics that the state does not list."""
-    if isinstance(loads, LoadColumns):
-        return loads.names.more
-    listed = {load.name for load in topic_loads(state, namespace)}
-    return tuple(load.name for load in loads if load.name not in listed)
 
 
 def _needed(topics: int, brokers: int, maximum: int) -> BundlesNeededRow:

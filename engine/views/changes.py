@@ -34,15 +34,11 @@ def changes_between(before: Slice | None, now: Slice) -> Changes:
     ids_now, ids_before = now.active_ids(), before.active_ids()
     if ids_now is ids_before:
         return Changes(np.zeros(count, dtype=np.bool_), {}, {})
-    if before.topics is now.topics and now.topics.in_hash_order:
-        return _changes_in_bulk(difference(ids_before, ids_now))
     if before.topics is now.topics:
-        earlier = ids_before
-        gone = ids_before[:0]
-    else:
-        found = aligned(before.topics.names, now.topics.names)
-        earlier = np.append(ids_before, NEW_PARTITION).astype(np.int64)[found.place]
-        gone = ids_before[found.gone]
+        return _changes_in_bulk(difference(ids_before, ids_now))
+    found = aligned(before.topics.names, now.topics.names)
+    earlier = np.append(ids_before, NEW_PARTITION).astype(np.int64)[found.place]
+    gone = ids_before[found.gone]
     different = np.flatnonzero(earlier != ids_now)
     old, new = earlier[different], ids_now[different]
     moved: NDArray[np.bool_] = np.zeros(count, dtype=np.bool_)

@@ -85,8 +85,7 @@ def topics_of_bundle(
         rate = load.msg_rate_in + load.msg_rate_out
         return BundleTopic(name, int(topics.hashes[start + at]), rate, owner.name if owner else "")
 
-    rows = LazyRows(end - start, row)
-    return rows if now.topics.in_hash_order else tuple(rows)
+    return LazyRows(end - start, row)
 
 
 def split_previews(timeline: Timeline, namespace: str, range_text: str) -> SplitPreviewView:

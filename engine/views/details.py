@@ -74,8 +74,8 @@ class SplitOption:
 class SplitPreviewView:
     """All algorithms side by side for one bundle, and where its topics stand between ``lower`` and ``upper``.
 
-    ``topic_names``, ``topic_hashes`` and ``topic_msgs_per_sec`` run in parallel, ascending by hash: tuples, or names
-    made on demand and arrays where the state is large. ``problem`` is set
+    ``topic_names``, ``topic_hashes`` and ``topic_msgs_per_sec`` run in parallel, ascending by hash: names
+    are made on demand, the others are arrays. ``problem`` is set
     (and ``options`` empty) when the bundle cannot be looked at: no such namespace, or no such bundle now.
     """
 

@@ -12,6 +12,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
+import numpy as np
+
 from engine.views.model import (
     BundleNode,
     ConsumerRow,
@@ -80,6 +82,8 @@ def _ring(view: DashboardView, *, points: bool) -> dict[str, Any]:
 
 def _partitions(ring: RingView, consumers: tuple[ConsumerRow, ...]) -> list[dict[str, Any]]:
     columns = (ring.topic_names, ring.topic_hashes.tolist(), ring.topic_owners.tolist(), ring.topic_moved.tolist())
+    rows = [*zip(*columns, strict=True)]
+    places = range(len(rows)) if ring.topic_numbers is None else np.argsort(ring.topic_numbers).tolist()
     return [
         {
             "name": name,
@@ -88,7 +92,7 @@ def _partitions(ring: RingView, consumers: tuple[ConsumerRow, ...]) -> list[dict
             "active_consumer_id": consumers[owner].consumer_id if owner >= 0 else None,
             "moved": moved,
         }
-        for name, ring_hash, owner, moved in zip(*columns, strict=True)
+        for name, ring_hash, owner, moved in map(rows.__getitem__, places)
     ]
 
 

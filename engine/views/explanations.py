@@ -7,7 +7,6 @@ from difflib import get_close_matches
 
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
 from engine.cluster.facts import NO_STATISTICS, dispatched_load
-from engine.cluster.partitions import PartitionNames
 from engine.cluster.state import ClusterState
 from engine.errors import Rejection
 from engine.failover.explain import FailoverExplanation, explain_choice
@@ -18,7 +17,7 @@ from engine.views.slice import Slice
 
 CANDIDATES_SHOWN = 4
 SEARCHED_TOPICS = 20_000
-"""Topics of another subscription up to which it is searched for a name."""
+"""Topics up to which the nearest name is searched for, and those of another subscription."""
 
 
 def explain_topic(now: Slice, text: str) -> TopicExplanation | Rejection:
@@ -85,9 +84,7 @@ def resolve_topic(now: Slice, text: str) -> tuple[str, str] | Rejection:
 
 
 def _names_like(now: Slice, wanted: str) -> Sequence[str]:
-    """The names to look through: of a large state those that have the text in them, topic by topic."""
-    if not isinstance(now.topics.names, PartitionNames):
-        return now.topics.names
+    """The names that have the text in them, topic by topic."""
     topics = now.topics.names.topics
     found = [name for chunk in topics.partition_name_chunks() for name in chunk if wanted in name]
     # A subscription that has all topics need not be asked for each.
@@ -97,11 +94,10 @@ def _names_like(now: Slice, wanted: str) -> Sequence[str]:
 
 
 def _partitions_of(now: Slice, topic: str) -> list[str]:
-    if now.topics.in_hash_order:
-        known = now.state.topics.get(topic)
-        return [name for name in known.partition_names() if name in now.topics.position] if known else []
-    prefix = f"{topic}-partition-"
-    return [name for name in now.topics.names if name.startswith(prefix)]
+    known = now.state.topics.get(topic)
+    prefix = f"{topic}{PARTITION_SUFFIX}"
+    names = known.partition_names() if known else (name for name in _names_like(now, prefix) if name.startswith(prefix))
+    return [name for name in names if name in now.topics.position]
 
 
 def _ambiguous(text: str, names: list[str], what: str) -> Rejection:
@@ -112,7 +108,8 @@ def _ambiguous(text: str, names: list[str], what: str) -> Rejection:
 
 def _unknown(now: Slice, text: str, wanted: str) -> Rejection:
     # Among very many names the nearest one would take minutes to find.
-    locals_ = {} if now.topics.in_hash_order else {_local(name): name for name in now.topics.names}
+    several = sorted(now.topics.names.numbers.tolist()) if len(now.topics) <= SEARCHED_TOPICS else ()
+    locals_ = {_local(name): name for name in map(now.topics.names.topics.partition_name, several)}
     near = get_close_matches(wanted.rpartition("/")[2], locals_, n=CANDIDATES_SHOWN, cutoff=0.6)
     hint = f"; did you mean {', '.join(locals_[local] for local in near)}?" if near else ""
     if not now.topics.names:
@@ -126,7 +123,8 @@ def _unknown(now: Slice, text: str, wanted: str) -> Rejection:
 def _elsewhere(now: Slice, wanted: str) -> str:
     """What else of this name there is: a consumer here, or the topic in other subscriptions."""
     if any(consumer.name == wanted for consumer in now.order):
-        example = f", such as {_local(now.topics.names[0])}" if now.topics.names else ""
+        first = now.topics.names.topics.partition_name(int(now.topics.names.numbers.min())) if now.topics.names else ""
+        example = f", such as {_local(first)}" if first else ""
         return f"; {wanted} is a consumer, and topics are explained{example}"
     stem = wanted.partition(PARTITION_SUFFIX)[0]
     others = [

@@ -75,9 +75,10 @@ class RingView:
     hash belongs to the first point at or after it, wrapping. ``topic_hashes``, ``topic_owners`` and ``topic_moved`` run
     in parallel over ``topic_names``: hash of the name, its active consumer (by the rule in force, so not always the
     ring's owner), and whether the last step moved it. ``lit`` is false while the ring decides nothing that is shown
-    (modulo). Topics of a large state stand in hash order. ``changed_arcs`` marks the points whose arc had, at least in
+    (modulo). Topics stand in hash order. ``changed_arcs`` marks the points whose arc had, at least in
     part, another owner before the last step. ``centre`` is up to four lines of at most 26 characters for the middle.
-    ``first_partitions_only`` is true where every topic shown is the partition 0 of one.
+    ``first_partitions_only`` is true where every topic shown is the partition 0 of one. ``topic_numbers``, in parallel
+    too, puts partitions into the order of their topics.
     """
 
     space_size: int
@@ -91,6 +92,7 @@ class RingView:
     lit: bool
     centre: tuple[str, ...]
     first_partitions_only: bool = False
+    topic_numbers: NDArray[np.int32] | None = None
 
 
 @dataclass(frozen=True, slots=True)

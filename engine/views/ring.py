@@ -43,6 +43,7 @@ def ring_view(before: Slice | None, now: Slice, changes: Changes, rows: Sequence
         lit=now.ring_decides,
         centre=centre_lines(now, rows),
         first_partitions_only=now.topics.first_partitions_only,
+        topic_numbers=now.topics.names.numbers,
     )
 
 
@@ -155,10 +156,7 @@ def _most_by_ring(ring: FailoverRing, now: Slice) -> int:
     topics = now.topics
 
     def compute() -> int:
-        if not topics.in_hash_order:
-            return int(np.bincount(ring.owner_indices(topics.hashes.astype(np.int64, copy=False))).max())
-        columns = columns_of(now.state, now.subscription)
-        most = busiest_by_ring(columns, now.subscription.consumers) if columns is not None else None
+        most = busiest_by_ring(columns_of(now.state, now.subscription), now.subscription.consumers)
         if most is not None:
             return most
         # Topics in hash order are cut at the points instead of being looked up one by one.

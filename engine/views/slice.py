@@ -5,44 +5,39 @@ The rules are those of ``engine.failover``; this module keeps their answers in a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.cluster.facts import active_ids, behaviour_in, choices, columns_of, dispatched_load, partition_names
+from engine.cluster.facts import active_ids, behaviour_in, columns_of
 from engine.cluster.owners import dispatch_order, places_by_modulo, runs_of
-from engine.cluster.partitions import Ids, PartitionColumns, Places, traffic
+from engine.cluster.partitions import Ids, PartitionNames, Places, traffic
 from engine.cluster.remember import Remembered
 from engine.cluster.state import ClusterState, Subscription
 from engine.config import ReleaseBehaviour
-from engine.failover.choose import Choice, Rule, cohort, rule_in_force, sort_consumers
+from engine.failover.choose import Rule, cohort, rule_in_force
 from engine.failover.model import Consumer
 from engine.failover.ring import FailoverRing, failover_ring
-from engine.hashing import murmur3_32
-from engine.names import partition_index
 from engine.views.model import RuleInForce
 
 Integers = Ids
-"""32 bits where there are many."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class TopicSet:
-    """The partitions of a subscription in order (parallel): names, partition indices (-1: none), ring hashes.
+    """The partitions of a subscription in hash order (parallel): names, partition indices (-1: none), ring hashes.
 
-    Those of a large state stand in hash order, with ``in_hash_order`` set. ``without_index`` counts those with index
-    -1, and ``first_partitions_only`` is true where all have index 0.
+    ``without_index`` counts those with index -1, and ``first_partitions_only`` is true where all have index 0.
     """
 
-    names: Sequence[str]
+    names: PartitionNames
     indices: Integers
     hashes: Integers
     position: Mapping[str, int]
     without_index: int
     first_partitions_only: bool
-    in_hash_order: bool = False
 
     def __len__(self) -> int:
         return len(self.names)
@@ -152,35 +147,9 @@ def slice_by_key(state: ClusterState, key: str) -> Slice | None:
 def slice_of(state: ClusterState, subscription: Subscription) -> Slice:
     """The slice of one subscription of this state.
 
-    O(n log n + t log n) for n consumers and t partitions; hashes and choices are remembered while the parts of the
-    state that they depend on are the same objects.
+    O(n log n + t) for n consumers and t partitions; what its parts depend on is remembered by identity.
     """
     columns = columns_of(state, subscription)
-    if columns is not None:
-        return _large_slice(state, subscription, columns)
-    topics = _topics.get((partition_names(state, subscription),), (), lambda: topic_set(state, subscription))
-    chosen = choices(state, subscription)
-    flag = state.settings.activeConsumerFailoverConsistentHashing
-    behaviour = behaviour_in(state)
-    found = [dispatched_load(state, subscription, name) for name in topics.names]
-    count = len(found)
-    return Slice(
-        state=state,
-        subscription=subscription,
-        behaviour=behaviour,
-        topics=topics,
-        owners=_owners.get(
-            (chosen, topics, subscription.consumers),
-            (flag, behaviour),
-            lambda: _owners_of(subscription.consumers, topics, chosen, flag, behaviour),
-        ),
-        msgs_per_sec=np.fromiter((load.msg_rate_out for load in found), np.float64, count),
-        bytes_per_sec=np.fromiter((load.throughput_out_bytes_per_sec for load in found), np.float64, count),
-        unacked=np.fromiter((load.unacked_messages for load in found), np.int64, count),
-    )
-
-
-def _large_slice(state: ClusterState, subscription: Subscription, columns: PartitionColumns) -> Slice:
     topics = _topics.get(
         (columns,),
         (),
@@ -190,11 +159,10 @@ def _large_slice(state: ClusterState, subscription: Subscription, columns: Parti
             hashes=columns.hash,
             position=Places(columns.names),
             without_index=int((columns.index < 0).sum()) if columns.without else 0,
-            first_partitions_only=not columns.without and columns.highest == 0,
-            in_hash_order=True,
+            first_partitions_only=not columns.without and columns.highest <= 0,
         ),
     )
-    ids = active_ids(state, subscription, columns)
+    ids = active_ids(state, subscription)
     flow = traffic(columns, state.loads, subscription.loads)
     flag = state.settings.activeConsumerFailoverConsistentHashing
     behaviour = behaviour_in(state)
@@ -228,41 +196,6 @@ def places_in(order: tuple[Consumer, ...], ids: Integers) -> NDArray[np.int32]:
     places = np.full(max((each.consumer_id for each in order), default=-1) + 2, -1, dtype=np.int32)
     places[[each.consumer_id for each in order]] = np.arange(len(order), dtype=np.int32)
     return places[ids]  # nobody (-1) is the last one
-
-
-def topic_set(state: ClusterState, subscription: Subscription) -> TopicSet:
-    """The partitions of a subscription with their hashes. O(t)."""
-    names = partition_names(state, subscription)
-    count = len(names)
-    # The broker reads the index from the name, so "x-partition-3" has one although nobody made it partitioned.
-    indices = np.fromiter(map(partition_index, names), np.int64, count)
-    return TopicSet(
-        names=names,
-        indices=indices,
-        hashes=np.fromiter(map(murmur3_32, names), np.int64, count),
-        position={name: at for at, name in enumerate(names)},
-        without_index=int((indices < 0).sum()),
-        first_partitions_only=bool((indices == 0).all()),
-    )
-
-
-def _owners_of(
-    consumers: tuple[Consumer, ...],
-    topics: TopicSet,
-    chosen: tuple[Choice, ...],
-    flag: bool,
-    behaviour: ReleaseBehaviour,
-) -> Owners:
-    """The choices as positions in the sorted order; before 3.0 a choice can have been made from the unsorted list."""
-    order = sort_consumers(consumers)
-    position = {consumer.consumer_id: at for at, consumer in enumerate(order)}
-    active = np.full(len(topics), -1, dtype=np.int64)
-    if chosen:
-        active = np.fromiter((position[each.active.consumer_id] for each in chosen), np.int64, len(chosen))
-    active.setflags(write=False)
-    ids = np.array([consumer.consumer_id for consumer in order] + [-1], dtype=np.int64)
-    kinds = [0 if has_index else -1 for has_index in np.unique(topics.indices >= 0).tolist() or [True]]
-    return Owners(order, len(cohort(order)), active, ids[active], _rules(kinds, flag, behaviour))
 
 
 def _rules(indices: Iterable[int], flag: bool, behaviour: ReleaseBehaviour) -> frozenset[Rule]:

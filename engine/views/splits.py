@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from engine.bundles.boundaries import BundleRange, parse_range
-from engine.bundles.loads import topics_in
+from engine.bundles.boundaries import BundleRange, NamespaceBundles
+from engine.bundles.load_columns import sum_in_order
 from engine.bundles.plan import SplitPlan
-from engine.bundles.preview import SplitPreview, preview_all
+from engine.bundles.preview import SplitPreview, hangs_on_order, preview_all
+from engine.bundles.split import HOT, LARGEST, resolve_target
 from engine.cluster.commands import SplitBundle
-from engine.cluster.facts import behaviour_in, bundles_of, topic_loads
+from engine.cluster.facts import behaviour_in, bundles_of
 from engine.cluster.grammar_text import command_text
-from engine.cluster.partitions import large_loads, large_topics
+from engine.cluster.listing import in_listing_order, loads_of, topic_loads
 from engine.cluster.state import ClusterState
-from engine.cluster.topic_table import NumberedNames, TopicTable
 from engine.config import SPECIFIED_POSITIONS_DIVIDE
 from engine.errors import Rejection
 from engine.views.details import SplitOption, SplitPiece, SplitPreviewView
-from engine.views.large_bundle import inside_of
-from engine.views.large_splits import large_preview
-from engine.views.tree import EMPTY, flow_of, hashed_topics
+from engine.views.tree import EMPTY, hashed_topics, loads_by_hash
 
 
 def split_preview(
@@ -32,20 +30,23 @@ def split_preview(
         return _nothing(
             namespace, range_text, Rejection("NotFound", f"no namespace {namespace!r} here", "namespace", 404)
         )
-    large = large_topics(state)
-    if large is not None:
-        told = _large(state, large, namespace, range_text, positions)
-        if told is not None:
-            return told
-    loads = topic_loads(state, namespace)
-    found = preview_all(
-        bundles_of(state, namespace), range_text, loads, state.settings, behaviour_in(state), positions=positions
-    )
+    bundles = bundles_of(state, namespace)
+    parent = _parent(state, bundles, range_text)
+    if isinstance(parent, Rejection):
+        return _nothing(namespace, range_text, parent)
+    behaviour, settings = behaviour_in(state), state.settings
+    hashed = hashed_topics(state).get(namespace, EMPTY)
+    low, high = hashed.inside(parent.lower, parent.upper)
+    inside = loads_by_hash(state, namespace).between(low, high)
+    found = preview_all(bundles, str(parent), inside, settings, behaviour, positions=positions)
+    if not isinstance(found, Rejection) and hangs_on_order(found, inside, settings):
+        listed = loads_of(state, in_listing_order(state, hashed.names.numbers[low:high]))
+        found = preview_all(bundles, str(parent), listed, settings, behaviour, positions=positions)
     if isinstance(found, Rejection):
         return _nothing(namespace, range_text, found)
-    parent = _parent(found, range_text)
-    inside = sorted(topics_in(parent, loads), key=lambda load: (load.hash, load.name))
-    rate = sum(load.msgs_per_sec for load in inside)
+    msgs_per_sec, bytes_per_sec = inside.flow
+    rate = sum_in_order(msgs_per_sec)
+    default = settings.defaultNamespaceBundleSplitAlgorithm
     return SplitPreviewView(
         namespace=namespace,
         range_text=str(parent),
@@ -53,65 +54,19 @@ def split_preview(
         upper=parent.upper,
         topics=len(inside),
         msgs_per_sec=rate,
-        bytes_per_sec=sum(load.bytes_per_sec for load in inside),
-        options=tuple(
-            _option(each, namespace, str(parent), rate, state.settings.defaultNamespaceBundleSplitAlgorithm)
-            for each in found
-        ),
-        topic_names=tuple(load.name for load in inside),
-        topic_hashes=tuple(load.hash for load in inside),
-        topic_msgs_per_sec=tuple(load.msgs_per_sec for load in inside),
-    )
-
-
-def _large(
-    state: ClusterState, topics: TopicTable, namespace: str, range_text: str, positions: tuple[int, ...] | None
-) -> SplitPreviewView | None:
-    """The same from columns; None where only a look at each topic tells."""
-    bundles = bundles_of(state, namespace)
-    parent = parse_range(range_text)
-    if not isinstance(parent, BundleRange) or bundles.validate_bundle(parent) is not None:
-        return None
-    hashed = hashed_topics(state).get(namespace, EMPTY)
-    if not isinstance(hashed.names, NumberedNames):
-        return None
-    flow = flow_of(hashed, state.loads)
-    assert flow is not None, "a large state keeps what each topic carries"
-    piece = slice(*hashed.inside(parent.lower, parent.upper))
-    inside = inside_of(
-        large_loads(topics, state.loads),
-        hashed.names.numbers[piece],
-        hashed.hashes[piece],
-        (flow[0][piece], flow[1][piece]),
-    )
-    found = large_preview(bundles, parent, inside, state.settings, behaviour_in(state), positions=positions)
-    if found is None:
-        return None
-    rate = float(inside.msgs_per_sec.sum())
-    default = state.settings.defaultNamespaceBundleSplitAlgorithm
-    return SplitPreviewView(
-        namespace=namespace,
-        range_text=str(parent),
-        lower=parent.lower,
-        upper=parent.upper,
-        topics=len(inside),
-        msgs_per_sec=rate,
-        bytes_per_sec=float(inside.bytes_per_sec.sum()),
+        bytes_per_sec=sum_in_order(bytes_per_sec),
         options=tuple(_option(each, namespace, str(parent), rate, default) for each in found),
         topic_names=inside.names,
         topic_hashes=inside.hashes,
-        topic_msgs_per_sec=inside.msgs_per_sec,
+        topic_msgs_per_sec=msgs_per_sec,
     )
 
 
-def _parent(found: tuple[SplitPreview, ...], range_text: str) -> BundleRange:
-    """The bundle the plans speak of: they know it also where the text was LARGEST or HOT."""
-    for line in found:
-        if isinstance(line.plan, SplitPlan):
-            return line.plan.parent
-    parsed = parse_range(range_text)
-    assert isinstance(parsed, BundleRange), f"{range_text!r} was previewed, so it is a range"
-    return parsed
+def _parent(state: ClusterState, bundles: NamespaceBundles, range_text: str) -> BundleRange | Rejection:
+    """The bundle that is meant; only a word needs a look at all topics."""
+    topics = topic_loads(state, bundles.namespace) if range_text in (LARGEST, HOT) else ()
+    target = resolve_target(bundles, range_text, topics)
+    return target if isinstance(target, Rejection) else target.bundle
 
 
 def _option(line: SplitPreview, namespace: str, range_text: str, rate: float, default: str) -> SplitOption:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -106,31 +106,19 @@ def per_consumer(now: Slice) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
 
 def _per_consumer(now: Slice) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     size = len(now.order)
-    if now.topics.in_hash_order and now.order and now.owners.rules == {Rule.MODULO}:
+    if now.order and now.owners.rules == {Rule.MODULO}:
         return sums_by_modulo(now.topics.indices, now.msgs_per_sec, now.cohort_size, size)
-    if now.topics.in_hash_order:
-        runs = runs_of(now.owners.ids)
-        return sums_of_runs(runs, places_in(now.order, runs.owner), now.msgs_per_sec, size)
-    active, rates = now.owners.active, now.msgs_per_sec
-    if len(active) and active.min() < 0:
-        owned = active >= 0
-        active, rates = active[owned], rates[owned]
-    return np.bincount(active, minlength=size), np.bincount(active, weights=rates, minlength=size).astype(np.float64)
+    runs = runs_of(now.owners.ids)
+    return sums_of_runs(runs, places_in(now.order, runs.owner), now.msgs_per_sec, size)
 
 
 def partition_rows(now: Slice, changes: Changes, consumer_id: int) -> Sequence[PartitionRow]:
     """The partitions a consumer is active for, busiest first, then by name; rows are made when they are looked at.
 
-    Among a large state's partitions of one rate those of the lower ring hash come first.
+    Among very many partitions of one rate those of the lower ring hash come first.
     """
     owned = _owned(now, consumer_id)
-    rates = now.msgs_per_sec
-    place_of: Callable[[int], int]
-    if now.topics.in_hash_order:
-        place_of = Busiest(owned, rates[owned]).place
-    else:
-        names = now.topics.names
-        place_of = sorted(owned.tolist(), key=lambda at: (-rates[at], names[at])).__getitem__
+    place_of = _busiest(now, owned).place
     bundles: dict[str, NamespaceBundles] = {}
 
     def row(place: int) -> PartitionRow:
@@ -146,28 +134,36 @@ def partition_rows(now: Slice, changes: Changes, consumer_id: int) -> Sequence[P
             unacked_messages=int(now.unacked[at]),
         )
 
-    rows = LazyRows(len(owned), row)
-    return rows if now.topics.in_hash_order else tuple(rows)
+    return LazyRows(len(owned), row)
 
 
 class Busiest:
-    """Places by falling rate, of one rate as they stand; all of them are only sorted when somebody looks that far."""
+    """Places by falling rate, of one rate by name; all of them are only sorted when somebody looks that far.
+
+    ``names`` are those of all places. Where so many are of one rate that nobody pages through, they stay as they are.
+    """
 
     __slots__ = ("_places", "_ranked", "_rates")
 
-    def __init__(self, places: NDArray[np.int64], rates: NDArray[np.float64]) -> None:
+    def __init__(self, places: NDArray[np.int64], rates: NDArray[np.float64], names: Sequence[str]) -> None:
         self._places, self._rates = places, rates
         if len(rates) <= SORTED_AT_ONCE:
             first = np.arange(len(rates))
         else:
             # All that equal the last of the first ones are among them, so what follows is lower.
             first = np.flatnonzero(rates >= np.partition(rates, len(rates) - SORTED_AT_ONCE)[-SORTED_AT_ONCE])
+        if len(first) <= 2 * SORTED_AT_ONCE:
+            listed = [names[place] for place in places[first].tolist()]
+            first = first[sorted(range(len(first)), key=listed.__getitem__)]
         self._ranked = first[np.argsort(-rates[first], kind="stable")]
 
     def place(self, rank: int) -> int:
         """The place of that rank, from 0."""
         if rank >= len(self._ranked):
-            self._ranked = np.argsort(-self._rates, kind="stable")
+            seen, rest = self._ranked, np.ones(len(self._rates), dtype=np.bool_)
+            rest[seen] = False
+            behind = np.flatnonzero(rest)
+            self._ranked = np.concatenate((seen, behind[np.argsort(-self._rates[behind], kind="stable")]))
         return int(self._places[self._ranked[rank]])
 
 
@@ -176,9 +172,11 @@ def busiest_partition(now: Slice, consumer_id: int) -> str:
     owned = _owned(now, consumer_id)
     if not len(owned):
         return ""
-    rates = now.msgs_per_sec[owned]
-    most = owned[rates == rates.max()]
-    return now.topics.names[int(most[0])] if now.topics.in_hash_order else min(now.topics.names[at] for at in most)
+    return now.topics.names[_busiest(now, owned).place(0)]
+
+
+def _busiest(now: Slice, owned: NDArray[np.int64]) -> Busiest:
+    return Busiest(owned, now.msgs_per_sec[owned], now.topics.names)
 
 
 def _owned(now: Slice, consumer_id: int) -> NDArray[np.int64]:

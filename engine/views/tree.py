@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from typing import Final
 
@@ -12,13 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.bundles.boundaries import FULL_UPPER_BOUND, BundleRange
-from engine.cluster.facts import NO_STATISTICS
-from engine.cluster.partitions import large_loads, large_topics
+from engine.bundles.load_columns import LoadColumns, equal_rows
+from engine.cluster.listing import in_listing_order, loads_of
 from engine.cluster.remember import Remembered
-from engine.cluster.state import BundleSplit, ClusterState, Load, Namespace, Topic
+from engine.cluster.state import BundleSplit, ClusterState, Namespace
 from engine.cluster.topic_table import NumberedNames, TopicTable
-from engine.hashing import crc32_hash
-from engine.names import TopicName, parse_topic_name
 from engine.views.model import BundleNode, NamespaceNode
 
 _NUMBER_BITS: Final = 31
@@ -28,7 +25,7 @@ _NUMBER_BITS: Final = 31
 class HashedTopics:
     """The partitions of one namespace ascending by CRC-32 of the name (parallel)."""
 
-    names: Sequence[str]
+    names: NumberedNames
     hashes: NDArray[np.int64]
 
     def inside(self, lower: int, upper: int) -> tuple[int, int]:
@@ -38,18 +35,18 @@ class HashedTopics:
         return start, end
 
 
-EMPTY = HashedTopics((), np.zeros(0, dtype=np.int64))
+EMPTY = HashedTopics(NumberedNames(TopicTable.of(()), np.zeros(0, dtype=np.int32)), np.zeros(0, dtype=np.int64))
 _hashed: Remembered[Mapping[str, HashedTopics]] = Remembered()
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Traffic:
-    """Running sums over ``topics``, so that any range costs two look-ups; in a large state also what is summed up."""
+    """Running sums over ``topics``, so that any range costs two look-ups."""
 
     topics: HashedTopics
+    loads: LoadColumns
     msgs: NDArray[np.float64]
     size: NDArray[np.float64]
-    each: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
 
     def of(self, lower: int, upper: int) -> tuple[int, float, float]:
         start, end = self.topics.inside(lower, upper)
@@ -61,19 +58,19 @@ class _Traffic:
         )
 
 
-_sums: Remembered[_Traffic] = Remembered()
+_sums: Remembered[Mapping[str, _Traffic]] = Remembered()
 
 
 def namespace_nodes(before: ClusterState | None, now: ClusterState) -> tuple[NamespaceNode, ...]:
     """All namespaces by name, each with its tree; bundles that the last step made are fresh. O(t + b log t)."""
-    hashed = hashed_topics(now)
+    traffics = _traffic_of(now)
+    nothing = _Traffic(EMPTY, loads_of(now, EMPTY.names.numbers), np.zeros(1), np.zeros(1))
     nodes = []
     for name in sorted(now.namespaces):
         namespace = now.namespaces[name]
         earlier = before.namespaces.get(name) if before else None
         old_splits = len(namespace.splits) if before is None else len(earlier.splits) if earlier else 0
-        topics = hashed.get(name, EMPTY)
-        traffic = _traffic_of(topics, now.loads)
+        traffic = traffics.get(name, nothing)
         roots = _roots(namespace, old_splits, traffic, is_new=before is not None and earlier is None)
         nodes.append(
             NamespaceNode(
@@ -88,62 +85,45 @@ def namespace_nodes(before: ClusterState | None, now: ClusterState) -> tuple[Nam
 
 
 def hashed_topics(state: ClusterState) -> Mapping[str, HashedTopics]:
-    """The partitions of each namespace by hash; remembered while the topics are the same."""
-    large = large_topics(state)
-    if large is not None:
-        return _hashed.get((large,), (), lambda: _hash_large(large))
-    return _hashed.get((state.topics,), (), lambda: _hash_topics(state.topics.values()))
+    """The partitions of each namespace by hash, those of one hash by name. O(n log n) once for the topics."""
+    return _hashed.get((state.topics,), (), lambda: _hash_topics(state.topics))
 
 
-def flow_of(topics: HashedTopics, loads: Mapping[str, Load]) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-    """Messages and bytes a second beside a large state's ``topics``, in plus out: (n,) each. O(n) once."""
-    return _traffic_of(topics, loads).each
+def _hash_topics(topics: TopicTable) -> Mapping[str, HashedTopics]:
+    # Number and hash in one word: a plain sort is quicker than one that finds an order.
+    packed = np.sort((topics.crc32 << _NUMBER_BITS) | np.arange(topics.partition_count))
+    numbers = (packed & ((1 << _NUMBER_BITS) - 1)).astype(np.int32)
+    hashes = packed >> _NUMBER_BITS
+    for rows in equal_rows(hashes):
+        numbers[rows] = sorted(numbers[rows].tolist(), key=topics.partition_name)
+    return {
+        namespace: HashedTopics(NumberedNames(topics, numbers[rows]), hashes[rows])
+        for namespace, rows in topics.by_namespace(numbers).items()
+    }
 
 
-def _traffic_of(topics: HashedTopics, loads: Mapping[str, Load]) -> _Traffic:
-    return _sums.get((topics, loads), (), partial(_traffic, topics, loads))
+def loads_by_hash(state: ClusterState, namespace: str) -> LoadColumns:
+    """The topics of a namespace ascending by hash, those of one hash as a broker lists them. O(n) once for a traffic.
+
+    All of them in a broker's order take longer to find, and change no more than the last digits of sums.
+    """
+    found = _traffic_of(state).get(namespace)
+    return loads_of(state, EMPTY.names.numbers) if found is None else found.loads
 
 
-def _hash_large(topics: TopicTable) -> Mapping[str, HashedTopics]:
-    counts = np.maximum(topics.partitions, 1)
-    result = {}
-    for number, namespace in enumerate(topics.namespaces):
-        inside = np.repeat(topics.namespace_no == number, counts)
-        numbers = np.flatnonzero(inside)
-        if not namespace or not len(numbers):
-            continue
-        # Number and hash in one word: a plain sort keeps those of one hash in their order.
-        packed = np.sort((topics.crc32[numbers] << _NUMBER_BITS) | numbers)
-        rows = (packed & ((1 << _NUMBER_BITS) - 1)).astype(np.int32)
-        result[namespace] = HashedTopics(NumberedNames(topics, rows), packed >> _NUMBER_BITS)
-    return result
+def _traffic_of(state: ClusterState) -> Mapping[str, _Traffic]:
+    return _sums.get((state.topics, state.loads), (), lambda: _traffic(state))
 
 
-def _hash_topics(topics: Iterable[Topic]) -> Mapping[str, HashedTopics]:
-    found: dict[str, list[tuple[int, str]]] = {}
-    for topic in topics:
-        parsed = parse_topic_name(topic.name)
-        if isinstance(parsed, TopicName):
-            placed = found.setdefault(parsed.namespace, [])
-            placed.extend((crc32_hash(name), name) for name in topic.partition_names())
-    result = {}
-    for namespace, placed in found.items():
-        placed.sort()
-        hashes = np.fromiter((at for at, _ in placed), dtype=np.int64, count=len(placed))
-        result[namespace] = HashedTopics(tuple(name for _, name in placed), hashes)
-    return result
-
-
-def _traffic(topics: HashedTopics, loads: Mapping[str, Load]) -> _Traffic:
-    if isinstance(topics.names, NumberedNames):
-        columns = large_loads(topics.names.topics, loads)
-        rates = columns.rates[:, topics.names.numbers]
-        msgs, size = rates[0] + rates[1], rates[2] + rates[3]
-        return _Traffic(topics, _running(msgs), _running(size), (msgs, size))
-    found = [loads.get(name, NO_STATISTICS) for name in topics.names]
-    msgs = [load.msg_rate_in + load.msg_rate_out for load in found]
-    size = [load.throughput_in_bytes_per_sec + load.throughput_out_bytes_per_sec for load in found]
-    return _Traffic(topics, _running(np.array(msgs, dtype=np.float64)), _running(np.array(size, dtype=np.float64)))
+def _traffic(state: ClusterState) -> Mapping[str, _Traffic]:
+    found = {}
+    for namespace, topics in hashed_topics(state).items():
+        numbers = topics.names.numbers.copy()
+        for rows in equal_rows(topics.hashes):
+            numbers[rows] = in_listing_order(state, numbers[rows])
+        loads = loads_of(state, numbers)
+        found[namespace] = _Traffic(topics, loads, *map(_running, loads.flow))
+    return found
 
 
 def _running(values: NDArray[np.float64]) -> NDArray[np.float64]:

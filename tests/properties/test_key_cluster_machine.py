@@ -26,8 +26,9 @@ from engine.cluster.commands import (
     SubscribeKeyShared,
 )
 from engine.cluster.key_state import KeySubscription, SharingMode
-from engine.cluster.state import ClusterState, Namespace, Topic
+from engine.cluster.state import ClusterState, Namespace
 from engine.cluster.timeline import Timeline
+from engine.cluster.topics import Topic
 from engine.views.history import state_before
 from engine.views.keys import keys_view
 from tests.properties.timeline_machine import TimelineMachine

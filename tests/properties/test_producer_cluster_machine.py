@@ -22,8 +22,9 @@ from engine.cluster.producer_commands import (
 )
 from engine.cluster.producer_events import ProducerPlan
 from engine.cluster.producer_state import ProducerTopic
-from engine.cluster.state import ClusterState, Namespace, Topic
+from engine.cluster.state import ClusterState, Namespace
 from engine.cluster.timeline import Timeline
+from engine.cluster.topics import Topic
 from engine.errors import Rejection
 from engine.routing.producer_settings import ACCESS_MODES
 from engine.views.producers import producers_view

@@ -1,9 +1,9 @@
-"""A state in columns says what the same state of plain values says, along every walk of commands, undo and redo."""
+"""The table of topics against the rules told topic by topic, along every walk of commands, undo and redo."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import suppress
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,10 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.bundles.bulk_flow import first_fit_cuts
+from engine.bundles.bulk_splits import flow_cuts_of_one, half_cut_of_one
 from engine.bundles.flow import FlowLimits, flow_or_qps_as_proposed, flow_or_qps_equally_divide
-from engine.bundles.loads import TopicLoad
-from engine.bundles.plan import topic_findings
-from engine.cluster import facts
+from engine.bundles.load_columns import LoadColumns, PickedNames
+from engine.bundles.loads import TopicLoad, topics_in
+from engine.bundles.plan import SplitPlan, topic_findings
+from engine.bundles.preview import preview_all
 from engine.cluster.commands import (
     AddConsumer,
     AddTopic,
@@ -28,48 +30,47 @@ from engine.cluster.commands import (
     SetSetting,
     SplitBundle,
 )
-from engine.cluster.facts import active_consumers, bundles_of, choices, partition_names, topic_loads
+from engine.cluster.facts import active_consumers, behaviour_in, bundles_of
 from engine.cluster.invariants import faults
+from engine.cluster.listing import topic_loads
 from engine.cluster.moves import moves
 from engine.cluster.owners import owner_ids
 from engine.cluster.partitions import partition_columns
-from engine.cluster.state import ClusterState, Load, Topic
+from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Timeline
-from engine.cluster.topic_table import LoadTable, TopicTable
+from engine.cluster.topics import Load
 from engine.config import SPLIT_ALGORITHMS
 from engine.errors import Rejection
 from engine.failover.choose import choose_many
 from engine.failover.model import Consumer
+from engine.hashing import crc32_hash, murmur3_32
 from engine.names import partition_index
-from engine.views.dashboard import (
-    busiest_partition_of,
-    dashboard_view,
-    partitions_of,
-    topic_explanation,
-    topics_of_bundle,
-)
-from engine.views.details import SplitPreviewView
-from engine.views.large_bundle import RoundingDecidesError, flow_cuts, inside_of, proposed_cuts, topic_warnings
-from engine.views.model import DashboardView
+from engine.views.dashboard import busiest_partition_of, dashboard_view, partitions_of, topics_of_bundle
 from engine.views.splits import split_preview
-from engine.views.table import Busiest
+from engine.views.table import SORTED_AT_ONCE, Busiest
 from tests.engine.views.states import FLAG, NAMESPACE, cluster, topic_name
 
 NAMES = ("c-1", "c-11", "c-2", "c-2", "", "\ue000", "\U0001f600")
 LOCALS = ("x", "y", "z", "stray-partition-3", "é")
-PLAIN = cluster(["c-1", "c-2", "c-11"], {"x": 5, "y": 0, "stray-partition-3": 0, "w": 7})
+OPENING = cluster(["c-1", "c-2", "c-11"], {"x": 5, "y": 0, "stray-partition-3": 0, "w": 7})
 
 
-def in_columns(state: ClusterState) -> ClusterState:
-    """The same state with its topics and its traffic in columns."""
-    topics = TopicTable.of(state.topics)
-    (subscription,) = state.subscriptions
-    return replace(
-        state,
-        topics=topics,
-        loads=LoadTable.of(topics, state.loads),
-        subscriptions=(replace(subscription, topics=topics.names),),
+def names_of(state: ClusterState) -> list[str]:
+    """All partitions of the subscription, topic by topic."""
+    return [name for topic in state.subscriptions[0].topics for name in state.topics[topic].partition_names()]
+
+
+def chosen(state: ClusterState) -> Mapping[str, Consumer | None]:
+    """The active consumer of each, one by one."""
+    pairs = [(name, partition_index(name)) for name in names_of(state)]
+    flag, behaviour = state.settings.text_of(FLAG) == "true", behaviour_in(state)
+    found = choose_many(
+        state.subscriptions[0].consumers,
+        pairs,
+        consistent_hashing=flag and behaviour.knows_failover_consistent_hashing,
+        behaviour=behaviour,
     )
+    return {name: found[at].active if found else None for at, (name, _) in enumerate(pairs)}
 
 
 ids = st.integers(0, 8)
@@ -89,85 +90,66 @@ steps = st.one_of(
 )
 
 
-def told(view: DashboardView) -> tuple[object, ...]:
-    """What a view says, apart from the order of its topics."""
-    ring = view.ring
-    columns = (ring.topic_hashes.tolist(), ring.topic_owners.tolist(), ring.topic_moved.tolist())
-    topics = dict(zip(ring.topic_names, zip(*columns, strict=True), strict=True))
-    rows = [
-        replace(row, msgs_per_sec=round(row.msgs_per_sec, 6), rate_share=round(row.rate_share, 9))
-        for row in view.consumers
-    ]
-    return (
-        view.status, rows, replace(view.foot, max_over_mean_rate=round(view.foot.max_over_mean_rate, 6)), topics,
-        ring.points.tolist(), ring.point_owners.tolist(), ring.changed_arcs.tolist(), ring.lit, ring.centre,
-        ring.first_partitions_only, view.namespaces, view.events, view.timeline, view.notices,
-    )  # fmt: skip
+def after(timeline: Timeline, step: Command | int) -> Timeline:
+    return timeline.step_by(step) if isinstance(step, int) else timeline.submit(step)[0]
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(steps, max_size=14))
-def test_the_dashboard_of_columns_is_the_one_of_plain_values(walk: Sequence[Command | int]) -> None:
-    """After every step of a walk both say the same: rows, ring, tree, events, notices, rows of a consumer, answers."""
-    plain, large = Timeline.start(PLAIN), Timeline.start(in_columns(PLAIN))
+def test_the_dashboard_says_what_the_rules_say_of_each_partition(walk: Sequence[Command | int]) -> None:
+    """After every step of a walk: rows, ring, tree, rows of a consumer and of a bundle."""
+    timeline = Timeline.start(OPENING)
     for step in walk:
-        if isinstance(step, int):
-            plain, large = plain.step_by(step), large.step_by(step)
-        else:
-            (plain, refused), (large, also) = plain.submit(step), large.submit(step)
-            assert refused == also
-        assert large.state.topics == plain.state.topics and large.state.loads == plain.state.loads
-        assert not faults(large.state)
-        view = dashboard_view(large)
-        assert told(view) == told(dashboard_view(plain))
+        timeline = after(timeline, step)
+        state, view = timeline.state, dashboard_view(timeline)
+        actives = chosen(state)
+        assert not faults(state)
+        assert dict(active_consumers(state, state.subscriptions[0])) == actives
+        owners = [view.consumers[place].consumer_id if place >= 0 else None for place in view.ring.topic_owners]
+        assert dict(zip(view.ring.topic_names, owners, strict=True)) == {
+            name: None if active is None else active.consumer_id for name, active in actives.items()
+        }
+        assert view.ring.topic_hashes.tolist() == sorted(map(murmur3_32, actives))
         for row in view.consumers:
-            assert sorted(partitions_of(large, 0, row.consumer_id), key=lambda each: each.name) == sorted(
-                partitions_of(plain, 0, row.consumer_id), key=lambda each: each.name
-            )
-            assert busiest_partition_of(large, 0, row.consumer_id) == busiest_partition_of(plain, 0, row.consumer_id)
-        bundle = view.namespaces[0].roots[1].range_text
-        assert sorted(map(repr, topics_of_bundle(large, NAMESPACE, bundle))) == sorted(
-            map(repr, topics_of_bundle(plain, NAMESPACE, bundle))
-        )
-        for text in (
-            topic_name("w-partition-3"),
-            "y",
-            "t/n/w",
-            "w-partition-2",
-            "partition-3",
-            "x-part",
-            "3",
-            "tit",
-            "w-p",
-        ):
-            mine, theirs = topic_explanation(large, 0, text), topic_explanation(plain, 0, text)
-            if isinstance(theirs, Rejection):  # names are listed in another order
-                assert isinstance(mine, Rejection) and mine.error == theirs.error, text
-            else:
-                assert mine == theirs, text
-        assert topic_loads(large.state, NAMESPACE) == topic_loads(plain.state, NAMESPACE)
+            mine = [name for name, active in actives.items() if active and active.consumer_id == row.consumer_id]
+            loads = {name: state.loads.get(name, Load()).msg_rate_out for name in mine}
+            assert row.active_partitions == len(mine)
+            assert np.isclose(row.msgs_per_sec, sum(loads.values()))
+            listed = partitions_of(timeline, 0, row.consumer_id)
+            assert [each.name for each in listed] == sorted(mine, key=lambda name: (-loads[name], name))
+            assert busiest_partition_of(timeline, 0, row.consumer_id) == (listed[0].name if listed else "")
+        every = [name for topic in state.topics.values() for name in topic.partition_names()]
+        for root in view.namespaces[0].roots:
+            inside = [name for name in every if root.lower <= crc32_hash(name) < root.upper]
+            assert root.topics == len(inside)
+            rows = topics_of_bundle(timeline, NAMESPACE, root.range_text)
+            assert [each.name for each in rows] == sorted(inside, key=lambda name: (crc32_hash(name), name))
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(steps, min_size=1, max_size=10))
-def test_moves_and_active_consumers_are_those_of_plain_values(walk: Sequence[Command | int]) -> None:
-    """Facts in bulk equal the plain ones, between neighbouring states and from the first to the last."""
-    plain, large = Timeline.start(PLAIN), Timeline.start(in_columns(PLAIN))
+def test_moves_are_those_that_comparing_name_by_name_finds(walk: Sequence[Command | int]) -> None:
+    """Between neighbouring states, and from the first to the last."""
+    timeline = Timeline.start(OPENING)
     for step in walk:
-        if isinstance(step, int):
-            continue
-        before = large.state, plain.state
-        plain, large = plain.submit(step)[0], large.submit(step)[0]
-        for old_large, old_plain in (before, (large.initial, plain.initial)):
-            wanted, found = moves(old_plain, plain.state, "sub"), moves(old_large, large.state, "sub")
-            for name in ("moved", "taken_up", "orphaned"):
-                assert sorted(getattr(found, name)) == sorted(getattr(wanted, name)), name
-            for name in ("least", "partitions", "unacked_at_risk", "gained", "lost"):
-                assert getattr(found, name) == getattr(wanted, name), name
-        mine, theirs = large.state.subscriptions[0], plain.state.subscriptions[0]
-        assert dict(active_consumers(large.state, mine)) == dict(active_consumers(plain.state, theirs))
-        by_name = dict(zip(partition_names(large.state, mine), choices(large.state, mine), strict=False))
-        assert by_name == dict(zip(partition_names(plain.state, theirs), choices(plain.state, theirs), strict=False))
+        before, timeline = timeline.state, after(timeline, step)
+        for earlier in (before, timeline.initial):
+            was, now = chosen(earlier), chosen(timeline.state)
+            found = moves(earlier, timeline.state, "sub")
+            kept = [name for name in now if name in was]
+            moved = [
+                (name, old.consumer_id, new.consumer_id)
+                for name in kept
+                if (old := was[name]) and (new := now[name]) and old.consumer_id != new.consumer_id
+            ]
+            assert sorted(found.moved) == sorted(name for name, *_ in moved)
+            assert found.gained == Counter(new for *_, new in moved) and found.lost == Counter(
+                old for _, old, _ in moved
+            )
+            assert sorted(found.taken_up) == sorted(name for name in kept if not was[name] and now[name])
+            assert sorted(found.orphaned) == sorted(name for name in kept if was[name] and not now[name])
+            waiting = (earlier.loads.get(name, Load()).unacked_messages for name, *_ in moved)
+            assert (found.partitions, found.unacked_at_risk) == (len(now), sum(waiting))
 
 
 rates = st.sampled_from([0.0, 0.0, 0.5, 1.0, 3.0, 40.0, 900.0])
@@ -182,56 +164,62 @@ limited = st.fixed_dictionaries(
 )
 
 
-def split_told(view: SplitPreviewView) -> tuple[object, ...]:
-    """A preview with sums that were added in another order rounded alike."""
-    options = [
-        replace(
-            option,
-            pieces=tuple(
-                replace(
-                    piece,
-                    msgs_per_sec=round(piece.msgs_per_sec, 6),
-                    bytes_per_sec=round(piece.bytes_per_sec, 6),
-                    rate_share=round(piece.rate_share, 9),
-                )
-                for piece in option.pieces
-            ),
-            warnings=tuple(
-                replace(
-                    warning, msgs_per_sec=round(warning.msgs_per_sec, 6), bytes_per_sec=round(warning.bytes_per_sec, 6)
-                )
-                for warning in option.warnings
-            ),
-        )
-        for option in view.options
+def rounded(plan: SplitPlan | Rejection | None) -> object:
+    """A plan with sums that were added in another order rounded alike, and the topics of a child in no order."""
+    if not isinstance(plan, SplitPlan):
+        return plan
+    children = [
+        (child.bundle, sorted(child.topics), round(child.msgs_per_sec, 6), round(child.bytes_per_sec, 6))
+        for child in plan.children
     ]
-    return (
-        view.namespace, view.range_text, view.lower, view.upper, view.topics, round(view.msgs_per_sec, 6),
-        round(view.bytes_per_sec, 6), options, list(view.topic_names), list(view.topic_hashes),
-        list(view.topic_msgs_per_sec), view.problem,
-    )  # fmt: skip
+    warnings = [
+        replace(warning, msgs_per_sec=round(warning.msgs_per_sec, 6), bytes_per_sec=round(warning.bytes_per_sec, 6))
+        for warning in plan.warnings
+    ]
+    return plan.cuts, plan.algorithm, plan.positions, children, plan.after, plan.status, warnings
 
 
 @settings(max_examples=80, deadline=None)
 @given(tables, limited, st.none() | st.lists(st.integers(0, 2**31), min_size=1, max_size=3).map(tuple))
-def test_a_split_preview_of_columns_is_the_one_of_plain_values(
+def test_a_split_preview_is_the_one_of_topics_listed_one_by_one(
     table: Sequence[tuple[int, int, float, float, bool]],
     chosen: dict[str, int | str],
     positions: tuple[int, ...] | None,
 ) -> None:
-    """Cuts, pieces, refusals, warnings and requests of all algorithms, for each bundle and for a range that is none."""
-    plain = cluster(["c-1"], {f"x{number}": count for number, count, *_ in table})
-    names = [name for topic in plain.topics.values() for name in topic.partition_names()]
+    """Cuts, pieces, refusals and warnings of all algorithms, for bundles, words and a range that is none."""
+    state = cluster(["c-1"], {f"x{number}": count for number, count, *_ in table})
     loads = {
         name: Load(rate_in, rate_out, rate_in * 100, rate_out * 7)
-        for name, (_, _, rate_in, rate_out, known) in zip(names, table, strict=False)
+        for name, (_, _, rate_in, rate_out, known) in zip(names_of(state), table, strict=False)
         if known
     }
-    plain = replace(plain, loads=loads, settings=replace(plain.settings, **chosen))  # type: ignore[arg-type]
-    large = in_columns(plain)
-    for bundle in (*map(str, bundles_of(plain, NAMESPACE)), "0x00000000_0x00000010", "LARGEST"):
-        wanted = split_preview(plain, NAMESPACE, bundle, positions=positions)
-        assert split_told(split_preview(large, NAMESPACE, bundle, positions=positions)) == split_told(wanted)
+    state = replace(state, loads=loads, settings=replace(state.settings, **chosen))  # type: ignore[arg-type]
+    bundles, listed = bundles_of(state, NAMESPACE), [*topic_loads(state, NAMESPACE)]
+    for text in (*map(str, bundles), "0x00000000_0x00000010", "LARGEST", "HOT"):
+        view = split_preview(state, NAMESPACE, text, positions=positions)
+        wanted = preview_all(bundles, text, listed, state.settings, behaviour_in(state), positions=positions)
+        if isinstance(wanted, Rejection):
+            assert view.problem == wanted
+            continue
+        parent = next(line.plan.parent for line in wanted if isinstance(line.plan, SplitPlan))
+        inside = sorted(topics_in(parent, listed), key=lambda load: load.hash)
+        assert [*view.topic_names] == [load.name for load in inside]
+        assert [*view.topic_msgs_per_sec] == [load.msgs_per_sec for load in inside]
+        assert (view.lower, view.upper, view.topics) == (parent.lower, parent.upper, len(inside))
+        for option, line in zip(view.options, wanted, strict=True):
+            assert (option.algorithm, option.as_proposed) == (line.algorithm, line.as_proposed)
+            assert option.admin_line == line.command and option.positions_from == line.positions_from
+            if isinstance(line.plan, Rejection):
+                assert option.refusal == line.plan
+                continue
+            cuts, _, mine, children, _, status, warnings = rounded(line.plan)  # type: ignore[misc]
+            assert option.cuts == (cuts or ()) and option.positions == mine
+            assert option.status == (status if line.refusal is None else line.refusal.status)
+            assert rounded(replace(line.plan, warnings=option.warnings))[-1] == warnings  # type: ignore[index]
+            assert [
+                (piece.range_text, piece.topics, round(piece.msgs_per_sec, 6), round(piece.bytes_per_sec, 6))
+                for piece in option.pieces
+            ] == [(str(bundle), len(names), *sums) for bundle, names, *sums in children]
 
 
 @settings(max_examples=80, deadline=None)
@@ -239,33 +227,28 @@ def test_a_split_preview_of_columns_is_the_one_of_plain_values(
     st.lists(st.tuples(st.integers(0, 30), st.sampled_from(LOCALS), rates, st.booleans()), max_size=40),
     st.sampled_from([1, 45, 1_000]),
 )
-def test_twins_and_limits_of_columns_are_those_of_plain_values(
+def test_twins_and_limits_of_columns_are_those_of_the_scalar_rules(
     table: Sequence[tuple[int, str, float, bool]], limit: int
 ) -> None:
     """With hashes that meet all the time: flow cuts, the proposed cut and the warnings, list order included."""
-    topics = TopicTable.of(
-        {
-            f"persistent://t/n/{name}{at}": Topic(f"persistent://t/n/{name}{at}")
-            for at, (_, name, *_) in enumerate(table)
-        }
-    )
-    order = np.array(sorted(range(len(table)), key=lambda at: table[at][0]), dtype=np.int32)
-    loads = LoadTable.of(
-        topics,
-        {name: Load(rate, 0.0, rate * 3) for name, (_, _, rate, known) in zip(topics, table, strict=True) if known},
-    )
-    flow = (loads.rates[0] + loads.rates[1])[order], (loads.rates[2] + loads.rates[3])[order]
-    inside = inside_of(loads, order, np.array([table[at][0] for at in order.tolist()], dtype=np.int64), flow)
     listed = [
-        TopicLoad(name, at, rate if known else 0.0, 0.0, rate * 3 if known else 0.0, 0.0, known)
-        for name, (at, _, rate, known) in sorted(zip(topics, table, strict=True))
+        TopicLoad(f"persistent://t/n/{name}{at}", here, *((rate, 0.0, rate * 3, 0.0) if known else ()), has_stats=known)
+        for at, (here, name, rate, known) in enumerate(table)
     ]
+    numbers = [[load.msg_rate_in, load.msg_rate_out, load.throughput_in_bytes_per_sec, 0.0] for load in listed]
+    columns = LoadColumns(
+        PickedNames([load.name for load in listed], np.arange(len(listed))),
+        np.array([load.hash for load in listed], dtype=np.int64),
+        np.array(numbers).reshape(-1, 4).T,
+        np.array([load.has_stats for load in listed], dtype=np.bool_),
+    )
+    assert [*columns] == listed
     limits = FlowLimits(limit, 2_000, 0)
-    assert topic_warnings(inside, limits) == tuple(topic_findings(listed, limits))
-    with suppress(RoundingDecidesError):  # the caller asks topic by topic then
-        assert flow_cuts(inside, limits) == flow_or_qps_equally_divide(listed, limits)
-    with suppress(RoundingDecidesError):
-        assert proposed_cuts(inside) == flow_or_qps_as_proposed(listed)
+    # By hash, where a stable sort keeps those of one hash in their order, sums of these numbers are the same.
+    for each in (columns, columns.take(np.argsort(columns.hashes, kind="stable"))):
+        assert flow_cuts_of_one(each, limits) == flow_or_qps_equally_divide(listed, limits)
+        assert half_cut_of_one(each) == flow_or_qps_as_proposed(listed)
+    assert topic_findings(columns, limits) == topic_findings(listed, limits)
 
 
 @settings(max_examples=12, deadline=None)
@@ -291,12 +274,14 @@ def test_pieces_of_a_long_bundle_are_those_of_the_scalar_rule(seed: int, limit: 
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 5_000), st.sampled_from([1, 3, 10**6]))
 def test_the_busiest_partitions_come_first_however_far_one_looks(seed: int, count: int, different: int) -> None:
-    """Ranks are those of a whole stable sort, asked from either end, many partitions of one rate included."""
+    """By rate and then by name, asked from either end; among too many of one rate to page through, as they stand."""
     random = np.random.default_rng(seed)
     rates = random.integers(0, different, count).astype(np.float64)
     places = np.sort(random.choice(10**6, size=count, replace=False))
-    wanted = places[np.argsort(-rates, kind="stable")].tolist()
-    ranked, backwards = Busiest(places, rates), Busiest(places, rates)
+    names = range(10**6, 0, -1) if count <= SORTED_AT_ONCE else range(10**6)
+    order = sorted(range(count), key=lambda at: (-rates[at], names[places[at]]))
+    wanted = places[order].tolist()
+    ranked, backwards = Busiest(places, rates, names), Busiest(places, rates, names)  # type: ignore[arg-type]
     assert [ranked.place(rank) for rank in range(count)] == wanted
     assert [backwards.place(rank) for rank in reversed(range(count))] == wanted[::-1]
 
@@ -314,11 +299,9 @@ def test_owners_depend_on_who_is_connected_and_not_on_who_was_before(
     lists: Sequence[tuple[Consumer, ...]], ring: bool
 ) -> None:
     """Whatever lists came before, the owners are those that the broker's rules choose, topic by topic."""
-    state = in_columns(PLAIN)
-    assert isinstance(state.topics, TopicTable)
-    columns = partition_columns(state.topics, state.subscriptions[0])
+    columns = partition_columns(OPENING.topics, OPENING.subscriptions[0])
     pairs = [(name, partition_index(name)) for name in columns.names]
-    behaviour = facts.behaviour_in(state)
+    behaviour = behaviour_in(OPENING)
     for consumers in lists:
         found = owner_ids(columns, consumers, consistent_hashing=ring, behaviour=behaviour)
         chosen = choose_many(consumers, pairs, consistent_hashing=ring, behaviour=behaviour)

@@ -9,7 +9,8 @@ from random import Random
 from engine.balance.cycles import simulate
 from engine.balance.model import Balance
 from engine.balance.start import BalancedTopic, BalanceStart, balance_start
-from engine.cluster.facts import behaviour_in, bundles_of, topic_loads
+from engine.cluster.facts import behaviour_in, bundles_of
+from engine.cluster.listing import topic_loads
 from engine.cluster.state import ClusterState
 from engine.errors import Rejection
 from tests.oracles import balance as oracle

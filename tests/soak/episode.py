@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from engine.cluster.commands import Command
-from engine.cluster.state import ClusterState, Load, Namespace, Subscription, Topic
+from engine.cluster.state import ClusterState, Namespace, Subscription
 from engine.cluster.timeline import Timeline
 from engine.cluster.timeline_commands import TimelineCommand
-from engine.cluster.topic_table import LoadTable, TopicTable
+from engine.cluster.topics import Load, Topic
 from engine.config import BrokerSettings
 from engine.failover.model import Consumer
 from tests.oracles.hashes import SHAPES, Hashes, Hashing
@@ -19,14 +19,12 @@ from tests.soak.deeds import NAMES, RELEASES, Deed, command_of, walk
 from tests.soak.narrow import narrow
 from tests.soak.session import Session
 from tests.soak.tally import DisagreementError, Tally
-from tests.soak.thresholds import LARGE_STATE, SMALL, lowered
+from tests.soak.thresholds import SMALL, lowered
 
 LENGTH = 60
 """Deeds of one episode."""
 
 BITS = (4, 8, 11, 16, 31)
-FORMS = ("plain", "searched", "columns")
-"""How the engine keeps topics: as values; as values that are answered in columns; in columns from the beginning."""
 
 
 Request = Command | TimelineCommand
@@ -46,25 +44,23 @@ class Terms:
     """How an episode runs besides its walk; its text is kept in a journal as the source. ``small``: the thresholds."""
 
     hashing: Hashing
-    form: str = "plain"
     small: bool = False
 
     def __str__(self) -> str:
-        return f"soak {self.hashing} {self.form} {'small' if self.small else 'usual'}"
+        return f"soak {self.hashing} {'small' if self.small else 'usual'}"
 
     @classmethod
     def parse(cls, text: str) -> Terms:
         """What ``str`` of one gave; anything else is a whole hash."""
         words = text.split()
-        if len(words) != 4 or words[0] != "soak":
+        if len(words) < 3 or words[0] != "soak":
             return cls(Hashing())
-        return cls(Hashing.parse(words[1]), words[2], words[3] == "small")
+        return cls(Hashing.parse(words[1]), words[-1] == "small")
 
     @contextmanager
     def in_force(self) -> Iterator[Hashes]:
         """The engine under these terms, and the oracle's hashes for them."""
-        changes = [*([LARGE_STATE] if self.form != "plain" else []), *([SMALL] if self.small else [])]
-        with narrow(self.hashing), lowered(*changes):
+        with narrow(self.hashing), lowered(*([SMALL] if self.small else [])):
             yield self.hashing.hashes()
 
 
@@ -84,14 +80,12 @@ class Episode:
         shape = random.choice(SHAPES)
         narrowed = Hashing(random.choice(BITS), shape, random.random() < 0.5)
         hashing = narrowed if random.random() < 0.85 else Hashing()
-        terms = Terms(hashing, random.choice(FORMS if random.random() < 0.6 else FORMS[:1]), random.random() < 0.5)
+        terms = Terms(hashing, random.random() < 0.5)
         return cls(seed, terms, _opening(random), tuple(walk(random, length)))
 
     def timeline(self, state: ClusterState | None = None) -> Timeline:
         """The beginning; call it under the terms, since columns keep hashes."""
-        opening = self.state if state is None else state
-        if self.terms.form == "columns" and not isinstance(opening.topics, TopicTable):
-            opening = in_columns(opening)
+        opening = hashed_again(self.state if state is None else state)
         return Timeline.start(opening, self.seed, str(self.terms))
 
     def play(
@@ -116,10 +110,16 @@ class Episode:
         return Played(tuple(done), None, session.timeline)
 
 
-def in_columns(state: ClusterState) -> ClusterState:
-    """The same state with its topics and its traffic in columns."""
-    topics = TopicTable.of(state.topics)
-    return replace(state, topics=topics, loads=LoadTable.of(topics, state.loads))
+def hashed_again(state: ClusterState) -> ClusterState:
+    """The same state, whose columns keep the hashes of these terms; nothing is looked up by the others."""
+    names = [name for chunk in state.topics.partition_name_chunks() for name in chunk]
+    known = [True] * len(names) if state.loads.known is None else state.loads.known.tolist()
+    return replace(
+        state,
+        topics={topic.name: topic for topic in state.topics.listed()},
+        loads={name: state.loads.at(number) for number, name in enumerate(names) if known[number]},
+        subscriptions=tuple(replace(each, topics=tuple(each.topics)) for each in state.subscriptions),
+    )
 
 
 def _opening(random: Random) -> ClusterState:

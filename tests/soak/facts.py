@@ -10,8 +10,9 @@ import numpy as np
 
 from engine.bundles.loads import topics_in
 from engine.bundles.occupancy import count_occupancy
-from engine.cluster.facts import active_consumers, bundles_of, topic_loads
+from engine.cluster.facts import active_consumers, bundles_of
 from engine.cluster.key_state import KeySubscription
+from engine.cluster.listing import topic_loads
 from engine.cluster.state import ClusterState
 from engine.config import behaviour_of
 from engine.errors import Rejection

@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 import pytest
 
+import engine.bundles.load_columns
 import engine.bundles.split
 import engine.cluster.journal
 import engine.failover.choose
@@ -21,7 +22,6 @@ import engine.keyshared.sticky_legacy
 import engine.ring
 import engine.routing.producer
 import engine.routing.routers
-from engine.bundles.boundaries import BundleRange
 from engine.cluster.timeline import Timeline
 
 Plant = Callable[[pytest.MonkeyPatch], None]
@@ -101,17 +101,18 @@ def a_range_inside_another_is_free(patch: pytest.MonkeyPatch) -> None:
 
 def a_bundle_has_its_upper_end(patch: pytest.MonkeyPatch) -> None:
     """``<=`` for ``<``."""
-    patch.setattr(BundleRange, "includes", lambda self, topic_hash: self.lower <= topic_hash <= self.upper)
+    columns = engine.bundles.load_columns
+    patch.setattr(columns, "includes", lambda bundle, hashes: (bundle.lower <= hashes) & (hashes <= bundle.upper))
 
 
 def the_cut_is_one_too_high(patch: pytest.MonkeyPatch) -> None:
-    cut = engine.bundles.split.topic_count_equally_divide
+    cut = engine.bundles.split.middle_cut_of_one
 
     def raised(topics: Any) -> Any:
         found = cut(topics)
         return None if found is None else (found[0] + 1,)
 
-    patch.setattr(engine.bundles.split, "topic_count_equally_divide", raised)
+    patch.setattr(engine.bundles.split, "middle_cut_of_one", raised)
 
 
 def a_lazy_start_costs_no_turn(patch: pytest.MonkeyPatch) -> None:

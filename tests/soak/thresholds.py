@@ -24,7 +24,6 @@ SMALL: Final = {
     "engine.views.step_lines": {"LINES_KEPT": 4},
     "engine.views.table": {"SORTED_AT_ONCE": 2},
 }
-LARGE_STATE: Final = {"engine.cluster.partitions": {"LARGE_PARTITIONS": 1}}
 
 
 @contextmanager

@@ -220,7 +220,7 @@ class RingPanel(LinePanel, can_focus=True):
         focused = next((at for at, row in enumerate(self.rows) if row.consumer_id == self.selected), None)
         self._drawn = self._dots_to_draw(ring, highlighted, focused if mode is RingMode.FOCUS else None)
         if highlighted is not None and not isinstance(self._drawn, slice):
-            highlighted = int(np.searchsorted(self._drawn, highlighted))
+            highlighted = int(np.flatnonzero(self._drawn == highlighted)[0])
         owners = numbers[ring.topic_owners[self._drawn]]
         hashes = ring.topic_hashes[self._drawn].astype(np.uint32)
         waiting = np.isin(hashes, list(self.waiting)) if self.waiting else None
@@ -241,10 +241,13 @@ class RingPanel(LinePanel, can_focus=True):
 
     @staticmethod
     def _dots_to_draw(ring: RingView, highlighted: int | None, focused: int | None) -> IntArray | slice:
-        """The places of the topics to draw; all of them, as long as they are not very many."""
+        """The places of the topics to draw: all of them topic by topic, as long as they are not very many.
+
+        Of several in one cell the last one is seen.
+        """
         count = len(ring.topic_hashes)
         if count <= MANY_DOTS or not ascends(ring.topic_hashes):
-            return slice(None)
+            return slice(None) if ring.topic_numbers is None else np.argsort(ring.topic_numbers)
         masks = [ring.topic_moved]
         if focused is not None:
             masks.append(ring.topic_owners == focused)

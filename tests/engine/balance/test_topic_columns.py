@@ -80,6 +80,6 @@ def test_rows_of_a_bundle_come_by_ascending_hash_or_in_listing_order() -> None:
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), -1.0, -0.0, 0.0])
 def test_numbers_that_no_broker_reports_make_columns_unusable(number: float) -> None:
     usable = number == 0.0
-    assert columns([topic("a", 1, rate=number)]).usable is usable
-    assert columns([topic("a", 1, number)]).usable is usable
-    assert columns([topic("a", 1), BalancedTopic(TopicLoad("b", 2), consumers=-1)]).usable is False
+    assert columns([topic("a", 1, rate=number)]).usable.tolist() == [usable]
+    assert columns([topic("a", 1, number)]).usable.tolist() == [usable]
+    assert columns([topic("a", 1), BalancedTopic(TopicLoad("b", 2), consumers=-1)]).usable.tolist() == [True, False]

@@ -9,7 +9,8 @@ from engine.cluster.commands import Command
 from engine.cluster.decide import decide
 from engine.cluster.evolve import evolve
 from engine.cluster.invariants import check
-from engine.cluster.state import ClusterState, Load, Namespace, Subscription, Topic
+from engine.cluster.state import ClusterState, Namespace, Subscription
+from engine.cluster.topics import Load, Topic
 from engine.config import BrokerSettings
 from engine.errors import Rejection
 from engine.failover.model import Consumer

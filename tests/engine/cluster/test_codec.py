@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from engine.cluster.codec import (
     FORMAT,
-    PLAIN_FORMAT,
     parse_command_json,
     parse_event,
     parse_state,
@@ -32,11 +31,11 @@ from engine.cluster.events import (
     TopicRemoved,
     TopicRepartitioned,
 )
-from engine.cluster.state import Load
+from engine.cluster.topics import Load
 from engine.config import BrokerSettings
 from engine.errors import InputError
 from tests.engine.cluster.commands_strategy import INT_32, any_text, commands
-from tests.engine.cluster.support import AUDIT, after, cluster
+from tests.engine.cluster.support import AUDIT, ORDERS, after, cluster
 
 NUMBERS = st.integers(0, 2**32 - 1)
 RATES = st.floats(0, 1e18)
@@ -86,28 +85,42 @@ def test_states_come_back_byte_for_byte(names: list[str], loads: Load, label: st
     assert serialise_state(parse_state(data)) == data
 
 
-def test_the_order_in_which_topics_came_leaves_no_trace() -> None:
-    state = cluster()
-    turned = replace(state, topics=dict(reversed(state.topics.items())))
-
-    assert serialise_state(turned) == serialise_state(state)
-
-
 def test_keys_are_sorted_and_the_format_is_named() -> None:
     plain = json.loads(serialise_state(cluster()))
 
-    assert plain["format"] == PLAIN_FORMAT == 1
+    assert plain["format"] == FORMAT == 2
     assert list(plain) == sorted(plain)
     assert list(plain["settings"]) == sorted(plain["settings"])
 
 
-def test_a_rate_written_as_a_whole_number_is_the_same_rate() -> None:
-    plain = json.loads(serialise_state(cluster(loads={AUDIT: Load(5.0)})))
-    plain["loads"][0]["load"]["msg_rate_in"] = 5
+def of_format_1(**changes: object) -> bytes:
+    """The state of ``cluster`` as it was written once: a row for each topic and for each partition with statistics."""
+    plain = json.loads(serialise_state(cluster()))
+    del plain["columns"]
+    topics = [{"name": AUDIT, "partitions": 0}, {"name": ORDERS, "partitions": 6}]
+    return json.dumps({**plain, "format": 1, "topics": topics, "loads": [], **changes}).encode()
 
-    assert serialise_state(parse_state(json.dumps(plain).encode())) == serialise_state(
-        cluster(loads={AUDIT: Load(5.0)})
-    )
+
+def test_rows_of_the_first_format_are_read_and_a_whole_number_is_the_same_rate() -> None:
+    state = parse_state(of_format_1(loads=[{"partition": AUDIT, "load": {"msg_rate_in": 5}}]))
+
+    assert dict(state.topics) == dict(cluster().topics) and dict(state.loads) == {AUDIT: Load(5.0)}
+    assert sorted(state.subscriptions[0].topics) == sorted(cluster().subscriptions[0].topics)
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ({"partition": f"{ORDERS}-partition-6", "load": {}}, "does not exist"),
+        ({"partition": ORDERS, "load": {}}, "does not exist"),
+        ({"partition": AUDIT, "load": {"msg_rate_in": -1.0}}, "negative"),
+        ({"partition": AUDIT, "load": {"backlog_entries": 2**63}}, "negative"),
+    ],
+)
+def test_rows_of_the_first_format_that_cannot_be_are_refused(row: dict[str, object], reason: str) -> None:
+    """They would not be in the columns, so they are judged before."""
+    with pytest.raises(InputError, match=reason):
+        parse_state(of_format_1(loads=[row]))
 
 
 def test_settings_that_an_older_file_lacks_have_their_defaults() -> None:
@@ -130,14 +143,15 @@ def damaged(**changes: object) -> bytes:
         (b"[]", "not written by Ringside"),
         (damaged(format=FORMAT + 1), "use the newer one that wrote it"),
         (damaged(format=True), "not written by Ringside"),
-        (damaged(topics=None), "topics is missing"),
-        (damaged(topics=[{"name": 3}]), "$.topics[0]"),
-        (damaged(topics=[]), "which does not exist"),
+        (damaged(columns=None), "columns are a recipe"),
+        (of_format_1(topics=None), "topics is missing"),
+        (of_format_1(topics=[{"name": 3}]), "$.topics[0]"),
+        (of_format_1(topics=[]), "which does not exist"),
         (damaged(next_consumer_id=1), "not unique or not below 1"),
         (damaged(release={"code_points": [-1]}), "$.release"),
-        (damaged(loads=[{"partition": "x"}]), "load is missing"),
-        (damaged(loads=[{"partition": AUDIT, "load": {"msg_rate_in": {"float": "nan"}}}]), "no number"),
-        (damaged(loads=[{"partition": "x", "load": {}}]), "which does not exist"),
+        (of_format_1(loads=[{"partition": "x"}]), "load is missing"),
+        (of_format_1(loads=[{"partition": AUDIT, "load": {"msg_rate_in": {"float": "nan"}}}]), "no number"),
+        (of_format_1(loads=[{"partition": "x", "load": {}}]), "which does not exist"),
         (damaged(namespaces=[]), "without bundles"),
         (damaged(namespaces=[{"name": "shop/eu", "initial_boundaries": [0, 5]}]), "last boundary"),
     ],

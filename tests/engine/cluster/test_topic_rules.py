@@ -9,7 +9,8 @@ from engine.cluster.commands import AddConsumer, AddTopic, RemoveTopic, Repartit
 from engine.cluster.decide import decide
 from engine.cluster.events import NamespaceSeen, TopicAdded
 from engine.cluster.facts import active_consumers, partition_names
-from engine.cluster.state import ClusterState, Load, Subscription, Topic
+from engine.cluster.state import ClusterState, Subscription
+from engine.cluster.topics import Load, Topic
 from engine.config import BrokerSettings
 from engine.failover.model import Consumer
 from tests.engine.cluster.support import AUDIT, ORDERS, after, cluster, refusal
@@ -84,7 +85,7 @@ def test_deleting_a_topic_takes_its_partitions_statistics_and_places_along() -> 
 
     assert state.topics == {AUDIT: Topic(AUDIT)}
     assert state.loads == {AUDIT: Load(2.0)}
-    assert partition_names(state, state.subscriptions[0]) == (AUDIT,)
+    assert [*partition_names(state, state.subscriptions[0])] == [AUDIT]
 
 
 def test_a_name_like_a_partition_may_stand_alone_and_then_bars_the_partitioned_topic() -> None:

@@ -11,22 +11,24 @@ from engine.cluster.codec import parse_state, serialise_state
 from engine.cluster.commands import AddConsumer, AddTopic, KillConsumer, RemoveTopic, SetSetting
 from engine.cluster.invariants import faults
 from engine.cluster.journal_lines import header_line, read_lines
+from engine.cluster.load_table import LoadTable
 from engine.cluster.made_up import load_of, made_up_loads, made_up_topics
-from engine.cluster.partitions import LARGE_PARTITIONS
-from engine.cluster.state import ClusterState, Load, Topic
+from engine.cluster.state import ClusterState
 from engine.cluster.table_edits import with_topic, without_loads, without_topic
 from engine.cluster.texts import Texts
 from engine.cluster.timeline import Timeline
-from engine.cluster.topic_table import LoadTable, Recipe, TopicTable
+from engine.cluster.topic_table import Recipe, TopicTable
+from engine.cluster.topics import Load, Topic
 from engine.errors import InputError
 from engine.hashing import crc32_hash, murmur3_32
 from engine.scenarios.synthetic import synthetic_state
 from engine.views.dashboard import dashboard_view
 
+MANY = 2_000
 RECIPE = Recipe("t/n", "persistent://t/n/x-", 3_000, 3, 11)
 
 
-def large_state(topics: int = LARGE_PARTITIONS, consumers: int = 40) -> ClusterState:
+def large_state(topics: int = MANY, consumers: int = 40) -> ClusterState:
     return synthetic_state(topics, 1, consumers, 5).state
 
 
@@ -58,7 +60,7 @@ def test_they_are_mappings() -> None:
 
 def test_a_made_up_cluster_is_written_as_its_recipe() -> None:
     """Twice the topics, the same number of bytes; what is read back is the same state and continues the same way."""
-    small, large = (large_state(LARGE_PARTITIONS + more) for more in (0, LARGE_PARTITIONS))
+    small, large = (large_state(MANY + more) for more in (0, MANY))
     assert abs(len(serialise_state(small)) - len(serialise_state(large))) < 10
     timeline = Timeline.start(small, 5, "made up")
     read = read_lines(header_line(timeline), "a journal").timeline
@@ -80,14 +82,18 @@ def test_traffic_is_carried_from_columns_that_lost_their_last_topic() -> None:
 
 
 def test_other_columns_are_written_as_columns() -> None:
-    """Names and arrays instead of a value for each partition; an older reader refuses them by their format."""
+    """Names and arrays instead of a value for each partition."""
     state = large_state()
     edited, refused = Timeline.start(state).submit(AddTopic("persistent://public/default/é", 2))
     assert refused is None
     data = serialise_state(edited.state)
     assert parse_state(data) == edited.state
-    assert json.loads(data)["format"] == 2 and len(data) < 80 * LARGE_PARTITIONS
-    assert json.loads(serialise_state(ClusterState()))["format"] == 1
+    assert len(data) < 80 * MANY
+
+
+def test_other_traffic_than_that_of_the_recipe_is_written_down() -> None:
+    state = replace(large_state(), loads=LoadTable.of(large_state().topics, {}))
+    assert parse_state(serialise_state(state)) == state and not len(parse_state(serialise_state(state)).loads)
 
 
 @pytest.mark.parametrize(
@@ -152,6 +158,6 @@ def test_edits_hash_what_is_new_and_nothing_else(monkeypatch: pytest.MonkeyPatch
     timeline, refused = timeline.submit(RemoveTopic(name))
     assert refused is None
     state = timeline.state
-    assert name not in state.topics and len(state.topics) == LARGE_PARTITIONS
-    assert len(state.loads) == LARGE_PARTITIONS - 1 and not faults(state)
+    assert name not in state.topics and len(state.topics) == MANY
+    assert len(state.loads) == MANY - 1 and not faults(state)
     assert state.subscriptions[0].topics[-1] == "persistent://public/default/new"

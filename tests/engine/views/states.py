@@ -5,8 +5,9 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from engine.cluster.commands import Command
-from engine.cluster.state import ClusterState, Load, Namespace, Subscription, Topic
+from engine.cluster.state import ClusterState, Namespace, Subscription
 from engine.cluster.timeline import Timeline
+from engine.cluster.topics import Load, Topic
 from engine.config import BrokerSettings
 from engine.failover.model import Consumer
 

@@ -11,15 +11,16 @@ import pytest
 
 from engine.balance.settings import BalanceSettings
 from engine.bundles.occupancy import CountedOccupancy
-from engine.cluster.facts import topic_loads
+from engine.cluster.listing import topic_loads
 from engine.cluster.producer_events import ProducerPlan
-from engine.cluster.state import ClusterState, Load
+from engine.cluster.state import ClusterState
+from engine.cluster.topics import Load
 from engine.config import SPLIT_ALGORITHMS
 from engine.errors import Rejection
 from engine.scenarios.embedded import embedded
 from engine.scenarios.synthetic_producers import synthetic_producers
 from engine.views import balance
-from engine.views.balance import balance_frame, balance_view, curve_after, curve_of, sessions_of
+from engine.views.balance import balance_frame, balance_view, curve_after, curve_of
 from engine.views.balance_document import FORMAT, balance_document, curve_document
 from engine.views.balance_model import BalanceQuestion, BalanceView
 from engine.views.balance_words import (
@@ -32,6 +33,7 @@ from engine.views.balance_words import (
     span_text,
     topics_text,
 )
+from engine.views.sessions import sessions_of
 from tests.engine.views.states import NAMESPACE, cluster
 
 FLOW = "ring/ddflowmsgrate4x60"
@@ -293,11 +295,11 @@ def test_occupancy_counts_what_is_there_beside_chance() -> None:
 def test_sessions_count_consumers_of_every_subscription_and_producers_of_every_partition() -> None:
     state = cluster(["a", "b", "c"], {"x": 2, "y": 0})
     counts = sessions_of(state)
-    assert set(counts.values()) == {(0, 3)} and len(counts) == 3
+    assert counts.tolist() == [[0, 0, 0], [3, 3, 3]]
     rows = balance_frame(viewed(state, namespace=NAMESPACE), "range_equally_divide", 0).leaves
     assert sum(row.sessions for row in rows) == 9
     made = synthetic_producers(ProducerPlan(count=3), 8).state
-    assert sum(producers for producers, _ in sessions_of(made).values()) == sum(
+    assert sessions_of(made)[0].sum() == sum(
         len(objects) for each in made.producer_topics for objects in each.producers.topic.connected
     )
 

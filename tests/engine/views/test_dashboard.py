@@ -200,7 +200,7 @@ def test_opened_rows_of_all_consumers_are_all_partitions_with_their_bundles() ->
     for row in rows:
         inside = topics_of_bundle(timeline, "public/default", row.bundle)
         assert row.name in [topic.name for topic in inside], "both ways agree"
-    assert partitions_of(timeline, 0, 3) == ()
+    assert len(partitions_of(timeline, 0, 3)) == 0
 
 
 def test_the_status_line_tells_the_rule_the_flag_and_the_place_in_time() -> None:

@@ -1,0 +1,110 @@
+"""The topics of a namespace with their traffic, as a broker lists them when it splits a bundle."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import chain
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.bundles.load_columns import LoadColumns, PickedNames, Rows
+from engine.cluster.remember import Remembered
+from engine.cluster.state import ClusterState
+from engine.cluster.topic_table import NumberedNames, TopicTable
+from engine.names import NON_PERSISTENT, partition_name
+
+LONGEST_NAME: Final = 512
+"""In bytes; up to it names are sorted in a table as wide as the longest one."""
+
+_loads: Remembered[LoadColumns] = Remembered()
+_numbers: Remembered[Rows] = Remembered()
+_orders: Remembered[Mapping[str, Rows]] = Remembered()
+_transient: Remembered[NDArray[np.bool_]] = Remembered()
+
+
+def topic_loads(state: ClusterState, namespace: str) -> LoadColumns:
+    """What a split of a bundle of this namespace looks at (``getOwnedTopicListForNamespaceBundle``).
+
+    First what the broker lists (topics that are not partitioned, partitions with statistics; persistent before
+    non-persistent), then the partitions known from metadata alone, each group in the order of names. O(n log n) once,
+    in whole columns or a chunk of names at a time, so that other threads go on meanwhile.
+    """
+    return _loads.get(
+        (state.topics, state.loads), (namespace,), lambda: loads_of(state, listed_numbers(state, namespace))
+    )
+
+
+def listed_numbers(state: ClusterState, namespace: str) -> Rows:
+    """The partitions of ``topic_loads`` by their numbers."""
+    return _numbers.get((state.topics, state.loads), (namespace,), lambda: _listed(state, namespace))
+
+
+def _listed(state: ClusterState, namespace: str) -> Rows:
+    topics = state.topics
+    by_name = _orders.get((topics,), (), lambda: _by_name(topics)).get(namespace, np.zeros(0, dtype=np.int64))
+    listed: Rows = by_name[np.argsort(_groups(state, by_name), kind="stable")]
+    return listed
+
+
+def _by_name(topics: TopicTable) -> Mapping[str, Rows]:
+    """The partitions of each namespace by name."""
+    numbers = _name_order(topics)
+    return {name: numbers[rows] for name, rows in topics.by_namespace(numbers).items()}
+
+
+def in_listing_order(state: ClusterState, numbers: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Some partitions, by their numbers, as ``topic_loads`` lists them. O(k log k) for k names that are made."""
+    rows = numbers.astype(np.int64)
+    groups = _groups(state, rows).tolist()
+    names = map(state.topics.partition_name, rows.tolist())
+    ranked = sorted(zip(groups, names, rows.tolist(), strict=True))
+    return np.array([number for *_, number in ranked], dtype=np.int32)
+
+
+def loads_of(state: ClusterState, numbers: NDArray[np.int32] | Rows) -> LoadColumns:
+    """The loads of some partitions, by their numbers and in their order."""
+    topics, loads = state.topics, state.loads
+    known = np.ones(len(numbers), dtype=np.bool_) if loads.known is None else loads.known[numbers]
+    names = PickedNames(NumberedNames(topics, numbers.astype(np.int32)), np.arange(len(numbers)))
+    return LoadColumns(names, topics.crc32[numbers], loads.rates.take(numbers, axis=1), known)
+
+
+def _groups(state: ClusterState, numbers: Rows) -> NDArray[np.int64]:
+    """What a broker lists first has the lower number."""
+    topic_of = state.topics.topic_of(numbers)
+    group = _non_persistent(state.topics)[topic_of].astype(np.int64)
+    if state.loads.known is not None:
+        group += 2 * ((state.topics.partitions[topic_of] > 0) & ~state.loads.known[numbers])
+    return group
+
+
+def _name_order(topics: TopicTable) -> Rows:
+    """The numbers of all partitions by their names, whose order in UTF-8 is that of the texts."""
+    column = topics.names.column
+    widest = int(np.diff(column.offsets).max(initial=0)) + len(partition_name("", 2**31))
+    if widest > LONGEST_NAME or not bool(column.data.all()):  # a table drops the zero bytes at the end of a name
+        names = [*chain.from_iterable(topics.partition_name_chunks())]
+        return np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.int64)
+    table = np.empty(topics.partition_count, dtype=f"S{widest}")
+    at = 0
+    for chunk in topics.partition_name_chunks():
+        table[at : at + len(chunk)] = [name.encode("utf-8", "surrogatepass") for name in chunk]
+        at += len(chunk)
+    return np.argsort(table, kind="stable")
+
+
+def _non_persistent(topics: TopicTable) -> NDArray[np.bool_]:
+    """Whether each topic is of the other domain, in whatever case its letters are: (t,)."""
+    return _transient.get((topics,), (), lambda: _find_non_persistent(topics))
+
+
+def _find_non_persistent(topics: TopicTable) -> NDArray[np.bool_]:
+    column = topics.names.column
+    found: NDArray[np.bool_] = (np.append(column.data, np.uint8(0))[column.offsets[:-1]] | 0x20) == ord(
+        NON_PERSISTENT[0]
+    )
+    for row in np.flatnonzero(found).tolist():
+        found[row] = topics.names[row].partition("://")[0].lower() == NON_PERSISTENT
+    return found
