@@ -97,9 +97,24 @@ def _carried(topics: TopicTable, loads: LoadTable) -> LoadTable:
     """The traffic of topics before an edit, or after it, for these."""
     numbers = numbers_in(topics, loads.topics)
     known = numbers >= 0
+    kept = min(len(numbers), loads.topics.partition_count)
+    if not known[kept:].any() and np.array_equal(numbers[:kept], np.arange(kept)):
+        return _prolonged(topics, loads, kept)
     if loads.known is not None:
         # Where no topic was left, there is no number to look at.
         known[known] = loads.known[numbers[known]]
     rates, counts = np.zeros((4, len(numbers))), np.zeros((2, len(numbers)), dtype=np.int64)
     rates[:, known], counts[:, known] = loads.rates[:, numbers[known]], loads.counts[:, numbers[known]]
     return LoadTable(topics, rates, counts, known)
+
+
+def _prolonged(topics: TopicTable, loads: LoadTable, kept: int) -> LoadTable:
+    """The first of these loads, and none for the partitions behind them: what an added topic leaves."""
+    more = topics.partition_count - kept
+    known = np.ones(kept, dtype=np.bool_) if loads.known is None else loads.known[:kept]
+    return LoadTable(
+        topics,
+        np.concatenate((loads.rates[:, :kept], np.zeros((4, more))), axis=1),
+        np.concatenate((loads.counts[:, :kept], np.zeros((2, more), dtype=np.int64)), axis=1),
+        np.concatenate((known, np.zeros(more, dtype=np.bool_))),
+    )

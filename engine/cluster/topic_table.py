@@ -190,6 +190,9 @@ class TopicTable(Mapping[str, Topic]):
         """The topic of each of these partitions, as its place in ``names``."""
         if self.partition_count == len(self):
             return numbers.astype(np.int64)
+        if len(numbers) * MANY > self.partition_count:
+            found: NDArray[np.int64] = np.repeat(np.arange(len(self)), np.maximum(self.partitions, 1))[numbers]
+            return found
         return np.searchsorted(self.first, numbers.astype(np.int64, copy=False), side="right") - 1
 
     def _topic_at(self, number: int) -> int:
