@@ -2,10 +2,14 @@
 
 A **client-side technique**, not a mode of the broker: what it makes is declared like any sticky ranges. Ranges may not
 overlap, so when the number of nodes changes all of them must stop before any starts with the new number.
+
+The technique is from Ankush Khanna's article "Apache Pulsar Key Shared Mode: Sticky Consistent Hashing" (2020); his
+class ``ConsistentHashingStickyRanges`` (github.com/AnkushKhanna/pulsar-key-subscription) is ``RangeForm.ARTICLE``.
 """
 
 from __future__ import annotations
 
+from enum import Enum
 from functools import lru_cache
 from typing import Final
 
@@ -21,39 +25,67 @@ MAX_POINTS: Final = 10_000_000
 """Points of all nodes together beyond which a request is refused; 65536 slots are long full by then."""
 
 
-def node_point(node: int, point: int) -> int:
-    """The slot of one point: ``h(UTF-8("node-" + node + NUL + point)) mod 65536``, both numbers in decimal."""
-    return murmur3_32(f"node-{node}\0{point}") % RANGE_SIZE
+class RangeForm(Enum):
+    """Which points nodes have and who keeps a point that several claim; all nodes must use the same form.
+
+    In both one more node only takes slots, and moves none between the others.
+    """
+
+    ARTICLE = "article"
+    """The form of the article. Points are taken point by point, in each node by node, and the later one keeps a slot;
+    what is above the highest point belongs to the node with the last index. Each point declares a range of its own."""
+
+    RINGSIDE = "ringside"
+    """The form of the mode ``consistent-sticky`` of simulated subscriptions. The smallest node index keeps a slot; what
+    is above the highest point belongs to the lowest point, as on a ring. Neighbouring ranges are joined."""
 
 
-def node_ranges(points: int, node_count: int) -> tuple[tuple[HashRange, ...], ...] | Rejection:
-    """The ranges of every node by index: disjoint, ascending, neighbours joined; each slot 0 .. 65535 in exactly one.
+def node_point(node: int, point: int, form: RangeForm = RangeForm.RINGSIDE) -> int:
+    """The slot of one point: h mod 65536 of ``point_node`` (article) or of ``node-``, node, NUL, point (Ringside).
 
-    A slot belongs to the first point at or after it, past the last one to the first; where points meet, the smallest
-    node index keeps the slot. So one more node takes slots and moves none between the others. A node all of whose
-    points stand on slots of others has no range and cannot join. O(points x node_count).
+    Both numbers are decimal, the text is UTF-8.
+    """
+    text = f"{point}_{node}" if form is RangeForm.ARTICLE else f"node-{node}\0{point}"
+    return murmur3_32(text) % RANGE_SIZE
+
+
+def node_ranges(
+    points: int, node_count: int, form: RangeForm = RangeForm.RINGSIDE
+) -> tuple[tuple[HashRange, ...], ...] | Rejection:
+    """The ranges of every node by index: disjoint, ascending; each slot 0 .. 65535 in exactly one.
+
+    A slot belongs to the first point at or after it; ``RangeForm`` says whose a point is that several claim, and whose
+    the slots above the last one are. A node all of whose points are taken by others has no range and cannot join.
+    O(points x node_count).
 
     Refused: fewer than 1 point or node, more than ``MAX_POINTS`` points in all.
 
     >>> [[str(piece) for piece in node] for node in node_ranges(1, 2)], node_point(0, 0), node_point(1, 0)
     ([['[12485,55131]'], ['[0,12484]', '[55132,65535]']], 55131, 12484)
+    >>> [[str(piece) for piece in node] for node in node_ranges(1, 2, RangeForm.ARTICLE)]
+    [['[0,12707]'], ['[12708,37848]', '[37849,65535]']]
     """
     refusal = _refusal(points, node_count)
     if refusal is not None:
         return refusal
-    owners = _owners(points, node_count)
-    ends = np.flatnonzero(np.append(owners[1:] != owners[:-1], True)).tolist()
-    found: list[list[HashRange]] = [[] for _ in range(node_count)]
+    owners = _owners(points, node_count, form)
+    if form is RangeForm.ARTICLE:
+        ends = np.flatnonzero(_holders(points, node_count, form) >= 0).tolist()
+    else:
+        ends = np.flatnonzero(np.append(owners[1:] != owners[:-1], True)).tolist()
+    pieces: list[list[HashRange]] = [[] for _ in range(node_count)]
     start = 0
     for end in ends:
-        found[int(owners[end])].append(HashRange(start, end))
+        pieces[int(owners[end])].append(HashRange(start, end))
         start = end + 1
-    return tuple(tuple(pieces) for pieces in found)
+    return tuple(tuple(node) for node in pieces)
 
 
-def ranges_of_node(points: int, node_count: int, node: int) -> tuple[HashRange, ...] | Rejection:
+def ranges_of_node(
+    points: int, node_count: int, node: int, form: RangeForm = RangeForm.RINGSIDE
+) -> tuple[HashRange, ...] | Rejection:
     """What node ``node`` (from 0) of ``node_count`` declares; refused like ``node_ranges``, and outside the count."""
-    every = node_ranges(points, node_count)
+    every = node_ranges(points, node_count, form)
     if isinstance(every, Rejection):
         return every
     if not 0 <= node < node_count:
@@ -62,12 +94,14 @@ def ranges_of_node(points: int, node_count: int, node: int) -> tuple[HashRange, 
     return every[node]
 
 
-def moved_slots(points: int, nodes_before: int, nodes_after: int) -> int | Rejection:
+def moved_slots(
+    points: int, nodes_before: int, nodes_after: int, form: RangeForm = RangeForm.RINGSIDE
+) -> int | Rejection:
     """How many of the 65536 slots have another node after the count changed."""
     refusal = _refusal(points, nodes_before) or _refusal(points, nodes_after)
     if refusal is not None:
         return refusal
-    return int(np.count_nonzero(_owners(points, nodes_before) != _owners(points, nodes_after)))
+    return int(np.count_nonzero(_owners(points, nodes_before, form) != _owners(points, nodes_after, form)))
 
 
 def _refusal(points: int, node_count: int) -> Rejection | None:
@@ -82,15 +116,30 @@ def _refusal(points: int, node_count: int) -> Rejection | None:
 
 
 @lru_cache(maxsize=8)
-def _owners(points: int, node_count: int) -> NDArray[np.int64]:
+def _holders(points: int, node_count: int, form: RangeForm) -> NDArray[np.int64]:
+    """The node of each slot that is a point, -1 for the others; shared, so read-only."""
+    holders = np.full(RANGE_SIZE, -1, dtype=np.int64)
+    # What is written later keeps a slot that several claim.
+    if form is RangeForm.ARTICLE:
+        for point in range(points):
+            for node in range(node_count):
+                holders[node_point(node, point, form)] = node
+        if holders[-1] < 0:
+            holders[-1] = node_count - 1
+    else:
+        for node in reversed(range(node_count)):
+            holders[[node_point(node, point, form) for point in range(points)]] = node
+    holders.setflags(write=False)
+    return holders
+
+
+@lru_cache(maxsize=8)
+def _owners(points: int, node_count: int, form: RangeForm) -> NDArray[np.int64]:
     """The node of each slot; shared, so read-only."""
-    at = np.full(RANGE_SIZE, -1, dtype=np.int64)
-    # The smallest index is written last, so it keeps a slot that several claim.
-    for node in reversed(range(node_count)):
-        at[[node_point(node, point) for point in range(points)]] = node
-    taken = np.flatnonzero(at >= 0)
+    holders = _holders(points, node_count, form)
+    taken = np.flatnonzero(holders >= 0)
     following = np.searchsorted(taken, np.arange(RANGE_SIZE), side="left")
     following[following == len(taken)] = 0
-    owners: NDArray[np.int64] = at[taken[following]]
+    owners: NDArray[np.int64] = holders[taken[following]]
     owners.setflags(write=False)
     return owners

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from engine.errors import Rejection
 from engine.hashing import murmur3_32
-from engine.keyshared.consistent_sticky import MAX_POINTS, node_ranges
+from engine.keyshared.consistent_sticky import MAX_POINTS, RangeForm, node_ranges
 from engine.keyshared.model import RANGE_SIZE, Consumer
 from engine.keyshared.scaling_modes import (
     ModeMoves,
@@ -96,15 +96,25 @@ class KeyMove:
 
 
 @dataclass(frozen=True, slots=True)
+class FormMoves:
+    """What the same change moves with the ranges of one form; ``ranges`` are those declared after it."""
+
+    form: RangeForm
+    moved_slots: int
+    ranges: int
+
+
+@dataclass(frozen=True, slots=True)
 class ScalingPlan:
     """How to go from ``before`` nodes to ``after``.
 
     ``moves`` are the slots that change their node, ascending, each move as long as it can be. ``moved_keys`` are those
     of the ``keys`` known ones, in their order. ``too_early`` is what the broker answers a node that starts with the new
-    count while the others still run; None where nothing would be in its way. ``modes`` compares: consistent sticky
-    ranges first.
+    count while the others still run; None where nothing would be in its way. ``forms`` compares the forms of consistent
+    sticky ranges, the plan's own first, and ``modes`` those ranges with other modes.
     """
 
+    form: RangeForm
     points: int
     before: int
     after: int
@@ -116,6 +126,7 @@ class ScalingPlan:
     moved_keys: tuple[KeyMove, ...]
     too_early: Rejection | None
     least_share: float
+    forms: tuple[FormMoves, ...]
     modes: tuple[ModeMoves, ...]
 
     @property
@@ -136,7 +147,13 @@ class ScalingPlan:
 
 
 def plan_scaling(
-    points: int, before: int, after: int, keys: Iterable[bytes] = (), *, leaving: Sequence[int] | None = None
+    points: int,
+    before: int,
+    after: int,
+    keys: Iterable[bytes] = (),
+    *,
+    leaving: Sequence[int] | None = None,
+    form: RangeForm = RangeForm.RINGSIDE,
 ) -> ScalingPlan | Rejection:
     """The plan for another number of nodes; ``keys`` are known sticky keys, each counted once.
 
@@ -154,10 +171,10 @@ def plan_scaling(
     gone = _leaving(before, after, leaving)
     if isinstance(gone, Rejection):
         return gone
-    told_before = node_ranges(points, before)
+    told_before = node_ranges(points, before, form)
     if isinstance(told_before, Rejection):
         return told_before
-    told_after = node_ranges(points, after)
+    told_after = node_ranges(points, after, form)
     if isinstance(told_after, Rejection):
         return Rejection(told_after.error, told_after.message, field="to") if after < 1 else told_after
     change = NodeChange(before, gone, tuple(range(before, after)))
@@ -170,6 +187,7 @@ def plan_scaling(
     moves = _moves(owners)
     running = tuple(each.node for each in nodes if each.index_after is not None)
     return ScalingPlan(
+        form=form,
         points=points,
         before=before,
         after=after,
@@ -185,6 +203,9 @@ def plan_scaling(
         moved_keys=_moved_keys(owners, distinct, slots),
         too_early=_too_early(moves),
         least_share=change.least_share,
+        forms=tuple(
+            _form_moves(each, points, change, places) for each in sorted(RangeForm, key=lambda each: each is not form)
+        ),
         modes=(
             moves_of(ScalingMode.CONSISTENT_STICKY, owners, slots, change, needs_stop=True),
             auto_split_moves(change, hashes),
@@ -236,6 +257,15 @@ def _owners(ranges: Sequence[Sequence[HashRange]], nodes: Sequence[int]) -> NDAr
         for piece in pieces:
             owners[piece.start : piece.end + 1] = node
     return owners
+
+
+def _form_moves(form: RangeForm, points: int, change: NodeChange, places: tuple[int, ...]) -> FormMoves:
+    """For a change that one form takes; the other one refuses the same changes."""
+    before, after = node_ranges(points, change.before, form), node_ranges(points, change.after, form)
+    assert not isinstance(before, Rejection), before
+    assert not isinstance(after, Rejection), after
+    moved = np.count_nonzero(_owners(before, range(change.before)) != _owners(after, places))
+    return FormMoves(form, int(moved), sum(map(len, after)))
 
 
 def _nodes(

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from engine.errors import Rejection
-from engine.keyshared.consistent_sticky import moved_slots, node_point, node_ranges, ranges_of_node
+from engine.hashing import murmur3_32
+from engine.keyshared.consistent_sticky import RangeForm, moved_slots, node_point, node_ranges, ranges_of_node
 from engine.keyshared.delivery_state import RecentlyJoined
 from engine.keyshared.entry_key import EntryMetadata, sticky_key
 from engine.keyshared.explain import explain_key
@@ -56,6 +57,42 @@ def test_a_slot_belongs_to_the_first_point_at_or_after_it_and_the_smaller_node_k
         assert accepted(ranges_of_node(points, nodes, node)) == pieces
         assert policy_problem(tuple((piece.start, piece.end) for piece in pieces)) is None
     assert sum(piece.size for pieces in told for piece in pieces) == 65_536
+
+
+def test_the_form_of_the_article_takes_point_after_point_and_the_later_one_keeps_a_slot() -> None:
+    """Against the rule written out plainly, where 1200 points meet in places."""
+    points, nodes = 100, 12
+    holders: dict[int, int] = {}
+    for point in range(points):
+        for node in range(nodes):
+            holders[murmur3_32(f"{point}_{node}".encode()) % 65_536] = node
+    assert len(holders) < points * nodes and 65_535 not in holders
+    holders[65_535] = nodes - 1
+    expected: list[list[HashRange]] = [[] for _ in range(nodes)]
+    start = 0
+    for slot in sorted(holders):
+        expected[holders[slot]].append(HashRange(start, slot))
+        start = slot + 1
+    declared = accepted(node_ranges(points, nodes, RangeForm.ARTICLE))
+    assert declared == tuple(map(tuple, expected))
+    for node, pieces in enumerate(declared):
+        assert accepted(ranges_of_node(points, nodes, node, RangeForm.ARTICLE)) == pieces
+        assert policy_problem(tuple((piece.start, piece.end) for piece in pieces)) is None
+
+
+def test_four_nodes_with_four_points_have_the_shares_of_the_article() -> None:
+    declared = accepted(node_ranges(4, 4, RangeForm.ARTICLE))
+    shares = [round(100 * sum(piece.size for piece in pieces) / 65_536, 1) for pieces in declared]
+    assert shares == [27.1, 24.3, 30.5, 18.1]
+    assert sum(map(len, declared)) == 17
+
+
+def test_a_point_on_the_last_slot_keeps_it() -> None:
+    """The last node of 21 gets nothing for being the last where node 19 has a point there."""
+    assert node_point(19, 2_856, RangeForm.ARTICLE) == 65_535
+    for points, owner in ((2_856, 20), (2_857, 19)):
+        declared = accepted(node_ranges(points, 21, RangeForm.ARTICLE))
+        assert [node for node, pieces in enumerate(declared) if pieces[-1].end == 65_535] == [owner]
 
 
 def test_thirty_thousand_ranges_are_taken_and_a_clash_among_a_hundred_thousand_is_found() -> None:

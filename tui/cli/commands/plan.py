@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from tui.cli.exits import FINE
-from tui.cli.key_options import KeyChoice, known_key_options, points_option
+from tui.cli.key_options import KeyChoice, form_option, known_key_options, points_option
 from tui.cli.options import ascii_option, json_option
 from tui.cli.output import write_out, write_page
 
@@ -21,6 +21,7 @@ def _indices(_ctx: click.Context, _param: click.Parameter, text: str | None) -> 
 
 @click.command("plan", short_help="Say how to change the number of nodes with consistent sticky ranges.")
 @points_option
+@form_option
 @click.option("--nodes", metavar="N", type=int, required=True, help="How many nodes there are.")
 @click.option("--to", "after", metavar="N", type=int, required=True, help="How many there will be.")
 @click.option(
@@ -33,6 +34,7 @@ def _indices(_ctx: click.Context, _param: click.Parameter, text: str | None) -> 
 def plan_command(
     *,
     points: int,
+    form: str,
     nodes: int,
     after: int,
     leaving: tuple[int, ...] | None,
@@ -44,14 +46,15 @@ def plan_command(
     """Say step by step how --nodes nodes with consistent sticky ranges become --to nodes.
 
     Ranges may not overlap, so all nodes stop first: it is told how many slots and which of the known keys move, what
-    stalls meanwhile, and what modes that need no stop would move. With --all also which ranges move, and what each node
-    declares before and after.
+    stalls meanwhile, what the other form moves, and what modes that need no stop would move. With --all also which
+    ranges move, and what each node declares before and after.
     """
     from engine.errors import InputError, Rejection
+    from engine.keyshared.consistent_sticky import RangeForm
     from engine.keyshared.scaling import plan_scaling
     from tui.cli.known_keys import known_keys
 
-    plan = plan_scaling(points, nodes, after, known_keys(known), leaving=leaving)
+    plan = plan_scaling(points, nodes, after, known_keys(known), leaving=leaving, form=RangeForm(form))
     if isinstance(plan, Rejection):
         raise InputError(f"--{plan.field}: {plan.message}")
     if every and as_json:

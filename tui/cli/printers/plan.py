@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from engine.keyshared.consistent_sticky import RangeForm
 from engine.keyshared.key_text import text_of_key
 from engine.keyshared.model import RANGE_SIZE
 from engine.keyshared.scaling import NodePlan, PlanAction, ScalingPlan
@@ -28,7 +29,8 @@ def plan_lines(plan: ScalingPlan, *, every: bool = False) -> list[str]:
     return [
         *wrapped(
             f"from {plan.before} to {counted(plan.after, 'node')} with consistent sticky ranges,"
-            f" {counted(plan.points, 'point')} each (a technique of clients, not a mode of the broker)"
+            f" {counted(plan.points, 'point')} each, form {plan.form.value} (a technique of clients, not a mode of the"
+            " broker)"
         ),
         *_steps(plan),
         "",
@@ -95,12 +97,22 @@ def _moved(plan: ScalingPlan, *, every: bool) -> Iterator[str]:
         yield from wrapped(told, first=f"  node {source} → node {target}: ", rest=" " * 4)
     if not every:
         yield from _more(len(pairs) - PAIRS_SHOWN, "  ")
+    yield from _forms(plan)
     if plan.keys:
         yield f"moved keys: {len(plan.moved_keys)} of {plan.keys}"
         for move in plan.moved_keys[: None if every else KEYS_SHOWN]:
             yield f"  {_key(move.key)} (slot {move.slot}): node {move.source} → node {move.target}"
         if not every:
             yield from _more(len(plan.moved_keys) - KEYS_SHOWN, "  ")
+
+
+def _forms(plan: ScalingPlan) -> list[str]:
+    others = (
+        f"the form {each.form.value} would move {counted(each.moved_slots, 'slot')}"
+        f" ({percent(each.moved_slots / RANGE_SIZE)}) and declare {counted(each.ranges, 'range')}"
+        for each in plan.forms[1:]
+    )
+    return wrapped(f"{'; '.join(others)}, where this one declares {plan.forms[0].ranges:,}", first="  ", rest="  ")
 
 
 def _more(left: int, indent: str) -> Iterator[str]:
@@ -148,7 +160,8 @@ def _declared(plan: ScalingPlan) -> Iterator[str]:
 
 
 def _where_declared(plan: ScalingPlan) -> list[str]:
-    line = shell_line("ringside", "ranges", "--points", str(plan.points), "--nodes", str(plan.after))
+    form = () if plan.form is RangeForm.ARTICLE else ("--form", plan.form.value)
+    line = shell_line("ringside", "ranges", *form, "--points", str(plan.points), "--nodes", str(plan.after))
     return wrapped(f"what each node declares: --all, or {line} (--code java, python, go)")
 
 
@@ -188,6 +201,7 @@ def plan_document(plan: ScalingPlan) -> dict[str, Any]:
     stops, stays, starts = plan.in_turns
     return {
         "format": FORMAT,
+        "form": plan.form.value,
         "points": plan.points,
         "before": plan.before,
         "after": plan.after,
@@ -223,6 +237,10 @@ def plan_document(plan: ScalingPlan) -> dict[str, Any]:
         "moved_keys": [
             {"key": text_of_key(move.key), "slot": move.slot, "from": move.source, "to": move.target}
             for move in plan.moved_keys
+        ],
+        "forms": [
+            {"form": each.form.value, "moved_slots": each.moved_slots, "ranges_after": each.ranges}
+            for each in plan.forms
         ],
         "modes": [
             {

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from engine.errors import Rejection
 from engine.keyshared.clients import ClientLanguage, comment_mark, policy_code
+from engine.keyshared.consistent_sticky import RangeForm, moved_slots
 from engine.keyshared.model import RANGE_SIZE
 from engine.ranges import HashRange
 from tui.cli.plain import Align, table, wrapped
@@ -15,16 +17,28 @@ NodeRanges = Sequence[Sequence[HashRange]]
 
 TECHNIQUE: Final = (
     "consistent sticky ranges: a technique of clients, not a mode of the broker; each node declares these ranges as"
-    " STICKY, and all must use one number of points and of nodes"
+    " STICKY, and all must use one form and one number of points and of nodes"
 )
+FORMS: Final = {
+    RangeForm.ARTICLE: "form article: what is above the last point belongs to the node with the last index",
+    RangeForm.RINGSIDE: "form ringside: what is above the last point belongs to the first point, as on a ring",
+}
+COMPARED_POINTS: Final = 200_000
+"""Points of all nodes up to which it is said what one more node moves: half a second."""
 _ALIGNS: Final[tuple[Align, ...]] = (">", ">", ">", ">", ">")
 _HEADING: Final = ("node", "ranges", "slots", "share", "of mean")
 
 
-def range_lines(points: int, every: NodeRanges, wanted: Sequence[int]) -> list[str]:
-    """The label, the summary of all nodes, and the ranges of those that are wanted."""
-    lines = [*wrapped(TECHNIQUE), f"{counted(points, 'point')} each, {counted(len(every), 'node')}", ""]
+def range_lines(points: int, every: NodeRanges, wanted: Sequence[int], form: RangeForm) -> list[str]:
+    """The label, the summary of all nodes, what one more moves, and the ranges of those that are wanted."""
+    lines = [
+        *wrapped(TECHNIQUE),
+        *wrapped(FORMS[form]),
+        f"{counted(points, 'point')} each, {counted(len(every), 'node')}",
+        "",
+    ]
     lines += summary_lines(every, wanted)
+    lines += growth_lines(points, len(every))
     for node in wanted:
         text = " ".join(str(piece) for piece in every[node]) or "no range: it cannot join"
         lines += ["", f"node {node}", *wrapped(text, first="  ", rest="  ")]
@@ -54,7 +68,21 @@ def summary_lines(every: NodeRanges, wanted: Sequence[int]) -> list[str]:
     ]
 
 
-def code_lines(language: ClientLanguage, points: int, every: NodeRanges, wanted: Sequence[int]) -> Iterator[str]:
+def growth_lines(points: int, nodes: int) -> list[str]:
+    """What one node more moves in each form; nothing where that is too much to compute."""
+    if points * (nodes + 1) > COMPARED_POINTS:
+        return []
+    moves: list[str] = []
+    for form in RangeForm:
+        moved = moved_slots(points, nodes, nodes + 1, form)
+        assert not isinstance(moved, Rejection), moved
+        moves.append(f"{counted(moved, 'slot')} ({percent(moved / RANGE_SIZE)}) in the form {form.value}")
+    return wrapped(f"one node more moves {', '.join(moves)}; all of them go to the new node")
+
+
+def code_lines(
+    language: ClientLanguage, points: int, every: NodeRanges, wanted: Sequence[int], form: RangeForm
+) -> Iterator[str]:
     """For each node a comment that says what it is, and the policy."""
     mark = comment_mark(language)
     for place, node in enumerate(wanted):
@@ -63,7 +91,7 @@ def code_lines(language: ClientLanguage, points: int, every: NodeRanges, wanted:
         if place:
             yield ""
         yield (
-            f"{mark} node {node} of {len(every)}, {counted(points, 'point')} each:"
+            f"{mark} node {node} of {len(every)}, {counted(points, 'point')} each, form {form.value}:"
             f" {counted(len(pieces), 'range')}, {share} of the slots"
         )
         if not pieces:
