@@ -169,8 +169,8 @@ def bandwidth_finding(settings: BrokerSettings) -> Rejection | None:
         effect = "so every bundle with two topics is over it, idle ones too"
     return Rejection(
         "BandwidthLimitOverflow",
-        f"{limit.mbytes} MB/s are {limit.bytes_per_sec} bytes/s, but both load managers multiply in 32 bits and compare"
-        f" with {compared}, {effect}; flow_or_qps_equally_divide uses the right number."
+        f"{limit.mbytes} binary megabytes a second are {limit.bytes_per_sec} bytes/s, but both load managers multiply"
+        f" in 32 bits and compare with {compared}, {effect}; flow_or_qps_equally_divide uses the right number."
         " The largest limit that works is 2047",
         field="loadBalancerNamespaceBundleMaxBandwidthMbytes",
     )

@@ -11,10 +11,10 @@ from engine.balance.loops import Loop, LoopKind
 from engine.balance.model import Attempt
 from engine.balance.modular import ModularOutcome, NoRun
 from engine.bundles.curve import CutCause, FlowCurve, FlowOutcome
+from engine.bundles.flow import BYTES_PER_MBYTE
 from engine.bundles.plan import LoadManager
 from engine.views.balance_model import BalanceView
 
-MBYTE: Final = 1_048_576
 LIMIT_SETTINGS: Final[Mapping[SplitReason, str]] = {
     "Topics": "loadBalancerNamespaceBundleMaxTopics",
     "Sessions": "loadBalancerNamespaceBundleMaxSessions",
@@ -99,19 +99,39 @@ def assumed_text(view: BalanceView) -> str:
 
 
 def amount_text(reason: SplitReason, value: float) -> str:
-    """A measured number with its unit.
+    """A measured number with its unit; those of bytes are SI (kB, MB and GB are powers of 1000).
 
     >>> amount_text("Topics", 1.0), amount_text("MsgRate", 63.12), amount_text("Bandwidth", 104857600.0)
-    ('1 topic', '63.1 msg/s', '100 MB/s')
+    ('1 topic', '63.1 msg/s', '104.9 MB/s')
     """
     match reason:
         case "Topics" | "Sessions":
             noun = reason.lower()
             return f"{number_text(value)} {noun[:-1] if value == 1 else noun}"
         case "Bandwidth":
-            return f"{number_text(value / MBYTE)} MB/s"
+            return _byte_rate_text(value)
         case _:
             return f"{number_text(value)} msg/s"
+
+
+def _byte_rate_text(value: float) -> str:
+    for unit, name in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
+        if abs(value) >= unit:
+            return f"{number_text(value / unit)} {name}/s"
+    return f"{number_text(value)} B/s"
+
+
+def limit_text(reason: SplitReason, limit: float) -> str:
+    """A limit with its unit, a bandwidth also as its setting counts it: in megabytes of 1048576 bytes.
+
+    >>> limit_text("MsgRate", 30000), limit_text("Bandwidth", 104857600), limit_text("Bandwidth", 1048576)
+    ('30,000 msg/s', '104.9 MB/s (100 binary megabytes)', '1.0 MB/s (1 binary megabyte)')
+    """
+    text = amount_text(reason, limit)
+    mbytes, rest = divmod(limit, BYTES_PER_MBYTE)
+    if reason != "Bandwidth" or rest or not mbytes:
+        return text
+    return f"{text} ({mbytes:,.0f} binary megabyte{'' if mbytes == 1 else 's'})"
 
 
 def span_text(seconds: float) -> str:
@@ -130,7 +150,7 @@ def why_text(reason: SplitReason, measure: LimitMeasure | None, load_manager: Lo
     if measure is None or reason == "Unknown":
         return "above no limit: the hit threshold is below 0"
     average = " on long-term average" if load_manager == "modular" and reason in ("MsgRate", "Bandwidth") else ""
-    measured, limit = amount_text(reason, measure.measured), amount_text(reason, measure.limit)
+    measured, limit = amount_text(reason, measure.measured), limit_text(reason, measure.limit)
     return f"{measured}{average}, limit {limit} ({LIMIT_SETTINGS[reason]})"
 
 
@@ -173,8 +193,9 @@ def curve_texts(curve: FlowCurve) -> tuple[str, ...]:
     total = (
         f"{amount_text('MsgRate', curve.total_msgs_per_sec)} and {amount_text('Bandwidth', curve.total_bytes_per_sec)}"
     )
-    msgs, octets = amount_text("MsgRate", curve.msg_limit), amount_text("Bandwidth", curve.byte_limit)
+    msgs, octets = amount_text("MsgRate", curve.msg_limit), limit_text("Bandwidth", curve.byte_limit)
     if curve.rule == "proposed":
+        octets = amount_text("Bandwidth", curve.byte_limit)
         limits = f"half of the total is {msgs} and {octets}: one cut where the running sum passes it"
     else:
         gate = (

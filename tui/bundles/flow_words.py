@@ -9,9 +9,8 @@ from typing import Final
 
 from engine.bundles.curve import FlowCurve
 from engine.bundles.curve_columns import CurvePoints
-from engine.views.balance_words import MBYTE
 from tui.drawing.flow_cells import FlowPicture
-from tui.kit.wording import counted, quantity
+from tui.kit.wording import bytes_per_sec, counted, quantity
 
 PAST_ANY_LIMIT: Final = 2.0
 """How high traffic stands over a limit of 0 or less."""
@@ -43,7 +42,7 @@ def flow_picture(curve: FlowCurve) -> FlowPicture:
         restarts=merged,
         gate=share_of(curve.gate_msgs_per_sec, curve.msg_limit) if merged and not cuts else 0.0,
         msg_label=f"{quantity(curve.msg_limit)}/s",
-        byte_label=_byte_label(curve.byte_limit),
+        byte_label=bytes_per_sec(curve.byte_limit),
         labels=_pieces(curve, cuts, hashes),
     )
 
@@ -58,12 +57,6 @@ def _columns(curve: FlowCurve) -> tuple[tuple[int, ...], Sequence[float], Sequen
         [point.piece_msgs_per_sec for point in points],
         [point.piece_bytes_per_sec for point in points],
     )
-
-
-def _byte_label(limit: float) -> str:
-    """A limit as the setting has it, in MB of 1048576 bytes; small halves of a total as bytes."""
-    mbytes = limit / MBYTE
-    return f"{mbytes:.0f} MB/s" if 1 <= mbytes == round(mbytes) < 1000 else f"{quantity(limit)}B/s"
 
 
 def _pieces(curve: FlowCurve, cuts: tuple[int, ...], hashes: tuple[int, ...]) -> tuple[str, ...]:

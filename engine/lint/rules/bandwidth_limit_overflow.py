@@ -1,4 +1,4 @@
-"""A bandwidth limit of 2048 MB or more does not fit the 32 bits in which it is multiplied."""
+"""A bandwidth limit of 2048 binary megabytes or more does not fit the 32 bits in which it is multiplied."""
 
 from __future__ import annotations
 

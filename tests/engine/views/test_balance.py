@@ -272,7 +272,7 @@ def test_the_curve_says_outcome_limits_cuts_and_what_is_idle() -> None:
     assert not isinstance(curve, Rejection)
     texts = curve_texts(curve)
     assert texts[0].startswith("1 cut makes 2 pieces out of 63.6 msg/s")
-    assert "the total has to reach 44 msg/s or 110 MB/s first" in texts[1]
+    assert "the total has to reach 44 msg/s or 115.3 MB/s first" in texts[1]
     assert "cut at 3877316650 (0xe71b282a)" in texts[2]
     below = curve_of(scene(), FLOW, "0x80000000_0xc0000000")
     assert not isinstance(below, Rejection) and "below the gate" in curve_texts(below)[0]
@@ -321,6 +321,9 @@ def test_numbers_and_times_read_well() -> None:
     assert [number_text(value) for value in (0.0, 40.0, 44.00000000000001, 110.00000000000001)] == [
         "0", "40", "44", "110",
     ]  # fmt: skip
-    assert amount_text("Sessions", 1.0) == "1 session" and amount_text("Bandwidth", -2147483648.0) == "-2,048 MB/s"
+    assert amount_text("Sessions", 1.0) == "1 session" and amount_text("Bandwidth", -2147483648.0) == "-2.1 GB/s"
+    assert [amount_text("Bandwidth", value) for value in (0.0, 220.0, 7_336.0, 220e6)] == [
+        "0 B/s", "220 B/s", "7.3 kB/s", "220 MB/s",
+    ]  # fmt: skip
     assert span_text(3665) == "1 h 1 min 5 s"
     assert len(set(VERDICTS.values())) == len(VERDICTS)

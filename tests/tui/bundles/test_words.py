@@ -110,7 +110,7 @@ def test_the_picture_of_a_curve_is_in_terms_of_its_limits() -> None:
     picture = flow_picture(curve)
     assert picture.cuts == (3877316650,) and picture.gate == 0.0 and picture.restarts
     assert max(picture.msgs) == pytest.approx(max(point.piece_msgs_per_sec for point in curve.points) / 40)
-    assert picture.labels == ("10 topics · 38/s", "5 topics · 26/s") and picture.byte_label == "100 MB/s"
+    assert picture.labels == ("10 topics · 38/s", "5 topics · 26/s") and picture.byte_label == "105MB/s"
     negative = flow_picture(replace(curve, byte_limit=-1.0))
     assert set(negative.octets) == {2.0}, "any traffic is over a limit below 0"
     assert curve_title(Rejection("EmptyBundle", "none"), "0x0_0x1") == "flow of 0x0_0x1"

@@ -77,7 +77,8 @@ def test_forecast_answers_for_another_load_manager_growth_brokers_and_intervals(
 
 def test_curve_draws_both_rules_with_limit_and_cuts(run: Run) -> None:
     merged, proposed = run("curve", LAST, "scene").out, run("curve", LAST, "scene", "--rule", "proposed").out
-    assert "1 cut makes 2 pieces" in merged and "cut at 3877316650 (0xe71b282a)" in merged and "100 MB/s" in merged
+    assert "1 cut makes 2 pieces" in merged and "cut at 3877316650 (0xe71b282a)" in merged and "105MB/s" in merged
+    assert "104.9 MB/s (100 binary megabytes)" in " ".join(merged.split())
     assert "which no Pulsar has" in proposed and "half of the total" in proposed and merged != proposed
     assert merged.count("┃") >= 10 and "╌" in merged
     hot = json.loads(run("curve", "HOT", "scene", "--json").out)
