@@ -62,6 +62,7 @@ SHIPPED_SCRIPTS: Final = (
     "keys-scaling",
     "keys-autosplit-skew",
     "keys-sticky-gap",
+    "keys-regions",
     "keys-blocked",
     "producers-lazy",
     "producers-partial",

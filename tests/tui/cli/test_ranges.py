@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from engine.keyshared.consistent_sticky import RangeForm, moved_slots, node_ranges
+from engine.keyshared.known_key_ranges import known_key_slot
 from engine.keyshared.sticky import policy_problem
 from engine.ranges import HashRange, covers_exactly
 from tests.engine.keyshared.selectors import accepted
 from tests.tui.cli.conftest import Run
+
+REGIONS = (
+    *("Berlin", "Hyderabad", "SF", "Dallas", "Delhi", "Calcutta"),
+    *("New York", "Munich", "London", "Wales", "Hamburg", "Kiev"),
+)
+
+
+def slot_of(text: str) -> int:
+    return known_key_slot(text.encode())
 
 
 def test_json_is_a_list_of_nodes_with_their_ranges_that_cover_all_slots_once(run: Run) -> None:
@@ -85,6 +96,38 @@ def test_a_node_without_a_range_is_told_and_the_others_are_printed(run: Run) -> 
     assert f"node {idle[0]}" in ran.err
 
 
+def test_each_node_declares_the_slots_of_its_share_of_known_keys(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "regions.txt").write_text("\n".join(REGIONS))
+    words = ("ranges", "--keys", "regions.txt", "--nodes", "4")
+    page, document = run(*words, "--size", "3"), json.loads(run(*words, "--json").out)
+    assert (page.code, page.err) == (0, "")
+    assert "52727=Berlin 55100=Hyderabad 11889=SF" in page.out
+    assert max(map(len, page.out.splitlines())) < 80
+    assert [each["keys"] for each in document] == [list(REGIONS[at : at + 3]) for at in range(0, 12, 3)]
+    assert document[2]["ranges"] == [[6006, 6006], [56951, 56951], [11314, 11314]]
+    assert json.loads(run(*words, "--node", "2", "--json").out) == [document[2]]
+    code = run(*words, "--code", "python", "--node", "2").out
+    assert "node 2 of 4, 3 known keys each: 3 ranges" in code and "(6006, 6006), (56951, 56951), (11314, 11314)" in code
+
+
+def test_what_known_keys_declare_is_taken_as_consumers(run: Run, tmp_path: Path) -> None:
+    keys = [word for region in REGIONS for word in ("--key", region)]
+    (tmp_path / "nodes.json").write_text(run("ranges", *keys, "--nodes", "4", "--json").out)
+    ran = run("keys", "--mode", "sticky", "--consumers-from", "nodes.json", *keys)
+    assert ran.code == 0
+    assert "Traceback" not in ran.err
+
+
+def test_nodes_that_no_key_is_left_for_and_keys_that_meet_are_named(run: Run) -> None:
+    idle = run("ranges", "--key", "a", "--nodes", "3")
+    assert "node 1 and 1 more: no key is left for it" in idle.err
+    first = next(number for number in range(1_000, 10**6) if slot_of(f"{number}") == slot_of("Berlin"))
+    clash = run("ranges", "--key", "Berlin", "--key", str(first), "--nodes", "2")
+    assert "slot 52727: nodes 0 and 1 have keys there" in clash.err
+    zero = next(number for number in range(10**6) if slot_of(f"{number}") == 0)
+    assert f"{zero} (node 0): slot 0 counts as 1" in run("ranges", "--key", str(zero), "--nodes", "1").err
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -98,6 +141,14 @@ def test_a_node_without_a_range_is_told_and_the_others_are_printed(run: Run) -> 
         (["--nodes", "4", "--code", "cobol"], "cobol"),
         (["--nodes", "4", "--form", "book"], "--form"),
         (["--nodes", "4", "--code", "go", "--json"], "choose one"),
+        (["--nodes", "4", "--size", "3"], "--size: it says how many known keys a node has"),
+        (["--nodes", "2", "--key", "a", "--key", "b", "--key", "c", "--size", "1"], "--size: 2 nodes with 1 keys each"),
+        (["--nodes", "2", "--key", "a", "--size", "0"], "--size"),
+        (["--nodes", "0", "--key", "a"], "--nodes"),
+        (["--nodes", "2", "--key", "a", "--node", "2"], "--node: there is no node 2 among 2"),
+        (["--nodes", "2", "--key", "a", "--form", "article"], "--form"),
+        (["--nodes", "2", "--key", "a", "--points", "100"], "--points"),
+        (["--nodes", "2", "--keys", "absent"], "absent: no such file"),
         ([], "--nodes"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

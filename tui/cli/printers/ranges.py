@@ -80,20 +80,15 @@ def growth_lines(points: int, nodes: int) -> list[str]:
     return wrapped(f"one node more moves {', '.join(moves)}; all of them go to the new node")
 
 
-def code_lines(
-    language: ClientLanguage, points: int, every: NodeRanges, wanted: Sequence[int], form: RangeForm
-) -> Iterator[str]:
-    """For each node a comment that says what it is, and the policy."""
+def code_lines(language: ClientLanguage, every: NodeRanges, wanted: Sequence[int], made_of: str) -> Iterator[str]:
+    """For each node a comment that says what it is and what its ranges are ``made_of``, and the policy."""
     mark = comment_mark(language)
     for place, node in enumerate(wanted):
         pieces = every[node]
         share = percent(sum(piece.size for piece in pieces) / RANGE_SIZE)
         if place:
             yield ""
-        yield (
-            f"{mark} node {node} of {len(every)}, {counted(points, 'point')} each, form {form.value}:"
-            f" {counted(len(pieces), 'range')}, {share} of the slots"
-        )
+        yield (f"{mark} node {node} of {len(every)}, {made_of}: {counted(len(pieces), 'range')}, {share} of the slots")
         if not pieces:
             yield f"{mark} no range of its own: it cannot join"
         yield from policy_code(language, _name(language, node), pieces)
