@@ -1,7 +1,8 @@
-"""Makes the scenes that the package carries from recordings of real brokers: ``python -m tests.make_scenes``.
+"""Makes the scenes that the package carries: ``python -m tests.make_scenes``.
 
 A scene keeps the form of a broker's answers, member for member, and leaves out the members nobody here reads. So it
-goes through the same decoding as any recording.
+goes through the same decoding as any recording. All are from recordings of real brokers but ``pip-169``, which has the
+numbers of a proposal.
 """
 
 from __future__ import annotations
@@ -72,7 +73,72 @@ def flow_split() -> dict[str, Any]:
     }
 
 
-SOURCES = {"pip392": pip392, "flow-split": flow_split}
+PIP_169_BOUNDARIES = ["0x00000000", "0x00000200", "0xffffffff"]
+PIP_169_EXAMPLES = {
+    "pip-169/proposed": {
+        "at-10-qeifiwj": (100, 1),
+        "at-20-jejqnkd": (200, 2),
+        "at-80-ythnajb": (300, 3),
+        "at-90-kswiyst": (400, 4),
+        "at-100-xjnhlix": (500, 5),
+        "at-110-ypsvdra": (2_000, 190),
+    },
+    "pip-169/edited": {
+        "at-10-qcijfwc": (100, 10),
+        "at-20-ubnhpgd": (200, 20),
+        "at-80-yrhbnjk": (300, 30),
+        "at-90-dgfyakd": (400, 40),
+        "at-100-nywnjth": (500, 50),
+        "at-110-slyueug": (600, 60),
+    },
+}
+"""Namespace -> topic -> messages and MB a second. The ends of the names make their CRC-32 the number before them."""
+
+
+def pip_169() -> dict[str, Any]:
+    """The two examples of #16782, which proposed the split by flow: the first text's and the edited one's."""
+    bundle = "_".join(PIP_169_BOUNDARIES[:2])
+    stats = {
+        namespace: {
+            bundle: {
+                "persistent": {
+                    f"persistent://{namespace}/{topic}": _written(msgs, mbytes)
+                    for topic, (msgs, mbytes) in topics.items()
+                }
+            }
+        }
+        for namespace, topics in PIP_169_EXAMPLES.items()
+    }
+    files = {namespace: f"{namespace.replace('/', '-')}-bundles.json" for namespace in PIP_169_EXAMPLES}
+    answers = [
+        {"file": file, "request": f"GET /admin/v2/namespaces/{namespace}/bundles", "status": 200}
+        for namespace, file in files.items()
+    ]
+    return {
+        "broker-stats-topics.json": stats,
+        **{file: {"boundaries": PIP_169_BOUNDARIES, "numBundles": 2} for file in files.values()},
+        "scenario.json": {
+            "scenario": "pip-169",
+            "pulsar_version": "4.2.4",
+            "broker_settings": {"defaultNamespaceBundleSplitAlgorithm": "flow_or_qps_equally_divide"},
+            "steps": [{"answers": answers}],
+        },
+    }
+
+
+def _written(msgs_per_sec: int, mbytes_per_sec: int) -> dict[str, Any]:
+    return {
+        "msgRateIn": float(msgs_per_sec),
+        "msgThroughputIn": mbytes_per_sec * 1e6,
+        "msgRateOut": 0.0,
+        "msgThroughputOut": 0.0,
+        "storageSize": 0,
+        "backlogSize": 0,
+        "subscriptions": {},
+    }
+
+
+SOURCES = {"pip392": pip392, "flow-split": flow_split, "pip-169": pip_169}
 
 
 def _scenario(recording: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The scenes that come with the package: recorded answers of a real broker, trimmed to what is read here."""
+"""The scenes that come with the package: answers of a real broker, or in its form, trimmed to what is read here."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ DEFAULT_SCENE: Final = "pip392"
 SCENES: Final = (
     Scene(DEFAULT_SCENE, "100 topics of one partition, ten consumers of one Failover subscription, the flag off"),
     Scene("flow-split", "60 topics at uneven rates in four bundles, the default split algorithm by flow"),
+    Scene("pip-169", "the two examples of the proposal to split by flow (#16782), six topics in one bundle each"),
 )
 
 

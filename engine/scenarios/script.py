@@ -57,6 +57,7 @@ SHIPPED_SCRIPTS: Final = (
     "pip392",
     "flow-split",
     "three-splits",
+    "pip-169",
     "keys-equal-ranges",
     "keys-points",
     "keys-scaling",

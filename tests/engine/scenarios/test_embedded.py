@@ -1,4 +1,4 @@
-"""The scenes in the package: exactly what the recordings give, and the twin recording proves what a key press shows."""
+"""The scenes in the package: exactly what their sources give, and the twin recording proves what a key press shows."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ from importlib.resources import files
 
 import pytest
 
+from engine.bundles.curve import FlowRule
 from engine.cluster.commands import AddConsumer, Command, KillConsumer, SetSetting
 from engine.cluster.facts import active_consumers
 from engine.cluster.invariants import faults
 from engine.cluster.timeline import Timeline
-from engine.errors import InputError
+from engine.errors import InputError, Rejection
+from engine.hashing import crc32_hash
 from engine.scenarios.embedded import SCENES, embedded, embedded_default
+from engine.views.balance import curve_of
 from engine.views.dashboard import dashboard_view, partitions_of
 from tests.engine.scenarios.recordings import recorded_actives
-from tests.make_scenes import SOURCES
+from tests.make_scenes import PIP_169_EXAMPLES, SOURCES
 
 FLAG = "activeConsumerFailoverConsistentHashing"
 LIMIT_BYTES = 500_000
@@ -44,8 +47,42 @@ def shown_actives(timeline: Timeline) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", [scene.name for scene in SCENES])
-def test_a_packaged_scene_is_what_the_recording_gives_when_it_is_trimmed(name: str) -> None:
+def test_a_packaged_scene_is_what_its_source_gives(name: str) -> None:
     assert json.loads(gzip.decompress(packed(name))) == SOURCES[name]()
+
+
+def test_the_topics_of_pip_169_have_the_hashes_of_the_proposal() -> None:
+    hashes = [
+        [crc32_hash(f"persistent://{namespace}/{topic}") for topic in topics]
+        for namespace, topics in PIP_169_EXAMPLES.items()
+    ]
+    assert hashes == [[10, 20, 80, 90, 100, 110]] * 2
+
+
+@pytest.mark.parametrize(
+    ("namespace", "settings", "rates", "proposed", "merged"),
+    [
+        ("pip-169/proposed", (30_000, 100), (3_500, 205e6), (105,), (106,)),
+        ("pip-169/proposed", (1_100, 110), (3_500, 205e6), (105,), (96, 106)),
+        ("pip-169/edited", (1_100, 110), (2_100, 210e6), (95,), (96,)),
+    ],
+)
+def test_pip_169_is_cut_as_its_texts_say(
+    namespace: str,
+    settings: tuple[int, int],
+    rates: tuple[float, float],
+    proposed: tuple[int, ...],
+    merged: tuple[int, ...],
+) -> None:
+    names = ("loadBalancerNamespaceBundleMaxMsgRate", "loadBalancerNamespaceBundleMaxBandwidthMbytes")
+    changes = (SetSetting(name, str(value)) for name, value in zip(names, settings, strict=True))
+    state = submitted(Timeline.start(embedded("pip-169").state), *changes).state
+    expected: dict[FlowRule, tuple[int, ...]] = {"proposed": proposed, "merged": merged}
+    for rule, cuts in expected.items():
+        curve = curve_of(state, namespace, "0x00000000_0x00000200", rule)
+        assert not isinstance(curve, Rejection)
+        assert (curve.total_msgs_per_sec, curve.total_bytes_per_sec) == rates
+        assert tuple(cut.position for cut in curve.cuts) == cuts
 
 
 def test_the_scenes_are_small() -> None:
