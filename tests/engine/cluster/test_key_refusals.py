@@ -251,7 +251,7 @@ def test_points_too_few_for_a_node_are_refused_and_everybody_stays() -> None:
         (RING, Acknowledge(KEY)),
         (RING, Acknowledge(KEY, 3, "k", 2)),
     ],
-    ids=repr,
+    ids=["own name", "same mode", "sticky already", "same nodes", "nothing held", "nothing of a key held"],
 )
 def test_what_changes_nothing_is_accepted_without_events(state: ClusterState, command: Command) -> None:
     assert decide(state, command) == ()
