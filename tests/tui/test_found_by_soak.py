@@ -51,6 +51,14 @@ from tui.kit.theme import ParsedOnce, theme_name
         pytest.param(
             "hostile 120x40 enter a paste=send%20h-19 enter ~ paste:combining enter =", id="accents without a cell"
         ),
+        pytest.param(
+            "two-kinds+light+loading 120x40 n ~ m ~ click@70,19 tab ctrl+r ~ right_square_bracket =",
+            id="a longer sentence than the one that room was made for",
+        ),
+        pytest.param(
+            "priorities+light 120x40 size@300x12 colon ~ paste:long ~ double@269,9 click@244,9 ~",
+            id="text selected in a widget that is being removed",
+        ),
         pytest.param("demo-keys-sticky-gap 80x24 x full_stop =", id="time that passes while nobody is connected"),
         pytest.param(
             "producers 60x20 a ~ paste:emoji paste=add%20h-23 ~ t enter =", id="several characters in one cell"

@@ -28,7 +28,6 @@ class SentenceLine(Widget):
     SentenceLine.-empty { display: none; }
     """
 
-    _room = 0
     sentence: reactive[tuple[str, str]] = reactive(("hint", ""))
     """The kind (a key of ``SIGNS``) and the text."""
 
@@ -49,13 +48,19 @@ class SentenceLine(Widget):
             self.remove_class(f"-{old[0]}")
         self.add_class(f"-{new[0]}")
         self.set_class(not new[1], "-empty")
-        if self._lines(new[1]) > self._room:
-            self._room = self._lines(new[1])
-            self.refresh(layout=True)
+        self._make_room()
 
     def on_resize(self) -> None:
-        """Remember for how many lines there is room now."""
-        self._room = self._lines(self.sentence[1])
+        """The sentence may be another one than when its height was asked for."""
+        self._make_room()
+
+    def _make_room(self) -> None:
+        """Have all arranged again where the sentence needs more lines than it has now.
+
+        What was asked for before does not count: a shorter sentence may have come between asking and arranging.
+        """
+        if min(LINES, self._lines(self.sentence[1])) > self.content_size.height:
+            self.refresh(layout=True)
 
     def _lines(self, text: str) -> int:
         """How many lines a text takes. Only one that needs more room moves the panels; a shorter one leaves a blank."""
