@@ -20,7 +20,9 @@ SEVERITIES: Final[Mapping[Verdict, Severity]] = {
 """Other verdicts are no findings."""
 _UNEVEN: Final = frozenset({failover.IDLE, slots.FEW_KEYS, slots.NO_SLOTS})
 _SLOW: Final = frozenset({pace.RATE_LIMITED, pace.HOT_KEY, pace.SLOW_CONSUMER, pace.REDELIVERY})
-_HARMLESS: Final = frozenset({pace.DELAYED, failover.STANDBY, slots.AUTO_SPLIT_SKEW, fine.IDLE, fine.CATCHING_UP})
+_HARMLESS: Final = frozenset(
+    {pace.DELAYED, failover.DIFFERS, failover.STANDBY, slots.AUTO_SPLIT_SKEW, fine.IDLE, fine.CATCHING_UP}
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,6 +47,7 @@ DECIDERS: Final = (
     Decider(failover.IDLE, "consumers are active nowhere although there are partitions enough", _FAILOVER,
             failover.idle_consumers),
     Decider(slots.FEW_KEYS, "no key falls to some consumers", _KEYS, slots.few_keys),
+    Decider(failover.DIFFERS, "no rule gives the reported active consumers", _FAILOVER, failover.active_differs),
     Decider(pace.DELAYED, "messages were sent to be delivered later", _ALL, pace.delayed),
     Decider(failover.STANDBY, "consumers stand by", _FAILOVER, failover.standby),
     Decider(slots.AUTO_SPLIT_SKEW, "auto-split gives uneven shares", _KEYS, slots.auto_split_skew),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from math import sqrt
 from typing import Final
 
@@ -10,7 +10,7 @@ from engine.admin.priorities import infer_priority_levels
 from engine.diagnosis.causes.worst import counted, listed, natural, worst_of
 from engine.diagnosis.model import Cause, Judgement, Verdict
 from engine.diagnosis.seen import FAILOVER, Dispatcher, SubscriptionSeen
-from engine.failover.choose import choose_many
+from engine.failover.choose import Rule, choose_many
 from engine.failover.model import Consumer
 from engine.names import partition_index
 from engine.shell_lines import shell_line
@@ -19,6 +19,7 @@ HAND_OVER: Final = "failover_handover"
 TAKES_NOTHING: Final = "failover_active_not_served"
 IDLE: Final = "failover_idle_consumers"
 STANDBY: Final = "failover_standby"
+DIFFERS: Final = "failover_active_differs"
 FLAG: Final = "activeConsumerFailoverConsistentHashing"
 DELAY: Final = "activeConsumerFailoverDelayTimeMillis"
 
@@ -123,6 +124,43 @@ def throttled(sub: object) -> int:
 def _default_delay_ms(seen: SubscriptionSeen) -> float:
     default = seen.limits.of_broker(DELAY).default
     return float(default) if isinstance(default, int | float) else 0.0
+
+
+def active_differs(seen: SubscriptionSeen) -> Judgement:
+    """Decide whether brokers report active consumers that no rule gives, whatever the priority levels are.
+
+    Each list of consumers is judged by itself, by the modulo rule and by the ring.
+    """
+    by_list: defaultdict[tuple[str, ...], dict[tuple[str, int], str]] = defaultdict(dict)
+    for each in seen.dispatchers:
+        if each.sub.type == FAILOVER and each.active is not None:
+            names = tuple(consumer.name for consumer in each.consumers)
+            by_list[names][each.topic, partition_index(each.topic)] = each.active.name
+    if not by_list:
+        return "no answer names an active consumer"
+    rules = (Rule.MODULO, Rule.RING, Rule.FIRST_CONNECTED)
+    wrong = {
+        names: observed
+        for names, observed in by_list.items()
+        if infer_priority_levels(names, observed, rules).basis == "contradiction"
+    }
+    if not wrong:
+        return "a rule gives every reported active consumer"
+    names, observed = max(wrong.items(), key=lambda item: len(item[1]))
+    topic, active = next((topic, active) for (topic, _), active in observed.items())
+    return Cause(
+        DIFFERS,
+        Verdict.CANNOT_TELL,
+        f"no rule gives the reported active consumers of {counted(len(observed), 'topic')}: {active} of {topic}",
+        topic,
+        topics=sum(map(len, wrong.values())),
+        by=natural(set(observed.values())),
+        numbers=(("topics", len(observed)), ("consumers", len(names))),
+        setting=seen.limits.of_broker(FLAG),
+        fix="take another dump: somebody may have joined or left while this one was taken, or the brokers have"
+        " different releases or settings",
+        fields=("activeConsumerName", "consumers[].consumerName"),
+    )
 
 
 def idle_consumers(seen: SubscriptionSeen) -> Judgement:

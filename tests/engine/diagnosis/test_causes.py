@@ -252,3 +252,12 @@ def test_a_hot_consumer_with_a_few_permits_left_is_found_by_what_it_holds() -> N
 
     assert first(of_stats(at(100, 50, 4), at(300, 120, 7))) == ("hot_key", "slows")
     assert "hot_key" not in [cause.id for cause in of_stats(at(100, 50, 30), at(300, 120, 40)).causes]
+
+
+@pytest.mark.parametrize(("actives", "differs"), [("abab", False), ("abba", True)])
+def test_active_consumers_that_no_rule_gives_are_told(actives: str, differs: bool) -> None:
+    found = diagnosed({
+        stats_path(index): stats("Failover", [consumer(name) for name in "ab"], activeConsumerName=active)
+        for index, active in enumerate(actives)
+    })  # fmt: skip
+    assert ("failover_active_differs" in [cause.id for cause in found.causes]) is differs
