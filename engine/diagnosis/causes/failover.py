@@ -170,8 +170,8 @@ def idle_consumers(seen: SubscriptionSeen) -> Judgement:
     active consumer. On a ring some are idle by chance: with n consumers and p partitions about n * (1 - 1/n)^p.
     """
     active, consumers, partitions = _activity(seen)
-    if not active:
-        return "no answer names an active consumer"
+    if active.total() < partitions or not partitions:
+        return "not every answer names an active consumer"
     idle = [name for name in consumers if name not in active]
     if not idle:
         return "every consumer is active somewhere"
@@ -220,8 +220,10 @@ def standby(seen: SubscriptionSeen) -> Judgement:
     """Decide whether consumers are idle since there are more of them than partitions, which is what Failover is for."""
     active, consumers, partitions = _activity(seen)
     idle = natural(name for name in consumers if name not in active)
-    if not active or not idle:
-        return "every consumer is active somewhere" if active else "no answer names an active consumer"
+    if active.total() < partitions or not partitions:
+        return "not every answer names an active consumer"
+    if not idle:
+        return "every consumer is active somewhere"
     if not _must_be_idle(seen, active, consumers, partitions):
         return "there are partitions enough for more of them"
     return Cause(

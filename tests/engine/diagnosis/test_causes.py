@@ -261,3 +261,12 @@ def test_active_consumers_that_no_rule_gives_are_told(actives: str, differs: boo
         for index, active in enumerate(actives)
     })  # fmt: skip
     assert ("failover_active_differs" in [cause.id for cause in found.causes]) is differs
+
+
+def test_who_is_idle_is_not_said_where_some_answers_name_no_active_consumer() -> None:
+    consumers = [consumer(name) for name in "abc"]
+    found = diagnosed({
+        stats_path(index): stats("Failover", consumers, **({"activeConsumerName": "a"} if index < 2 else {}))
+        for index in range(3)
+    })  # fmt: skip
+    assert [cause.id for cause in found.causes] == ["fine_idle"]
