@@ -20,6 +20,7 @@ from engine.cluster.invariants import faults, load_faults
 from engine.cluster.key_events import KeyEvent
 from engine.cluster.key_evolve import folded
 from engine.cluster.load_table import LoadTable
+from engine.cluster.partition_bounds import count_faults
 from engine.cluster.plain import convert, decode, encode, fail, from_plain, list_of, member, tagged, to_plain
 from engine.cluster.producer_events import ProducerTopicEvent
 from engine.cluster.producer_evolve import folded_producers
@@ -141,6 +142,9 @@ def _topics_and_loads(plain: Any, source: str) -> tuple[TopicTable, LoadTable]:
         except (ValueError, TypeError, OverflowError, msgspec.ValidationError) as error:
             fail(source, "$.columns", str(error))
     listed = {each.name: each for each in list_of(plain, "topics", Topic, source)}
+    # A table has a row for each partition, so their numbers are judged before it is made.
+    reported = len(member(plain, "loads", list, source))
+    _refuse_faults(count_faults({each.name: each.partitions for each in listed.values()}, reported), source)
     topics = TopicTable.of(listed)
     return topics, _loads_from_plain(plain, topics, source, "$")
 

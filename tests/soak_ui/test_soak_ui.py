@@ -75,7 +75,7 @@ def test_a_planted_block_of_the_event_loop_is_found_and_shrunk(monkeypatch: pyte
     monkeypatch.setattr(loop, "thread_time", lambda: spent)
     monkeypatch.setattr(loop, "slowness", lambda: 1.0)
     monkeypatch.setattr(MainScreen, "action_kill", block)
-    finding = shrunk_finding("b")
+    finding = shrunk_finding("d")
     assert finding.failure.kind == "blocks"
     assert finding.session.keys <= FEW
 
