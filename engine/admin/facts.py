@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -27,7 +28,6 @@ class Decoded(Generic[T]):
 LARGEST: Final = 2**53
 """No rate or number of things is above it, and beyond it JSON readers disagree about whole numbers."""
 Rate = Annotated[float, msgspec.Meta(ge=0, le=float(LARGEST))]
-Moment = Annotated[float, msgspec.Meta(ge=-float(LARGEST), le=float(LARGEST))]
 Count = Annotated[int, msgspec.Meta(ge=-LARGEST, le=LARGEST)]
 Counter = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 """A Java long that only ever grows: at 1 GB/s a counter of bytes passes 2^53 within four months."""
@@ -188,6 +188,15 @@ class SubscriptionFacts(
     throttled_bytes_by_topic: Counter = 0
     throttled_msgs_by_broker: Counter = 0
     throttled_bytes_by_broker: Counter = 0
+
+    @property
+    def throttle_events(self) -> collections.Counter[str]:
+        """How often a limit of the dispatch rate held something back since load, by whose limit it was."""
+        return collections.Counter(
+            subscription=self.throttled_msgs_by_subscription + self.throttled_bytes_by_subscription,
+            topic=self.throttled_msgs_by_topic + self.throttled_bytes_by_topic,
+            broker=self.throttled_msgs_by_broker + self.throttled_bytes_by_broker,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from engine.admin.facts import Snapshot
-from engine.config import BrokerSettings
+from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour, default_settings
 from engine.diagnosis.model import Setting
 from engine.names import PARTITION_SUFFIX
 
@@ -15,41 +15,32 @@ TOPIC_POLICY: Final = "topic policy"
 NAMESPACE_POLICY: Final = "namespace policy"
 BROKER: Final = "broker"
 
-DEFAULTS: Final[Mapping[str, float | str]] = {
-    "maxUnackedMessagesPerConsumer": 50_000,
-    "maxUnackedMessagesPerSubscription": 200_000,
+NOT_MODELLED: Final[Mapping[str, float | str]] = {
     "maxUnackedMessagesPerBroker": 0,
     "maxUnackedMessagesPerSubscriptionOnBrokerBlocked": 0.16,
-    "keySharedLookAheadMsgInReplayThresholdPerConsumer": 2_000,
-    "keySharedLookAheadMsgInReplayThresholdPerSubscription": 20_000,
-    "activeConsumerFailoverConsistentHashing": "false",
-    "activeConsumerFailoverDelayTimeMillis": 1_000,
-    "keepAliveIntervalSeconds": 30,
     "backlogQuotaDefaultRetentionPolicy": "producer_request_hold",
     "delayedDeliveryEnabled": "true",
-    "maxProducersPerTopic": 0,
 }
-"""``ServiceConfiguration`` of 4.2. Limits of 0 are none."""
+"""Defaults of ``ServiceConfiguration`` in 4.2 for settings that no rule of the model reads. Limits of 0 are none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits from the answers of all moments; a later answer counts more."""
+    """Limits from the answers of all moments; a later answer counts more. ``defaults`` are those of the release."""
 
     configuration: Mapping[str, str] = field(default_factory=dict)
     topic_policies: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     namespace_policies: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     settings: BrokerSettings | None = None
+    defaults: BrokerSettings = field(default_factory=BrokerSettings)
 
     def of_broker(self, name: str) -> Setting:
         """A setting of the broker by its name."""
-        default = DEFAULTS.get(name)
+        default = NOT_MODELLED.get(name, _written(self.defaults, name))
         text = self.configuration.get(name)
         if text is not None:
             return Setting(name, _parsed(text), default, BROKER)
-        modelled = getattr(self.settings, name, None)
-        if isinstance(modelled, bool):
-            modelled = "true" if modelled else "false"
+        modelled = _written(self.settings, name)
         return Setting(name, modelled, default, BROKER if modelled is not None else "")
 
     def number(self, name: str) -> float:
@@ -135,8 +126,8 @@ class Limits:
         return self.namespace_policies.get(namespace, {}).get(member)
 
 
-def limits_of(snapshots: Sequence[Snapshot]) -> Limits:
-    """Put together what snapshots in the order of time say."""
+def limits_of(snapshots: Sequence[Snapshot], behaviour: ReleaseBehaviour = CURRENT) -> Limits:
+    """Put together what snapshots in the order of time say; ``behaviour`` is that of the brokers' release."""
     configuration: dict[str, str] = {}
     topics: dict[str, dict[str, object]] = {}
     namespaces: dict[str, Mapping[str, object]] = {}
@@ -147,7 +138,13 @@ def limits_of(snapshots: Sequence[Snapshot]) -> Limits:
             topics[topic] = {**topics.get(topic, {}), **policies}
         namespaces |= snapshot.namespace_policies
         settings = snapshot.settings or settings
-    return Limits(configuration, topics, namespaces, settings)
+    return Limits(configuration, topics, namespaces, settings, default_settings(behaviour))
+
+
+def _written(settings: BrokerSettings | None, name: str) -> float | str | None:
+    """A setting of the model as broker.conf writes it, None where there is none."""
+    value = getattr(settings, name, None)
+    return {True: "true", False: "false"}[value] if isinstance(value, bool) else value
 
 
 def _parsed(text: str) -> float | str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -83,11 +83,11 @@ class Dispatcher:
     last: Reading
     before: Reading | None = None
 
-    @property
+    @cached_property
     def topic(self) -> str:
         return self.last.topic.name
 
-    @property
+    @cached_property
     def sub(self) -> SubscriptionFacts:
         return self.last.subscription
 
@@ -109,13 +109,13 @@ class Dispatcher:
             return None
         return (self.last.at_ms - self.before.at_ms) / 1000
 
-    @property
+    @cached_property
     def out(self) -> int | None:
         """Messages sent out between the moments; None where that is not known."""
         before = None if self.before is None else self.before.subscription.msg_out_counter
         return self._grown(before, self.sub.msg_out_counter)
 
-    @property
+    @cached_property
     def came_in(self) -> int | None:
         """Messages published between the moments; None where that is not known."""
         before = None if self.before is None else self.before.topic.msg_in_counter
@@ -124,7 +124,7 @@ class Dispatcher:
     def _grown(self, old: int | None, new: int | None) -> int | None:
         return None if old is None or new is None or self.restarted else new - old
 
-    @property
+    @cached_property
     def backlog(self) -> int:
         return self.sub.msg_backlog_entries
 
@@ -149,6 +149,11 @@ class Dispatcher:
                 if read.ledger == written.ledger:
                     return written.entry - read.entry + 1
         return max(0, self.backlog - self.sub.unacked_messages - self.replay - self.sub.msg_delayed)
+
+    @cached_property
+    def throttled(self) -> Counter[str]:
+        """How often a limit of the dispatch rate held something back between the moments, or since load with one."""
+        return self.sub.throttle_events - (self.before.subscription.throttle_events if self.before else Counter())
 
     @property
     def has_read_all(self) -> bool:
@@ -182,7 +187,7 @@ class Dispatcher:
             return ConsumerSeen(facts, before, None, None)
         return ConsumerSeen(facts, before, None, self.last.at_ms - facts.last_consumed_ms > STILL_AFTER_MS)
 
-    @property
+    @cached_property
     def active(self) -> ConsumerSeen | None:
         """The active consumer that the broker names, if it is connected."""
         name = self.sub.active_consumer_name
@@ -243,10 +248,10 @@ def subscriptions_seen(moments: Sequence[Moment]) -> list[SubscriptionSeen]:
     out, unless they are all there is.
     """
     snapshots = [moment.snapshot for moment in moments]
-    limits = limits_of(snapshots)
     version = next((each.version for each in reversed(snapshots) if each.version), None)
     told = behaviour_of(version) if version is not None else CURRENT
     behaviour = CURRENT if isinstance(told, Rejection) else told
+    limits = limits_of(snapshots, behaviour)
     readings: defaultdict[tuple[str, str, str], list[Reading]] = defaultdict(list)
     for moment in moments:
         for topic in moment.snapshot.topics.values():

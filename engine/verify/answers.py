@@ -24,6 +24,7 @@ from engine.admin.namespaces import (
 )
 from engine.admin.naming import Naming, ScenarioFacts, naming_of, scenario_facts
 from engine.admin.reading import MAX_INPUT_BYTES, Intake
+from engine.admin.requests import request_of_path
 from engine.admin.text import plain_json, raw_object
 from engine.admin.topics import decode_broker_stats_topics, decode_named_stats, decode_partitioned_stats
 from engine.bundles.boundaries import BundleRange, parse_range
@@ -93,13 +94,14 @@ def read_folder(path: Path, *, limit_bytes: int = MAX_INPUT_BYTES) -> Answers:
             answers += (Answer(name, piece, recognise(name, piece)) for name, piece in pieces)
         else:
             answers.append(Answer(file.name, data, kind))
+    mirrored = {file.name: request for file in read.files if (request := request_of_path(file.name)) is not None}
     reported = _reported_version(answers)
     version = scenario.version or reported
     settings, flag_source = _settings(answers, scenario, version)
     return Answers(
         path=str(path),
         answers=tuple(answers),
-        naming=naming_of(scenario.requests, {name for answer in answers for name in _names_in(answer)}),
+        naming=naming_of({**scenario.requests, **mirrored}, {name for answer in answers for name in _names_in(answer)}),
         version=version,
         version_from_load_report=scenario.version is None and reported is not None,
         settings=settings,

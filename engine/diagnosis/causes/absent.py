@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from engine.diagnosis.causes.worst import counted, worst_of
+from engine.diagnosis.causes.worst import worst_of
 from engine.diagnosis.model import Cause, Judgement, Verdict
 from engine.diagnosis.seen import Dispatcher, SubscriptionSeen
+from engine.lint.words import counted
 from engine.shell_lines import shell_line
 
 TOPIC_NOT_LOADED: Final = "topic_not_loaded"

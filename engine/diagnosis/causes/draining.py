@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import Final
 
-from engine.diagnosis.causes.worst import counted, listed, natural, worst_of
+from engine.diagnosis.causes.worst import listed, natural, worst_of
 from engine.diagnosis.model import Cause, Judgement, Verdict
 from engine.diagnosis.seen import ConsumerSeen, Dispatcher, SubscriptionSeen
+from engine.lint.words import counted
 
 DRAINING: Final = "keyshared_draining"
 LOOK_AHEAD: Final = "keyshared_lookahead"

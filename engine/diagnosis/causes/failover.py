@@ -7,11 +7,12 @@ from math import sqrt
 from typing import Final
 
 from engine.admin.priorities import infer_priority_levels
-from engine.diagnosis.causes.worst import counted, listed, natural, worst_of
+from engine.diagnosis.causes.worst import listed, natural, worst_of
 from engine.diagnosis.model import Cause, Judgement, Verdict
 from engine.diagnosis.seen import FAILOVER, Dispatcher, SubscriptionSeen
 from engine.failover.choose import Rule, choose_many
 from engine.failover.model import Consumer
+from engine.lint.words import counted
 from engine.names import partition_index
 from engine.shell_lines import shell_line
 
@@ -105,20 +106,9 @@ def _unserved(dispatcher: Dispatcher) -> str:
         return "everything was read"
     if active.stands_still is not True or (dispatcher.out or 0) > 0:
         return "messages go out" if active.stands_still is False else "one moment alone does not say"
-    if throttled_between(dispatcher):
+    if dispatcher.throttled:
         return "the dispatch rate is limited"
     return ""
-
-
-def throttled_between(dispatcher: Dispatcher) -> int:
-    """How often a limit of the dispatch rate held something back between the moments, or since load with one."""
-    return throttled(dispatcher.sub) - (throttled(dispatcher.before.subscription) if dispatcher.before else 0)
-
-
-def throttled(sub: object) -> int:
-    """How often limits of dispatch rates held something back since the topic was loaded."""
-    kinds = ("subscription", "topic", "broker")
-    return sum(getattr(sub, f"throttled_{unit}_by_{kind}") for unit in ("msgs", "bytes") for kind in kinds)
 
 
 def _default_delay_ms(seen: SubscriptionSeen) -> float:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from engine.diagnosis.causes.worst import counted
 from engine.diagnosis.model import Cause, Judgement, Verdict
 from engine.diagnosis.seen import SubscriptionSeen
+from engine.lint.words import counted
 
 IDLE: Final = "fine_idle"
 CATCHING_UP: Final = "fine_catching_up"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from engine.admin.facts import SubscriptionFacts
-from engine.diagnosis.causes.failover import throttled, throttled_between
-from engine.diagnosis.causes.worst import counted, listed, worst_of
+from engine.diagnosis.causes.permits import RECEIVER_QUEUE
+from engine.diagnosis.causes.worst import listed, worst_of
 from engine.diagnosis.model import Cause, Judgement, Setting, Verdict
 from engine.diagnosis.seen import ConsumerSeen, Dispatcher, SubscriptionSeen
+from engine.lint.words import counted
 from engine.shell_lines import shell_line
 
 RATE_LIMITED: Final = "dispatch_rate_limited"
@@ -28,9 +28,9 @@ def dispatch_rate(seen: SubscriptionSeen) -> Judgement:
     """Decide whether a limit of the dispatch rate holds messages back: its counters rise, and messages wait."""
 
     def decide(dispatcher: Dispatcher) -> Judgement:
-        if not throttled(dispatcher.sub):
+        if not dispatcher.sub.throttle_events.total():
             return "no limit has ever held anything back"
-        if not throttled_between(dispatcher):
+        if not dispatcher.throttled:
             return "no limit held anything back between the moments"
         if dispatcher.has_read_all:
             return "everything was read"
@@ -50,7 +50,7 @@ def dispatch_rate(seen: SubscriptionSeen) -> Judgement:
             blocked=tuple(each.name for each in dispatcher.consumers),
             waiting=dispatcher.unread,
             numbers=(
-                ("throttle_events", throttled_between(dispatcher)),
+                ("throttle_events", dispatcher.throttled.total()),
                 ("backlog", dispatcher.backlog),
                 ("backlog_growth", growth or 0),
                 *((("out_per_s", round(rate, 1)),) if rate is not None else ()),
@@ -65,15 +65,7 @@ def dispatch_rate(seen: SubscriptionSeen) -> Judgement:
 
 def _limit(dispatcher: Dispatcher) -> tuple[str, str, str]:
     """Whose limit holds back most: in words, its policy, and the command that sets it."""
-
-    def events(sub: SubscriptionFacts | None, kind: str) -> int:
-        if sub is None:
-            return 0
-        return int(getattr(sub, f"throttled_msgs_by_{kind}") + getattr(sub, f"throttled_bytes_by_{kind}"))
-
-    before = None if dispatcher.before is None else dispatcher.before.subscription
-    kinds = ("subscription", "topic", "broker")
-    worst = max(kinds, key=lambda kind: events(dispatcher.sub, kind) - events(before, kind))
+    ((worst, _),) = dispatcher.throttled.most_common(1)
     return {
         "subscription": ("subscription", "subscriptionDispatchRate", "set-subscription-dispatch-rate"),
         "topic": ("topic", "dispatchRate", "set-dispatch-rate"),
@@ -205,7 +197,7 @@ def slow_consumer(seen: SubscriptionSeen) -> Judgement:
                 ("permits", holder.permits),
                 *((("acks_per_s", round(rate, 1)),) if rate else ()),
             ),
-            setting=Setting("receiverQueueSize", None, 1_000),
+            setting=RECEIVER_QUEUE,
             fix=f"give {holder.name} a smaller receiver queue, or an acknowledgement timeout; closing it sends what it"
             " holds to the others",
             fields=("unackedMessages", "msgBacklog", "msgOutCounter", "availablePermits"),

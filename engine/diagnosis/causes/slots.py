@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from engine.diagnosis.causes.worst import counted, listed, worst_of
+from engine.diagnosis.causes.worst import listed, worst_of
 from engine.diagnosis.model import Cause, Judgement, Setting, Verdict
 from engine.diagnosis.seen import ConsumerSeen, Dispatcher, SubscriptionSeen
+from engine.lint.words import counted
 
 STICKY_GAP: Final = "keyshared_sticky_gap"
 FEW_KEYS: Final = "keyshared_few_keys"

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from engine.diagnosis.causes.worst import counted, listed, worst_of
+from engine.diagnosis.causes.worst import listed, worst_of
 from engine.diagnosis.model import Cause, Judgement, Setting, Verdict
 from engine.diagnosis.seen import KEY_SHARED, Dispatcher, SubscriptionSeen
+from engine.lint.words import counted
 from engine.shell_lines import shell_line
 
 BROKER: Final = "broker_unacked_limit"

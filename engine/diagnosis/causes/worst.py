@@ -45,15 +45,6 @@ def natural(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(names, key=natural_key))
 
 
-def counted(count: int, noun: str) -> str:
-    """A number with its noun.
-
-    >>> counted(1, "message"), counted(1200, "message")
-    ('1 message', '1,200 messages')
-    """
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")
-
-
 def listed(names: Sequence[str], at_most: int = 3) -> str:
     """Names for a sentence.
 

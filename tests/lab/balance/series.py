@@ -6,11 +6,11 @@ Load reports, stored averages and bundle lists come out as the values that the d
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
 
-from engine.admin.facts import BrokerStats, Count, Decoded, Moment, Rate
+from engine.admin.facts import LARGEST, BrokerStats, Count, Decoded, Rate
 from engine.admin.load_reports import BundleReport, decode_bundle_report
 from engine.admin.namespaces import decode_bundles
 from engine.admin.text import value_problem
@@ -25,6 +25,7 @@ AVERAGES: Final = "/loadbalance/bundle-data/"
 POLICIES: Final = "/admin/local-policies/"
 BROKER_STATS: Final = "GET /admin/v2/broker-stats/topics"
 _PLACE: Final = "line"
+Seconds = Annotated[float, msgspec.Meta(ge=-float(LARGEST), le=float(LARGEST))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +93,8 @@ class _Line:
 
 class _LineWire(msgspec.Struct):
     path: str
-    t: Moment = 0.0
-    written_t: Moment | None = None
+    t: Seconds = 0.0
+    written_t: Seconds | None = None
     mzxid: int = 0
     version: int = 0
     body: str | None = None
