@@ -59,7 +59,7 @@ def _finding(diagnosis: Diagnosis, cause: Cause) -> Finding:
     where = Where(
         diagnosis.namespace,
         diagnosis.subscription,
-        topic=parent_of(cause.topic),
+        topic=parent_of(cause.topic or diagnosis.topic),
         consumer=cause.by[0] if len(cause.by) == 1 else "",
         topics=cause.topics,
     )

@@ -54,10 +54,11 @@ class Setting:
 class Cause:
     """One named cause.
 
-    ``what`` is a sentence without a full stop. ``topic`` is the one where it is worst, by full name, and ``topics`` on
-    how many (partitions count singly) it was found. ``blocked`` are consumers that get nothing because of it, ``by``
-    those that make it so. ``waiting`` is the number of messages that wait for it. ``fix`` says what to do, a command
-    line where there is one; ``fields`` are the members of the answers that it was read from.
+    ``what`` is a sentence without a full stop. ``topic`` is the one where it is worst, by full name, "" for a cause of
+    the subscription as a whole, and ``topics`` on how many (partitions count singly) it was found. ``blocked`` are
+    consumers that get nothing because of it, ``by`` those that make it so. ``waiting`` is the number of messages that
+    wait for it. ``fix`` says what to do, a command line where there is one; ``fields`` are the members of the answers
+    that it was read from.
     """
 
     id: str

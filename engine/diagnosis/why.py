@@ -78,7 +78,7 @@ def diagnose(seen: SubscriptionSeen) -> Diagnosis:
         seen.namespace,
         seen.name,
         seen.type,
-        first.topic if first is not None else seen.dispatchers[0].topic,
+        (first.topic if first is not None else "") or seen.dispatchers[0].topic,
         len(seen.dispatchers),
         seen.moments,
         seen.backlog,

@@ -59,7 +59,7 @@ class WhyPanel(Vertical):
 
     def compose(self) -> ComposeResult:
         yield LineTable(id="causes")
-        with VerticalScroll(can_focus=False):
+        with VerticalScroll():
             yield PlainStatic()
 
     def watch_diagnosis(self) -> None:
@@ -127,7 +127,8 @@ def why_remarks(diagnosis: Diagnosis, at: int, since: str) -> tuple[Remark, ...]
 
 def _of_cause(cause: Cause) -> list[Remark]:
     remarks = [Remark(verdict_word(cause.verdict), safe_name(cause.what), main=True)]
-    if cause.topics > 1:
+    remarks.append(Remark("to do", safe_name(cause.fix) if cause.fix else "nothing"))
+    if cause.topic and cause.topics > 1:
         remarks.append(Remark("worst", safe_name(f"{cause.topic} of {cause.topics:,}")))
     if cause.blocked:
         remarks.append(Remark("blocked", safe_name(listed(cause.blocked, NAMED))))
@@ -135,7 +136,6 @@ def _of_cause(cause: Cause) -> list[Remark]:
         remarks.append(Remark("by", safe_name(listed(cause.by, NAMED))))
     if cause.setting is not None:
         remarks.append(Remark("setting", safe_name(setting_text(cause.setting))))
-    remarks.append(Remark("to do", safe_name(cause.fix)))
     remarks.append(Remark("from", ", ".join(cause.fields)))
     return remarks
 

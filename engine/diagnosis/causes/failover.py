@@ -177,7 +177,6 @@ def idle_consumers(seen: SubscriptionSeen) -> Judgement:
         Verdict.BY_DESIGN if on_ring else Verdict.UNEVEN,
         f"{len(idle)} of {len(consumers)} consumers are active nowhere; {most} is on {count:,} of {partitions:,} topics"
         + (f" (about {expected:.1f} idle ones are chance on a ring)" if on_ring else ""),
-        seen.dispatchers[0].topic,
         topics=partitions,
         blocked=natural(idle),
         by=natural(active),
@@ -221,7 +220,6 @@ def standby(seen: SubscriptionSeen) -> Judgement:
         Verdict.BY_DESIGN,
         f"{listed(idle)} {'stands' if len(idle) == 1 else 'stand'} by: {counted(len(consumers), 'consumer')},"
         f" {counted(partitions, 'partition')}",
-        seen.dispatchers[0].topic,
         topics=partitions,
         blocked=idle,
         by=natural(active),

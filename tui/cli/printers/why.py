@@ -54,7 +54,8 @@ def cause_lines(cause: Cause) -> Iterator[str]:
         yield from wrapped(safe_name(", ".join(cause.by)), first="    by        ", rest="              ")
     if cause.setting is not None:
         yield f"    setting   {safe_name(setting_text(cause.setting))}"
-    yield from wrapped(safe_name(cause.fix), first="    to do     ", rest="              ")
+    if cause.fix:
+        yield from wrapped(safe_name(cause.fix), first="    to do     ", rest="              ")
     yield from wrapped(", ".join(cause.fields), first="    read from ", rest="              ")
 
 
