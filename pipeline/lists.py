@@ -1,8 +1,8 @@
 """Consumer lists before and after a change, for many subscriptions at once.
 
-A *unit* is one subscription name of one namespace with one list of consumers: every topic of it sees the same
-consumers. Units have numbers; the consumers of all units stand one after the other in *slots*, and the last slot of
-each unit stands for nobody.
+A *unit* is one subscription name of one namespace with one list of consumers in one group of brokers: every topic of
+it sees the same consumers and is under the same rules. Units have numbers; the consumers of all units are numbered one
+after the other as *slots*, and the last slot of each unit means nobody.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from engine.admin.priorities import infer_priority_levels
 
-Key = tuple[str, str, int]
-"""Namespace, subscription, number of the list of consumers."""
+Key = tuple[str, str, int, str]
+"""Namespace, subscription, number of the list of consumers, and the group of brokers (``pipeline.broker_groups``)."""
 MOST_WITNESSES: Final = 64
 """Told active consumers of one unit that are looked at; the first by topic, so that it does not matter how rows lie."""
 
@@ -43,7 +43,7 @@ class Changes:
 
     def after(self, key: Key, before: ConsumerList) -> ConsumerList:
         """The list of one unit after the change: those who leave first, then those who join, on the leading level."""
-        namespace, subscription, _ = key
+        namespace, subscription, _, _ = key
         given = self.lists.get((namespace, subscription)) or self.lists.get(("", subscription)) or before
         kept = [(name, level) for name, level in zip(given.names, given.levels, strict=True) if name not in self.kill]
         leading = min((level for _, level in kept), default=0)

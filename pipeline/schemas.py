@@ -159,12 +159,14 @@ SUBSCRIPTION_LOADS: Final = Table(
     ("namespace string", "subscription string", "policy string", "what_if boolean", "partitions bigint",
      "consumers bigint", "idle bigint", "max_partitions bigint", "mean_partitions double", "max_over_mean double?",
      "max_msg_rate_out double", "mean_msg_rate_out double", "max_over_mean_rate double?", "moved bigint",
-     "least_moved bigint", "max_over_even double?"),
+     "least_moved bigint", "max_over_even double?", "in_force boolean", "lists bigint", "lost_msg_rate double"),
 )  # fmt: skip
 """``idle``: connected consumers that are active nowhere. ``least_moved``: how few moves the same change needs.
 
 ``max_over_even``: the most times its even share that a consumer has. Where all topics have the same consumers that is
-``max_over_mean``; else the share is of the topics that it reads (``pipeline.jobs.load_sums``).
+``max_over_mean``; else the share is of the topics that it reads (``pipeline.jobs.load_sums``). ``in_force``: the rule
+of the brokers, ``lists``: how many different lists of consumers its topics have. ``lost_msg_rate``: messages/s that the
+other consumers could take while the busiest one works as it does.
 """
 
 BUNDLE_TOPICS: Final = Table(
@@ -264,14 +266,16 @@ WORST_SUBSCRIPTIONS: Final = Table(
     "worst_subscriptions",
     (*_KEY_SPACE, "type string", "policy string", "partitions bigint", "consumers bigint", "idle bigint",
      "max_over_mean double?", "max_over_mean_rate double?", "moved bigint", "least_moved bigint", "verdict string?",
-     "findings bigint", "worst_severity string?", "msg_rate_out double", "msg_backlog_entries bigint"),
+     "findings bigint", "worst_severity string?", "msg_rate_out double", "msg_backlog_entries bigint",
+     "max_over_even double?", "lists bigint", "lost_msg_rate double"),
 )  # fmt: skip
-"""Every subscription under the rule in force, the most uneven first (``engine.views.fleet.WorstSubscription``)."""
+"""Subscriptions under the rule in force (``engine.views.fleet.WorstSubscription``): first the one in which somebody is
+furthest above its even share of what it reads."""
 
 WORST_NAMESPACES: Final = Table(
     "worst_namespaces",
     ("namespace string", "topics bigint", "subscriptions bigint", *_RATES, "backlog_size_bytes bigint",
-     "bundles bigint", "bundles_to_split bigint", "worst_max_over_mean double?", "worst_subscription string?",
+     "bundles bigint", "bundles_to_split bigint", "worst_max_over_even double?", "worst_subscription string?",
      "idle bigint", "findings bigint", "worst_severity string?"),
 )  # fmt: skip
 """Every namespace, that of the most uneven subscription first (``engine.views.fleet.WorstNamespace``)."""

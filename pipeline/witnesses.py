@@ -18,7 +18,8 @@ import pyarrow.parquet as pq
 from engine.admin.priorities import infer_priority_levels
 from engine.config import ReleaseBehaviour
 from engine.failover.choose import Rule, rule_in_force
-from pipeline.jobs.assign_tasks import UNIT_COLUMNS, combinations, failover_tables
+from pipeline.broker_groups import BrokerGroups
+from pipeline.jobs.assign_tasks import TOGETHER, combinations, failover_tables
 from pipeline.lists import MOST_WITNESSES, Key
 from pipeline.pieces import Piece
 
@@ -44,10 +45,10 @@ def pieces_with_witnesses(pieces: Sequence[Piece]) -> list[Piece]:
     return found
 
 
-def witnesses_in(pieces: Sequence[Piece]) -> bytes:
+def witnesses_in(pieces: Sequence[Piece], groups: BrokerGroups) -> bytes:
     """Up to ``MOST_WITNESSES`` of each unit in some pieces, as MessagePack. O(told rows x log MOST_WITNESSES)."""
     found: Witnesses = {}
-    for table in failover_tables(pieces, (*UNIT_COLUMNS, "topic", "partition_index", _COLUMN)):
+    for table in failover_tables(pieces, groups, (*TOGETHER, "file", "topic", "partition_index", _COLUMN)):
         told = table.filter(pc.is_valid(table[_COLUMN]))
         if told.num_rows:
             _merge(found, _by_unit(told))

@@ -133,6 +133,13 @@ def alone(lock: Path, target: Path) -> Iterator[None]:
         yield
 
 
+def withdraw(target: Path, job: str) -> None:
+    """Take the result of a job out of OUT, since it belongs to an earlier input than the rest."""
+    with _writing(target):
+        (target / RUNS / job).unlink(missing_ok=True)
+        _sweep(target, job)
+
+
 def current_run(target: Path, job: str) -> Path | None:
     """The folder of the run that counts, None before the first."""
     link = target / RUNS / job

@@ -5,14 +5,14 @@ The same fleet gives the same bytes: nothing here depends on the order of rows, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
 
 from engine.errors import InputError, Problem
 
-VERSION: Final = 1
+VERSION: Final = 2
 FILE_NAME: Final = "summary.json"
 
 
@@ -50,7 +50,29 @@ class PolicyTotals:
     idle: int
     moved: int
     least_moved: int
-    worst_max_over_mean: float | None = None
+    worst_max_over_even: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Active consumers that brokers ``reported``, and how many of them the rules in force give as well."""
+
+    reported: int = 0
+    agreeing: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRules:
+    """The rules of one group of brokers (the folder that their answers are in, "" for all), how each is known (given,
+    reported, inferred, assumed), and how far the active consumers that they reported agree."""
+
+    group: str
+    release: str
+    release_basis: str
+    consistent_hashing: bool
+    flag_basis: str
+    reported: int
+    agreeing: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +88,10 @@ class KeyModeTotals:
 @dataclass(frozen=True, slots=True)
 class WorstSubscription:
     """One subscription under the rule in force; ``max_over_mean`` of partitions (Failover) or messages (Key_Shared).
+
+    ``max_over_even``: the most times its even share of what it reads that a consumer has, ``lists``: how many different
+    lists of consumers the topics have, ``lost_msg_rate``: messages/s that the others could take while the busiest one
+    works as it does.
 
     ``msg_rate_out`` (messages/s) and ``msg_backlog_entries`` are sums over its topics and partitions; summaries of
     earlier releases do not tell them.
@@ -87,6 +113,9 @@ class WorstSubscription:
     worst_severity: str | None
     msg_rate_out: float = 0.0
     msg_backlog_entries: int = 0
+    max_over_even: float | None = None
+    lists: int = 1
+    lost_msg_rate: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +132,7 @@ class WorstNamespace:
     backlog_size_bytes: int
     bundles: int
     bundles_to_split: int
-    worst_max_over_mean: float | None
+    worst_max_over_even: float | None
     worst_subscription: str | None
     idle: int
     findings: int
@@ -145,7 +174,8 @@ class QuarantineCount:
 
 @dataclass(frozen=True, slots=True)
 class FleetSummary:
-    """The summary of one result folder. ``jobs``: those whose tables are there; ``tables``: rows by table."""
+    """The summary of one result folder. ``jobs``: those whose tables are there; ``tables``: rows by table; ``failed``:
+    jobs of the last run that could not be finished, with the reason."""
 
     version: int
     jobs: tuple[str, ...]
@@ -158,6 +188,9 @@ class FleetSummary:
     findings: tuple[FindingCount, ...]
     quarantine: tuple[QuarantineCount, ...]
     tables: dict[str, int]
+    rules: tuple[GroupRules, ...] = ()
+    agreement: Agreement = Agreement()
+    failed: dict[str, str] = field(default_factory=dict)
 
 
 class _Version(msgspec.Struct):

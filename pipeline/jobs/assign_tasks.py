@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from engine.bulk_hashing import murmur3_bulk
 from pipeline.batches import byte_column, codes_of, whole_groups
+from pipeline.broker_groups import GROUP, BrokerGroups
 from pipeline.choosing import Change, Choice, Partitions
 from pipeline.jobs.assign_words import FEW_WORDS, Words
 from pipeline.lists import Key
@@ -34,10 +35,12 @@ PARTIAL_LOADS: Final = Table(
 """The sums of one task: by policy and slot of the lists after the change; nobody's slot tells what is nobody's."""
 INPUT_COLUMNS: Final = (
     "subscription", "topic", "namespace", "partition_index", "consumer_set", "told_active_consumer", "msg_rate_out",
-    "msg_throughput_out",
+    "msg_throughput_out", "file",
 )  # fmt: skip
-UNIT_COLUMNS: Final = ("namespace", "subscription", "consumer_set")
-FEW: Final = ("subscription", "namespace", "type", "told_active_consumer")
+TOGETHER: Final = ("namespace", "subscription", "consumer_set")
+"""Columns in whose order Spark hands rows over: a unit is never cut, though several of them may come together."""
+UNIT_COLUMNS: Final = (*TOGETHER, GROUP)
+FEW: Final = ("subscription", "namespace", "type", "told_active_consumer", "file")
 """Columns of ``subscriptions`` with few different texts."""
 _FAILOVER: Final = "Failover"
 
@@ -46,12 +49,13 @@ _FEW_COMBINATIONS: Final = 1 << 22
 
 
 class AssignAccount(msgspec.Struct):
-    """What one task wrote; ``told`` partitions whose active consumer the broker told, and how often it was ours."""
+    """What one task wrote; ``told``: partitions whose active consumer the broker reported, by group of brokers, and how
+    often it was ours."""
 
     rows: int = 0
     parts: dict[str, list[str]] = {}
-    told: int = 0
-    agreed: int = 0
+    told: dict[str, int] = {}
+    agreed: dict[str, int] = {}
 
 
 @dataclass(frozen=True)
@@ -61,18 +65,18 @@ class AssignPlan:
     units: Mapping[Key, int]
     change: Change
     policies: Sequence[Policy]
-    in_force: Policy
+    groups: BrokerGroups
     folder: str
 
 
 def assign_pieces(plan: AssignPlan, pieces: Sequence[Piece], number: int) -> bytes:
     """One task: the rows of its pieces; an account as MessagePack."""
-    return msgspec.msgpack.encode(_Task(plan, number).run(failover_tables(pieces)))
+    return msgspec.msgpack.encode(_Task(plan, number).run(failover_tables(pieces, plan.groups)))
 
 
 def assign_together(plan: AssignPlan, pieces: Sequence[Piece]) -> bytes:
     """All pieces at once, each unit together and by topic name: what a small input needs of Spark's shuffle."""
-    tables = [_plain(table) for table in failover_tables(pieces)]
+    tables = [_plain(table) for table in failover_tables(pieces, plan.groups)]
     if not tables:
         return msgspec.msgpack.encode(_Task(plan, 0).run(iter(())))
     order = [(name, "ascending") for name in (*UNIT_COLUMNS, "topic")]
@@ -80,18 +84,20 @@ def assign_together(plan: AssignPlan, pieces: Sequence[Piece]) -> bytes:
     return msgspec.msgpack.encode(_Task(plan, 0).run(iter((together,))))
 
 
-def failover_tables(pieces: Sequence[Piece], columns: Sequence[str] = INPUT_COLUMNS) -> Iterator[Any]:
-    """Only Failover subscriptions, one row each of their topics and partitions."""
+def failover_tables(
+    pieces: Sequence[Piece], groups: BrokerGroups, columns: Sequence[str] = INPUT_COLUMNS
+) -> Iterator[Any]:
+    """Only Failover subscriptions, one row each of their topics and partitions, with the group of their brokers."""
     for table in read_pieces(pieces, (*columns, "type"), few=FEW):
         kinds = table["type"].cast(pa.string())
         wanted = pc.equal(kinds, _FAILOVER)
-        yield table if pc.all(wanted).as_py() else table.filter(wanted)
+        yield groups.with_groups(table if pc.all(wanted).as_py() else table.filter(wanted))
 
 
-def units_in(pieces: Sequence[Piece]) -> bytes:
+def units_in(pieces: Sequence[Piece], groups: BrokerGroups) -> bytes:
     """The units of some pieces, each once, as MessagePack."""
     found: set[Key] = set()
-    for table in failover_tables(pieces, UNIT_COLUMNS):
+    for table in failover_tables(pieces, groups, (*TOGETHER, "file")):
         found.update(combinations(table)[0])
     return msgspec.msgpack.encode(sorted(found))
 
@@ -112,7 +118,7 @@ def assigner(plan: AssignPlan) -> Callable[[Iterator[Any]], Iterator[Any]]:
 
         context = TaskContext.get()
         task = _Task(plan, context.partitionId() if context is not None else 0)
-        account = task.run(whole_groups(batches, UNIT_COLUMNS))
+        account = task.run(map(plan.groups.with_groups, whole_groups(batches, TOGETHER)))
         yield pa.RecordBatch.from_pydict({"account": [msgspec.msgpack.encode(account)]})
 
     return run
@@ -159,8 +165,8 @@ class _Task:
         topics = byte_column(table["topic"])
         index = table["partition_index"].to_numpy().astype(np.int64)
         partitions = Partitions(unit, murmur3_bulk(topics), index)
-        now = self.plan.change.old.places(self.plan.in_force, partitions)
-        choices = self.plan.change.all_choices(partitions, now, self.plan.policies, self.plan.in_force)
+        now = self.plan.change.old.places_now(partitions)
+        choices = self.plan.change.all_choices(partitions, now, self.plan.policies)
         self._compare(table, unit, now)
         for policy, choice in choices.items():
             self._sum(policy, choice, table)
@@ -168,11 +174,13 @@ class _Task:
 
     def _compare(self, table: Any, unit: NDArray[np.int64], now: NDArray[np.int64]) -> None:
         told = table["told_active_consumer"]
-        count = len(told) - told.null_count
-        if count:
-            self.account.told += count
-            ours = self.words.before_names(unit, now).cast(pa.string())
-            self.account.agreed += pc.sum(pc.equal(told.cast(pa.string()), ours)).as_py() or 0
+        if told.null_count == len(told):
+            return
+        ours = self.words.before_names(unit, now).cast(pa.string())
+        agrees = pc.equal(told.cast(pa.string()), ours)
+        for group, reported, agreed in zip(*_counts_by(table[GROUP], told, agrees), strict=True):
+            self.account.told[group] = self.account.told.get(group, 0) + reported
+            self.account.agreed[group] = self.account.agreed.get(group, 0) + agreed
 
     def _sum(self, policy: Policy, choice: Choice, table: Any) -> None:
         sums = self.sums[policy]
@@ -203,8 +211,15 @@ class _Task:
         return pa.concat_tables(tables)
 
 
+def _counts_by(groups: Any, told: Any, agrees: Any) -> tuple[list[str], list[int], list[int]]:
+    """Each group with a reported active consumer, how many it reported, and with how many of them ours agree."""
+    reported = pa.table({GROUP: groups.cast(pa.string()), "told": told.is_valid(), "agrees": agrees.fill_null(False)})
+    rows = reported.filter(reported["told"]).group_by(GROUP).aggregate([("told", "count"), ("agrees", "sum")])
+    return rows[GROUP].to_pylist(), rows["told_count"].to_pylist(), rows["agrees_sum"].to_pylist()
+
+
 def unit_numbers(table: Any, units: Mapping[Key, int]) -> NDArray[np.int64]:
-    """The unit of each row by (namespace, subscription, consumer_set), -1 for none. O(rows)."""
+    """The unit of each row by ``UNIT_COLUMNS``, -1 for none. O(rows)."""
     keys, place = combinations(table)
     return np.array([units.get(key, -1) for key in keys], dtype=np.int64)[place]
 
@@ -228,7 +243,8 @@ def combinations(table: Any) -> tuple[list[Key], NDArray[np.int64]]:
         present, place = np.unique(codes, return_inverse=True)
     keys: list[Key] = []
     for code in present.tolist():
-        rest, third = divmod(code, len(columns[2]))
+        rest, fourth = divmod(code, len(columns[3]))
+        rest, third = divmod(rest, len(columns[2]))
         first, second = divmod(rest, len(columns[1]))
-        keys.append((columns[0][first], columns[1][second], columns[2][third]))
+        keys.append((columns[0][first], columns[1][second], columns[2][third], columns[3][fourth]))
     return keys, place

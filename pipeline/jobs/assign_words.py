@@ -32,7 +32,7 @@ class Words:
         self._old_slots = change.old_slots
         self._policies = pa.array([policy.value for policy in Policy], pa.string())
         self._rules = pa.array(_RULES, pa.string())
-        self._behaviour = change.old.behaviour
+        self._rules_of_units = change.old.rules
 
     def before_names(self, unit: NDArray[np.int64], places: NDArray[np.int64]) -> Any:
         """The names of consumers by their place before the change: dictionaries."""
@@ -49,7 +49,7 @@ class Words:
         named = np.full(count, list(Policy).index(policy), dtype=np.int32)
         columns = {
             "policy": pa.DictionaryArray.from_arrays(named, self._policies),
-            "rule": pa.DictionaryArray.from_arrays(self._rule(policy, index), self._rules),
+            "rule": pa.DictionaryArray.from_arrays(self._rule(policy, unit, index), self._rules),
             "what_if": pa.repeat(policy.what_if, count),
             "active_consumer": after,
             "active_before": after if unmoved else self.before_names(unit, choice.before_place),
@@ -58,15 +58,20 @@ class Words:
         arrays = [columns[name] if name in columns else table[name] for name in ASSIGNMENTS.names]
         return pa.Table.from_arrays(arrays, names=list(ASSIGNMENTS.names))
 
-    def _rule(self, policy: Policy, index: NDArray[np.int64]) -> NDArray[np.int32]:
+    def _rule(self, policy: Policy, unit: NDArray[np.int64], index: NDArray[np.int64]) -> NDArray[np.int32]:
         if policy.what_if:
             return np.full(len(index), _RULES.index(WHAT_IF_RULE), dtype=np.int32)
-        on = policy is Policy.FLAG_ON
-        plain, partitioned = (
-            _RULES.index(rule_in_force(place, consistent_hashing=on, behaviour=self._behaviour).value)
-            for place in (-1, 0)
+        on, rules = policy is Policy.FLAG_ON, self._rules_of_units
+        # (releases, 2): the rule of a topic without partitions, and of a partition.
+        of_release = np.array(
+            [
+                [_RULES.index(rule_in_force(place, consistent_hashing=on, behaviour=each).value) for place in (-1, 0)]
+                for each in rules.releases
+            ],
+            dtype=np.int32,
         )
-        return np.where(index < 0, plain, partitioned).astype(np.int32)
+        found: NDArray[np.int32] = of_release[rules.release[unit], (index >= 0).astype(np.int64)]
+        return found
 
 
 class _Names:

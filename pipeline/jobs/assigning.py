@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 import pyarrow.parquet as pq
 
-from engine.config import CURRENT, ReleaseBehaviour, behaviour_of
+from engine.admin.rules_in_force import Basis, ObservedActives, RulesInForce, rules_in_force
+from engine.config import ReleaseBehaviour, behaviour_of
 from engine.errors import InputError, Problem, Rejection
 from engine.hashing import utf16_order
+from pipeline.broker_groups import BrokerGroups, broker_groups
 from pipeline.choosing import change_of
 from pipeline.jobs import dealing
 from pipeline.jobs.assign_tasks import (
@@ -39,7 +41,6 @@ from pipeline.schemas import (
     ASSIGNMENTS,
     CONSUMER_LOADS,
     CONSUMER_SETS,
-    SETTINGS,
     SUBSCRIPTION_LOADS,
     SUBSCRIPTIONS,
     check_folder,
@@ -57,24 +58,24 @@ JOB: Final = "assign"
 MAX_UNITS: Final = 10_000
 """Units in one pass: with 20 consumers each that is 240 MB of rings in every worker; more units take more passes."""
 _TASKS_OF_WITNESSES: Final = 8
-_FLAG: Final = "activeConsumerFailoverConsistentHashing"
 KNOWN: Final = ("policies", "add", "kill", "consumers-from", "flag", "pulsar")
 
 
 @dataclass(frozen=True)
 class Asked:
     """The job's own options: ``policies`` (all), ``add`` and ``kill`` (names with commas), ``consumers-from`` (a file),
-    ``flag`` (true or false: which of Pulsar's rules is in force, else what the brokers' settings say), ``pulsar``."""
+    ``flag`` (true or false) and ``pulsar`` (a release): None means what the brokers reported, or what explains the
+    active consumers that they reported."""
 
     policies: tuple[Policy, ...]
     changes: Changes
-    in_force: Policy
-    behaviour: ReleaseBehaviour
+    flag: bool | None = None
+    release: ReleaseBehaviour | None = None
     told: tuple[Row, ...] = ()
     lists_file: str = ""
 
 
-def asked_of(settings: Mapping[str, str], source: Path) -> Asked:
+def asked_of(settings: Mapping[str, str]) -> Asked:
     """Read the options. Raises ``InputError`` for a word that is not known or means nothing."""
     unknown = [name for name in settings if name not in KNOWN]
     if unknown:
@@ -84,28 +85,18 @@ def asked_of(settings: Mapping[str, str], source: Path) -> Asked:
     if settings.get("consumers-from"):
         lists, told = read_consumer_lists(Path(settings["consumers-from"]))
     changes = Changes(_names(settings.get("add", "")), _names(settings.get("kill", "")), lists)
-    behaviour = behaviour_of(settings["pulsar"]) if "pulsar" in settings else CURRENT
-    if isinstance(behaviour, Rejection):
-        raise InputError(behaviour.message)
-    flag = settings.get("flag") or _told_flag(source)
-    if flag not in ("true", "false"):
+    release = behaviour_of(settings["pulsar"]) if "pulsar" in settings else None
+    if isinstance(release, Rejection):
+        raise InputError(release.message)
+    flag = settings.get("flag") or None
+    if flag not in ("true", "false", None):
         raise InputError(f"flag is true or false, not {flag!r}")
-    in_force = Policy.FLAG_ON if flag == "true" else Policy.FLAG_OFF
     policies, name = policies_of(settings.get("policies", "all")), Path(settings.get("consumers-from", "")).name
-    return Asked(policies, changes, in_force, behaviour, tuple(told), name)
+    return Asked(policies, changes, None if flag is None else flag == "true", release, tuple(told), name)
 
 
 def _names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
-
-
-def _told_flag(source: Path) -> str:
-    for part in parts_of(source / SETTINGS.name):
-        table = pq.read_table(part, columns=["name", "value"])
-        for name, value in zip(table["name"].to_pylist(), table["value"].to_pylist(), strict=True):
-            if name == _FLAG:
-                return str(value)
-    return "false"
 
 
 def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) -> JobResult:
@@ -114,11 +105,12 @@ def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) ->
     Raises ``InputError`` when a table or an option is missing or wrong, ``RingsideError`` when writing fails.
     """
     need_tables(source, (SUBSCRIPTIONS, CONSUMER_SETS))
-    asked = asked_of(options.settings, source)
+    asked = asked_of(options.settings)
     with replacing(target, JOB) as draft, spark_faults(JOB):
-        this = _Assign(spark, source, draft, asked, pieces_of(SUBSCRIPTIONS, source))
+        this = _Assign(spark, source, draft, asked, pieces_of(SUBSCRIPTIONS, source), broker_groups(source))
         keys = this.units()
         this.hear_witnesses()
+        this.find_rules(keys)
         chunks = -(-len(keys) // MAX_UNITS)
         for number in range(chunks):
             this.one_pass([key for key in keys if chunk_number(key, chunks) == number], number, chunks)
@@ -148,7 +140,12 @@ class _Assign:
     draft: Draft
     asked: Asked
     pieces: list[Piece]
+    groups: BrokerGroups
     account: Counter[str] = field(default_factory=Counter)
+    reported: Counter[str] = field(default_factory=Counter)
+    agreeing: Counter[str] = field(default_factory=Counter)
+    rules: dict[str, RulesInForce] = field(default_factory=dict)
+    units_by_group: Counter[str] = field(default_factory=Counter)
     killed: set[str] = field(default_factory=set)
     witnesses: Witnesses = field(default_factory=dict)
     consumers: list[Row] = field(default_factory=list)
@@ -161,22 +158,41 @@ class _Assign:
 
     def units(self) -> list[Key]:
         """Every unit of the input, sorted."""
-        dealt = self._dealt()
-        found = self._each(len(dealt), lambda number: units_in(dealt[number]))
+        dealt, groups = self._dealt(), self.groups
+        found = self._each(len(dealt), lambda number: units_in(dealt[number], groups))
         return sorted({key for each in found for key in msgspec.msgpack.decode(each, type=list[Key])})
 
     def hear_witnesses(self) -> None:
         """Where brokers told active consumers, priority levels are inferred from these too."""
         dealt = deal_pieces(pieces_with_witnesses(self.pieces), 1 if self.small else _TASKS_OF_WITNESSES)
-        self.witnesses = together(self._each(len(dealt), lambda number: witnesses_in(dealt[number])))
+        groups = self.groups
+        self.witnesses = together(self._each(len(dealt), lambda number: witnesses_in(dealt[number], groups)))
+
+    def find_rules(self, keys: Sequence[Key]) -> None:
+        """The release and the flag of each group of brokers; what a group leaves open, all of them together decide."""
+        sets = _consumer_sets(self.source, {key[2] for key in self.witnesses})
+        observed: dict[str, list[ObservedActives]] = {}
+        for key, told in sorted(self.witnesses.items()):
+            actives = {(topic, index): active for topic, index, active in told}
+            observed.setdefault(key[3], []).append(ObservedActives(sets[key[2]].names, actives))
+        everything = [each for group in sorted(observed) for each in observed[group]]
+        self.units_by_group = Counter(key[3] for key in keys)
+        for group in sorted(self.units_by_group):
+            self.rules[group] = rules_in_force(
+                observed.get(group, everything),
+                self.groups.releases_of(group), self.groups.flags_of(group),
+                given_release=self.asked.release, given_flag=self.asked.flag,
+            )  # fmt: skip
 
     def _list(self, key: Key, given: ConsumerList) -> ConsumerList:
         told = self.witnesses.get(key)
         if not told:
             return given
-        on = self.asked.in_force is Policy.FLAG_ON
-        behaviour = self.asked.behaviour
-        return ConsumerList(given.names, levels_of(given.names, told, consistent_hashing=on, behaviour=behaviour))
+        rules = self.rules[key[3]]
+        levels = levels_of(
+            given.names, told, consistent_hashing=rules.consistent_hashing, behaviour=rules.behaviour
+        )  # fmt: skip
+        return ConsumerList(given.names, levels)
 
     def _dealt(self) -> list[list[Piece]]:
         rows = sum(piece.rows for piece in self.pieces)
@@ -190,7 +206,7 @@ class _Assign:
         if not keys:
             return
         asked = self.asked
-        sets = _consumer_sets(self.source, {number for _, _, number in keys})
+        sets = _consumer_sets(self.source, {key[2] for key in keys})
         before = [self._list(key, sets[key[2]]) for key in keys]
         self._count_orders(before)
         after = None
@@ -200,12 +216,12 @@ class _Assign:
         folder = self.draft.aside("staged")
         for table in _STAGED:
             (folder / table.name).mkdir(exist_ok=True)
-        change = change_of(before, after, asked.behaviour)
+        change = change_of(before, after, [self.rules[key[3]] for key in keys])
         units = {key: place for place, key in enumerate(keys)}
-        plan = AssignPlan(units, change, asked.policies, asked.in_force, str(folder))
+        plan = AssignPlan(units, change, asked.policies, self.groups, str(folder))
         answers = self._answers(plan, number, chunks)
         self._collect([msgspec.msgpack.decode(each, type=AssignAccount) for each in answers], folder)
-        sums = LoadSums(keys, change.new.lists, asked.policies, change.new_slots)
+        sums = LoadSums(keys, change.new.lists, asked.policies, change.new_slots, change.new.rules.flag)
         for part in parts_of(folder / PARTIAL_LOADS.name):
             sums.add(pq.read_table(part))
             part.unlink()
@@ -237,7 +253,9 @@ class _Assign:
             named = {name for each in accounts for name in each.parts.get(table.name, ())}
             keep_only(folder / table.name, named)
         for each in accounts:
-            self.account.update(rows=each.rows, told=each.told, agreed=each.agreed)
+            self.account.update(rows=each.rows)
+            self.reported.update(each.told)
+            self.agreeing.update(each.agreed)
         place = self.draft.table(ASSIGNMENTS)
         for part in parts_of(folder / ASSIGNMENTS.name):
             part.rename(place / part.name)
@@ -270,8 +288,7 @@ def _check_killed(changes: Changes, killed: set[str]) -> None:
 
 def _lists_of_nobody(asked: Asked, keys: Sequence[Key]) -> list[Row]:
     """Rows about lists whose subscription is not there: they change nothing. Raises ``InputError`` if none is there."""
-    there = {(namespace, subscription) for namespace, subscription, _ in keys}
-    there |= {("", subscription) for _, subscription, _ in keys}
+    there = {(key[0], key[1]) for key in keys} | {("", key[1]) for key in keys}
     lists = asked.changes.lists
     lost = sorted(lists.keys() - there)
     if lost and len(lost) == len(lists):
@@ -300,22 +317,23 @@ def _summary(this: _Assign) -> dict[str, object]:
     by_policy: dict[str, dict[str, object]] = {}
     for policy in asked.policies:
         rows = [dict(zip(names, row, strict=True)) for row in this.subscriptions if row[2] == policy.value]
-        worst = [row["max_over_mean"] for row in rows if row["max_over_mean"] is not None]
+        worst = [row["max_over_even"] for row in rows if row["max_over_even"] is not None]
         by_policy[policy.value] = {
             "what_if": policy.what_if,
             "partitions": sum(row["partitions"] for row in rows),
             "idle": sum(row["idle"] for row in rows),
             "moved": sum(row["moved"] for row in rows),
             "least_moved": sum(row["least_moved"] for row in rows),
-            "worst_max_over_mean": max(worst, default=None),
+            "worst_max_over_even": max(worst, default=None),
         }
     return {
         "job": JOB,
         "tables": tables,
         "rows_in": tables[ASSIGNMENTS.name] // max(len(asked.policies), 1),
-        "in_force": asked.in_force.value,
+        "in_force": _policies_in_force(this),
+        "rules": [_rules_row(this, group) for group in sorted(this.rules)],
         "policies": by_policy,
-        "told": {"active_consumers": account["told"], "agreeing": account["agreed"]},
+        "agreement": {"reported": this.reported.total(), "agreeing": this.agreeing.total()},
         "inferred": {
             "with_priority_levels": account["with_levels"],
             "in_no_brokers_order": account["in_no_brokers_order"],
@@ -325,4 +343,25 @@ def _summary(this: _Assign) -> dict[str, object]:
             "kill": list(asked.changes.kill),
             "lists": len(asked.changes.lists),
         },
+    }
+
+
+def _policies_in_force(this: _Assign) -> list[str]:
+    """Pulsar's policies that are in force for some subscription."""
+    flags = {rules.consistent_hashing for rules in this.rules.values()}
+    return [policy.value for policy, on in ((Policy.FLAG_OFF, False), (Policy.FLAG_ON, True)) if on in flags]
+
+
+def _rules_row(this: _Assign, group: str) -> dict[str, object]:
+    """What one group of brokers runs, how that is known, and how its reported active consumers agree with it."""
+    rules = this.rules[group]
+    inferred = rules.release_basis is Basis.INFERRED
+    return {
+        "group": group,
+        "release": f"{rules.behaviour.label} or alike" if inferred else rules.behaviour.label,
+        "release_basis": rules.release_basis.value,
+        "consistent_hashing": rules.consistent_hashing,
+        "flag_basis": rules.flag_basis.value,
+        "reported": this.reported[group],
+        "agreeing": this.agreeing[group],
     }

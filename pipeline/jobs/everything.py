@@ -6,17 +6,20 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from engine.errors import RingsideError
 from pipeline.jobs import importing
-from pipeline.jobs.options import IN_RUN, TAKE_RELEASE, TAKE_SETTINGS, check_options
+from pipeline.jobs.options import IN_RUN, TAKE_RELEASE, TAKE_SETTINGS, check_names
 from pipeline.jobs.result import JobOptions, JobResult
 from pipeline.reading.key_tables import consumers_of_tables
 from pipeline.reading.traces import has_traces
-from pipeline.writing import one_after_another
+from pipeline.writing import one_after_another, withdraw
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 JOB: Final = "run"
+_NEEDED: Final = ("import", "report")
+"""Without these there is nothing to open."""
 
 
 def settings_by_job(settings: Mapping[str, str]) -> dict[str, dict[str, str]]:
@@ -27,7 +30,7 @@ def settings_by_job(settings: Mapping[str, str]) -> dict[str, dict[str, str]]:
     >>> {job: each for job, each in settings_by_job({"assign.add": "c", "pulsar": "4.0.0"}).items() if each}
     {'assign': {'add': 'c', 'pulsar': '4.0.0'}, 'keys': {'pulsar': '4.0.0'}, 'lint': {'pulsar': '4.0.0'}}
     """
-    check_options(JOB, settings)
+    check_names(JOB, settings)
     found: dict[str, dict[str, str]] = {job: {} for job in IN_RUN}
     for name, value in settings.items():
         job, dot, own = name.partition(".")
@@ -46,23 +49,33 @@ def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) ->
     """Import ``source`` into ``target``, then every other job on the tables that are there.
 
     Key traces may lie beside the answers; without any, and without Key_Shared subscriptions, ``keys`` has nothing to
-    do and is left out. Raises what the jobs raise: what was finished before stays; ``RingsideError`` when another run
-    writes there.
+    do and is left out. A job that fails costs its own tables only: the summary names it, and ``failed`` has the reason.
+    Raises what ``import`` and ``report`` raise; ``RingsideError`` when another run writes there.
     """
     from pipeline.jobs import job_called  # noqa: PLC0415  that module names this one
 
     given = settings_by_job(options.settings)
     summaries: dict[str, object] = {}
+    failed: dict[str, str] = {}
     importing.asked_of(source, target, JobOptions(given["import"]))  # else a wrong IN would leave an empty OUT
     with one_after_another(target):
         for job in _wanted(source, target, options):
             options.say(f"{job} …")
             from_answers = job == "import" or (job == "keys" and has_traces(source))
             place = source if from_answers else target
-            result = job_called(job)(spark, place, target, JobOptions(given[job], options.say))
+            try:
+                result = job_called(job)(spark, place, target, JobOptions(given[job], options.say, failed))
+            except RingsideError as fault:
+                if job in _NEEDED:
+                    raise
+                # What it left from an earlier run belongs to another input.
+                withdraw(target, job)
+                failed[job] = str(fault)
+                options.say(f"{job} failed, the other jobs go on: {fault}")
+                continue
             summaries[job] = result.summary
             options.say(result.sentence)
-    return JobResult(JOB, {"job": JOB, "jobs": summaries})
+    return JobResult(JOB, {"job": JOB, "jobs": summaries, "failed": failed})
 
 
 def _wanted(source: Path, target: Path, options: JobOptions) -> Iterator[str]:

@@ -25,7 +25,7 @@ from pipeline.jobs.options import MAX_INPUT, check_options
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
 from pipeline.reading.answers import QUARANTINED, WAITING, Told, refuse_nameless
 from pipeline.reading.found import Found, FoundFile, deal, find_answers
-from pipeline.reading.rows import Row, Rows, quarantine_row
+from pipeline.reading.rows import BAD, Row, Rows, quarantine_row
 from pipeline.reading.telling import about_waiting, told_of
 from pipeline.schemas import (
     BUNDLES,
@@ -236,11 +236,13 @@ def _summary(this: _Import, rows_in: Counter[str]) -> dict[str, object]:
         tables[name] = check_folder(by_name[name], this.draft.folder / name)
     aside: Counter[str] = Counter()
     kinds: Counter[str] = Counter()
+    bad_rows = 0
     for part in parts_of(this.draft.folder / QUARANTINE.name):
         rows = pq.read_table(part, columns=["table", "rows", "kind"]).to_pydict()
         for table, count, kind in zip(rows["table"], rows["rows"], rows["kind"], strict=True):
             aside[table] += count
             kinds[kind] += 1
+            bad_rows += count if kind == BAD else 0
     outcomes = Counter(file.outcome for file in this.account.files.values())
     # A file that could not be used stands in the table of files as well; it is no row that came out.
     rows_out = Counter(tables) - Counter({"files": outcomes[QUARANTINED]})
@@ -256,6 +258,7 @@ def _summary(this: _Import, rows_in: Counter[str]) -> dict[str, object]:
         "rows_out": {name: rows_out[name] for name in sorted(rows_in)},
         "quarantined": {name: aside[name] for name in sorted(aside)},
         "problems": dict(sorted(kinds.items())),
+        "problem_rows": bad_rows,
         "files": {
             "found": len(this.found.files),
             "passed_over": this.found.passed_over,

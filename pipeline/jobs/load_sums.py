@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pipeline.lists import ConsumerList, Key, Slots, numbered
 from pipeline.policies import Policy
@@ -30,9 +31,15 @@ class LoadSums:
     """
 
     def __init__(
-        self, keys: Sequence[Key], lists: Sequence[ConsumerList], policies: Sequence[Policy], slots: Slots
+        self,
+        keys: Sequence[Key],
+        lists: Sequence[ConsumerList],
+        policies: Sequence[Policy],
+        slots: Slots,
+        flag: NDArray[np.bool_],
     ) -> None:
-        self._keys, self._lists, self._policies, self._slots = keys, lists, policies, slots
+        """``flag``: (units,), whether consistent hashing is in force for each."""
+        self._keys, self._lists, self._policies, self._slots, self._flag = keys, lists, policies, slots, flag
         size = int(slots.start[-1])
         self._sums = {policy: np.zeros((_KINDS, size)) for policy in policies}
 
@@ -69,7 +76,7 @@ class LoadSums:
 
     def _by_subscription(self) -> dict[tuple[str, str], list[int]]:
         found: dict[tuple[str, str], list[int]] = defaultdict(list)
-        for unit, (namespace, subscription, _) in enumerate(self._keys):
+        for unit, (namespace, subscription, _, _) in enumerate(self._keys):
             found[namespace, subscription].append(unit)
         return found
 
@@ -96,12 +103,20 @@ class LoadSums:
         mean, mean_rate = (held.sum() / count, rates.sum() / count) if count else (0.0, 0.0)
         gaps = np.maximum(np.append(table[:, 1], nobody[1]) - np.append(held, nobody[0]), 0)
         moved = int(table[:, 2].sum() + nobody[2])
+        in_force = Policy.FLAG_ON if self._flag[list(units)].mean() > 0.5 else Policy.FLAG_OFF
         return (
             *key, policy.value, policy.what_if, partitions, count, int((held == 0).sum()),
             int(held.max(initial=0)), float(mean), float(held.max() / mean) if mean else None,
             float(rates.max(initial=0)), float(mean_rate), float(rates.max() / mean_rate) if mean_rate else None,
-            moved, int(gaps.sum()), _times_even(held, table[:, _EVEN]),
+            moved, int(gaps.sum()), _times_even(held, table[:, _EVEN]), policy is in_force, len(units),
+            float(sum(self._lost_rate(unit, policy) for unit in units)),
         )  # fmt: skip
+
+    def _lost_rate(self, unit: int, policy: Policy) -> float:
+        """Messages/s that the other consumers of a unit could take while its busiest one works as it does."""
+        start, count = int(self._slots.start[unit]), len(self._lists[unit].names)
+        rates = self._sums[policy][3, start : start + count]
+        return float(count * rates.max() - rates.sum()) if count else 0.0
 
 
 def _times_even(held: Any, even: Any) -> float | None:

@@ -1,13 +1,16 @@
-"""Which options each job knows: asked before Spark is started, so that a misspelt word costs no time and no result."""
+"""Which options each job knows and what they take: checked before Spark starts, so that a slip costs no time."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from typing import Final
 
-from engine.config import DEFAULTS
-from engine.errors import InputError
+from engine.admin.reading import parse_size
+from engine.config import DEFAULTS, BrokerSettings, behaviour_of
+from engine.errors import InputError, Rejection
+from pipeline.key_policies import key_policies_of
+from pipeline.policies import policies_of
 
 MAX_INPUT: Final = "max-input"
 OWN: Final[Mapping[str, tuple[str, ...]]] = {
@@ -24,6 +27,7 @@ TAKE_SETTINGS: Final = ("keys", "bundles", "lint")
 TAKE_RELEASE: Final = ("assign", "keys", "lint")
 IN_RUN: Final = ("import", "assign", "keys", "bundles", "lint", "report")
 """The jobs of ``run``, in their order."""
+LOAD_MANAGERS: Final = ("modular", "simple", "extensible")
 SPARK: Final = "spark."
 
 
@@ -44,10 +48,10 @@ def _words(job: str) -> str:
     return ", ".join((*own, *settings, "and spark.*" if own or settings else "spark.*"))
 
 
-def check_options(job: str, names: Iterable[str]) -> None:
+def check_names(job: str, names: Iterable[str]) -> None:
     """Raises ``InputError`` for a name the job does not know, with what it may be meant to be. ``spark.*`` is Spark's.
 
-    >>> check_options("assign", ["spark.driver.memory", "ad"])
+    >>> check_names("assign", ["spark.driver.memory", "ad"])
     Traceback (most recent call last):
     engine.errors.InputError: assign knows no option 'ad'; did you mean add?
     """
@@ -61,3 +65,64 @@ def check_options(job: str, names: Iterable[str]) -> None:
         near += [each for each in known if each.partition(".")[2] == name and each not in near]
         hint = f"did you mean {' or '.join(near)}?" if near else f"it knows {_words(job)}"
         raise InputError(f"{job} knows no option {name!r}; {hint}")
+
+
+def check_options(job: str, settings: Mapping[str, str]) -> None:
+    """Raises ``InputError`` for an option that the job does not know, or one whose value means nothing.
+
+    What only the tables can tell, such as a consumer to take away that is not there, is left to the job.
+
+    >>> check_options("run", {"assign.flag": "maybe"})
+    Traceback (most recent call last):
+    engine.errors.InputError: flag is true or false, not 'maybe'
+    """
+    check_names(job, settings)
+    for name, value in settings.items():
+        own = name.partition(".")[2] if job == "run" and name.partition(".")[0] in IN_RUN else name
+        check = _CHECKS.get(own)
+        if check is not None:
+            check(value)
+        elif own in DEFAULTS:
+            _refused(BrokerSettings().with_setting(own, value))
+
+
+def _refused(value: object) -> None:
+    if isinstance(value, Rejection):
+        raise InputError(str(value))
+
+
+def _release(value: str) -> None:
+    behaviour = behaviour_of(value)
+    if isinstance(behaviour, Rejection):
+        raise InputError(behaviour.message)
+
+
+def _one_of(name: str, words: tuple[str, ...]) -> Callable[[str], None]:
+    def check(value: str) -> None:
+        if value not in words:
+            known = " or ".join(words) if len(words) < 3 else f"one of {', '.join(words)}"
+            raise InputError(f"{name} is {known}, not {value!r}")
+
+    return check
+
+
+def _number(name: str, low: int, high: int) -> Callable[[str], None]:
+    def check(value: str) -> None:
+        if not (value.isascii() and value.isdecimal() and low <= int(value) <= high):
+            raise InputError(f"{name} is a whole number from {low} to {high}, not {value!r}")
+
+    return check
+
+
+_CHECKS: Final[Mapping[str, Callable[[str], object]]] = {
+    "pulsar": _release,
+    "flag": _one_of("flag", ("true", "false")),
+    "load-manager": _one_of("load-manager", LOAD_MANAGERS),
+    "policies": policies_of,
+    "modes": key_policies_of,
+    "top": _number("top", 0, 10_000),
+    "every": _number("every", 1, 10**6),
+    "files": _number("files", 1, 10**9),
+    MAX_INPUT: lambda value: _refused(parse_size(value)),
+}
+"""Option -> what refuses a value."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,9 +15,11 @@ from engine.errors import InputError
 from engine.views.fleet import (
     FILE_NAME,
     VERSION,
+    Agreement,
     FindingCount,
     FleetSummary,
     FleetTotals,
+    GroupRules,
     KeyModeTotals,
     PolicyTotals,
     QuarantineCount,
@@ -82,7 +85,7 @@ def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) ->
     if unknown or not top.isdecimal():
         raise InputError(f"report knows the option top, a number, and not {unknown[0] if unknown else top!r}")
     with replacing(target, JOB) as draft, spark_faults(JOB):
-        this = _Report(spark, source, draft)
+        this = _Report(spark, source, draft, options.failed)
         this.write_worst()
         summary = this.summary(int(top))
         (draft.folder / FILE_NAME).write_bytes(summary_text(summary))
@@ -95,11 +98,11 @@ def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) ->
 class _Report:
     """One run over the tables of one folder."""
 
-    def __init__(self, spark: SparkSession, source: Path, draft: Draft) -> None:
-        self._spark, self._source, self._draft = spark, source, draft
+    def __init__(self, spark: SparkSession, source: Path, draft: Draft, failed: Mapping[str, str]) -> None:
+        self._spark, self._source, self._draft, self._failed = spark, source, draft, failed
         self._told = {job: _read_json(source / f"{job}.json") for job in _JOBS}
         settings = settings_of(source, {})
-        self._policy = str(self._told["assign"].get("in_force", "flag_off"))
+        self._in_force = frozenset(self._told["assign"].get("in_force", ()))
         ring = settings.subscriptionKeySharedUseConsistentHashing
         self._mode = "consistent_auto_split" if ring else "auto_split"
 
@@ -113,7 +116,7 @@ class _Report:
     def write_worst(self) -> None:
         """Both tables; namespaces are made from the written subscriptions, so nothing is joined twice."""
         subscriptions, findings = self._frame(SUBSCRIPTIONS), self._frame(FINDINGS)
-        units = failover_units(self._frame(SUBSCRIPTION_LOADS), self._policy).unionByName(
+        units = failover_units(self._frame(SUBSCRIPTION_LOADS)).unionByName(
             key_units(self._frame(KEY_SPREADS), dispatchers_of(subscriptions), self._mode)
         )
         self._write(WORST_SUBSCRIPTIONS, worst_subscriptions(units, traffic_of(subscriptions), findings))
@@ -137,6 +140,9 @@ class _Report:
             jobs=tuple(job for job in _JOBS if self._told[job]),
             totals=self._totals(tables),
             policies=self._policies(),
+            rules=self._rules(),
+            failed=dict(sorted(self._failed.items())),
+            agreement=msgspec.convert(self._told["assign"].get("agreement", {}), Agreement),
             key_modes=self._key_modes(),
             worst_subscriptions=tuple(self._first(WORST_SUBSCRIPTIONS, WorstSubscription, top)),
             worst_namespaces=tuple(self._first(WORST_NAMESPACES, WorstNamespace, top)),
@@ -181,8 +187,13 @@ class _Report:
 
     def _policies(self) -> tuple[PolicyTotals, ...]:
         told: dict[str, dict[str, Any]] = self._told["assign"].get("policies", {})
-        made = (PolicyTotals(policy=name, in_force=name == self._policy, **each) for name, each in told.items())
+        made = (PolicyTotals(policy=name, in_force=name in self._in_force, **each) for name, each in told.items())
         return tuple(sorted(made, key=lambda each: (each.what_if, each.policy)))
+
+    def _rules(self) -> tuple[GroupRules, ...]:
+        """Groups of brokers whose reported active consumers disagree come first, then by name."""
+        found = [msgspec.convert(each, GroupRules) for each in self._told["assign"].get("rules", ())]
+        return tuple(sorted(found, key=lambda each: (each.agreeing - each.reported, each.group)))
 
     def _key_modes(self) -> tuple[KeyModeTotals, ...]:
         told: dict[str, dict[str, Any]] = self._told["keys"].get("modes", {})

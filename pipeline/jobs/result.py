@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from engine.lint.model import severity_of
 from pipeline.failures import failure_of
 
 
@@ -16,10 +15,14 @@ def _quiet(_: str) -> None:
 
 @dataclass(frozen=True)
 class JobOptions:
-    """``settings`` are a job's own words, as text: each job says which it knows. ``say`` is told each step."""
+    """``settings`` are a job's own words, as text: each job says which it knows. ``say`` is told each step.
+
+    ``failed``: jobs of the same run that could not be finished, with the reason.
+    """
 
     settings: Mapping[str, str] = field(default_factory=dict)
     say: Callable[[str], None] = _quiet
+    failed: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -35,19 +38,6 @@ class JobResult:
         tables = self.summary.get("tables", {})
         rows = ", ".join(f"{name} {count:,}" for name, count in tables.items()) if isinstance(tables, dict) else ""
         return f"{self.job}: {rows}"
-
-
-def fails(result: JobResult, fail_on: str | None) -> bool:
-    """Whether the doctor found something as bad as ``fail_on`` (info, warning, error) or worse; None asks for nothing.
-
-    >>> fails(JobResult("lint", {"severities": {"warning": 2}}), "warning")
-    True
-    """
-    if fail_on is None:
-        return False
-    jobs = result.summary.get("jobs", {result.job: result.summary})
-    lint = jobs.get("lint", {}) if isinstance(jobs, Mapping) else {}
-    return any(severity_of(name) >= severity_of(fail_on) for name in lint.get("severities", {}))
 
 
 @contextmanager

@@ -107,11 +107,11 @@ def add_history(table: Table, target: Path, batch: int, rows: list[tuple[object,
 
 
 def imbalance_rows(batch: int, assigned: Path) -> list[tuple[object, ...]]:
-    """Rows of ``imbalance_history`` from the ``subscription_loads`` of an assignment under one policy."""
+    """Rows of ``imbalance_history`` from the ``subscription_loads`` of an assignment: those of the rule in force."""
     found: list[tuple[object, ...]] = []
     for part in parts_of(assigned / SUBSCRIPTION_LOADS.name):
         rows = pq.read_table(part).to_pylist()
-        found += [(batch, *(row[name] for name in IMBALANCE_HISTORY.names[1:])) for row in rows]
+        found += [(batch, *(row[name] for name in IMBALANCE_HISTORY.names[1:])) for row in rows if row["in_force"]]
     return found
 
 

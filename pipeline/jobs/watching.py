@@ -206,16 +206,11 @@ class _Watch:
             for table in HISTORIES:
                 carry_history(table, before, draft.table(table))
             assigned = folder / "assigned"
-            policy = {"policies": self._policy(draft), **self.asked.assign}
-            assigning.run(self.spark, draft.folder, assigned, JobOptions(policy))
+            assigning.run(self.spark, draft.folder, assigned, JobOptions({"policies": "pulsar", **self.asked.assign}))
             add_history(IMBALANCE_HISTORY, draft.table(IMBALANCE_HISTORY), batch, imbalance_rows(batch, assigned))
             add_history(BROKER_HISTORY, draft.table(BROKER_HISTORY), batch, broker_rows(batch, draft.folder))
             write_json(draft.folder, f"{JOB}.json", _summary(draft, batch))
             write_json(draft.folder, _STATE, {"batch": batch, "query": self._query()})
-
-    def _policy(self, draft: Draft) -> str:
-        """The rule in force, by the option or by what the brokers told."""
-        return assigning.asked_of({**self.asked.assign, "policies": "pulsar"}, draft.folder).in_force.value
 
     def _clean(self, folder: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)

@@ -28,10 +28,10 @@ def chunk_of(rows: DataFrame, number: int, count: int) -> DataFrame:
 def chunk_number(key: Key, count: int) -> int:
     """The chunk of a unit, as ``chunk_of`` deals them.
 
-    >>> {chunk_number(("t/n", "s", number), 3) for number in range(9)}
+    >>> {chunk_number(("t/n", "s", number, ""), 3) for number in range(9)}
     {0}
     """
-    namespace, subscription, _ = key
+    namespace, subscription, _, _ = key
     return zlib.crc32(utf8(f"{namespace}\0{subscription}")) % count
 
 

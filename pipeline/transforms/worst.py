@@ -21,12 +21,12 @@ def exact_sum(name: str) -> Column:
     return fn.coalesce(fn.sum(fn.col(name).try_cast(_EXACT)).cast("double"), fn.lit(0.0))
 
 
-def failover_units(loads: DataFrame, policy: str) -> DataFrame:
+def failover_units(loads: DataFrame) -> DataFrame:
     """Rows of ``subscription_loads`` under the policy in force, in the form of ``worst_subscriptions``."""
-    rows = loads.where(fn.col("policy") == policy)
-    return rows.select(
+    return loads.where("in_force").select(
         "namespace", "subscription", fn.lit("Failover").alias("type"), "policy", "partitions", "consumers", "idle",
         "max_over_mean", "max_over_mean_rate", "moved", "least_moved", fn.lit(None).cast("string").alias("verdict"),
+        "max_over_even", "lists", "lost_msg_rate",
     )  # fmt: skip
 
 
@@ -42,7 +42,8 @@ def key_units(spreads: DataFrame, dispatchers: DataFrame, policy: str) -> DataFr
         fn.coalesce("dispatchers", zero).alias("partitions"), "consumers",
         fn.when(fn.col("keys") > 0, fn.col("idle")).otherwise(zero).alias("idle"), "max_over_mean",
         fn.col("max_over_mean").alias("max_over_mean_rate"), zero.alias("moved"), zero.alias("least_moved"),
-        fn.when(fn.col("keys") > 0, fn.col("verdict")).alias("verdict"),
+        fn.when(fn.col("keys") > 0, fn.col("verdict")).alias("verdict"), fn.col("max_over_mean").alias("max_over_even"),
+        fn.lit(1).cast("bigint").alias("lists"), fn.lit(0.0).alias("lost_msg_rate"),
     )  # fmt: skip
 
 
@@ -65,14 +66,15 @@ def traffic_of(subscriptions: DataFrame) -> DataFrame:
 
 
 def worst_subscriptions(units: DataFrame, traffic: DataFrame, findings: DataFrame) -> DataFrame:
-    """With their traffic and findings; the most uneven first, then the most idle consumers, then by name."""
+    """With their traffic and findings: first who is furthest above its even share of what it reads, so that unrelated
+    consumers of one subscription name make nothing uneven; then the most capacity lost, then by name."""
     told = _found(findings.where("subscription <> ''"), ["namespace", "subscription"])
     rows = units.join(told, ["namespace", "subscription"], "left")
     rows = rows.join(traffic, ["namespace", "subscription", "type"], "left")
     rows = rows.fillna(0, ["findings", "msg_rate_out", "msg_backlog_entries"])
     order = (
-        fn.desc_nulls_last("max_over_mean"), fn.desc("idle"), fn.desc("partitions"), "namespace", "subscription",
-        "type",
+        fn.desc_nulls_last("max_over_even"), fn.desc("lost_msg_rate"), fn.desc("idle"), fn.desc("partitions"),
+        "namespace", "subscription", "type",
     )  # fmt: skip
     return _columns(rows.orderBy(*order), WORST_SUBSCRIPTIONS)
 
@@ -89,16 +91,17 @@ def worst_namespaces(
     names = subscriptions.groupBy("namespace").agg(fn.count_distinct("subscription").alias("subscriptions"))
     # Of subscriptions equally uneven that one stands for the namespace which comes first in the list of them.
     ranked = fn.struct(
-        (-fn.coalesce("max_over_mean", fn.lit(0.0))).alias("even"), (-fn.col("idle")).alias("busy"),
+        (-fn.coalesce("max_over_even", fn.lit(0.0))).alias("even"), (-fn.col("lost_msg_rate")).alias("lost"),
+        (-fn.col("idle")).alias("busy"),
         (-fn.col("partitions")).alias("small"), fn.col("subscription").alias("name"),
     )  # fmt: skip
     uneven = worst.groupBy("namespace").agg(
-        fn.max("max_over_mean").alias("worst_max_over_mean"), fn.min(ranked).alias("ranked"),
+        fn.max("max_over_even").alias("worst_max_over_even"), fn.min(ranked).alias("ranked"),
         fn.sum("idle").alias("idle"),
     )  # fmt: skip
     uneven = uneven.select(
-        "namespace", "worst_max_over_mean", "idle",
-        fn.when(fn.col("worst_max_over_mean").isNotNull(), fn.col("ranked.name")).alias("worst_subscription"),
+        "namespace", "worst_max_over_even", "idle",
+        fn.when(fn.col("worst_max_over_even").isNotNull(), fn.col("ranked.name")).alias("worst_subscription"),
     )  # fmt: skip
     cut = fn.count_if(fn.col("outcome") == TO_SPLIT)
     held = bundles.groupBy("namespace").agg(fn.count("*").alias("bundles"), cut.alias(TO_SPLIT_COUNT))
@@ -116,7 +119,7 @@ def worst_namespaces(
         "idle",
         "findings",
     ]
-    order = (fn.desc_nulls_last("worst_max_over_mean"), fn.desc("findings"), fn.desc("msg_rate_out"), "namespace")
+    order = (fn.desc_nulls_last("worst_max_over_even"), fn.desc("findings"), fn.desc("msg_rate_out"), "namespace")
     return _columns(rows.fillna(0, counts).orderBy(*order), WORST_NAMESPACES)
 
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.admin.rules_in_force import Basis, RulesInForce
 from engine.bulk_hashing import murmur3_bulk
 from engine.config import ReleaseBehaviour, behaviour_of
 from pipeline.choosing import Change, Partitions, change_of
@@ -45,8 +46,11 @@ def partitions_of(topics: list[list[Topic]]) -> Partitions:
     )
 
 
-def change(before: list[ConsumerList], after: list[ConsumerList] | None, version: str = "4.2.4") -> Change:
-    return change_of(before, after, behaviour(version))
+def change(
+    before: list[ConsumerList], after: list[ConsumerList] | None, version: str = "4.2.4", *, flag: bool = False
+) -> Change:
+    rules = RulesInForce(behaviour(version), Basis.GIVEN, flag, Basis.GIVEN)
+    return change_of(before, after, [rules] * len(before))
 
 
 @settings(max_examples=60, deadline=None)
@@ -58,8 +62,7 @@ def test_every_policy_picks_what_the_plain_one_picks_before_and_after_a_change(
     topics = [topics_of(number, unit[2], partitioned=unit[3]) for number, unit in enumerate(units)]
     partitions = partitions_of(topics)
     made = change(before, after, version)
-    now = made.old.places(Policy.FLAG_OFF, partitions)
-    choices = made.all_choices(partitions, now, tuple(Policy), Policy.FLAG_OFF)
+    choices = made.all_choices(partitions, made.old.places_now(partitions), tuple(Policy))
     release = behaviour(version)
     for number, here in enumerate(topics):
         rows = partitions.unit == number
@@ -76,10 +79,10 @@ def test_every_policy_picks_what_the_plain_one_picks_before_and_after_a_change(
 
 @pytest.mark.parametrize("in_force", [Policy.FLAG_OFF, Policy.FLAG_ON])
 def test_the_flag_alone_moves_partitions_and_the_rule_in_force_none(in_force: Policy) -> None:
-    made = change([list_of([f"c{number}" for number in range(10)])], None)
+    consumers = [list_of([f"c{number}" for number in range(10)])]
+    made = change(consumers, None, flag=in_force is Policy.FLAG_ON)
     partitions = partitions_of([topics_of(0, 100, partitioned=True)])
-    now = made.old.places(in_force, partitions)
-    choices = made.all_choices(partitions, now, tuple(Policy), in_force)
+    choices = made.all_choices(partitions, made.old.places_now(partitions), tuple(Policy))
     moved = {policy: int((choice.after != choice.before).sum()) for policy, choice in choices.items()}
     assert moved[in_force] == 0
     other = Policy.FLAG_ON if in_force is Policy.FLAG_OFF else Policy.FLAG_OFF
@@ -107,7 +110,7 @@ def test_without_members_there_is_nobody_to_move_to() -> None:
 
 def test_changes_take_away_first_and_add_on_the_leading_level() -> None:
     before = ConsumerList(("a", "b", "x"), (0, 0, 2))
-    key = ("t/n", "s", 7)
+    key = ("t/n", "s", 7, "")
     assert Changes(add=("y",), kill=("a", "b")).after(key, before) == ConsumerList(("x", "y"), (2, 2))
     given_list = ConsumerList(("q",), (0,))
     assert Changes(lists={("", "s"): given_list}).after(key, before) == given_list

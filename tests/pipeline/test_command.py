@@ -21,8 +21,6 @@ from pipeline.jobs.result import JobOptions, JobResult
         ["colour", "a", "b"],
         ["import", "a"],
         ["import", "a", "b", "--set", "x"],
-        ["import", "a", "b", "--fail-on", "info"],
-        ["lint", "a", "b", "--fail-on", "x"],
     ],
 )
 def test_a_mistyped_line_is_refused_with_exit_code_2(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -30,6 +28,18 @@ def test_a_mistyped_line_is_refused_with_exit_code_2(words: list[str], capsys: p
         main(words)
     assert caught.value.code == 2
     assert "usage:" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["import", "a", "b", "--fail-on", "info"], ["lint", "a", "b", "--fail-on", "x"], ["run", "a", "s3a://b/out"]],
+)
+def test_what_cannot_be_carried_out_is_refused_before_spark_starts(
+    words: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.__main__._done", pytest.fail)
+    assert main(words) == 2
+    assert capsys.readouterr().err.count("\n") == 1
 
 
 def test_an_unknown_option_or_a_full_disk_is_one_sentence(

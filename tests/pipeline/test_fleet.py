@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -12,15 +13,18 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
+from engine.admin.rules_in_force import FLAG
 from engine.balance.limits import BundleStats, exceeded_limit
 from engine.bundles.boundaries import NamespaceBundles, default_boundaries
 from engine.bundles.loads import TopicLoad, topic_load
 from engine.bundles.plan import SplitPlan
 from engine.bundles.split import plan_split
-from engine.config import SPLIT_ALGORITHMS, BrokerSettings
-from engine.errors import InputError, Rejection
-from engine.failover.choose import rule_in_force
+from engine.config import SPLIT_ALGORITHMS, BrokerSettings, ReleaseBehaviour, behaviour_of
+from engine.errors import InputError, Rejection, RingsideError
+from engine.failover.choose import choose, rule_in_force
+from engine.failover.model import Consumer
 from engine.hashing import utf16_order
+from engine.views.fleet import read_summary
 from pipeline.jobs import assigning, dealing, job_called
 from pipeline.jobs.result import JobOptions, JobResult
 from pipeline.lists import Changes, ConsumerList, carried_over, list_of
@@ -151,7 +155,7 @@ def test_every_assignment_is_the_plain_engines(spark: SparkSession, fleet: tuple
     expected = 0
     for (namespace, group, names), topics in units_of(made).items():
         before = list_of(names)
-        after = changes.after((namespace, group, 0), before) if changed else before
+        after = changes.after((namespace, group, 0, ""), before) if changed else before
         same = carried_over([before], [after]).tolist()
         now = places(Policy.FLAG_OFF, before, topics)
         kept = [-1 if place < 0 or same[place] == len(after.names) else same[place] for place in now]
@@ -392,3 +396,88 @@ def test_a_list_that_counts_up_is_assigned_as_one_level(spark: SparkSession, tmp
     active = {row["topic"]: row["active_consumer"] for row in rows_of(tmp_path, "assignments")}
     assert active == dict(zip(topics, sorted(names), strict=True))
     assert any(line.endswith("1; each counts as one level") for line in told)
+
+
+def statistics(topics: Sequence[tuple[str, int]], names: Sequence[str], version: str, *, flag: bool) -> dict[str, Any]:
+    """What a broker of a release prints of topics with these consumers, by the scalar rule."""
+    behaviour = behaviour_of(version)
+    assert isinstance(behaviour, ReleaseBehaviour)
+    found: dict[str, Any] = {}
+    for topic, index in topics:
+        connected = [Consumer(place, name, 0) for place, name in enumerate(names)]
+        choice = choose(connected, topic, index, consistent_hashing=flag, behaviour=behaviour)
+        assert choice is not None
+        told = {
+            "type": "Failover", "activeConsumerName": choice.active.name, "msgRateOut": 2.0,
+            "consumers": [{"consumerName": each.name} for each in choice.order],
+        }  # fmt: skip
+        found[topic] = {"msgRateIn": 2.0, "subscriptions": {"s": told}}
+    return found
+
+
+def cluster(folder: Path, namespace: str, version: str, *, flag: bool, reports: bool) -> None:
+    """The answers of one cluster: partitions and plain topics, with or without what says which rules it runs."""
+    partitions = [(f"persistent://{namespace}/x-partition-{index}", index) for index in range(20)]
+    plain = [(f"persistent://{namespace}/y-{number}", -1) for number in range(12)]
+    (folder / "stats").mkdir(parents=True)
+    told = statistics([*partitions, *plain], ["c-0", "c-1", "c-2"], version, flag=flag)
+    (folder / "stats" / "topics.json").write_text(json.dumps(told))
+    if reports:
+        report = {"webServiceUrl": f"http://{folder.name}:8080", "brokerVersionString": version, "lastStats": {}}
+        (folder / "load-report.json").write_text(json.dumps(report))
+        (folder / "dynamic.json").write_text(json.dumps({FLAG: str(flag).lower()}))
+
+
+@pytest.mark.parametrize("small", [True, False], ids=["by the driver", "by tasks"])
+def test_every_cluster_is_under_the_rules_that_it_runs(
+    small: bool, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reported in load reports and configuration, or inferred from active consumers; no option is given."""
+    if not small:
+        monkeypatch.setattr(dealing, "SMALL_ROWS", -1)
+    source, out = tmp_path / "in", tmp_path / "out"
+    for name, version, flag, reports in (
+        ("old", "2.11.0", True, True), ("new", "4.2.4", True, True), ("silent-old", "2.11.0", False, False),
+        ("silent-new", "4.2.4", True, False),
+    ):  # fmt: skip
+        cluster(source / name, f"t/{name}", version, flag=flag, reports=reports)
+    job_called("import")(spark, source, out, JobOptions())
+    summary: Any = ran(spark, "assign", out).summary
+    assert summary["agreement"] == {"reported": 4 * 32, "agreeing": 4 * 32}
+    assert summary["in_force"] == ["flag_off", "flag_on"]
+    rules = {each["group"]: each for each in summary["rules"]}
+    assert {(name, each["consistent_hashing"], each["release_basis"]) for name, each in rules.items()} == {
+        ("old", False, "reported"), ("new", True, "reported"), ("silent-old", False, "reported"),
+        ("silent-new", True, "reported"),
+    }  # fmt: skip
+    assert (rules["old"]["release"], rules["silent-old"]["release"], rules["new"]["release"]) == (
+        "2.11.0", "2.11.0", "4.2.4",
+    )  # fmt: skip
+    loads = {(row["namespace"], row["policy"]): row for row in rows_of(out, "subscription_loads")}
+    assert loads["t/old", "flag_off"]["in_force"] and loads["t/new", "flag_on"]["in_force"]
+    # Nothing moves under the rule in force, and a release without the flag moves nothing when it is set.
+    assert loads["t/new", "flag_on"]["moved"] == loads["t/old", "flag_on"]["moved"] == 0
+    assert loads["t/new", "flag_off"]["moved"] > 0
+    rows = rows_of(out, "assignments")
+    plain = {row["rule"] for row in rows if row["namespace"] == "t/old" and row["partition_index"] < 0}
+    assert plain == {"first-connected", "what-if"}
+
+
+def test_a_job_that_fails_costs_its_own_tables_only(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, out = tmp_path / "in", tmp_path / "out"
+    cluster(source, "t/n", "4.2.4", flag=False, reports=True)
+    run = job_called("run")
+    run(spark, source, out, JobOptions({"assign.policies": "pulsar"}))
+    assert (out / "findings").is_dir() and (out / "lint.json").is_file()
+
+    def broken(*_: object) -> None:
+        raise RingsideError("no memory")
+
+    monkeypatch.setattr("pipeline.jobs.linting.run", broken)
+    result = run(spark, source, out, JobOptions({"assign.policies": "pulsar"}))
+    assert result.summary["failed"] == {"lint": "no memory"}
+    summary = read_summary((out / "summary.json").read_bytes())
+    assert (summary.failed, "lint" in summary.jobs, "assign" in summary.jobs) == ({"lint": "no memory"}, False, True)
+    assert not (out / "lint.json").exists() and not (out / "findings").exists()

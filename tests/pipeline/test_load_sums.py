@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -23,7 +24,8 @@ def told(lists: Sequence[tuple[str, ...]], held: Sequence[Sequence[int]]) -> Map
     policy = Policy.FLAG_OFF
     counts = [count for each in held for count in (*each, 0)]
     number = list(Policy).index(policy)
-    sums = LoadSums([("t/n", "s", unit) for unit in range(len(lists))], consumers, (policy,), slots)
+    keys = [("t/n", "s", unit, "") for unit in range(len(lists))]
+    sums = LoadSums(keys, consumers, (policy,), slots, np.zeros(len(lists), dtype=bool))
     columns = [[number] * len(counts), list(range(len(counts))), counts, counts, [0] * len(counts)]
     rates = [[2.5 * count for count in counts]] * 2
     sums.add(pa.Table.from_arrays([pa.array(each) for each in (*columns, *rates)], schema=PARTIAL_LOADS.arrow))
@@ -65,3 +67,8 @@ def test_a_consumer_in_several_lists_is_one_consumer_with_all_its_shares() -> No
     row = told([everyone, everyone[1:]], [[9, *[10] * 9], [1, *[0] * 8]])
     assert row["consumers"] == 10
     assert row["max_over_even"] == pytest.approx(11 / (9.9 + 1 / 9))
+
+
+def test_capacity_is_lost_where_others_wait_for_the_busiest() -> None:
+    row = told([("a", "b"), ("c",)], [[3, 1], [8]])
+    assert (row["lost_msg_rate"], row["lists"], row["in_force"]) == (5.0, 2, True)

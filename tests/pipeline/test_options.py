@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from engine.errors import InputError
+from pipeline.conditions import conditions_of, failures_of
 from pipeline.jobs import MODULES, assigning, keys, linting
 from pipeline.jobs.everything import settings_by_job
-from pipeline.jobs.options import IN_RUN, OWN, check_options, known_to
-from pipeline.jobs.result import JobResult, fails
+from pipeline.jobs.options import IN_RUN, OWN, check_names, check_options, known_to
+from pipeline.jobs.result import JobResult
+from pipeline.storage import local_path
 
 
 @pytest.mark.parametrize(
@@ -28,14 +32,14 @@ from pipeline.jobs.result import JobResult, fails
 )
 def test_a_misspelt_option_is_refused_with_a_near_one(job: str, name: str, hint: str) -> None:
     with pytest.raises(InputError) as caught:
-        check_options(job, [name])
+        check_names(job, [name])
     assert f"{job} knows no option {name!r}" in str(caught.value)
     assert hint in str(caught.value)
 
 
 @pytest.mark.parametrize("job", MODULES)
 def test_everything_a_job_says_it_knows_is_let_through(job: str) -> None:
-    check_options(job, [*known_to(job), "spark.driver.memory"])
+    check_names(job, [*known_to(job), "spark.driver.memory"])
 
 
 def test_jobs_read_the_options_that_are_declared() -> None:
@@ -55,6 +59,64 @@ def test_jobs_read_the_options_that_are_declared() -> None:
 def test_a_run_fails_on_what_its_lint_found_and_only_when_asked(
     found: dict[str, int], fail_on: str | None, wanted: bool
 ) -> None:
-    assert fails(JobResult("run", {"job": "run", "jobs": {"lint": {"severities": found}}}), fail_on) is wanted
-    assert fails(JobResult("lint", {"severities": found}), fail_on) is wanted
-    assert fails(JobResult("import", {"job": "import"}), fail_on) is False
+    conditions = conditions_of("run", [fail_on] if fail_on else [])
+    assert bool(failures_of(JobResult("run", {"jobs": {"lint": {"severities": found}}}), conditions)) is wanted
+    assert bool(failures_of(JobResult("lint", {"severities": found}), conditions)) is wanted
+    assert failures_of(JobResult("import", {"job": "import"}), conditions) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "met"),
+    [("max_over_even>2.4", True), ("max_over_even>2.5", False), ("idle>2", True), ("idle>3", False),
+     ("disagreement>0", True), ("disagreement>1", False), ("quarantined>4", True), ("quarantined>5", False),
+     ("quarantined>9.9%", True), ("quarantined>10%", False)],
+)  # fmt: skip
+def test_a_run_fails_where_a_number_is_above_its_limit(text: str, met: bool) -> None:
+    policies = {
+        "flag_off": {"idle": 3, "worst_max_over_even": 2.5},
+        "flag_on": {"idle": 9, "worst_max_over_even": 9.0},
+    }
+    assign = {"policies": policies, "in_force": ["flag_off"], "agreement": {"reported": 7, "agreeing": 6}}
+    jobs = {"assign": assign, "import": {"problem_rows": 5, "rows_in": {"topics": 20, "subscriptions": 30}}}
+    conditions = conditions_of("run", [text])
+    assert bool(failures_of(JobResult("run", {"jobs": jobs}), conditions)) is met
+    alone = "import" if text.startswith("quarantined") else "assign"
+    assert bool(failures_of(JobResult(alone, jobs[alone]), conditions)) is met
+
+
+@pytest.mark.parametrize(
+    ("job", "text"),
+    [("run", "idle"), ("run", "idle>-1"), ("run", "idle>1%"), ("run", "luck>1"), ("lint", "idle>0"), ("run", "bad"),
+     ("import", "disagreement>0"), ("assign", "warning")],
+)  # fmt: skip
+def test_a_condition_that_means_nothing_is_refused(job: str, text: str) -> None:
+    with pytest.raises(InputError):
+        conditions_of(job, [text])
+
+
+def test_a_job_that_failed_makes_the_run_a_failure() -> None:
+    result = JobResult("run", {"jobs": {}, "failed": {"lint": "no memory"}})
+    assert failures_of(result, ()) == ["the job lint failed: no memory"]
+
+
+@pytest.mark.parametrize(
+    ("job", "name", "value"),
+    [("assign", "flag", "maybe"), ("run", "assign.flag", "maybe"), ("run", "pulsar", "1.0"), ("lint", "pulsar", "x"),
+     ("keys", "modes", "best"), ("assign", "policies", "best"), ("report", "top", "-1"), ("watch", "every", "0"),
+     ("lint", "load-manager", "mine"), ("bundles", "loadBalancerNamespaceBundleMaxTopics", "many"),
+     ("run", "loadBalancerNamespaceBundleMaxTopics", "many"), ("import", "max-input", "much")],
+)  # fmt: skip
+def test_a_value_that_means_nothing_is_refused_before_anything_starts(job: str, name: str, value: str) -> None:
+    with pytest.raises(InputError):
+        check_options(job, {name: value})
+
+
+@pytest.mark.parametrize("text", ["s3a://bucket/out", "s3://bucket", "hdfs://name:8020/x", "gs://b/c", "https://x/y"])
+def test_another_store_is_refused_and_not_taken_for_a_folder(text: str) -> None:
+    with pytest.raises(InputError):
+        local_path(text)
+
+
+def test_a_file_uri_is_a_path() -> None:
+    assert local_path("file:///a%20b/c") == Path("/a b/c")
+    assert local_path("a:b/c") == Path("a:b/c")

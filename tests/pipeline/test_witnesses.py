@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from engine.config import behaviour_of
 from engine.errors import Rejection
+from pipeline.broker_groups import BrokerGroups
 from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions
 from pipeline.lists import MOST_WITNESSES
@@ -22,6 +23,7 @@ from pipeline.schemas import SUBSCRIPTIONS
 from pipeline.witnesses import levels_of, pieces_with_witnesses, together, witnesses_in
 from pipeline.writing import replacing, write_rows
 
+NO_REPORTS = BrokerGroups({}, {})
 RECORDINGS = Path(__file__).parents[1] / "recordings"
 
 
@@ -41,8 +43,8 @@ def test_of_each_unit_the_first_topics_are_kept_however_the_rows_are_dealt(tmp_p
             folder = tmp_path / f"{cut}-{number}"
             with replacing(folder, "import") as draft:
                 write_rows(SUBSCRIPTIONS, draft.table(SUBSCRIPTIONS), dealt)
-            answers.append(witnesses_in(pieces_with_witnesses(pieces_of(SUBSCRIPTIONS, folder))))
-        assert together(answers) == {("t/n", "s", 7): expected}
+            answers.append(witnesses_in(pieces_with_witnesses(pieces_of(SUBSCRIPTIONS, folder)), NO_REPORTS))
+        assert together(answers) == {("t/n", "s", 7, ""): expected}
 
 
 def test_a_table_that_tells_nobody_is_not_read(tmp_path: Path) -> None:
@@ -78,8 +80,8 @@ def test_F08_every_active_consumer_that_a_broker_told_is_found_where_levels_diff
                 shutil.copy(path, source / path.name)
         job_called("import")(spark, source, source / "out", JobOptions())
         result = job_called("assign")(spark, source / "out", source / "out", JobOptions({"policies": "pulsar"}))
-        actives = result.summary["told"]
+        actives = result.summary["agreement"]
         assert isinstance(actives, dict)
-        assert actives["agreeing"] == actives["active_consumers"]
-        told += actives["active_consumers"]
+        assert actives["agreeing"] == actives["reported"]
+        told += actives["reported"]
     assert told > len(steps)

@@ -64,9 +64,11 @@ def small_result(folder: Path) -> Path:
     )  # fmt: skip
     write(
         folder, schemas.WORST_SUBSCRIPTIONS,
-        [(NAMESPACE, "billing", "Failover", "flag_on", 13, 3, 0, 2.5, 2.75, 4, 1, None, 2, "warning", 13.0, 65),
-         (NAMESPACE, "orders", "Key_Shared", "auto_split", 1, 2, 0, 1.25, None, 0, 0, "CHANCE", 0, None, 1.0, 5),
-         ("shop/loose", "loose", "Shared", "none", 1, 2, 0, None, None, 0, 0, None, 1, "info", 1.0, 5)],
+        [(NAMESPACE, "billing", "Failover", "flag_on", 13, 3, 0, 2.5, 2.75, 4, 1, None, 2, "warning", 13.0, 65,
+          2.5, 1, 4.5),
+         (NAMESPACE, "orders", "Key_Shared", "auto_split", 1, 2, 0, 1.25, None, 0, 0, "CHANCE", 0, None, 1.0, 5,
+          1.25, 1, 0.0),
+         ("shop/loose", "loose", "Shared", "none", 1, 2, 0, None, None, 0, 0, None, 1, "info", 1.0, 5, None, 1, 0.0)],
     )  # fmt: skip
     write(
         folder, schemas.WORST_NAMESPACES,
@@ -147,6 +149,8 @@ def installation(folder: Path) -> Path:
         "moved": pa.array(at * 0), "least_moved": pa.array(at * 0), "verdict": pa.nulls(count, pa.string()),
         "findings": pa.array(found), "worst_severity": pa.array(worst, mask=found == 0),
         "msg_rate_out": pa.array(rate), "msg_backlog_entries": pa.array(at * 977 % 4_001 * (at % 4 == 0)),
+        "max_over_even": pa.array(uneven, mask=at % 29 == 7), "lists": pa.array(1 + (at % 37 == 3)),
+        "lost_msg_rate": pa.array(np.round(rate * (uneven - 1.0), 1)),
     }  # fmt: skip
     table = pa.table(columns).cast(schemas.WORST_SUBSCRIPTIONS.arrow)
     table = table.sort_by([("max_over_mean", "descending"), ("idle", "descending")])

@@ -71,7 +71,7 @@ class FleetList:
         return replace(self, columns=kept)
 
 
-_MAX_OVER_MEAN: Final = "what the busiest consumer has over the average one: 1 is even"
+_MAX_OVER_EVEN: Final = "the most times its even share that a consumer has, of what it reads: 1 is even"
 SUBSCRIPTIONS: Final = FleetList(
     "worst_subscriptions",
     "subscriptions",
@@ -79,23 +79,25 @@ SUBSCRIPTIONS: Final = FleetList(
     (
         FleetColumn("namespace", "namespace", "name", _NAME_CELLS, 0),
         FleetColumn("subscription", "subscription", "name", _NAME_CELLS, 0),
-        FleetColumn("max_over_mean", "max/mean", "times", 11, 0, _MAX_OVER_MEAN),
+        FleetColumn("max_over_even", "max/even", "times", 11, 0, _MAX_OVER_EVEN),
         FleetColumn("heat", "", "heat", HEAT_CELLS + 1, 1),
         FleetColumn("partitions", "parts", "count", 8, 3, "topics and partitions it reads"),
         FleetColumn("consumers", "cons", "count", 7, 2, "connected consumers"),
         FleetColumn("idle", "idle", "count", 7, 2, "consumers that get nothing"),
         FleetColumn("msg_rate_out", "msg/s", "count", 8, 2, "messages per second to its consumers"),
+        FleetColumn("lost_msg_rate", "lost/s", "count", 8, 4, "messages/s the others could take beside the busiest"),
         FleetColumn("findings", "finds", "count", 8, 5, "what the doctor found"),
         FleetColumn("worst_severity", "worst", "severity", 8, 6, "the worst of it: error, warning or info"),
         FleetColumn("max_over_mean_rate", "rate m/m", "times", 11, 7, "max/mean by messages instead of partitions"),
         FleetColumn("type", "type", "word", 11, 8, "Failover or Key_Shared"),
         FleetColumn("msg_backlog_entries", "backlog", "count", 10, 9, "entries not yet acknowledged"),
         FleetColumn("policy", "rule", "word", 12, 10, "the rule that the numbers are of"),
+        FleetColumn("lists", "lists", "count", 7, 10, "different lists of consumers that its topics have"),
         FleetColumn("moved", "moved", "count", 8, 11, "partitions that go to another consumer"),
         FleetColumn("least_moved", "least", "count", 8, 12, "the fewest moves to these loads"),
     ),
-    "max_over_mean",
-    "Worst first. max/mean: the busiest consumer over the average one; 1 is even.",
+    "max_over_even",
+    "Worst first. max/even: the busiest consumer over its even share; 1 is even.",
 )
 NAMESPACES: Final = FleetList(
     "worst_namespaces",
@@ -103,7 +105,7 @@ NAMESPACES: Final = FleetList(
     "namespace",
     (
         FleetColumn("namespace", "namespace", "name", _NAME_CELLS, 0),
-        FleetColumn("worst_max_over_mean", "max/mean", "times", 11, 0, f"of its worst subscription {_MAX_OVER_MEAN}"),
+        FleetColumn("worst_max_over_even", "max/even", "times", 11, 0, f"of its worst subscription {_MAX_OVER_EVEN}"),
         FleetColumn("heat", "", "heat", HEAT_CELLS + 1, 1),
         FleetColumn("topics", "topics", "count", 9, 2, "topics and partitions"),
         FleetColumn("subscriptions", "subs", "count", 7, 3, "subscriptions"),
@@ -113,11 +115,11 @@ NAMESPACES: Final = FleetList(
         FleetColumn("bundles_to_split", "split", "count", 8, 6, "bundles that the load manager would split"),
         FleetColumn("findings", "finds", "count", 8, 7, "what the doctor found"),
         FleetColumn("worst_severity", "worst", "severity", 8, 8, "the worst of it: error, warning or info"),
-        FleetColumn("worst_subscription", "worst subscription", "name", 20, 9, "the subscription of that max/mean"),
+        FleetColumn("worst_subscription", "worst subscription", "name", 20, 9, "the subscription of that max/even"),
         FleetColumn("msg_rate_in", "in/s", "count", 7, 10, "messages per second from producers"),
         FleetColumn("backlog_size_bytes", "backlog", "count", 10, 11, "bytes not yet acknowledged"),
     ),
-    "worst_max_over_mean",
+    "worst_max_over_even",
     "Worst first, by the most uneven subscription of each. enter opens all of one.",
 )
 FINDINGS: Final = FleetList(
@@ -168,9 +170,9 @@ def placed(columns: Sequence[FleetColumn], width: int, sorted_by: str = "") -> t
     """The columns that fit, in their order, always with the one that is sorted by; what is left over goes to the names.
 
     >>> [each.column.label for each in placed(SUBSCRIPTIONS.columns, 50)]
-    ['namespace', 'subscription', 'max/mean']
+    ['namespace', 'subscription', 'max/even']
     >>> [each.column.label for each in placed(SUBSCRIPTIONS.columns, 54, "msg_backlog_entries")]
-    ['namespace', 'subscription', 'max/mean', 'backlog']
+    ['namespace', 'subscription', 'max/even', 'backlog']
     """
     kept = [replace(each, width=_WIDE_NAME) if each.kind == "name" and width >= _WIDE else each for each in columns]
     ranks = {each.name: -1 if each.name == sorted_by else each.rank for each in columns}

@@ -30,6 +30,10 @@ def fleet_sentence(name: str, summary: FleetSummary | None, listed: Mapping[str,
         pieces += [counted(listed[each.table], each.noun) for each in (SUBSCRIPTIONS, NAMESPACES)]
         return _fitting(pieces, width)
     totals = summary.totals
+    pieces += [f"{job} FAILED" for job in sorted(summary.failed)]
+    disagreeing = summary.agreement.reported - summary.agreement.agreeing
+    if disagreeing:
+        pieces.append(f"{disagreeing:,} of {summary.agreement.reported:,} reported active consumers DISAGREE")
     pieces += [
         counted(totals.brokers, "broker"),
         counted(totals.namespaces, "namespace"),
@@ -38,8 +42,15 @@ def fleet_sentence(name: str, summary: FleetSummary | None, listed: Mapping[str,
         counted(totals.subscription_names, "subscription"),
         counted(totals.consumers, "consumer"),
         counted(totals.bundles, "bundle"),
+        _releases(summary),
     ]
     return _fitting(pieces, width)
+
+
+def _releases(summary: FleetSummary) -> str:
+    """The releases whose rules are in force, with how they are known, those of most groups first."""
+    found = Counter(f"Pulsar {safe_name(each.release)} ({each.release_basis})" for each in summary.rules)
+    return ", ".join(words for words, _ in found.most_common(3)) or "no Failover subscription"
 
 
 def _fitting(pieces: Sequence[str], width: int) -> str:
@@ -127,12 +138,16 @@ def _subscription(row: Mapping[str, Any]) -> str:
     parts = [
         f"{safe_name(row['namespace'])} {safe_name(row['subscription'])}: {row['type']}, "
         f"{counted(row['partitions'], 'partition')}, {counted(row['consumers'], 'consumer')}"
+        + (f" in {row['lists']:,} lists" if row["lists"] > 1 else "")
         + (f", {row['idle']:,} idle" if row["idle"] else ""),
     ]
-    uneven, by_rate = row["max_over_mean"], row["max_over_mean_rate"]
+    uneven, by_rate = row["max_over_even"], row["max_over_mean_rate"]
     if uneven is not None:
-        told = f", {by_rate:,.2f} by messages" if by_rate is not None and row["type"] == "Failover" else ""
-        parts.append(f"the busiest has {uneven:,.2f} times the average{told}")
+        by_messages = by_rate is not None and row["type"] == "Failover" and row["lists"] == 1
+        told = f", {by_rate:,.2f} by messages" if by_messages else ""
+        parts.append(f"the busiest has {uneven:,.2f} times its even share{told}")
+        if row["lost_msg_rate"]:
+            parts.append(f"beside it the others could take {msgs_per_sec(row['lost_msg_rate'])} more")
     elif row["type"] == "Key_Shared":
         parts.append("no key trace tells how even it is")
     if row["findings"]:
@@ -154,8 +169,8 @@ def _namespace(row: Mapping[str, Any]) -> str:
         + (f", {row['bundles_to_split']:,} to split" if row["bundles_to_split"] else "")
     ]
     if row["worst_subscription"]:
-        times = row["worst_max_over_mean"]
-        parts.append(f"the worst is {safe_name(row['worst_subscription'])} with {times:,.2f} times the average")
+        times = row["worst_max_over_even"]
+        parts.append(f"the worst is {safe_name(row['worst_subscription'])} with {times:,.2f} times its even share")
     if row["findings"]:
         parts.append(f"{counted(row['findings'], 'finding')} ({row['worst_severity'] or 'untold'})")
     parts.append(f"{msgs_per_sec(row['msg_rate_in'])} in, {quantity(row['msg_rate_out'])} out")

@@ -69,7 +69,13 @@ def test_the_page_tells_the_worst_and_no_name_can_draw(run: Run, tmp_path: Path)
 
 @pytest.mark.parametrize(
     ("data", "word"),
-    [(b"{", "no summary"), (b'{"version": 99}', "version 99"), (b"[]", "no summary"), (b'{"version": 1}', "jobs")],
+    [
+        (b"{", "no summary"),
+        (b'{"version": 99}', "version 99"),
+        (b"[]", "no summary"),
+        (b'{"version": 2}', "jobs"),
+        (b'{"version": 1}', "version 1"),
+    ],
 )
 def test_what_is_no_summary_is_input_that_cannot_be_used(data: bytes, word: str, run: Run, tmp_path: Path) -> None:
     ran = run("fleet", "open", str(saved(tmp_path / "out", data)), "--once")
@@ -140,13 +146,20 @@ def test_lint_ends_with_1_from_the_severity_that_was_asked_for(
 
 def test_assign_says_what_the_change_does_under_each_policy(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """A what-if has assignments alone, of which no page can be made: what moves would stand in no output."""
-    numbers = {"partitions": 40, "idle": 3, "moved": 1_205, "least_moved": 900, "worst_max_over_mean": 1.5}
+    numbers = {"partitions": 40, "idle": 3, "moved": 1_205, "least_moved": 900, "worst_max_over_even": 1.5}
     policies = {"fewest_moves": {"what_if": True} | numbers, "flag_off": {"what_if": False} | numbers}
-    summary = {"job": "assign", "tables": {"assignments": 80}, "in_force": "flag_off", "policies": policies}
+    summary = {
+        "job": "assign",
+        "tables": {"assignments": 80},
+        "in_force": ["flag_off"],
+        "policies": policies,
+        "rules": [],
+        "agreement": {"reported": 0, "agreeing": 0},
+    }
     monkeypatch.setattr("tui.cli.commands.fleet._done", lambda *_: JobResult("assign", summary))
     first, _, heads, off, what_if = run("fleet", "assign", "in", "out", "--kill", "c-1").out.splitlines()
     assert first == "assign: assignments 80"
-    assert heads.split() == ["policy", "worst", "max/mean", "idle", "moved", "least"]
+    assert heads.split() == ["policy", "worst", "max/even", "idle", "moved", "least"]
     assert off.split() == ["flag_off", "*", "1.50", "3", "1,205", "900"]
     assert what_if.split() == ["fewest_moves", "(what-if)", "1.50", "3", "1,205", "900"]
 

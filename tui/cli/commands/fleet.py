@@ -11,7 +11,7 @@ import click
 
 from engine.visible import visible
 from tui.cli.exits import FAILED, FINE
-from tui.cli.options import Output, ascii_option, fail_on_option, json_option, output_options
+from tui.cli.options import Output, ascii_option, json_option, output_options
 from tui.cli.output import say, write_out, write_page
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ result is put, all at once. --set spark.KEY=VALUE is for Spark; other keys are o
 by their exact names (keys, bundles, lint), policies=, add=, kill=, flag=, pulsar= (assign), modes=, top=, consumers=,
 consumers-from=, tables= (keys), listed= (bundles), load-manager= (lint), top= (report), max-input= (import), every=,
 files=, max-input= (watch). For run an option of one job is written JOB.KEY=VALUE. Exit codes: 0 fine, 1 a failure, or a
-finding at or above --fail-on, 2 usage or input, 130 and 143 stopped from outside; bad records are in the table
+condition of --fail-on, 2 usage or input, 130 and 143 stopped from outside; bad records are in the table
 quarantine and stop nothing.
 """
 
@@ -48,8 +48,8 @@ def fleet_command() -> None:
 
 def _options(command: Callable[..., int]) -> Callable[..., int]:
     decorators = (
-        click.argument("target", metavar="OUT", type=click.Path(path_type=Path)),
-        click.argument("source", metavar="IN", type=click.Path(path_type=Path)),
+        click.argument("target", metavar="OUT"),
+        click.argument("source", metavar="IN"),
         click.option("--master", metavar="URL", help="A Spark master; without it this machine with all its cores."),
         click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="An option; may be repeated."),
         ascii_option,
@@ -76,48 +76,58 @@ def _max_input(command: Callable[..., int]) -> Callable[..., int]:
     return click.option("--max-input", metavar="SIZE", help=about)(command)
 
 
-def _fail_on_when_asked(command: Callable[..., int]) -> Callable[..., int]:
-    """The same option for ``run``, which makes tables and judges only when it is told to."""
-    about = "Exit 1 if lint finds something as bad as this or worse."
-    return click.option("--fail-on", type=click.Choice(("info", "warning", "error")), help=about)(command)
+def _fail_on(job: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """What makes a finished job exit with 1; only ``lint`` judges without being asked to."""
+    about = {
+        "lint": "Exit 1 if a finding is as bad as info, warning or error.  [default: error]",
+        "import": "Exit 1 if quarantined>N or quarantined>N% is true.",
+        "assign": "Exit 1 if max_over_even>N, idle>N or disagreement>N is true; may be repeated.",
+        "run": "Exit 1 at such a finding (info, warning, error) or if max_over_even>N, idle>N, disagreement>N,"
+        " quarantined>N or quarantined>N% is true; may be repeated.",
+    }
+    return click.option("--fail-on", "fail_on", metavar="CONDITION", multiple=True, help=about[job])
 
 
 def _command_of(job: str, about: str) -> click.Command:
-    takes_changes, judges = job in ("run", "assign"), job == "lint"
+    takes_changes = job in ("run", "assign")
     told = {"lint": _findings, "assign": _policies}.get(job, _tables)
 
     def invoke(
         *,
-        source: Path,
-        target: Path,
+        source: str,
+        target: str,
         master: str | None,
         settings: tuple[str, ...],
         as_json: bool,
         ascii_only: bool,
-        fail_on: str | None = None,
+        fail_on: tuple[str, ...] = (),
         **changes: Any,
     ) -> int:
+        from pipeline.session import need_pyspark
+
         asked = _settings(settings) | _asked_changes(job, changes) | _asked_limit(job, changes)
-        result = _done(job, source, target, master, asked)
+        need_pyspark()
+        from pipeline.conditions import conditions_of, failures_of
+        from pipeline.storage import local_path
+
+        conditions = conditions_of(job, fail_on or (("error",) if job == "lint" else ()))
+        place = local_path(target)
+        result = _done(job, local_path(source), place, master, asked)
         if as_json:
-            write_out(_json(result, target))
+            write_out(_json(result, place))
         elif job in _WITH_PAGE:
-            write_page(_page(target), ascii_only=ascii_only)
+            write_page(_page(place), ascii_only=ascii_only)
         else:
             write_page(told(result), ascii_only=ascii_only)
-        return FAILED if _fails(result, fail_on) else FINE
+        failures = failures_of(result, conditions)
+        for reason in failures:
+            say(f"{job}: {reason}")
+        return FAILED if failures else FINE
 
-    decorated = _changes(invoke) if takes_changes else fail_on_option(invoke) if judges else invoke
+    decorated = _changes(invoke) if takes_changes else invoke
     decorated = _max_input(decorated) if job in _READING else decorated
-    made = _options(_fail_on_when_asked(decorated) if job == "run" else decorated)
-    return click.command(job, short_help=about, help=about)(made)
-
-
-def _fails(result: JobResult, fail_on: str | None) -> bool:
-    """Whether the doctor found something of this severity or a worse one."""
-    from pipeline.jobs.result import fails
-
-    return fails(result, fail_on)
+    decorated = _fail_on(job)(decorated) if job in ("run", "lint", "import", "assign") else decorated
+    return click.command(job, short_help=about, help=about)(_options(decorated))
 
 
 def _tables(result: JobResult) -> Iterator[str]:
@@ -126,13 +136,17 @@ def _tables(result: JobResult) -> Iterator[str]:
 
 def _policies(result: JobResult) -> Iterator[str]:
     """What the change asked for does under each policy: no page is made of a folder that has assignments alone."""
-    from engine.views.fleet import PolicyTotals
-    from tui.cli.printers.fleet_page import policy_lines
+    import msgspec
+
+    from engine.views.fleet import Agreement, GroupRules, PolicyTotals
+    from tui.cli.printers.fleet_page import policy_lines, rule_lines
 
     yield result.sentence
-    in_force = result.summary["in_force"]
+    in_force: Any = result.summary["in_force"]
     told: Any = result.summary["policies"]
-    totals = [PolicyTotals(name, in_force=name == in_force, **numbers) for name, numbers in told.items()]
+    totals = [PolicyTotals(name, in_force=name in in_force, **numbers) for name, numbers in told.items()]
+    groups = [msgspec.convert(each, GroupRules) for each in result.summary["rules"]]  # type: ignore[attr-defined]
+    yield from rule_lines(groups, msgspec.convert(result.summary["agreement"], Agreement))
     yield from policy_lines(sorted(totals, key=lambda each: (each.what_if, each.policy)))[:-1]
 
 

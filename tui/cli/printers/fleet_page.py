@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from engine.views.fleet import FleetSummary, PolicyTotals
+from engine.views.fleet import Agreement, FleetSummary, GroupRules, PolicyTotals
 from tui.cli.plain import Align, table
 from tui.kit.wording import counted, safe_name
 
@@ -29,8 +29,10 @@ def _parts(summary: FleetSummary, shown: int) -> Iterator[list[str]]:
         f" {counted(totals.consumers, 'consumer')}, {counted(totals.publishers, 'publisher')}",
         f"{totals.msg_rate_in:,.0f} msg/s in, {totals.msg_rate_out:,.0f} out,"
         f" {totals.backlog_size_bytes:,} bytes of backlog",
+        *(f"The job {job} failed: {reason}" for job, reason in sorted(summary.failed.items())),
         "",
     ]
+    yield rule_lines(summary.rules, summary.agreement, shown)
     yield policy_lines(summary.policies)
     modes = [
         (each.mode + (" *" if each.in_force else ""), _ratio(each.worst_max_over_mean), _verdicts(each.verdicts))
@@ -39,18 +41,18 @@ def _parts(summary: FleetSummary, shown: int) -> Iterator[list[str]]:
     yield _block("Key_Shared, by mode (* in force)", ("mode", "worst max/mean", "why"), modes, "<><")
     subscriptions = [
         (f"{safe_name(each.namespace)}/{safe_name(each.subscription)}".strip("/"), each.type,
-         _ratio(each.max_over_mean), f"{each.idle:,}", f"{each.consumers:,}", f"{each.partitions:,}",
-         _found(each.findings, each.worst_severity))
+         _ratio(each.max_over_even), f"{each.idle:,}", f"{each.consumers:,}", f"{each.partitions:,}",
+         f"{each.lost_msg_rate:,.1f}", _found(each.findings, each.worst_severity))
         for each in summary.worst_subscriptions[:shown]
     ]  # fmt: skip
-    heads: tuple[str, ...] = ("subscription", "type", "max/mean", "idle", "of", "topics", "findings")
-    yield _block("Worst subscriptions", heads, subscriptions, "<<>>>><")
+    heads: tuple[str, ...] = ("subscription", "type", "max/even", "idle", "of", "topics", "lost msg/s", "findings")
+    yield _block("Worst subscriptions", heads, subscriptions, "<<>>>>><")
     namespaces = [
-        (safe_name(each.namespace), _ratio(each.worst_max_over_mean), f"{each.topics:,}", f"{each.bundles:,}",
+        (safe_name(each.namespace), _ratio(each.worst_max_over_even), f"{each.topics:,}", f"{each.bundles:,}",
          f"{each.bundles_to_split:,}", f"{each.msg_rate_out:,.1f}", _found(each.findings, each.worst_severity))
         for each in summary.worst_namespaces[:shown]
     ]  # fmt: skip
-    heads = ("namespace", "max/mean", "topics", "bundles", "to split", "msg/s out", "findings")
+    heads = ("namespace", "max/even", "topics", "bundles", "to split", "msg/s out", "findings")
     yield _block("Worst namespaces", heads, namespaces, "<>>>>><")
     bundles = [
         (safe_name(each.bundle), each.outcome, f"{each.topics:,}", f"{each.msgs_per_sec:,.1f}")
@@ -65,14 +67,30 @@ def _parts(summary: FleetSummary, shown: int) -> Iterator[list[str]]:
     yield _block("Set aside", ("job", "table", "kind", "rows", "problems"), aside, "<<<>>")
 
 
+def rule_lines(rules: Sequence[GroupRules], agreement: Agreement, shown: int = SHOWN) -> list[str]:
+    """The release and the flag of each group of brokers, how they are known, and whether what was reported agrees."""
+    if not rules:
+        return []
+    told = f"Reported active consumers: {agreement.reported:,}, {agreement.agreeing:,} agree with the rules in force"
+    rows = [
+        (safe_name(each.group) or "(all)", f"{each.release} ({each.release_basis})",
+         f"{str(each.consistent_hashing).lower()} ({each.flag_basis})",
+         f"{each.agreeing:,} of {each.reported:,}" if each.reported else "none reported")
+        for each in rules[:shown]
+    ]  # fmt: skip
+    heads = ("brokers", "release", "consistent hashing", "active consumers")
+    more = [f"  and {len(rules) - shown:,} more groups"] if len(rules) > shown else []
+    return [told, *_block("Rules in force", heads, rows, "<<<<")[:-1], *more, ""]
+
+
 def policy_lines(policies: Sequence[PolicyTotals]) -> list[str]:
     """Failover under each policy, with an empty line at the end; nothing without any."""
     rows = [
         (each.policy + (" *" if each.in_force else "") + (" (what-if)" if each.what_if else ""),
-         _ratio(each.worst_max_over_mean), f"{each.idle:,}", f"{each.moved:,}", f"{each.least_moved:,}")
+         _ratio(each.worst_max_over_even), f"{each.idle:,}", f"{each.moved:,}", f"{each.least_moved:,}")
         for each in policies
     ]  # fmt: skip
-    return _block("Failover, by policy (* in force)", ("policy", "worst max/mean", "idle", "moved", "least"), rows)
+    return _block("Failover, by policy (* in force)", ("policy", "worst max/even", "idle", "moved", "least"), rows)
 
 
 def _block(title: str, heads: Sequence[str], rows: _Rows, aligns: str = "") -> list[str]:
