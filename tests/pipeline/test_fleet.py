@@ -423,7 +423,8 @@ def cluster(folder: Path, namespace: str, version: str, *, flag: bool, reports: 
     told = statistics([*partitions, *plain], ["c-0", "c-1", "c-2"], version, flag=flag)
     (folder / "stats" / "topics.json").write_text(json.dumps(told))
     if reports:
-        report = {"webServiceUrl": f"http://{folder.name}:8080", "brokerVersionString": version, "lastStats": {}}
+        url = f"http://{folder.name}:8080"
+        report = {"pulsarServiceUrl": "x", "webServiceUrl": url, "brokerVersionString": version, "lastStats": {}}
         (folder / "load-report.json").write_text(json.dumps(report))
         (folder / "dynamic.json").write_text(json.dumps({FLAG: str(flag).lower()}))
 
