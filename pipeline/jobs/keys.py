@@ -16,9 +16,11 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour, behaviour_of
+from engine.admin.rules_in_force import RulesInForce, rules_in_force
+from engine.config import BrokerSettings, ReleaseBehaviour, behaviour_of
 from engine.errors import InputError, Problem, Rejection
 from engine.keyshared.model import Consumer
+from pipeline.broker_groups import broker_groups
 from pipeline.jobs.bundling import settings_of
 from pipeline.jobs.keys_judging import (
     EXACT_SPACES,
@@ -65,14 +67,20 @@ _WRITTEN: Final = (KEY_SLOTS, KEY_LOADS, KEY_SPREADS, HOT_KEYS, INSEPARABLE, KEY
 class Asked:
     """The job's own options: ``modes`` (all), ``top`` hot keys of each subscription (20), who consumes: ``consumers``
     (a number, or names with commas, for every subscription), ``consumers-from`` (a file), ``tables`` (an import, else
-    the tables under OUT); ``pulsar`` (a release), and broker settings by their exact names."""
+    the tables under OUT); ``pulsar`` (a release, else the newest that brokers reported), and broker
+    settings by their exact names."""
 
     policies: tuple[KeyPolicy, ...]
     top: int
     lists: KeyLists
     settings: BrokerSettings
-    behaviour: ReleaseBehaviour
+    rules: RulesInForce
     told: tuple[Row, ...] = ()
+
+    @property
+    def behaviour(self) -> ReleaseBehaviour:
+        """The release whose rules are in force."""
+        return self.rules.behaviour
 
     def consumers_of(self, space: str) -> tuple[Consumer, ...] | None:
         """Who consumes a subscription, None where nobody told."""
@@ -86,9 +94,10 @@ def asked_of(given: Mapping[str, str], target: Path) -> Asked:
     own = {name: value for name, value in given.items() if name in KNOWN}
     tables = Path(own["tables"]).absolute() if "tables" in own else target
     settings = settings_of(tables, {name: value for name, value in given.items() if name not in KNOWN})
-    behaviour = behaviour_of(own["pulsar"]) if "pulsar" in own else CURRENT
-    if isinstance(behaviour, Rejection):
-        raise InputError(behaviour.message)
+    given_release = behaviour_of(own["pulsar"]) if "pulsar" in own else None
+    if isinstance(given_release, Rejection):
+        raise InputError(given_release.message)
+    rules = rules_in_force([], broker_groups(tables).releases.get("", ()), given_release=given_release)
     top = own.get("top", "20")
     if not top.isdecimal() or not 1 <= int(top) <= 10_000:
         raise InputError(f"top is a number of keys from 1 to 10000, not {top!r}")
@@ -102,7 +111,7 @@ def asked_of(given: Mapping[str, str], target: Path) -> Asked:
         lists |= given_lists
         several = {key: count for key, count in several.items() if key not in given_lists}
     told += [_one_list_of(key, count) for key, count in sorted(several.items())]
-    return Asked(key_policies_of(own.get("modes", "all")), int(top), lists, settings, behaviour, tuple(told))
+    return Asked(key_policies_of(own.get("modes", "all")), int(top), lists, settings, rules, tuple(told))
 
 
 def _one_list_of(key: tuple[str, str], count: int) -> Row:
@@ -287,4 +296,6 @@ def _summary(this: _Keys, pieces: Sequence[TracePiece]) -> dict[str, object]:
         "keys": this.account["keys"],
         "files": len({piece.name for piece in pieces}),
         "modes": modes,
+        "release": this.asked.behaviour.label,
+        "release_basis": this.asked.rules.release_basis.value,
     }

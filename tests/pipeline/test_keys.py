@@ -21,9 +21,11 @@ from engine.keyshared.luck import luck_of
 from engine.keyshared.model import Consumer, owner_of_key
 from engine.keyshared.ownership import slots_by_consumer
 from pipeline.jobs import job_called
+from pipeline.jobs.keys import asked_of
 from pipeline.jobs.result import JobOptions, JobResult
 from pipeline.key_policies import KeyPolicy, selector_of
 from pipeline.schemas import (
+    BROKERS,
     CONSUMER_SETS,
     HOT_KEYS,
     INSEPARABLE,
@@ -33,6 +35,7 @@ from pipeline.schemas import (
     KEY_SPREADS,
     SUBSCRIPTIONS,
 )
+from pipeline.writing import replacing, write_rows
 
 LISTS = {
     "plain": [{"name": f"c-{number}"} for number in range(5)],
@@ -216,3 +219,17 @@ def run_without_trace(tables: Path, out: Path) -> dict[str, Any]:
     done = job_called("keys")(None, nothing, out, JobOptions({"tables": str(tables)}))  # type: ignore[arg-type]
     modes: dict[str, Any] = done.summary["modes"]  # type: ignore[assignment]
     return modes
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"), [({}, ("3.2.3", "reported")), ({"pulsar": "4.0.7"}, ("4.0.7", "given"))]
+)
+def test_the_release_is_the_one_that_brokers_reported(
+    given: dict[str, str], expected: tuple[str, str], tmp_path: Path
+) -> None:
+    with replacing(tmp_path, "import") as draft:
+        brokers = [("b1:8080", "3.2.3", 0, 0, "c/b1.json"), ("b2:8080", "3.0.2", 0, 0, "c/b2.json")]
+        write_rows(BROKERS, draft.table(BROKERS), brokers)
+    asked = asked_of(given, tmp_path)
+    assert (asked.behaviour.label, asked.rules.release_basis.value) == expected
+    assert (asked.behaviour.key_shared_ring == "name_nul_i") is (expected[0] == "3.2.3")

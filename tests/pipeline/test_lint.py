@@ -82,7 +82,7 @@ def test_a_report_counts_findings_and_says_the_same_bytes_again(spark: SparkSess
     assert [each.policy for each in summary.policies] == ["flag_off", "flag_on"]
     assert [each.in_force for each in summary.policies] == [True, False]
     subscriptions = pq.read_table(out / WORST_SUBSCRIPTIONS.name).to_pylist()
-    uneven = [row["max_over_mean"] for row in subscriptions if row["max_over_mean"] is not None]
+    uneven = [row["max_over_even"] for row in subscriptions if row["max_over_even"] is not None]
     assert uneven == sorted(uneven, reverse=True)
     assert sum(row["findings"] for row in subscriptions) == 24
     dispatchers = pq.read_table(out / SUBSCRIPTIONS.name).to_pylist()
@@ -95,8 +95,8 @@ def test_a_report_counts_findings_and_says_the_same_bytes_again(spark: SparkSess
     namespaces = pq.read_table(out / WORST_NAMESPACES.name).to_pylist()
     assert sum(row["topics"] for row in namespaces) == 714
     assert sum(row["msg_rate_in"] for row in namespaces) == pytest.approx(summary.totals.msg_rate_in)
-    assert (namespaces[0]["worst_max_over_mean"], namespaces[0]["worst_subscription"]) == (
-        subscriptions[0]["max_over_mean"], subscriptions[0]["subscription"],
+    assert (namespaces[0]["worst_max_over_even"], namespaces[0]["worst_subscription"]) == (
+        subscriptions[0]["max_over_even"], subscriptions[0]["subscription"],
     )  # fmt: skip
     job_called("report")(spark, out, out, JobOptions())
     assert (out / "summary.json").read_bytes() == first

@@ -193,6 +193,8 @@ def large_result(folder: Path, rows: int) -> Path:
         "verdict": pa.nulls(rows, pa.string()), "findings": pa.array(at % 3),
         "worst_severity": pa.nulls(rows, pa.string()),
         "msg_rate_out": pa.array(at * 31 % 10_007 / 8.0), "msg_backlog_entries": pa.array(at * 13 % 1_009),
+        "max_over_even": pa.array(uneven, mask=at % 11 == 0), "lists": pa.array(at * 0 + 1),
+        "lost_msg_rate": pa.array(at * 0.0),
     }  # fmt: skip
     (folder / "worst_subscriptions").mkdir(parents=True)
     table = pa.table(columns).cast(schemas.WORST_SUBSCRIPTIONS.arrow)

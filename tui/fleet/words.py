@@ -138,15 +138,15 @@ def _subscription(row: Mapping[str, Any]) -> str:
     parts = [
         f"{safe_name(row['namespace'])} {safe_name(row['subscription'])}: {row['type']}, "
         f"{counted(row['partitions'], 'partition')}, {counted(row['consumers'], 'consumer')}"
-        + (f" in {row['lists']:,} lists" if row["lists"] > 1 else "")
+        + (f" in {row['lists']:,} lists" if row.get("lists", 1) > 1 else "")
         + (f", {row['idle']:,} idle" if row["idle"] else ""),
     ]
     uneven, by_rate = row["max_over_even"], row["max_over_mean_rate"]
     if uneven is not None:
-        by_messages = by_rate is not None and row["type"] == "Failover" and row["lists"] == 1
+        by_messages = by_rate is not None and row["type"] == "Failover" and row.get("lists", 1) == 1
         told = f", {by_rate:,.2f} by messages" if by_messages else ""
         parts.append(f"the busiest has {uneven:,.2f} times its even share{told}")
-        if row["lost_msg_rate"]:
+        if row.get("lost_msg_rate"):
             parts.append(f"beside it the others could take {msgs_per_sec(row['lost_msg_rate'])} more")
     elif row["type"] == "Key_Shared":
         parts.append("no key trace tells how even it is")

@@ -27,7 +27,7 @@ _DECLARED: Final[Mapping[str, str]] = {
     "worst_subscriptions": "namespace: text, subscription: text, type: text, policy: text, partitions: whole,"
     " consumers: whole, idle: whole, max_over_mean: real?, max_over_mean_rate: real?, moved: whole,"
     " least_moved: whole, verdict: text?, findings: whole, worst_severity: text?, msg_rate_out: real*,"
-    " msg_backlog_entries: whole*, max_over_even: real?, lists: whole, lost_msg_rate: real",
+    " msg_backlog_entries: whole*, max_over_even: real?, lists: whole*, lost_msg_rate: real*",
     "worst_namespaces": "namespace: text, topics: whole, subscriptions: whole, msg_rate_in: real, msg_rate_out: real,"
     " backlog_size_bytes: whole, bundles: whole, bundles_to_split: whole, worst_max_over_even: real?,"
     " worst_subscription: text?, idle: whole, findings: whole, worst_severity: text?",
