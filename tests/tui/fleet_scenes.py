@@ -15,9 +15,11 @@ from engine.config import DEFAULTS
 from engine.views.fleet import (
     FILE_NAME,
     VERSION,
+    Agreement,
     FindingCount,
     FleetSummary,
     FleetTotals,
+    GroupRules,
     PolicyTotals,
     QuarantineCount,
     summary_text,
@@ -97,6 +99,7 @@ SUMMARY = FleetSummary(
     (PolicyTotals("flag_on", False, True, 13, 0, 4, 1, 2.5),), (), (), (), (),
     (FindingCount("failover-names-collide", "warning", 1), FindingCount("bundle-hot-topic", "info", 1)),
     (QuarantineCount("import", "topics", "bad", 4, 1), QuarantineCount("import", "topics", "superseded", 9, 1)), {},
+    (GroupRules("", "4.0.7", "reported", True, "inferred", 12, 12),), Agreement(12, 12),
 )  # fmt: skip
 
 

@@ -42,15 +42,15 @@ def fleet_sentence(name: str, summary: FleetSummary | None, listed: Mapping[str,
         counted(totals.subscription_names, "subscription"),
         counted(totals.consumers, "consumer"),
         counted(totals.bundles, "bundle"),
-        _releases(summary),
     ]
+    pieces += [_releases(summary)] if summary.rules else []
     return _fitting(pieces, width)
 
 
 def _releases(summary: FleetSummary) -> str:
     """The releases whose rules are in force, with how they are known, those of most groups first."""
     found = Counter(f"Pulsar {safe_name(each.release)} ({each.release_basis})" for each in summary.rules)
-    return ", ".join(words for words, _ in found.most_common(3)) or "no Failover subscription"
+    return ", ".join(words for words, _ in found.most_common(3))
 
 
 def _fitting(pieces: Sequence[str], width: int) -> str:

@@ -10,7 +10,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from tests.tui.fleet_scenes import NAMESPACE, large_result, small_result
+from engine.views.fleet import Agreement, summary_text
+from tests.tui.fleet_scenes import NAMESPACE, SUMMARY, large_result, small_result
 from tests.tui.screens_under_test import text_of
 from tui.cli import fleet_screen, screen
 from tui.cli.fleet_screen import session_of
@@ -70,6 +71,14 @@ def test_columns_that_do_not_fit_are_counted(folder: Path, size: tuple[int, int]
     told = play(app_on(folder), size=size)
     assert ("in a wider window" in told) == (size[0] < 200)
     assert "backlog v" in play(app_on(folder), *"ssssssssss", size=size), "what is sorted by is always shown"
+
+
+def test_disagreement_and_failed_jobs_come_first(folder: Path) -> None:
+    bad = replace(SUMMARY, agreement=Agreement(12, 11), failed={"lint": "no memory"})
+    (folder / "summary.json").write_bytes(summary_text(bad))
+    first = play(app_on(folder)).splitlines()[0]
+    assert first.index("lint FAILED") < first.index("1 of 12 reported")
+    assert "DISAGREE" in play(app_on(folder), size=(200, 60)).splitlines()[0]
 
 
 def test_in_ascii_nothing_else_is_drawn(folder: Path) -> None:
