@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Final, Literal
 
 from engine.errors import Rejection
+from engine.load_rules import CURRENT_LOAD_RULES, LoadRules, load_rules
 
 SplitAlgorithmName = Literal[
     "range_equally_divide", "topic_count_equally_divide", "specified_positions_divide", "flow_or_qps_equally_divide"
@@ -134,7 +135,8 @@ class ReleaseBehaviour:
     owner: that key, consumers that joined after its message too, or the whole subscription. ``look_ahead_defaults`` of
     ``keySharedLookAheadMsgInReplayThresholdPerConsumer`` and ``...PerSubscription`` (#25992 doubled them).
 
-    ``unnamed_publishers``: how partitioned statistics add up publishers without a common name (#18807).
+    ``unnamed_publishers``: how partitioned statistics add up publishers without a common name (#18807). ``load``: load
+    shedding and placement.
     """
 
     label: str
@@ -152,6 +154,7 @@ class ReleaseBehaviour:
     ownerless_key: Literal["waits", "delays-newcomers", "stops-subscription"] = "waits"
     look_ahead_defaults: tuple[int, int] = (2000, 20000)
     unnamed_publishers: Literal["added-once", "added-repeatedly"] = "added-once"
+    load: LoadRules = CURRENT_LOAD_RULES
 
 
 def _key_shared_ring(version: tuple[int, int, int]) -> Literal["name_i", "name_nul_i", "indexed_replace", "current"]:
@@ -198,6 +201,7 @@ def _behaviour(major: int, minor: int, patch: int, *, milestone: bool = False) -
         # its first milestone has.
         look_ahead_defaults=(4000, 40000) if version >= (5, 0, 0) else (2000, 20000),
         unnamed_publishers="added-once" if version >= (3, 0, 0) else "added-repeatedly",
+        load=load_rules(version),
     )
 
 

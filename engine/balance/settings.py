@@ -1,14 +1,17 @@
-"""When each load manager looks again: the settings of ``ServiceConfiguration`` that give cycles their times."""
+"""The settings of ``ServiceConfiguration`` that both load managers read: times, limits, weights, strategies."""
 
 # The names are Pulsar's own, as in engine.config.
 # ruff: noqa: N815
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, fields, replace
+from typing import Final
 
 from engine.bundles.plan import LoadManager
 from engine.errors import Rejection
+from engine.load_rules import CURRENT_LOAD_RULES, LoadRules
 
 MS_PER_MINUTE = 60_000
 
@@ -55,3 +58,137 @@ class BalanceSettings:
                 message = f"an interval of {getattr(self, name)} is no time between two cycles: give 1 or more"
                 return Rejection("IllegalArgumentException", message, field=name)
         return None
+
+
+@dataclass(frozen=True, slots=True)
+class LoadSettings:
+    """What shedding, placement and load reports are ruled by, under Pulsar's exact names, with the defaults of 4.2.4.
+
+    Percentages are whole numbers of 100, thresholds of throughput are in 1048576 bytes/s where the name does not say
+    otherwise (``loadBalancerBundleUnloadMinThroughputThreshold``) and bytes/s in ``minUnloadMessageThroughput``.
+    Strategies go by the last part of their class name. ``loadBalancerBandwith...`` is the old spelling, which counts
+    while the new one is exactly 1.0.
+    """
+
+    loadBalancerEnabled: bool = True
+    loadBalancerSheddingEnabled: bool = True
+    loadBalancerSheddingIntervalMinutes: int = 1
+    loadBalancerSheddingGracePeriodMinutes: int = 30
+    loadBalancerSheddingExcludedNamespaces: tuple[str, ...] = ()
+    loadBalancerLoadSheddingStrategy: str = "ThresholdShedder"
+    loadBalancerLoadPlacementStrategy: str = "LeastLongTermMessageRate"
+    loadBalancerDistributeBundlesEvenlyEnabled: bool = True
+    loadBalancerBrokerMaxTopics: int = 50000
+    loadBalancerBrokerOverloadedThresholdPercentage: int = 85
+    loadBalancerBrokerThresholdShedderPercentage: int = 10
+    loadBalancerAverageResourceUsageDifferenceThresholdPercentage: int = 10
+    loadBalancerHistoryResourcePercentage: float = 0.9
+    loadBalancerBundleUnloadMinThroughputThreshold: float = 10.0
+    lowerBoundarySheddingEnabled: bool = False
+    loadBalancerMsgRateDifferenceShedderThreshold: float = 50.0
+    loadBalancerMsgThroughputMultiplierDifferenceShedderThreshold: float = 4.0
+    minUnloadMessage: int = 1000
+    minUnloadMessageThroughput: int = 1048576
+    maxUnloadPercentage: float = 0.2
+    maxUnloadBundleNumPerShedding: int = -1
+    loadBalancerAvgShedderLowThreshold: int = 15
+    loadBalancerAvgShedderHighThreshold: int = 40
+    loadBalancerAvgShedderHitCountLowThreshold: int = 8
+    loadBalancerAvgShedderHitCountHighThreshold: int = 2
+    loadBalancerCPUResourceWeight: float = 1.0
+    loadBalancerMemoryResourceWeight: float = 0.0
+    loadBalancerDirectMemoryResourceWeight: float = 0.0
+    loadBalancerBandwidthInResourceWeight: float = 1.0
+    loadBalancerBandwidthOutResourceWeight: float = 1.0
+    loadBalancerBandwithInResourceWeight: float = 1.0
+    loadBalancerBandwithOutResourceWeight: float = 1.0
+    loadBalancerReportUpdateThresholdPercentage: int = 10
+    loadBalancerReportUpdateMaxIntervalMinutes: int = 15
+    loadBalancerBrokerLoadTargetStd: float = 0.25
+    loadBalancerSheddingConditionHitCountThreshold: int = 3
+    loadBalancerMaxNumberOfBrokerSheddingPerCycle: int = 3
+    loadBalancerTransferEnabled: bool = True
+    loadBalanceSheddingDelayInSeconds: int = 180
+    loadBalancerBrokerLoadDataTTLInSeconds: int = 1800
+    loadBalancerMaxNumberOfBundlesInBundleLoadReport: int = 10
+    loadBalancerSheddingBundlesWithPoliciesEnabled: bool = False
+    loadBalancerDebugModeEnabled: bool = False
+    loadManagerClassName: str = "org.apache.pulsar.broker.loadbalance.impl.ModularLoadManagerImpl"
+    preferLaterVersions: bool = False
+    failureDomainsEnabled: bool = False
+
+    @property
+    def bandwidth_in_weight(self) -> float:
+        """The weight of incoming bandwidth that counts, by either spelling."""
+        new = self.loadBalancerBandwidthInResourceWeight
+        return self.loadBalancerBandwithInResourceWeight if new == 1.0 else new
+
+    @property
+    def bandwidth_out_weight(self) -> float:
+        """The weight of outgoing bandwidth that counts, by either spelling."""
+        new = self.loadBalancerBandwidthOutResourceWeight
+        return self.loadBalancerBandwithOutResourceWeight if new == 1.0 else new
+
+    @property
+    def overload_limit(self) -> float:
+        """From which share of its resources a broker is overloaded."""
+        return self.loadBalancerBrokerOverloadedThresholdPercentage / 100.0
+
+    def with_setting(self, name: str, text: str) -> LoadSettings | Rejection:
+        """These settings with one changed; ``text`` is what a line of broker.conf has after the ``=``.
+
+        Refused: an unknown name, and a text of another type. Java reads ``NaN`` and ``Infinity`` as numbers as well.
+
+        >>> LoadSettings().with_setting("minUnloadMessage", "10").minUnloadMessage
+        10
+        """
+        if name not in LOAD_SETTING_DEFAULTS:
+            return Rejection("UnknownSetting", f"no setting {name!r} of the load managers is known here", field=name)
+        default = LOAD_SETTING_DEFAULTS[name]
+        value = _parsed(text.strip(), default)
+        if value is None:
+            return Rejection("IllegalArgumentException", f"{text!r} is not {_kind_of(default)}", field=name)
+        if name in ("loadBalancerLoadSheddingStrategy", "loadBalancerLoadPlacementStrategy"):
+            value = str(value).rpartition(".")[2]
+        return replace(self, **{name: value})  # type: ignore[arg-type]
+
+
+_Value = bool | int | float | str | tuple[str, ...]
+LOAD_SETTING_DEFAULTS: Final[dict[str, _Value]] = {
+    field.name: getattr(LoadSettings(), field.name) for field in fields(LoadSettings)
+}
+_INT_32: Final = range(-(2**31), 2**31)
+
+
+def _parsed(text: str, like: _Value) -> _Value | None:
+    if isinstance(like, bool):
+        return {"true": True, "false": False}.get(text.lower())
+    if isinstance(like, int):
+        return int(text) if re.fullmatch(r"[+-]?[0-9]{1,11}", text) and int(text) in _INT_32 else None
+    if isinstance(like, float):
+        number = r"[+-]?(NaN|Infinity|([0-9]{1,400}\.?[0-9]{0,400}|\.[0-9]{1,400})([eE][+-]?[0-9]{1,5})?)"
+        return float(text) if re.fullmatch(number, text, re.ASCII) else None
+    if isinstance(like, tuple):
+        return tuple(part.strip() for part in text.split(",") if part.strip())
+    return text
+
+
+def _kind_of(like: _Value) -> str:
+    if isinstance(like, bool):
+        return "true or false"
+    return "a number" if isinstance(like, float) else "a whole number of 32 bits"
+
+
+def default_load_settings(rules: LoadRules = CURRENT_LOAD_RULES) -> LoadSettings:
+    """The settings of a broker of one release whose broker.conf changes none.
+
+    >>> from engine.load_rules import load_rules
+    >>> default_load_settings(load_rules((3, 0, 7))).loadBalancerDirectMemoryResourceWeight
+    1.0
+    """
+    return LoadSettings(
+        loadBalancerLoadSheddingStrategy=rules.default_shedder,
+        loadBalancerLoadPlacementStrategy=rules.default_placement,
+        loadBalancerMemoryResourceWeight=rules.memory_weight,
+        loadBalancerDirectMemoryResourceWeight=rules.direct_memory_weight,
+    )

@@ -46,6 +46,21 @@ FAMILIES = (
     "publisher_stats",
     "partitioned_stats",
     "unit_tests",
+    "shed_overload",
+    "shed_threshold",
+    "shed_uniform",
+    "shed_avg",
+    "transfer_shedder",
+    "place_avg",
+    "place_least_rate",
+    "place_least_resource",
+    "round_robin",
+    "most_servicing",
+    "filters",
+    "bundle_choice",
+    "broker_load_weighted",
+    "report_needed",
+    "modular_cycle",
 )
 """Families that must be checked wherever their file is."""
 

@@ -1,0 +1,225 @@
+"""What a broker reports of itself, and how loaded that makes it: percents, weighted usage, averages over its bundles.
+
+After ``ResourceUsage``, ``LocalBrokerData``, ``BrokerLoadData`` and ``TimeAverageBrokerData``. Rates are messages/s,
+throughput is bytes/s; a usage of 1.0 is the whole of a resource.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from ctypes import c_float
+from dataclasses import dataclass
+from typing import Final
+
+from engine.balance.averages import (
+    DEFAULT_MESSAGE_RATE,
+    DEFAULT_MESSAGE_THROUGHPUT,
+    BundleData,
+    TimeAverageMessageData,
+)
+from engine.balance.limits import BundleStats
+from engine.balance.settings import LoadSettings
+from engine.bundles.loads import BothWays
+from engine.load_rules import CURRENT_LOAD_RULES, LoadRules
+
+MODULAR_CLASS: Final = "org.apache.pulsar.broker.loadbalance.impl.ModularLoadManagerImpl"
+EXTENSIBLE_CLASS: Final = "org.apache.pulsar.broker.loadbalance.extensions.ExtensibleLoadManagerImpl"
+
+
+def float32(value: float) -> float:
+    """A double rounded to a Java ``float``; too large becomes infinite."""
+    return c_float(value).value
+
+
+def divided(dividend: float, divisor: float) -> float:
+    """The quotient of two doubles as Java gives it: infinite or NaN where Python refuses to divide by 0.
+
+    >>> divided(1.0, 0.0), divided(-1.0, 0.0), divided(0.0, 0.0)
+    (inf, -inf, nan)
+    """
+    if divisor:
+        return dividend / divisor
+    if not dividend or math.isnan(dividend):
+        return math.nan
+    return math.copysign(math.inf, dividend) * math.copysign(1.0, divisor)
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceUsage:
+    """How much of a resource is used, and how much there is, in the same unit; a limit of 0 or less is unknown."""
+
+    usage: float = 0.0
+    limit: float = 0.0
+
+    @property
+    def percent(self) -> float:
+        """The used part of 100, in 32-bit floats as Java computes it, so 53 of 100 is a little less than 53 %.
+
+        >>> ResourceUsage(53.0, 100.0).percent < 53.0 < ResourceUsage(54.0, 100.0).percent
+        True
+        >>> ResourceUsage(7.0, -1.0).percent
+        0.0
+        """
+        if not self.limit > 0:
+            return 0.0
+        return float32(float32(divided(float32(self.usage), float32(self.limit))) * 100)
+
+
+UNUSED: Final = ResourceUsage()
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerLoad(BothWays):
+    """One broker's load report: its id (``host:webport``), resources, total traffic and bundles.
+
+    ``bundles`` in the order of the report; ``stats`` has what is reported of each, ``topics`` their total. ``version``
+    and ``load_manager`` are what the broker says it runs, None when it does not say.
+    """
+
+    broker: str
+    cpu: ResourceUsage = UNUSED
+    memory: ResourceUsage = UNUSED
+    direct_memory: ResourceUsage = UNUSED
+    bandwidth_in: ResourceUsage = UNUSED
+    bandwidth_out: ResourceUsage = UNUSED
+    msg_rate_in: float = 0.0
+    msg_rate_out: float = 0.0
+    throughput_in_bytes_per_sec: float = 0.0
+    throughput_out_bytes_per_sec: float = 0.0
+    bundles: tuple[str, ...] = ()
+    stats: tuple[BundleStats, ...] = ()
+    topics: int = 0
+    version: str | None = None
+    load_manager: str | None = None
+    persistent_topics: bool = True
+    non_persistent_topics: bool = True
+
+
+def report_of(broker: str, stats: Iterable[BundleStats], **members: object) -> BrokerLoad:
+    """A report whose totals are the sums of its bundles in their order, as a broker writes it."""
+    listed = tuple(stats)
+    sums = [0.0, 0.0, 0.0, 0.0]
+    for each in listed:
+        sums[0] += each.msg_rate_in
+        sums[1] += each.msg_rate_out
+        sums[2] += each.throughput_in_bytes_per_sec
+        sums[3] += each.throughput_out_bytes_per_sec
+    return BrokerLoad(
+        broker,
+        msg_rate_in=sums[0],
+        msg_rate_out=sums[1],
+        throughput_in_bytes_per_sec=sums[2],
+        throughput_out_bytes_per_sec=sums[3],
+        bundles=tuple(each.bundle for each in listed),
+        stats=listed,
+        topics=sum(each.topics for each in listed),
+        **members,  # type: ignore[arg-type]
+    )
+
+
+def max_usage(load: BrokerLoad) -> float:
+    """The largest of the four percents, as a share (``getMaxResourceUsage``): 32-bit floats, heap memory left out.
+
+    Minus infinity if all are NaN.
+    """
+    return float32(_highest(_four_percents(load)) / 100)
+
+
+def weighted_usage(
+    load: BrokerLoad, settings: LoadSettings, rules: LoadRules = CURRENT_LOAD_RULES, *, heap: bool = False
+) -> float:
+    """The largest weighted percent, as a share (``getMaxResourceUsageWithWeight``); minus infinity if all are NaN.
+
+    ``heap``: heap memory takes part by its own weight, as where the release compares averages
+    (``rules.heap_memory_counts``).
+
+    >>> weighted_usage(BrokerLoad("b:1", cpu=ResourceUsage(50, 100)), LoadSettings(loadBalancerCPUResourceWeight=0.5))
+    0.25
+    """
+    cpu, direct, inward, outward = _four_percents(load)
+    weighted = [
+        cpu * settings.loadBalancerCPUResourceWeight,
+        direct * settings.loadBalancerDirectMemoryResourceWeight,
+        inward * settings.bandwidth_in_weight,
+        outward * settings.bandwidth_out_weight,
+    ]
+    if heap and rules.heap_memory_counts:
+        weighted.append(load.memory.percent * settings.loadBalancerMemoryResourceWeight)
+    return _highest(weighted) / 100
+
+
+def overload_usage(load: BrokerLoad, settings: LoadSettings, rules: LoadRules = CURRENT_LOAD_RULES) -> float:
+    """The usage that is compared with the overload limit, and that decides whether a report is written."""
+    return weighted_usage(load, settings) if rules.overload_usage == "weighted" else max_usage(load)
+
+
+def _four_percents(load: BrokerLoad) -> tuple[float, float, float, float]:
+    return load.cpu.percent, load.direct_memory.percent, load.bandwidth_in.percent, load.bandwidth_out.percent
+
+
+def _highest(values: Iterable[float]) -> float:
+    highest = -math.inf
+    for value in values:
+        highest = max(highest, value)  # in this order NaN takes no part
+    return highest
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerLoadAverage:
+    """What a broker of the extensible manager publishes of itself (``BrokerLoadData``).
+
+    ``load`` (``weightedMaxEMA``) and ``throughput_average`` are moving averages, ``max_usage`` is the last unweighted
+    usage. Before the first update after a start or a reset both usages are 1.0 and the throughput is 0.
+    """
+
+    load: float = 1.0
+    throughput_average: float = 0.0
+    max_usage: float = 1.0
+    has_history: bool = False
+
+    def updated(self, load: BrokerLoad, settings: LoadSettings) -> BrokerLoadAverage:
+        """One update later. The share of history counts per update, whatever time lies between two."""
+        percents = (
+            load.cpu.percent * settings.loadBalancerCPUResourceWeight,
+            load.memory.percent * settings.loadBalancerMemoryResourceWeight,
+            load.direct_memory.percent * settings.loadBalancerDirectMemoryResourceWeight,
+            load.bandwidth_in.percent * settings.bandwidth_in_weight,
+            load.bandwidth_out.percent * settings.bandwidth_out_weight,
+        )
+        kept = settings.loadBalancerHistoryResourcePercentage
+
+        def mixed(average: float, value: float) -> float:
+            return average * kept + (1 - kept) * value if self.has_history else value
+
+        return BrokerLoadAverage(
+            mixed(self.load, _highest(percents) / 100),
+            mixed(self.throughput_average, load.bytes_per_sec),
+            _highest(_four_percents(load)) / 100,
+            True,
+        )
+
+
+def time_average(
+    bundles: Iterable[str], data: Mapping[str, BundleData], *, short_term: bool = False
+) -> TimeAverageMessageData:
+    """The sum of the averages of a broker's bundles, in report order (``TimeAverageBrokerData``).
+
+    A bundle nobody knows counts as much as a new one: 50 msg/s and 50000 bytes/s each way.
+    """
+    sums = [0.0, 0.0, 0.0, 0.0]
+    for bundle in bundles:
+        known = data.get(bundle)
+        if known is None:
+            rates = (DEFAULT_MESSAGE_RATE, DEFAULT_MESSAGE_RATE, DEFAULT_MESSAGE_THROUGHPUT, DEFAULT_MESSAGE_THROUGHPUT)
+        else:
+            average = known.short_term if short_term else known.long_term
+            rates = (
+                average.msg_rate_in,
+                average.msg_rate_out,
+                average.throughput_in_bytes_per_sec,
+                average.throughput_out_bytes_per_sec,
+            )
+        for place, rate in enumerate(rates):
+            sums[place] += rate
+    return TimeAverageMessageData(1, 0, *sums)

@@ -1,0 +1,207 @@
+"""Which brokers a bundle may go to at all, before a placement strategy chooses one of them.
+
+After ``LoadManagerShared``, ``BrokerVersionFilter``, ``BrokerLoadManagerClassFilter`` and the filters of the extensible
+manager. A filter keeps the order of the candidates.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from engine.balance.brokers import BrokerLoad
+from engine.balance.placement.model import KnownBroker
+from engine.errors import Rejection
+
+NO_DOMAIN = "default"
+"""The failure domain of brokers that are in none."""
+MAX_PATTERN_LENGTH = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class IsolationPolicy:
+    """One isolation policy of a cluster; its members are regular expressions that match a whole name or host.
+
+    ``min_limit``: with fewer primary brokers alive than this, the secondary ones may own bundles too.
+    """
+
+    namespaces: tuple[str, ...]
+    primary: tuple[str, ...]
+    secondary: tuple[str, ...] = ()
+    min_limit: int = 0
+
+
+@lru_cache(maxsize=1024)
+def _compiled(pattern: str) -> re.Pattern[str] | None:
+    if len(pattern) > MAX_PATTERN_LENGTH:
+        return None
+    try:
+        return re.compile(pattern)
+    except (re.error, OverflowError, RecursionError):
+        return None
+
+
+def _matches(patterns: Sequence[str], text: str) -> bool:
+    compiled = (_compiled(pattern) for pattern in patterns)
+    return any(pattern is not None and pattern.fullmatch(text) is not None for pattern in compiled)
+
+
+def permitted(
+    namespace: str,
+    brokers: Mapping[str, BrokerLoad | None],
+    policies: Sequence[IsolationPolicy],
+    *,
+    persistent: bool = True,
+) -> tuple[str, ...]:
+    """The brokers that isolation lets own bundles of a namespace, in the order given.
+
+    Without a policy of its own a namespace goes to brokers that are primary for nobody and whose report says that they
+    take such topics. ``brokers``: those alive with their reports, None for one that has not reported yet. A pattern
+    that Python cannot read matches nothing.
+    """
+    hosts = {broker: broker.rpartition(":")[0] for broker in brokers if ":" in broker}
+    policy = next((each for each in policies if _matches(each.namespaces, namespace)), None)
+    if policy is not None:
+        primaries = [broker for broker, host in hosts.items() if _matches(policy.primary, host)]
+        if len(primaries) >= policy.min_limit:
+            return tuple(primaries)
+        return tuple(
+            broker for broker, host in hosts.items() if broker in primaries or _matches(policy.secondary, host)
+        )
+    return tuple(
+        broker
+        for broker, host in hosts.items()
+        if not any(_matches(each.primary, host) for each in policies) and _takes_topics(brokers[broker], persistent)
+    )
+
+
+def _takes_topics(load: BrokerLoad | None, persistent: bool) -> bool:
+    if load is None:
+        return False
+    return load.persistent_topics if persistent else load.non_persistent_topics
+
+
+def below_max_topics(candidates: Sequence[str], brokers: Mapping[str, KnownBroker], max_topics: int) -> tuple[str, ...]:
+    """Modular: candidates whose topics, those of bundles placed since their report included, are not above the maximum.
+
+    All of them, if all have more.
+    """
+
+    def topics(name: str) -> int:
+        broker = brokers.get(name)
+        if broker is None:
+            return 0
+        return broker.load.topics + sum(data.topics for data in broker.preallocated.values())
+
+    kept = tuple(name for name in candidates if topics(name) <= max_topics)
+    return kept or tuple(candidates)
+
+
+def below_max_topics_extensible(
+    candidates: Sequence[str], topics: Mapping[str, int], max_topics: int
+) -> tuple[str, ...]:
+    """Extensible: candidates with fewer topics than the maximum, even if none is left. Without load data: 0 topics."""
+    return tuple(name for name in candidates if topics.get(name, 0) < max_topics)
+
+
+def least_servicing(candidates: Sequence[str], ranges: Mapping[str, int]) -> tuple[str, ...]:
+    """The candidates with fewest bundles of a namespace, whatever their load; ``ranges``: how many each has.
+
+    >>> least_servicing(("b:1", "b:2", "b:3"), {"b:1": 1})
+    ('b:2', 'b:3')
+    """
+    return _fewest(candidates, lambda name: ranges.get(name, 0))
+
+
+def _fewest(candidates: Sequence[str], count: Callable[[str], int]) -> tuple[str, ...]:
+    least = min((count(name) for name in candidates), default=0)
+    return tuple(name for name in candidates if count(name) == least)
+
+
+def anti_affinity(
+    candidates: Sequence[str], counts: Mapping[str, int] | None, domains: Mapping[str, str] | None = None
+) -> tuple[str, ...]:
+    """The candidates with fewest namespaces of the group; before that, those in the domains with fewest.
+
+    ``counts``: by broker, None for a namespace without a group. ``domains``: broker to failure domain, None while these
+    are switched off.
+    """
+    if counts is None or not candidates:
+        return tuple(candidates)
+    kept = tuple(candidates)
+    if domains:
+        sums: dict[str, int] = {}
+        for name in candidates:
+            domain = domains.get(name, NO_DOMAIN)
+            sums[domain] = sums.get(domain, 0) + counts.get(name, 0)
+        least = min(sums.values())
+        kept = tuple(name for name in candidates if sums[domains.get(name, NO_DOMAIN)] == least)
+    return _fewest(kept, lambda name: counts.get(name, 0))
+
+
+def unload_is_useful(current: str, candidates: Sequence[str], counts: Mapping[str, int] | None) -> bool:
+    """Whether taking a bundle off its broker can bring the namespaces of its anti-affinity group further apart.
+
+    ``candidates``: all that may own it. A present broker that is not among them counts as having no such namespace.
+    """
+    if not counts:
+        return True
+    if not candidates:
+        return False
+    least = min(counts.get(name, 0) for name in candidates)
+    own = counts.get(current, 0) if current in candidates else 0
+    if least == 0 or least < own:
+        return True
+    return any(counts.get(name, 0) != least for name in candidates)
+
+
+def same_load_manager(
+    candidates: Sequence[str], load_managers: Mapping[str, str | None], wanted: str
+) -> tuple[str, ...]:
+    """The candidates that run one load manager class; those without a report stay too."""
+    return tuple(name for name in candidates if load_managers.get(name, wanted) == wanted)
+
+
+_NUMBER = r"(?:0|[1-9][0-9]{0,8})"
+_SEMANTIC_VERSION = re.compile(
+    rf"({_NUMBER})\.({_NUMBER})\.({_NUMBER})(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?",
+    re.ASCII,
+)
+_Identifier = tuple[int, int, str]
+_Version = tuple[int, int, int, int, tuple[_Identifier, ...]]
+
+
+def semantic_version(text: str) -> _Version | None:
+    """A sort key of a version with three numbers; build metadata plays no part. None for any other text.
+
+    >>> semantic_version("4.2.4-rc.1") < semantic_version("4.2.4") == semantic_version("4.2.4+7")
+    True
+    >>> semantic_version("4.2") is None
+    True
+    """
+    match = _SEMANTIC_VERSION.fullmatch(text)
+    if match is None:
+        return None
+    major, minor, patch = (int(part) for part in match.groups()[:3])
+    if match[4] is None:
+        return (major, minor, patch, 1, ())
+    parts = match[4].split(".")
+    if any(part.isdigit() and part != "0" and part.startswith("0") for part in parts):
+        return None
+    key = tuple((0, int(part[:18]), "") if part.isdigit() else (1, 0, part) for part in parts)
+    return (major, minor, patch, 0, key)
+
+
+def newest_version(candidates: Sequence[str], versions: Mapping[str, str | None]) -> tuple[str, ...] | Rejection:
+    """The candidates that run the newest version among them. Refused: one without a version that can be read."""
+    known: dict[str, _Version] = {}
+    for name in candidates:
+        version = semantic_version(versions.get(name) or "")
+        if version is None:
+            message = f"{name} has not reported a version that can be compared: {versions.get(name)!r}"
+            return Rejection("BrokerFilterBadVersionException", message, field="version")
+        known[name] = version
+    newest = max(known.values(), default=None)
+    return tuple(name for name in candidates if known[name] == newest)

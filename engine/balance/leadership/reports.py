@@ -1,0 +1,78 @@
+"""What the leader makes of load reports: one sample of every bundle, and a new start for what it had placed itself."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from engine.balance.averages import TimeAverageMessageData, new_bundle_data
+from engine.balance.brokers import BrokerLoad, time_average
+from engine.balance.java_maps import MapOrder
+from engine.balance.leadership.state import Leader, LeaderState
+from engine.balance.placement import strategies as placements
+from engine.balance.placement.model import KnownBroker
+from engine.balance.shedding import strategies as shedders
+
+
+def reports_read(
+    leader: Leader, state: LeaderState, reports: Sequence[BrokerLoad], leader_owns: Collection[str] = ()
+) -> LeaderState:
+    """The state after the leader has read all reports (``updateAll``), which any written report makes it do.
+
+    ``reports`` are those of all living brokers; ``leader_owns``: the bundles of the leader itself. A broker that
+    appears or disappears makes it read everything twice (:func:`brokers_changed`). O(reported bundles).
+    """
+    alive = {load.broker: load for load in reports}
+    shedder, placement = state.shedder, state.placement
+    if any(broker not in alive for broker in state.brokers):
+        shedder = shedders.with_active(shedder, alive, leader.rules)
+        placement = placements.with_active(placement, alive, leader.rules)
+    brokers = state.brokers.replaced(alive)
+    data = dict(state.data)
+    reported: dict[str, None] = {}
+    long_term: dict[str, TimeAverageMessageData] = {}
+    kept: dict[str, tuple[str, ...]] = {}
+    for broker in brokers:
+        load = alive[broker]
+        for stats in load.stats:
+            reported[stats.bundle] = None
+            known = data.get(stats.bundle)
+            data[stats.bundle] = (new_bundle_data() if known is None else known).update(stats)
+        placed = state.known[broker].preallocated if broker in state.known else {}
+        kept[broker] = tuple(
+            bundle for bundle in placed if bundle in leader_owns and not (bundle in load.bundles and bundle in data)
+        )
+        long_term[broker] = time_average((stats.bundle for stats in load.stats), data)
+    known_brokers: dict[str, KnownBroker] = {}
+    tables: dict[str, MapOrder] = {}
+    for broker in brokers:
+        tables[broker] = state.tables.get(broker, MapOrder("concurrent")).replaced(kept[broker])
+        placed = state.known[broker].preallocated if kept[broker] else {}
+        still = {
+            # What was placed is the leader's own record of the bundle, so it goes on with it.
+            bundle: data.get(bundle, placed[bundle]) if state.data.get(bundle) is placed[bundle] else placed[bundle]
+            for bundle in tables[broker]
+        }
+        known_brokers[broker] = KnownBroker(alive[broker], long_term[broker], still)
+    return replace(
+        state,
+        brokers=brokers,
+        known=known_brokers,
+        tables=tables,
+        bundles=state.bundles.updated(reported).replaced(
+            [bundle for bundle in (*state.bundles, *reported) if bundle in reported]
+        ),
+        data={bundle: data[bundle] for bundle in reported},
+        served={broker: frozenset((*alive[broker].bundles, *kept[broker])) for broker in brokers},
+        # They leave this table even where they stay with their broker.
+        preallocations={},
+        shedder=shedder,
+        placement=placement,
+    )
+
+
+def brokers_changed(
+    leader: Leader, state: LeaderState, reports: Sequence[BrokerLoad], leader_owns: Collection[str] = ()
+) -> LeaderState:
+    """The state after a broker appeared or disappeared: its node and the list above it, so all is read twice."""
+    return reports_read(leader, reports_read(leader, state, reports, leader_owns), reports, leader_owns)

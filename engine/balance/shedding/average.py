@@ -1,0 +1,194 @@
+"""``AvgShedder`` (PIP-364): the fullest broker is paired with the emptiest and gives it part of the difference.
+
+It is a placement strategy as well, :mod:`engine.balance.placement.average`, and both halves share this memory.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cmp_to_key
+
+from engine.balance.averages import BundleData, TimeAverageMessageData
+from engine.balance.brokers import BrokerLoad, weighted_usage
+from engine.balance.java_maps import MapOrder
+from engine.balance.settings import LoadSettings
+from engine.balance.shedding.model import (
+    BrokerVerdict,
+    BundleVerdict,
+    ShedPlan,
+    ShedView,
+    double_key,
+    falling,
+    planned,
+    shed_verdict,
+    short_term_bytes,
+    short_term_msgs,
+)
+from engine.balance.shedding.uniform import java_int
+from engine.load_rules import CURRENT_LOAD_RULES, LoadRules
+
+
+@dataclass(frozen=True, slots=True)
+class AverageMemory:
+    """What ``AvgShedder`` keeps: hits by broker above both thresholds, planned destinations, the map of its scores.
+
+    ``destinations`` goes by :func:`destination_key`.
+    """
+
+    high: Mapping[str, int] = field(default_factory=dict)
+    low: Mapping[str, int] = field(default_factory=dict)
+    destinations: Mapping[str | bytes, str] = field(default_factory=dict)
+    scores: MapOrder = field(default_factory=lambda: MapOrder("hash"))
+
+
+def destination_key(bundle: str, data: BundleData | None, rules: LoadRules = CURRENT_LOAD_RULES) -> str | bytes:
+    """What a planned destination is kept by: the bundle's numbers, from which two bundles cannot be told apart, or its
+    name in releases that do so.
+
+    >>> from engine.balance.averages import new_bundle_data
+    >>> destination_key("t/n/0x0_0x1", new_bundle_data()) == destination_key("t/n/0x1_0x2", new_bundle_data())
+    True
+    """
+    if rules.avg_destinations != "bundle-numbers" or data is None:
+        return bundle
+    return struct.pack(">q", data.topics) + _numbers(data.short_term) + _numbers(data.long_term)
+
+
+def _numbers(average: TimeAverageMessageData) -> bytes:
+    return struct.pack(
+        ">qqdddd",
+        average.max_samples,
+        average.num_samples,
+        average.msg_rate_in,
+        average.msg_rate_out,
+        average.throughput_in_bytes_per_sec,
+        average.throughput_out_bytes_per_sec,
+    )
+
+
+def shed_average(
+    memory: AverageMemory, view: ShedView, settings: LoadSettings, rules: LoadRules = CURRENT_LOAD_RULES
+) -> tuple[AverageMemory, ShedPlan]:
+    """One cycle. A broker's only bundle may be moved too; what is moved has traffic, and fits what is left to move."""
+    cycle = _Cycle(view, settings, rules, dict(memory.high), dict(memory.low))
+    if rules.avg_destinations != "attempt":
+        cycle.destinations = dict(memory.destinations)
+    by_name = {load.broker: load for load in view.brokers}
+    scores = memory.scores.cleared().updated(by_name)
+    usages = {broker: 100 * weighted_usage(load, settings, rules, heap=True) for broker, load in by_name.items()}
+    ranked = list(scores)
+    if rules.avg_scores_whole:
+
+        def compare(one: str, other: str) -> int:
+            return java_int(usages[one] - usages[other])
+
+        ranked.sort(key=cmp_to_key(compare))
+    else:
+        ranked.sort(key=lambda broker: double_key(usages[broker]))
+    pairs = cycle.count_hits(ranked, usages)
+    for bottom, top in pairs:
+        cycle.judge(by_name[bottom], by_name[top], usages[top] - usages[bottom])
+    for broker in by_name:
+        if broker not in cycle.verdicts:
+            limit = float(settings.loadBalancerAvgShedderLowThreshold)
+            cycle.verdicts[broker] = [BrokerVerdict(broker, "below-threshold", usages[broker], limit)]
+    following = AverageMemory(cycle.high, cycle.low, cycle.destinations, scores.cleared())
+    verdicts = [verdict for judged in cycle.verdicts.values() for verdict in judged]
+    _, plan = planned(MapOrder("hash"), verdicts, cycle.planned)
+    return following, plan
+
+
+@dataclass(slots=True)
+class _Cycle:
+    """The workings of one cycle; lives no longer than the call."""
+
+    view: ShedView
+    settings: LoadSettings
+    rules: LoadRules
+    high: dict[str, int]
+    low: dict[str, int]
+    destinations: dict[str | bytes, str] = field(default_factory=dict)
+    planned: dict[str, str] = field(default_factory=dict)
+    verdicts: dict[str, list[BrokerVerdict]] = field(default_factory=dict)
+
+    def count_hits(self, ranked: list[str], usages: Mapping[str, float]) -> list[tuple[str, str]]:
+        """Count how often in a row each pair was far apart; the pairs that are, from the outermost inwards.
+
+        With an odd number of brokers the middle one meets itself, and with a low threshold of 0 or less is counted
+        twice a cycle.
+        """
+        pairs: list[tuple[str, str]] = []
+        first, last = 0, len(ranked) - 1
+        while first <= last:
+            bottom, top = ranked[first], ranked[last]
+            difference = usages[top] - usages[bottom]
+            if difference < self.settings.loadBalancerAvgShedderLowThreshold:
+                self.forget(bottom, top)
+            else:
+                pairs.append((bottom, top))
+                for broker in (bottom, top):
+                    self.low[broker] = self.low.get(broker, 0) + 1
+                for broker in (bottom, top):
+                    if difference < self.settings.loadBalancerAvgShedderHighThreshold:
+                        self.high.pop(broker, None)
+                    else:
+                        self.high[broker] = self.high.get(broker, 0) + 1
+            first, last = first + 1, last - 1
+        if not pairs:
+            self.high.clear()
+            self.low.clear()
+        return pairs
+
+    def forget(self, *brokers: str) -> None:
+        for broker in brokers:
+            self.high.pop(broker, None)
+            self.low.pop(broker, None)
+
+    def hit_often_enough(self, bottom: str, top: str) -> bool:
+        # Asking stores a 0, and the first yes ends the asking.
+        settings = self.settings
+        return (
+            self.high.setdefault(bottom, 0) >= settings.loadBalancerAvgShedderHitCountHighThreshold
+            or self.high.setdefault(top, 0) >= settings.loadBalancerAvgShedderHitCountHighThreshold
+            or self.low.setdefault(bottom, 0) >= settings.loadBalancerAvgShedderHitCountLowThreshold
+            or self.low.setdefault(top, 0) >= settings.loadBalancerAvgShedderHitCountLowThreshold
+        )
+
+    def judge(self, bottom: BrokerLoad, top: BrokerLoad, difference: float) -> None:
+        """Decide what the top broker of a pair gives to the bottom one."""
+        settings = self.settings
+        limit = float(settings.loadBalancerAvgShedderLowThreshold)
+        hits = float(self.low.get(top.broker, 0))
+        judged = self.verdicts.setdefault(top.broker, [])
+        if bottom.broker != top.broker:
+            self.verdicts.setdefault(
+                bottom.broker, [BrokerVerdict(bottom.broker, "not-the-busiest", difference, limit)]
+            )
+        if not self.hit_often_enough(bottom.broker, top.broker):
+            needed = float(settings.loadBalancerAvgShedderHitCountLowThreshold)
+            judged.append(BrokerVerdict(top.broker, "hits-too-few", hits, needed))
+            return
+        self.forget(bottom.broker, top.broker)
+        msgs = (top.msgs_per_sec - bottom.msgs_per_sec) * settings.maxUnloadPercentage
+        octets = (top.bytes_per_sec - bottom.bytes_per_sec) * settings.maxUnloadPercentage
+        if msgs > settings.minUnloadMessage:
+            left, value = msgs, short_term_msgs
+        elif octets > settings.minUnloadMessageThroughput:
+            left, value = octets, short_term_bytes
+        else:
+            judged.append(BrokerVerdict(top.broker, "below-minimum-traffic", difference, limit, octets))
+            return
+        need = left
+        candidates, passed = falling(self.view, top, value)
+        bundles: list[BundleVerdict] = []
+        for bundle, traffic in candidates:
+            if 0 < traffic <= left:
+                left -= traffic
+                bundles.append(BundleVerdict(bundle, "unloaded", traffic))
+                self.destinations[destination_key(bundle, self.view.bundles[bundle], self.rules)] = bottom.broker
+                self.planned[bundle] = bottom.broker
+            else:
+                bundles.append(BundleVerdict(bundle, "too-large" if traffic > left else "idle", traffic))
+        judged.append(shed_verdict(top, difference, limit, need, (*bundles, *passed)))

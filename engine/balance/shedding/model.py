@@ -1,0 +1,165 @@
+"""What the modular manager's shedders look at and answer, and how bundles are taken off one broker."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from engine.balance.averages import BundleData
+from engine.balance.brokers import BrokerLoad
+from engine.balance.java_maps import MapOrder
+
+BrokerOutcome = Literal[
+    "sheds",
+    "below-threshold",
+    "too-few-bundles",
+    "below-minimum-traffic",  # what it would offload is less than is worth an unload
+    "nothing-to-take",  # all its bundles were unloaded recently, are unknown or too large
+    "not-the-busiest",
+    "hits-too-few",  # above the threshold, not often enough in a row
+]
+BundleOutcome = Literal[
+    "unloaded",
+    "recently-unloaded",
+    "no-averages",  # no report had it yet, or it is not shed at all (heartbeats)
+    "enough-taken",
+    "too-large",  # more than what is left to move
+    "idle",
+    "maximum-reached",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class ShedView:
+    """What the leader knows at the moment of a cycle.
+
+    ``brokers`` in the order of its ``ConcurrentHashMap``; ``bundles`` without those of heartbeats, in the order of the
+    ``HashMap`` the shedder gets; ``recently_unloaded``: within the grace period.
+    """
+
+    brokers: tuple[BrokerLoad, ...]
+    bundles: Mapping[str, BundleData]
+    recently_unloaded: Collection[str] = ()
+    ranks: Mapping[str, int] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ranks", {bundle: rank for rank, bundle in enumerate(self.bundles)})
+
+
+@dataclass(frozen=True, slots=True)
+class BundleVerdict:
+    """What became of one bundle, and the short-term traffic it was judged by: messages/s or bytes/s."""
+
+    bundle: str
+    outcome: BundleOutcome
+    value: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerVerdict:
+    """What became of one broker.
+
+    ``figure`` is compared with ``limit`` (usages as shares, or what the shedder compares); ``need`` is the traffic it
+    should lose, in messages/s or bytes/s, 0.0 where it did not come to that. ``bundles`` in the order of the decisions.
+    """
+
+    broker: str
+    outcome: BrokerOutcome
+    figure: float
+    limit: float
+    need: float = 0.0
+    bundles: tuple[BundleVerdict, ...] = ()
+
+    @property
+    def unloaded(self) -> tuple[str, ...]:
+        return tuple(each.bundle for each in self.bundles if each.outcome == "unloaded")
+
+
+@dataclass(frozen=True, slots=True)
+class ShedPlan:
+    """Which bundles leave which broker, brokers and bundles in the order in which they are unloaded.
+
+    ``destinations``: where the shedder itself wants a bundle to go (``AvgShedder`` only).
+    """
+
+    unloads: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    verdicts: tuple[BrokerVerdict, ...] = ()
+    destinations: Mapping[str, str] = field(default_factory=dict)
+
+
+def planned(
+    table: MapOrder, verdicts: Sequence[BrokerVerdict], destinations: Mapping[str, str] | None = None
+) -> tuple[MapOrder, ShedPlan]:
+    """The plan that follows from verdicts in the order they were reached, and its map for the next cycle."""
+    unloads: dict[str, tuple[str, ...]] = {}
+    for verdict in verdicts:
+        if verdict.unloaded:
+            unloads[verdict.broker] = unloads.get(verdict.broker, ()) + verdict.unloaded
+    filled = table.cleared().updated(unloads)
+    plan = ShedPlan(tuple((broker, unloads[broker]) for broker in filled), tuple(verdicts), destinations or {})
+    return filled.cleared(), plan
+
+
+def double_key(value: float) -> tuple[bool, float, float]:
+    """A sort key of ``Double.compare``: -0.0 before 0.0, NaN after everything."""
+    if math.isnan(value):
+        return (True, 0.0, 0.0)
+    return (False, value, math.copysign(1.0, value))
+
+
+def short_term_bytes(data: BundleData) -> float:
+    return data.short_term.bytes_per_sec
+
+
+def short_term_msgs(data: BundleData) -> float:
+    return data.short_term.msgs_per_sec
+
+
+def falling(
+    view: ShedView, load: BrokerLoad, value: Callable[[BundleData], float]
+) -> tuple[list[tuple[str, float]], list[BundleVerdict]]:
+    """The bundles of a broker that may be unloaded with their values, the largest first; then why others may not.
+
+    Equal values come in the order of the map of all bundles. O(n log n) in the broker's bundles.
+    """
+    allowed: list[str] = []
+    passed: list[BundleVerdict] = []
+    for bundle in dict.fromkeys(load.bundles):
+        if bundle not in view.bundles:
+            passed.append(BundleVerdict(bundle, "no-averages"))
+        elif bundle in view.recently_unloaded:
+            passed.append(BundleVerdict(bundle, "recently-unloaded", value(view.bundles[bundle])))
+        else:
+            allowed.append(bundle)
+    allowed.sort(key=view.ranks.__getitem__)
+    values = [(bundle, value(view.bundles[bundle])) for bundle in allowed]
+    values.sort(key=lambda each: double_key(each[1]), reverse=True)
+    return values, passed
+
+
+def take_bytes(view: ShedView, load: BrokerLoad, need: float) -> tuple[BundleVerdict, ...]:
+    """Bundles by falling short-term bytes/s until ``need`` is reached, the first one in any case.
+
+    What is taken may be far more than the need. A NaN is taken first, and ends it.
+    """
+    candidates, passed = falling(view, load, short_term_bytes)
+    taken = 0.0
+    verdicts: list[BundleVerdict] = []
+    for bundle, value in candidates:
+        if taken < need or not verdicts:
+            taken += value
+            verdicts.append(BundleVerdict(bundle, "unloaded", value))
+        else:
+            verdicts.append(BundleVerdict(bundle, "enough-taken", value))
+    return (*verdicts, *passed)
+
+
+def shed_verdict(
+    load: BrokerLoad, figure: float, limit: float, need: float, bundles: Iterable[BundleVerdict]
+) -> BrokerVerdict:
+    """The verdict on a broker that should lose traffic, from what became of its bundles."""
+    judged = tuple(bundles)
+    sheds = any(each.outcome == "unloaded" for each in judged)
+    return BrokerVerdict(load.broker, "sheds" if sheds else "nothing-to-take", figure, limit, need, judged)

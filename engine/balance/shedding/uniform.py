@@ -1,0 +1,161 @@
+"""``UniformLoadShedder``: the broker with most traffic gives some to whoever takes it, if another has far less."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from engine.balance.averages import BundleData
+from engine.balance.brokers import BrokerLoad
+from engine.balance.java_maps import MapOrder
+from engine.balance.settings import LoadSettings
+from engine.balance.shedding.model import (
+    BrokerVerdict,
+    BundleVerdict,
+    ShedPlan,
+    ShedView,
+    falling,
+    planned,
+    shed_verdict,
+    short_term_bytes,
+    short_term_msgs,
+)
+from engine.load_rules import CURRENT_LOAD_RULES, LoadRules
+
+Measure = Literal["messages", "bytes"]
+_HIGHEST_INT: Final = 2**31 - 1
+_LOWEST_INT: Final = -(2**31)
+_NOTHING: Final = 1e-6
+"""``EPS``: a minimum no further than this from 0 counts as 1, so that it can divide."""
+
+
+def java_int(value: float) -> int:
+    """A double as a Java ``int``: the fraction cut off, too large values at the end of the range, NaN as 0."""
+    if math.isnan(value):
+        return 0
+    return int(min(max(value, _LOWEST_INT), _HIGHEST_INT))
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """The broker with most of one measure, and what it and the one with least have; about nothing counts as 1."""
+
+    busiest: BrokerLoad | None
+    highest: float
+    lowest: float
+
+
+@dataclass(frozen=True, slots=True)
+class Imbalance:
+    """By how much one measure is uneven, its limit, and the broker that has most of it."""
+
+    measure: Measure
+    spread: Spread
+    figure: float
+    limit: float
+
+    @property
+    def counts(self) -> bool:
+        """Whether it is too much; a limit of 0 or less switches the measure off."""
+        return self.limit > 0 and self.figure > self.limit
+
+
+def _msgs(load: BrokerLoad) -> float:
+    return load.msgs_per_sec
+
+
+def _bytes(load: BrokerLoad) -> float:
+    return load.bytes_per_sec
+
+
+def _spread(brokers: tuple[BrokerLoad, ...], measure: Callable[[BrokerLoad], float]) -> Spread:
+    busiest: BrokerLoad | None = None
+    highest, lowest = -1.0, float(_HIGHEST_INT)  # where Pulsar starts, so no minimum is above 2147483647
+    for load in brokers:
+        value = measure(load)
+        if value > highest:
+            busiest, highest = load, value
+        lowest = min(lowest, value)
+    return Spread(busiest, highest, 1.0 if -_NOTHING <= lowest <= _NOTHING else lowest)
+
+
+def _mixed_source(brokers: tuple[BrokerLoad, ...]) -> BrokerLoad | None:
+    """The busiest broker as 2.11.0 found it: replaced whenever either measure was a new maximum (#21016)."""
+    busiest: BrokerLoad | None = None
+    most_msgs = most_bytes = -1.0
+    for load in brokers:
+        if load.msgs_per_sec > most_msgs or load.bytes_per_sec > most_bytes:
+            busiest = load
+        most_msgs, most_bytes = max(most_msgs, load.msgs_per_sec), max(most_bytes, load.bytes_per_sec)
+    return busiest
+
+
+def shed_uniform(
+    table: MapOrder, view: ShedView, settings: LoadSettings, rules: LoadRules = CURRENT_LOAD_RULES
+) -> tuple[MapOrder, ShedPlan]:
+    """One cycle; ``table`` is the map of the plan, which keeps its size from cycle to cycle.
+
+    One broker sheds. The messages are asked first; if their difference is not large enough, the bytes. Idle bundles of
+    the source always fit, so they all go (S-6 of the known oddities).
+    """
+    msgs, octets = _spread(view.brokers, _msgs), _spread(view.brokers, _bytes)
+    by_msgs = Imbalance(
+        "messages",
+        msgs,
+        (msgs.highest - msgs.lowest) * 100 / msgs.lowest,
+        settings.loadBalancerMsgRateDifferenceShedderThreshold,
+    )
+    by_bytes = Imbalance(
+        "bytes",
+        octets,
+        octets.highest / octets.lowest,
+        settings.loadBalancerMsgThroughputMultiplierDifferenceShedderThreshold,
+    )
+    reason = next((each for each in (by_msgs, by_bytes) if each.counts), None)
+    shown = reason or (by_msgs if by_msgs.limit > 0 else by_bytes)
+    source = None
+    if reason is not None:
+        source = reason.spread.busiest if rules.uniform_source == "separate" else _mixed_source(view.brokers)
+    verdicts = [
+        _judge(view, settings, rules, load, reason)
+        if reason is not None and load is source
+        else BrokerVerdict(
+            load.broker, "below-threshold" if reason is None else "not-the-busiest", shown.figure, shown.limit
+        )
+        for load in view.brokers
+    ]
+    return planned(table, verdicts)
+
+
+def _judge(
+    view: ShedView, settings: LoadSettings, rules: LoadRules, source: BrokerLoad, reason: Imbalance
+) -> BrokerVerdict:
+    figure, limit, spread = reason.figure, reason.limit, reason.spread
+    need = java_int((spread.highest - spread.lowest) * settings.maxUnloadPercentage)
+    by_messages = reason.measure == "messages"
+    least = settings.minUnloadMessage if by_messages else settings.minUnloadMessageThroughput
+    if len(source.bundles) < 2:
+        return BrokerVerdict(source.broker, "too-few-bundles", figure, limit, need)
+    if need < least:
+        return BrokerVerdict(source.broker, "below-minimum-traffic", figure, limit, need)
+    value: Callable[[BundleData], float] = short_term_msgs if by_messages else short_term_bytes
+    candidates, passed = falling(view, source, value)
+    maximum = settings.maxUnloadBundleNumPerShedding
+    left, chosen = need, 0
+    bundles: list[BundleVerdict] = []
+    for bundle, traffic in candidates:
+        if maximum != -1 and chosen >= maximum:
+            bundles.append(BundleVerdict(bundle, "maximum-reached", traffic))
+        elif traffic <= left + rules.uniform_slack:
+            bundles.append(BundleVerdict(bundle, "unloaded", traffic))
+            chosen += 1
+            left = _wrapped(left + java_int(-traffic))
+        else:
+            bundles.append(BundleVerdict(bundle, "too-large", traffic))
+    return shed_verdict(source, figure, limit, need, (*bundles, *passed))
+
+
+def _wrapped(value: int) -> int:
+    return (value - _LOWEST_INT) % 2**32 + _LOWEST_INT

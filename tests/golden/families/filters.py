@@ -1,0 +1,86 @@
+"""Checkers of the filters that come before every placement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from engine.balance.filters import (
+    anti_affinity,
+    below_max_topics,
+    below_max_topics_extensible,
+    least_servicing,
+    newest_version,
+    same_load_manager,
+    unload_is_useful,
+)
+from engine.errors import Rejection
+from tests.golden.harness import Line, checks
+from tests.golden.load_lines import known_of
+
+
+def _answer(candidates: Sequence[str]) -> dict[str, Any]:
+    return {"candidates": sorted(candidates)}
+
+
+@checks("most_servicing")
+def most_servicing(line: Line) -> None:
+    given = line["in"]
+    namespace = given["bundle"].rpartition("/")[0]
+    served: dict[str, set[str]] = {}
+    loaded = ((broker, name) for broker, names in given["loaded"].items() for name in names)
+    for broker, name in (*loaded, *given.get("added", ())):
+        served.setdefault(broker, set()).add(name)
+    counts = {broker: sum(name.rpartition("/")[0] == namespace for name in names) for broker, names in served.items()}
+    assert _answer(least_servicing(given["candidates"], counts)) == line["out"]
+
+
+@checks("filters", kind="topic_count_modular")
+def topic_count_modular(line: Line) -> None:
+    given = line["in"]
+    known = {entry["broker"]: known_of(entry) for entry in given["brokers"]}
+    assert _answer(below_max_topics(given["candidates"], known, given["maxTopics"])) == line["out"]
+
+
+@checks("filters", kind="topic_count_extensible")
+def topic_count_extensible(line: Line) -> None:
+    given = line["in"]
+    topics = {entry["broker"]: entry.get("topics", 0) for entry in given["loads"]}
+    assert _answer(below_max_topics_extensible(given["candidates"], topics, given["maxTopics"])) == line["out"]
+
+
+@checks("filters", kind="class_filter")
+def class_filter(line: Line) -> None:
+    given = line["in"]
+    classes = {entry["broker"]: entry.get("loadManager") for entry in given["brokers"]}
+    wanted = given["config"]["loadManagerClassName"]
+    assert _answer(same_load_manager(given["candidates"], classes, wanted)) == line["out"]
+
+
+@checks("filters", kind="version_filter")
+@checks("filters", kind="version_filter_extensible")
+def version_filter(line: Line) -> None:
+    given = line["in"]
+    versions = {entry["broker"]: entry.get("version") for entry in given["brokers"]}
+    if not given["config"]["preferLaterVersions"]:
+        assert _answer(given["candidates"]) == line["out"]
+        return
+    newest = newest_version(given["candidates"], versions)
+    if isinstance(newest, Rejection):
+        assert {**_answer(given["candidates"]), "error": newest.error} == line["out"]
+    else:
+        assert _answer(newest) == line["out"]
+
+
+@checks("filters", kind="anti_affinity")
+def group(line: Line) -> None:
+    given = line["in"]
+    domains = given.get("domains") if given["config"]["failureDomainsEnabled"] else None
+    assert _answer(anti_affinity(given["candidates"], given["counts"], domains)) == line["out"]
+
+
+@checks("filters", kind="anti_affinity_unload")
+def group_unload(line: Line) -> None:
+    given = line["in"]
+    useful = unload_is_useful(given["current"], given["candidates"], given["counts"])
+    assert {"unload": useful} == line["out"]

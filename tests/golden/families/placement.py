@@ -1,0 +1,93 @@
+"""Checkers of the placement strategies of both managers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.balance.averages import BundleData, new_bundle_data
+from engine.balance.java_maps import MapOrder, concurrent_order, hash_order
+from engine.balance.placement.average import place_average, placed_average
+from engine.balance.placement.least_rate import place_least_rate
+from engine.balance.placement.least_resource import ResourceMemory, place_least_load, place_least_resource
+from engine.balance.placement.round_robin import RoundRobinMemory, place_round_robin
+from engine.balance.shedding.average import AverageMemory, shed_average
+from engine.errors import Rejection
+from tests.golden.families.shedding import average_answer
+from tests.golden.harness import Line, checks
+from tests.golden.load_lines import LeaderLines, averages_of, known_of, number, settings_of, unloads
+
+
+@checks("place_least_rate")
+def least_rate(line: Line) -> None:
+    given = line["in"]
+    known = {entry["broker"]: known_of(entry) for entry in given["brokers"]}
+    placed = place_least_rate(list(hash_order(given["candidates"])), known, settings_of(given["config"]))
+    if isinstance(placed, Rejection):
+        assert {"error": placed.error} == line["out"]
+    else:
+        assert {"answers": list(placed.answers)} == line["out"]
+
+
+@checks("place_least_resource", kind="place_least_resource")
+def least_resource(line: Line) -> None:
+    given = line["in"]
+    leader, memory, answers = LeaderLines(), ResourceMemory(), []
+    settings = settings_of(given["config"])
+    for step in given["steps"]:
+        leader.take(step)
+        if "active" in step:
+            memory = memory.active(step["active"])
+        memory, placed = place_least_resource(memory, list(hash_order(step["candidates"])), leader.known, settings)
+        answer: dict[str, Any]
+        answer = {"error": placed.error} if isinstance(placed, Rejection) else {"answers": list(placed.answers)}
+        answers.append({**answer, "usage": averages_of(memory.averages)})
+    assert {"steps": answers} == line["out"]
+
+
+@checks("place_least_resource", kind="place_least_resource_extensible")
+def least_load(line: Line) -> None:
+    given = line["in"]
+    loads = {entry["broker"]: number(entry["load"]) for entry in given["loads"]}
+    placed = place_least_load(list(concurrent_order(given["candidates"])), loads, settings_of(given["config"]))
+    assert {"answers": list(placed.answers)} == line["out"]
+
+
+@checks("place_avg")
+def place_avg(line: Line) -> None:
+    given = line["in"]
+    leader, memory, answers = LeaderLines(), AverageMemory(), []
+    settings = settings_of(given["config"])
+    for step in given["steps"]:
+        leader.take(step)
+        if step["op"] == "shed":
+            memory, plan = shed_average(memory, leader.view(), settings)
+            answers.append(average_answer(leader, memory, unloads(plan)))
+            continue
+        data = leader.data.get(step["bundle"], new_bundle_data())
+        expected = line["out"]["steps"][len(answers)]
+        memory, answer = _placed(memory, step, data, expected)
+        answers.append(answer)
+    assert {"steps": answers} == line["out"]
+
+
+def _placed(
+    memory: AverageMemory, step: dict[str, Any], data: BundleData, expected: dict[str, Any]
+) -> tuple[AverageMemory, dict[str, Any]]:
+    placed = place_average(memory, step["bundle"], data, list(hash_order(step["candidates"])))
+    if isinstance(placed, Rejection):
+        return memory, {"error": placed.error}
+    picked = expected.get("picked")
+    assert picked in placed.answers
+    return placed_average(memory, step["bundle"], data, picked), {"answers": list(placed.answers), "picked": picked}
+
+
+@checks("round_robin")
+def round_robin(line: Line) -> None:
+    given = line["in"]
+    memory = RoundRobinMemory(given.get("count", 0))
+    selected = []
+    for candidates in given["steps"]:
+        order = MapOrder("concurrent" if given.get("concurrent") else "hash").updated(candidates)
+        memory, placed = place_round_robin(memory, list(order))
+        selected.append(placed.answers[0] if placed.answers else None)
+    assert {"selected": selected} == line["out"]
