@@ -39,6 +39,7 @@ from tui.kit.sentence_line import SentenceLine
 from tui.kit.single_paint import SinglePaintScreen
 from tui.kit.store import Store
 from tui.kit.timeline_line import TimelineLine
+from tui.kit.verdict_words import verdict_text
 from tui.kit.why_panel import WhyPanel
 from tui.kit.wording import FLAG, counted, not_saved, safe_name
 
@@ -314,6 +315,16 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
     def _typed(self, message: Prompt.Typed) -> None:
         if message.kind == "filter":
             self.list_panel.filter_text = message.text
+        elif message.kind == "command":
+            self.sentence = self._preview_of(message.text.strip()) or self._sentence_now()
+
+    def _preview_of(self, text: str) -> tuple[str, str] | None:
+        """What the typed command would do, in a sentence; None for one that gives nobody's work to others."""
+        verdict = self.store.preview_line(text) if text else None
+        if verdict is None or not (verdict.moved or verdict.judged_by != "nothing"):
+            return None
+        noun = "slot" if self.store.shows_keys else "partition"
+        return "hint", f"enter would be {verdict_text(verdict, noun)}"
 
     @on(Prompt.Answered)
     def _answered(self, message: Prompt.Answered) -> None:
@@ -336,6 +347,8 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
     def _prompt_closed(self, message: Prompt.Closed) -> None:
         if message.kind == "filter":
             self.list_panel.filter_text = ""
+        elif message.kind == "command":
+            self.sentence = self._sentence_now()
 
     # the explanation
 
