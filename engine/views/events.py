@@ -111,9 +111,7 @@ def _line(step: Step, subscription_key: str, before: ClusterState, after: Cluste
         least=found.least,
         partitions=found.partitions,
         unacked_at_risk=found.unacked_at_risk,
-        verdict=verdict_between(before, after, subscription_key, found)
-        if kind in _JUDGED and found.partitions
-        else None,
+        verdict=verdict_between(before, after, subscription_key, found) if judged else None,
     )
 
 
