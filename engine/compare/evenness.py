@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.cluster.facts import active_ids, behaviour_in, columns_of
-from engine.cluster.owners import dispatch_order, sums_by_modulo
+from engine.cluster.owners import dispatch_order, runs_of, sums_by_modulo, sums_of_runs
 from engine.cluster.partitions import PartitionColumns, traffic
 from engine.cluster.remember import Remembered
 from engine.cluster.state import ClusterState, Subscription
@@ -62,27 +62,40 @@ NO_EVENNESS = evenness_of(np.zeros(0, dtype=np.int64), np.zeros(0), 0)
 """Of a subscription that a state does not have."""
 
 _evenness: Remembered[Evenness] = Remembered()
+_shares: Remembered[tuple[NDArray[np.int64], NDArray[np.float64]]] = Remembered()
 
 
 def evenness(state: ClusterState, subscription: Subscription) -> Evenness:
     """The evenness of a Failover subscription. O(partitions) once, less by modulo."""
+    counts, rates = shares(state, subscription)
+
+    def compute() -> Evenness:
+        columns = columns_of(state, subscription)
+        size = _candidates(state, columns, subscription)
+        return evenness_of(counts[:size], rates[:size], len(columns))
+
+    return _evenness.get((counts, rates, subscription.consumers), (), compute)
+
+
+def shares(state: ClusterState, subscription: Subscription) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Active partitions, and messages per second that go out, by place in the dispatcher's order: (c,) each.
+
+    O(partitions) once; on the ring neighbours have one owner, so whole runs are added up.
+    """
     columns = columns_of(state, subscription)
     flow = traffic(columns, state.loads, subscription.loads).msgs_per_sec
     ids = active_ids(state, subscription)
 
-    def compute() -> Evenness:
+    def compute() -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         order = dispatch_order(subscription.consumers)
-        size = _candidates(state, columns, subscription)
-        if size and _all_by_modulo(state, columns):
-            return evenness_of(*sums_by_modulo(columns.index, flow, size, size), len(columns))
-        places = np.zeros(max((each.consumer_id for each in order), default=-1) + 2, dtype=np.int64)
-        places[[each.consumer_id for each in order]] = np.arange(1, len(order) + 1)
-        at = places[ids]  # nobody (-1) is the last one, which counts at 0
-        counts = np.bincount(at, minlength=len(order) + 1)[1 : size + 1]
-        rates = np.bincount(at, weights=flow, minlength=len(order) + 1)[1 : size + 1]
-        return evenness_of(counts.astype(np.int64), rates.astype(np.float64), len(columns))
+        if order and _all_by_modulo(state, columns):
+            return sums_by_modulo(columns.index, flow, len(cohort(order)), len(order))
+        places = np.full(max((each.consumer_id for each in order), default=-1) + 2, -1, dtype=np.int32)
+        places[[each.consumer_id for each in order]] = np.arange(len(order), dtype=np.int32)
+        runs = runs_of(ids)
+        return sums_of_runs(runs, places[runs.owner], flow, len(order))  # nobody (-1) is the last place
 
-    return _evenness.get((ids, flow, subscription.consumers), (), compute)
+    return _shares.get((ids, flow, subscription.consumers), (), compute)
 
 
 def _candidates(state: ClusterState, columns: PartitionColumns, subscription: Subscription) -> int:

@@ -127,7 +127,7 @@ class _Failures:
     rates: NDArray[np.float64]
     moved: NDArray[np.int64]
     heirs: NDArray[np.int64]
-    most: NDArray[np.int64]
+    most: NDArray[np.int64] | NDArray[np.float64]
     fastest: NDArray[np.float64]
     busiest: NDArray[np.int64]
     idle: NDArray[np.int64]
@@ -174,7 +174,7 @@ def _on_the_ring(leading: Sequence[Consumer], columns: PartitionColumns, flow: N
     owners, counts_at, rates_at = _by_point(rings, columns, flow)
     heirs = _next_other(owners)
     counts = np.bincount(owners, weights=counts_at, minlength=size).astype(np.int64)
-    rates = np.bincount(owners, weights=rates_at, minlength=size)
+    rates = np.bincount(owners, weights=rates_at, minlength=size).astype(np.float64)
     pair = owners.astype(np.int64) * size + heirs
     pairs, place = np.unique(pair[counts_at > 0], return_inverse=True)
     losers, winners = pairs // size, pairs % size
@@ -261,9 +261,9 @@ def _by_modulo(leading: Sequence[Consumer], columns: PartitionColumns, flow: NDA
     index = np.arange(len(per_index))
     old, new = index % size, index % (size - 1)
     counts = np.bincount(old, weights=per_index, minlength=size).astype(np.int64)
-    rates = np.bincount(old, weights=rate_per_index, minlength=size)
+    rates = np.bincount(old, weights=rate_per_index, minlength=size).astype(np.float64)
     then = np.bincount(new, weights=per_index, minlength=size - 1).astype(np.int64)
-    then_rates = np.bincount(new, weights=rate_per_index, minlength=size - 1)
+    then_rates = np.bincount(new, weights=rate_per_index, minlength=size - 1).astype(np.float64)
     top = _top(then, then_rates)
     places = np.arange(size)
     moved = np.empty(size, dtype=np.int64)
@@ -307,5 +307,4 @@ def _counts(ids: NDArray[np.int32], size: int, left: Subscription) -> NDArray[np
 def _sums(ids: NDArray[np.int32], weights: NDArray[np.float64], left: Subscription) -> NDArray[np.float64]:
     numbers = [each.consumer_id for each in left.consumers]
     found = np.bincount(ids[ids >= 0], weights=weights[ids >= 0], minlength=max(numbers, default=0) + 1)
-    return found[numbers] if numbers else np.zeros(0)
-
+    return found[numbers].astype(np.float64) if numbers else np.zeros(0)

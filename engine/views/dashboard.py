@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from engine.bundles.boundaries import BundleRange, parse_range
 from engine.cluster.facts import NO_STATISTICS
@@ -51,8 +52,12 @@ def dashboard_view(
     )
 
 
+PREVIEWED: Final = 200_000
+"""Partitions up to which the other rule is tried at every step: of more it would cost more than the step itself."""
+
+
 def _flag_change(now: Slice) -> Verdict | None:
-    if not flag_known(now) or not now.order or not len(now.topics):
+    if not flag_known(now) or not now.order or not 0 < len(now.topics) <= PREVIEWED:
         return None
     found = preview(now.state, flag_change(now.state), now.subscription.key)
     return None if isinstance(found, Rejection) else found

@@ -223,7 +223,7 @@ class DashboardView:
     """One screenful of facts.
 
     ``flag_change`` is the verdict on turning consistent hashing on or off here, before anybody does; None where the
-    release does not know the flag, and without consumers or partitions.
+    release does not know the flag, without consumers or partitions, and of so many partitions that it takes its time.
     """
 
     status: StatusView
