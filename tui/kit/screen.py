@@ -27,6 +27,7 @@ from themes.palettes import Palette, palette
 from tui.kit.bindings import Groups
 from tui.kit.explain_panel import ExplainPanel
 from tui.kit.footer import KeyFooter, key_hints
+from tui.kit.heirs_screen import HeirsScreen
 from tui.kit.help import Group
 from tui.kit.layouts import arrange, name_panels
 from tui.kit.line_table import LineTable
@@ -400,6 +401,15 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
             if not namespace and parent_of(each.topic) == name:
                 return at
         return 0
+
+    # who inherits
+
+    def action_heirs(self) -> None:
+        """Say who inherits if the selected consumer goes."""
+        if self.selected < 0:
+            self.complain("there is no consumer that could go; a connects one")
+            return
+        self.app.push_screen(HeirsScreen(self.selected, self.store.heirs_of, self.store.losses, self.colours))
 
     def show_diagnosis(self, diagnoses: Sequence[Diagnosis], at: int) -> None:
         """Show one of many diagnoses in the place of an explanation."""

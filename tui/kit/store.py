@@ -30,6 +30,7 @@ from engine.views.dashboard import (
     topics_of_bundle,
 )
 from engine.views.details import SplitPreviewView, TopicExplanation
+from engine.views.heirs import HeirsView, LossesView, heirs_view, losses_view
 from engine.views.keys import keys_view
 from engine.views.keys_answers import key_answer, keys_of_consumer
 from engine.views.keys_model import ConsumerKeysView, KeyAnswer, KeysView
@@ -195,6 +196,14 @@ class Store:
             return None
         found = self.preview(command)
         return None if isinstance(found, Rejection) else found
+
+    def heirs_of(self, consumer_id: int) -> HeirsView | Rejection:
+        """Who inherits what if a consumer of the shown subscription goes."""
+        return heirs_view(self._timeline.state, self._key, (consumer_id,))
+
+    def losses(self) -> LossesView | Rejection:
+        """Every single failure of the shown subscription, the worst first."""
+        return losses_view(self._timeline.state, self._key)
 
     def step_by(self, count: int) -> None:
         """Move in time, forwards or backwards, as far as there are steps."""
