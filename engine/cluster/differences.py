@@ -65,7 +65,7 @@ class Difference:
 
 _differences: Remembered[Difference] = Remembered()
 _counts: Remembered[NDArray[np.int64]] = Remembered()
-_totals: Remembered[int] = Remembered()
+_totals: Remembered[float] = Remembered()
 FEW_RUNS: Final = 8
 """Where so many partitions on average stand together, runs are counted: all into one bin is slow one by one."""
 
@@ -116,12 +116,18 @@ def counts_by_id(ids: Ids) -> NDArray[np.int64]:
     return np.bincount(ids[ids >= 0] if _has_nobody(ids) else ids).astype(np.int64, copy=False)
 
 
-def sum_where(values: NDArray[np.int64], mask: NDArray[np.bool_], count: int) -> int:
+def sum_where(values: NDArray[np.int64] | NDArray[np.float64], mask: NDArray[np.bool_], count: int) -> float:
     """The sum of the ``count`` values in a mask: of the fewer ones, inside or outside. O(n)."""
     if 2 * count <= len(values):
-        return int(values[mask].sum()) if count else 0
-    total = _totals.get((values,), (), lambda: int(values.sum()))
-    return total if count == len(values) else total - int(values[~mask].sum())
+        return _sum(values[mask]) if count else 0
+    total = _totals.get((values,), (), lambda: _sum(values))
+    return total if count == len(values) else total - _sum(values[~mask])
+
+
+def _sum(values: NDArray[np.int64] | NDArray[np.float64]) -> float:
+    """Whole numbers stay whole."""
+    total: float = values.sum().item()
+    return total
 
 
 class MarkedNames(Sequence[str]):

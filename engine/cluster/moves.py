@@ -24,14 +24,17 @@ class Moves:
     ``least`` is the smallest number of moves that leads to the same loads: over the partitions with somebody before and
     after, the sum over consumers of max(0, after - before). ``partitions`` counts those that exist after.
     ``unacked_at_risk`` sums the messages that were sent to the old active consumer of a moved partition and not
-    acknowledged (by the statistics before): the new one may get them again. ``gained`` and ``lost`` count moved
-    partitions by consumer id.
+    acknowledged (by the statistics before): the new one may get them again. ``msgs_per_sec`` and ``bytes_per_sec`` went
+    out from the moved partitions, by the same statistics. ``gained`` and ``lost`` count moved partitions by consumer
+    id.
     """
 
     moved: Sequence[str]
     least: int
     partitions: int
     unacked_at_risk: int
+    msgs_per_sec: float
+    bytes_per_sec: float
     taken_up: Sequence[str]
     orphaned: Sequence[str]
     gained: Mapping[int, int]
@@ -57,7 +60,7 @@ def moves(before: ClusterState, after: ClusterState, subscription_key: str) -> M
     mine, theirs = _by_key(before, subscription_key), _by_key(after, subscription_key)
     if mine is None or theirs is None:
         partitions = 0 if theirs is None else len(columns_of(after, theirs))
-        return Moves((), 0, partitions, 0, (), (), {}, {})
+        return Moves((), 0, partitions, 0, 0.0, 0.0, (), (), {}, {})
     old, new = columns_of(before, mine), columns_of(after, theirs)
     was, now = active_ids(before, mine), active_ids(after, theirs)
     place = None if old is new else aligned(old.names, new.names).place
@@ -75,14 +78,18 @@ def moves(before: ClusterState, after: ClusterState, subscription_key: str) -> M
         orphaned = _marked(new, found.different & (now == NOBODY) & (was >= 0))
     size = max(len(gained), len(lost))
     balance = np.pad(gained, (0, size - len(gained))) - np.pad(lost, (0, size - len(lost)))
-    at_risk = traffic(old, before.loads, mine.loads).unacked
+    flow = traffic(old, before.loads, mine.loads)
+    unacked, msgs_per_sec, bytes_per_sec = flow.unacked, flow.msgs_per_sec, flow.bytes_per_sec
     if place is not None:
-        at_risk = np.append(at_risk, 0)[place]
+        unacked = np.append(unacked, 0)[place]
+        msgs_per_sec, bytes_per_sec = (np.append(each, 0.0)[place] for each in (msgs_per_sec, bytes_per_sec))
     return Moves(
         moved=MarkedNames(new, found.moved, found.moved_count),
         least=int(balance[balance > 0].sum()),
         partitions=len(new),
-        unacked_at_risk=sum_where(at_risk, found.moved, found.moved_count),
+        unacked_at_risk=int(sum_where(unacked, found.moved, found.moved_count)),
+        msgs_per_sec=sum_where(msgs_per_sec, found.moved, found.moved_count),
+        bytes_per_sec=sum_where(bytes_per_sec, found.moved, found.moved_count),
         taken_up=taken_up,
         orphaned=orphaned,
         gained=_counted(gained),

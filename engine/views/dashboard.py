@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from engine.bundles.boundaries import BundleRange, parse_range
 from engine.cluster.facts import NO_STATISTICS
 from engine.cluster.timeline import Timeline
+from engine.compare.verdict import Verdict, flag_change, preview
 from engine.errors import Rejection
 from engine.views.changes import changes_between
 from engine.views.details import SplitPreviewView, TopicExplanation
@@ -16,7 +18,7 @@ from engine.views.history import colour_numbers, state_before
 from engine.views.lazy import LazyRows
 from engine.views.model import BundleTopic, DashboardView, Notice, PartitionRow
 from engine.views.notices import notices_of
-from engine.views.ring import ring_view
+from engine.views.ring import flag_known, ring_view
 from engine.views.slice import Slice, slice_by_key, slice_of, subscription_at
 from engine.views.splits import split_preview
 from engine.views.status import status_view
@@ -36,8 +38,9 @@ def dashboard_view(
     changes = changes_between(before, now)
     rows = consumer_rows(now, changes, colour_numbers(timeline, now.subscription.key))
     earlier = state_before(timeline)
+    change = _flag_change(now)
     return DashboardView(
-        status=status_view(timeline, now, problems),
+        status=status_view(timeline, now, problems, change),
         consumers=rows,
         foot=table_foot(now, rows),
         ring=ring_view(before, now, changes, rows),
@@ -45,7 +48,19 @@ def dashboard_view(
         events=event_lines(timeline, now.subscription.key, earlier),
         timeline=timeline_view(timeline),
         notices=notices_of(now, notes),
+        flag_change=change,
     )
+
+
+PREVIEWED: Final = 200_000
+"""Partitions up to which the other rule is tried at every step: of more it would cost more than the step itself."""
+
+
+def _flag_change(now: Slice) -> Verdict | None:
+    if not flag_known(now) or not now.order or not 0 < len(now.topics) <= PREVIEWED:
+        return None
+    found = preview(now.state, flag_change(now.state), now.subscription.key)
+    return None if isinstance(found, Rejection) else found
 
 
 def partitions_of(timeline: Timeline, subscription: int, consumer_id: int) -> Sequence[PartitionRow]:

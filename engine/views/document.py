@@ -51,11 +51,14 @@ def dashboard_document(view: DashboardView, *, points: bool = False) -> dict[str
         "events": [_event(line) for line in view.events],
         "timeline": asdict(view.timeline) | {"kinds": list(view.timeline.kinds)},
         "notices": [asdict(notice) for notice in view.notices],
+        "flag_change": asdict(view.flag_change) if view.flag_change is not None else None,
     }
 
 
 def _status(status: StatusView) -> dict[str, Any]:
-    return asdict(status) | {"rule": status.rule.value, "subscriptions": list(status.subscriptions)}
+    plain = asdict(status) | {"rule": status.rule.value, "subscriptions": list(status.subscriptions)}
+    del plain["flag_change"]  # the verdict has it
+    return plain
 
 
 def _consumer(row: ConsumerRow) -> dict[str, Any]:

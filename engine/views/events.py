@@ -32,8 +32,10 @@ from engine.cluster.producer_commands import (
 )
 from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Step, Timeline
+from engine.compare.verdict import verdict_between
 from engine.views.keys_moves import key_moves, same_space
 from engine.views.keys_slice import keys_slice_by_key
+from engine.views.keys_verdict import keys_verdict
 from engine.views.model import EventLine, TimelineView
 from engine.views.step_lines import StepLines, first_shown
 
@@ -60,6 +62,9 @@ _KINDS: Final[dict[type[Command], str]] = {
     FailPartition: "fail",
     RecoverPartition: "recover",
 }
+
+_JUDGED: Final = frozenset({"add", "kill", "setting", "release", "topic"})
+"""Kinds of steps that can give work to others."""
 
 
 def kind_of(command: Command) -> str:
@@ -92,8 +97,12 @@ def _line(step: Step, subscription_key: str, before: ClusterState, after: Cluste
         # Slots of two spaces cannot be compared, so nothing is said of them; keys still can.
         size = now.slot_count if earlier is None or same_space(earlier, now) else 0
         keys = int(shared.keys.sum())
-        return EventLine(step.depth, kind, step.text, shared.moved, shared.least, size, moved_keys=keys)
+        verdict = keys_verdict(earlier, now, shared) if kind in _JUDGED else None
+        return EventLine(
+            step.depth, kind, step.text, shared.moved, shared.least, size, moved_keys=keys, verdict=verdict
+        )
     found = moves(before, after, subscription_key)
+    judged = kind in _JUDGED and found.partitions > 0
     return EventLine(
         step=step.depth,
         kind=kind,
@@ -102,6 +111,7 @@ def _line(step: Step, subscription_key: str, before: ClusterState, after: Cluste
         least=found.least,
         partitions=found.partitions,
         unacked_at_risk=found.unacked_at_risk,
+        verdict=verdict_between(before, after, subscription_key, found) if judged else None,
     )
 
 

@@ -13,6 +13,8 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.compare.verdict import Judgement, Verdict
+
 
 class RuleInForce(Enum):
     """How the shown subscription's topics find their active consumer now."""
@@ -169,6 +171,7 @@ class EventLine:
     partitions: int
     unacked_at_risk: int = 0
     moved_keys: int = 0
+    verdict: Verdict | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +190,7 @@ class StatusView:
     """The status line: the rule in force in words, flag, release, subscription, and where the state is from.
 
     ``namespace`` is that of the shown subscription ("" when there is none): one name can stand in several.
+    ``flag_change`` is the word of ``DashboardView.flag_change``.
     """
 
     rule: RuleInForce
@@ -203,6 +207,7 @@ class StatusView:
     steps: int
     seed: int
     problems: int
+    flag_change: Judgement | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +220,11 @@ class Notice:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class DashboardView:
-    """One screenful of facts."""
+    """One screenful of facts.
+
+    ``flag_change`` is the verdict on turning consistent hashing on or off here, before anybody does; None where the
+    release does not know the flag, without consumers or partitions, and of so many partitions that it takes its time.
+    """
 
     status: StatusView
     consumers: tuple[ConsumerRow, ...]
@@ -225,3 +234,4 @@ class DashboardView:
     events: tuple[EventLine, ...]
     timeline: TimelineView
     notices: tuple[Notice, ...]
+    flag_change: Verdict | None = None

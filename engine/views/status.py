@@ -6,6 +6,7 @@ from typing import Final
 
 from engine.cluster.grammar_text import subscription_keys
 from engine.cluster.timeline import Timeline
+from engine.compare.verdict import Verdict
 from engine.views.model import StatusView
 from engine.views.ring import flag_known, rule_text
 from engine.views.slice import Slice
@@ -13,8 +14,11 @@ from engine.views.slice import Slice
 FAILOVER: Final = "Failover"
 
 
-def status_view(timeline: Timeline, now: Slice, problems: int = 0) -> StatusView:
-    """The status of the shown subscription; ``problems`` is how many the opening of the state had."""
+def status_view(timeline: Timeline, now: Slice, problems: int = 0, change: Verdict | None = None) -> StatusView:
+    """The status of the shown subscription; ``problems`` is how many the opening of the state had.
+
+    ``change`` is the verdict on turning consistent hashing on or off.
+    """
     return StatusView(
         rule=now.rule,
         rule_text=rule_text(now),
@@ -30,4 +34,5 @@ def status_view(timeline: Timeline, now: Slice, problems: int = 0) -> StatusView
         steps=timeline.length,
         seed=timeline.seed,
         problems=problems,
+        flag_change=change.judgement if change is not None else None,
     )

@@ -10,20 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.bundles.boundaries import NamespaceBundles
-from engine.cluster.owners import runs_of, sums_by_modulo, sums_of_runs
 from engine.cluster.remember import Remembered
-from engine.failover.choose import Rule
+from engine.compare.evenness import shares
 from engine.hashing import crc32_hash
 from engine.names import TopicName, parse_topic_name
 from engine.views.changes import Changes
 from engine.views.lazy import LazyRows
 from engine.views.model import ConsumerRow, PartitionRow, TableFoot
-from engine.views.slice import Slice, places_in
+from engine.views.slice import Slice
 
 NOBODY_COLOUR = 0
 SORTED_AT_ONCE: Final = 1_024
 """More rows than anybody pages through; of many partitions the busiest are sorted before the others."""
-_sums: Remembered[tuple[NDArray[np.int64], NDArray[np.float64]]] = Remembered()
 _totals: Remembered[float] = Remembered()
 
 
@@ -101,15 +99,7 @@ def max_over_mean(values: list[float] | list[int]) -> float:
 
 def per_consumer(now: Slice) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Active partitions and messages per second that go out to each position in the dispatcher's order."""
-    return _sums.get((now.owners, now.msgs_per_sec), (), lambda: _per_consumer(now))
-
-
-def _per_consumer(now: Slice) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    size = len(now.order)
-    if now.order and now.owners.rules == {Rule.MODULO}:
-        return sums_by_modulo(now.topics.indices, now.msgs_per_sec, now.cohort_size, size)
-    runs = runs_of(now.owners.ids)
-    return sums_of_runs(runs, places_in(now.order, runs.owner), now.msgs_per_sec, size)
+    return shares(now.state, now.subscription)
 
 
 def partition_rows(now: Slice, changes: Changes, consumer_id: int) -> Sequence[PartitionRow]:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tests.bench import (
+    compare,
     dashboard_view,
     decode,
     fleet_hash,
@@ -36,6 +37,7 @@ BENCHES: dict[str, Callable[[], list[Row]]] = {
         fleet_hash,
         fleet_ring,
         fleet_updates,
+        compare,
     )
 }
 

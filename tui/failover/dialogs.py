@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import ClassVar, Final
 
@@ -10,8 +11,10 @@ from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
+from textual.widgets import Input
 
 from engine.cluster.commands import AddConsumer
+from engine.compare.verdict import Verdict
 from engine.errors import Rejection
 from engine.views.model import PartitionRow
 from themes import stylesheet
@@ -21,6 +24,7 @@ from tui.kit.line_table import Lines, LineTable
 from tui.kit.plain_text import PlainLabel, set_subtitle, set_title
 from tui.kit.prompt import TypedLine
 from tui.kit.single_paint import SinglePaintModal
+from tui.kit.verdict_words import verdict_text
 from tui.kit.wording import counted, fit, msgs_per_sec, quantity, safe_name, short_topic, shorten_middle
 
 _WIDE: Final = 64
@@ -30,9 +34,16 @@ class AddConsumerScreen(Dialog[AddConsumer]):
     """Asks for the name and the priority level of a consumer to connect."""
 
     def __init__(
-        self, subscription: str, title: str, suggested: str, accept: Callable[[AddConsumer], Rejection | None]
+        self,
+        subscription: str,
+        title: str,
+        suggested: str,
+        accept: Callable[[AddConsumer], Rejection | None],
+        preview: Callable[[AddConsumer], Verdict | Rejection | None],
     ) -> None:
+        """``preview`` says what a consumer would change, before it is connected."""
         super().__init__(f"add a consumer to {title}", accept)
+        self._preview = preview
         self._subscription = subscription
         self._suggested = suggested
 
@@ -42,8 +53,25 @@ class AddConsumerScreen(Dialog[AddConsumer]):
             yield TypedLine(self._suggested, id="name")
             yield PlainLabel("priority level (lower is first)", classes="dialog--label")
             yield TypedLine("0", id="priority", restrict=r"[-+]?[0-9]*", max_length=11)
+            yield PlainLabel("", classes="dialog--label", id="verdict")
             yield PlainLabel("", classes="dialog--error")
             yield PlainLabel("enter connects, tab next field, escape cancels", classes="dialog--help")
+
+    def on_mount(self) -> None:
+        self._judge()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        self._judge()
+
+    def _judge(self) -> None:
+        """Say what connecting it would do, as far as what is typed can be carried out."""
+        level = self.text_of("priority").strip() or "0"
+        found = None
+        if re.fullmatch(r"[-+]?[0-9]+", level):
+            found = self._preview(AddConsumer(self._subscription, self.text_of("name"), int(level)))
+        text = verdict_text(found) if isinstance(found, Verdict) else ""
+        self.query_one("#verdict", PlainLabel).update(text)
 
     def submit(self) -> None:
         level = self.text_of("priority").strip() or "0"

@@ -128,7 +128,9 @@ class MainScreen(DashboardScreen[DashboardView]):
             return
         name = next_name(row.name for row in self.consumers)
         self.app.push_screen(
-            AddConsumerScreen(self.store.subscription_key, self.store.subscription_title(), name, self._add)
+            AddConsumerScreen(
+                self.store.subscription_key, self.store.subscription_title(), name, self._add, self.store.preview
+            )
         )
 
     def _add(self, command: AddConsumer) -> Rejection | None:

@@ -25,8 +25,8 @@ def status_parts(status: StatusView, saved: str, width: int) -> list[Part]:
 
 def _parts(status: StatusView, saved: str, name_cells: int) -> list[Ranked]:
     """All parts with how soon they may go: the highest number goes first."""
-    rule_style = {RuleInForce.RING: "$good bold", RuleInForce.NOBODY: "$bad bold"}.get(status.rule, "$warn bold")
-    flag_style = "$good" if status.consistent_hashing and status.flag_known else "$dim"
+    rule_style = _rule_style(status)
+    flag_style = rule_style.removesuffix(" bold") if status.consistent_hashing and status.flag_known else "$dim"
     subscription = "no Failover subscription"
     if status.subscription:
         subscription = shorten_middle(safe_name(status.subscription), name_cells)
@@ -52,3 +52,12 @@ def _parts(status: StatusView, saved: str, name_cells: int) -> list[Ranked]:
         (KEPT, f"{GAP}{status.problems} set aside" if status.problems else "", "$bad"),
     ]
     return [part for part in parts if part[1]]
+
+
+def _rule_style(status: StatusView) -> str:
+    """Good is a rule that the other one would not make better, whichever of the two it is."""
+    if status.rule is RuleInForce.NOBODY:
+        return "$bad bold"
+    if status.flag_change is None:
+        return "bold"
+    return "$warn bold" if status.flag_change == "better" else "$good bold"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine.views.model import ConsumerRow, DashboardView, EventLine, RuleInForce, StatusView, TableFoot
+from tui.kit.verdict_words import shares_text
 from tui.kit.wording import FLAG, counted, msgs_per_sec, safe_name, shorten_middle
 
 
@@ -34,10 +35,29 @@ def state_hint(view: DashboardView) -> str:
     if alone is not None:
         return _hint_alone(alone, view)
     if status.rule is RuleInForce.RING:
+        if flag_helps(view):
+            return f"The next point clockwise on the ring decides. {_flag_advice(view)}"
         return "The next point clockwise on the ring decides. a adds a consumer, x kills one, f says why."
-    if status.flag_known:
-        return "Partitions are dealt out by index. Press c to use the hash ring, a to add a consumer, f to ask why."
+    if status.rule is RuleInForce.MODULO and view.flag_change is not None:
+        return f"Partitions are dealt out by index. {_flag_advice(view)}"
     return "Press a to add a consumer, x to kill the selected one, f to ask where a topic goes and why."
+
+
+def flag_helps(view: DashboardView) -> bool:
+    """Whether the other setting of the consistent-hashing flag would be better."""
+    return view.flag_change is not None and view.flag_change.judgement == "better"
+
+
+def _flag_advice(view: DashboardView) -> str:
+    """What the key c would do: advised only where it helps."""
+    verdict = view.flag_change
+    assert verdict is not None, "a release without the flag has no advice about it"
+    other = "modulo" if view.status.consistent_hashing else "the hash ring"
+    if verdict.judgement == "better":
+        return f"Press c to use {other}: better, {shares_text(verdict)}. f says why."
+    if verdict.judgement == "worse":
+        return f"With c, {other} would be worse: {shares_text(verdict)}. a adds a consumer, f says why."
+    return f"With c, {other} would be as even. a adds a consumer, f says why."
 
 
 def _alone(view: DashboardView) -> ConsumerRow | None:
@@ -60,7 +80,9 @@ def _happened(event: EventLine, view: DashboardView) -> str:
         return f"{words}: nothing moved."
     moved = f"{event.moved:,} of {counted(event.partitions, 'partition')} moved"
     enough = "no more than had to" if event.moved == event.least else f"though {event.least:,} would do"
-    return f"{words}: {moved}, {enough}."
+    if event.verdict is None:
+        return f"{words}: {moved}, {enough}."
+    return f"{words}: {event.verdict.judgement}, {shares_text(event.verdict)}. {moved}, {enough}."
 
 
 def _next(event: EventLine, view: DashboardView) -> str:
@@ -72,12 +94,14 @@ def _next(event: EventLine, view: DashboardView) -> str:
         return f"{view.notices[0].text}."
     if not status.subscription or not view.consumers or not view.foot.partitions or alone is not None:
         return state_hint(view)
+    if event.verdict is not None and event.verdict.judgement == "worse" and event.kind in ("setting", "release"):
+        return "u takes it back, f says why."
+    if flag_helps(view):
+        return f"Press c to use {'modulo' if status.consistent_hashing else 'the hash ring'}, u to take the step back."
     if status.rule is RuleInForce.RING:
         if event.kind == "setting":
             return "Try x: only a killed consumer's partitions move."
         return "Try a to add one, f to ask why." if event.kind == "kill" else "Try x to kill one, f to ask why."
-    if status.rule is RuleInForce.MODULO and status.flag_known and not status.consistent_hashing:
-        return "Press c to use the hash ring, u to take it back."
     return "f says why a topic goes where it goes, u takes the step back."
 
 
@@ -92,7 +116,7 @@ def _hint_alone(row: ConsumerRow, view: DashboardView) -> str:
         sentence += (
             f": partition index 0 mod {cohort} = 0" if first else f": every partition index mod {cohort} is the same"
         )
-        return f"{sentence}. Press c to use the hash ring." if view.status.flag_known else f"{sentence}."
+        return f"{sentence}. Press c to use the hash ring." if flag_helps(view) else f"{sentence}."
     return f"{sentence}. Press f to ask why."
 
 

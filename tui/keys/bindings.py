@@ -6,7 +6,19 @@ from typing import Final
 
 from textual.binding import Binding
 
-from tui.kit.bindings import CLOSE, COMMAND, SUBSCRIPTIONS, TIME, WAIT, WHY, ZOOM, grouped, panel_keys, same_reason
+from tui.kit.bindings import (
+    CLOSE,
+    COMMAND,
+    HEIRS,
+    SUBSCRIPTIONS,
+    TIME,
+    WAIT,
+    WHY,
+    ZOOM,
+    grouped,
+    panel_keys,
+    same_reason,
+)
 
 CHANGE: Final = (
     Binding("a", "add", "Add", tooltip="Add a consumer"),
@@ -20,6 +32,7 @@ CHANGE: Final = (
 ASK: Final = (
     Binding("f", "explain", "Explain", tooltip="Explain a key: where it goes, and why"),
     WHY,
+    HEIRS,
     Binding("v", "next_view", "View", tooltip="Next view of the slots"),
     Binding("i", "notices", "Notices", show=False, tooltip="Read everything about what is shown"),
     Binding("slash", "filter", "Filter", key_display="/", show=False, tooltip="Filter the consumer table by name"),

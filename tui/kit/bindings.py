@@ -11,6 +11,9 @@ Groups = tuple[tuple[str, tuple[Binding, ...]], ...]
 
 COMMAND: Final = Binding("colon", "command", "Command", key_display=":", tooltip="Type a command, as in demo scripts")
 WHY: Final = Binding("w", "why", "Why", tooltip="Why nothing arrives, as reported")
+HEIRS: Final = Binding(
+    "h", "heirs", "Heirs", tooltip="Who inherits if the selected consumer goes; every single failure"
+)
 WAIT: Final = (
     Binding("full_stop", "wait(10)", "10 ms", key_display=".", show=False, tooltip="Let 10 ms of simulated time pass"),
     Binding(
@@ -41,7 +44,7 @@ TIME: Final = (
 )
 MOVING: Final = (
     Binding("tab", "app.focus_next", "Next panel", show=False, tooltip="Next panel (shift+tab: back)"),
-    Binding("arrows", "none", "Move", show=False, tooltip="Move in the panel, as h j k l do"),
+    Binding("arrows", "none", "Move", show=False, tooltip="Move in the panel, as j k do too"),
     Binding("pageup,pagedown", "none", "Page", show=False, tooltip="A page up or down"),
     Binding("g,G", "none", "Ends", show=False, tooltip="First row, last row"),
     Binding("enter", "none", "Open", show=False, tooltip="Open the marked row"),

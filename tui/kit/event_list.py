@@ -13,6 +13,7 @@ from engine.views.model import EventLine
 from themes.palettes import Palette, hex_colour, palette
 from tui.kit.line_table import Lines, LineTable
 from tui.kit.plain_text import set_title
+from tui.kit.verdict_words import judgement_colour
 from tui.kit.wording import event_effect, event_effect_short, safe_name, shorten_middle
 
 GLYPHS: Final = {
@@ -33,7 +34,9 @@ GLYPHS: Final = {
 
 def event_line(event: EventLine, width: int, colours: Palette, noun: str = "partition") -> Text:
     """One step: number, a sign for its kind, what was done, and on the right what it moved."""
-    role = {"add": colours.good, "kill": colours.bad, "open": colours.dim}.get(event.kind, colours.accent)
+    role = colours.dim if event.kind == "open" else colours.accent
+    if event.verdict is not None:
+        role = judgement_colour(event.verdict.judgement, colours)
     dim = hex_colour(colours.dim)
     text = Text(no_wrap=True)
     text.append(f"{event.step:>3} ", dim)

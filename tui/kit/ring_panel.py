@@ -68,8 +68,8 @@ class RingPanel(LinePanel, can_focus=True):
     RingPanel { width: 1fr; height: 1fr; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down,j,right,l", "select(1)", "Next consumer", show=False),
-        Binding("up,k,left,h", "select(-1)", "Previous consumer", show=False),
+        Binding("down,j,right", "select(1)", "Next consumer", show=False),
+        Binding("up,k,left", "select(-1)", "Previous consumer", show=False),
     ]
 
     # Not ``reactive``: the panel paints itself only when the picture differs.

@@ -27,6 +27,7 @@ from themes.palettes import Palette, palette
 from tui.kit.bindings import Groups
 from tui.kit.explain_panel import ExplainPanel
 from tui.kit.footer import KeyFooter, key_hints
+from tui.kit.heirs_screen import HeirsScreen
 from tui.kit.help import Group
 from tui.kit.layouts import arrange, name_panels
 from tui.kit.line_table import LineTable
@@ -39,6 +40,7 @@ from tui.kit.sentence_line import SentenceLine
 from tui.kit.single_paint import SinglePaintScreen
 from tui.kit.store import Store
 from tui.kit.timeline_line import TimelineLine
+from tui.kit.verdict_words import verdict_text
 from tui.kit.why_panel import WhyPanel
 from tui.kit.wording import FLAG, counted, not_saved, safe_name
 
@@ -314,6 +316,16 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
     def _typed(self, message: Prompt.Typed) -> None:
         if message.kind == "filter":
             self.list_panel.filter_text = message.text
+        elif message.kind == "command":
+            self.sentence = self._preview_of(message.text.strip()) or self._sentence_now()
+
+    def _preview_of(self, text: str) -> tuple[str, str] | None:
+        """What the typed command would do, in a sentence; None for one that gives nobody's work to others."""
+        verdict = self.store.preview_line(text) if text else None
+        if verdict is None or not (verdict.moved or verdict.judged_by != "nothing"):
+            return None
+        noun = "slot" if self.store.shows_keys else "partition"
+        return "hint", f"enter would be {verdict_text(verdict, noun)}"
 
     @on(Prompt.Answered)
     def _answered(self, message: Prompt.Answered) -> None:
@@ -336,6 +348,8 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
     def _prompt_closed(self, message: Prompt.Closed) -> None:
         if message.kind == "filter":
             self.list_panel.filter_text = ""
+        elif message.kind == "command":
+            self.sentence = self._sentence_now()
 
     # the explanation
 
@@ -387,6 +401,15 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
             if not namespace and parent_of(each.topic) == name:
                 return at
         return 0
+
+    # who inherits
+
+    def action_heirs(self) -> None:
+        """Say who inherits if the selected consumer goes."""
+        if self.selected < 0:
+            self.complain("there is no consumer that could go; a connects one")
+            return
+        self.app.push_screen(HeirsScreen(self.selected, self.store.heirs_of, self.store.losses, self.colours))
 
     def show_diagnosis(self, diagnoses: Sequence[Diagnosis], at: int) -> None:
         """Show one of many diagnoses in the place of an explanation."""

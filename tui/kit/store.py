@@ -17,6 +17,7 @@ from engine.cluster.grammar import parse_command
 from engine.cluster.navigation import navigate
 from engine.cluster.timeline import Timeline
 from engine.cluster.timeline_commands import TimelineCommand
+from engine.compare.verdict import Verdict
 from engine.diagnosis.model import Cause, Diagnosis
 from engine.diagnosis.why import why
 from engine.errors import Rejection
@@ -29,11 +30,13 @@ from engine.views.dashboard import (
     topics_of_bundle,
 )
 from engine.views.details import SplitPreviewView, TopicExplanation
+from engine.views.heirs import HeirsView, LossesView, heirs_view, losses_view
 from engine.views.keys import keys_view
 from engine.views.keys_answers import key_answer, keys_of_consumer
 from engine.views.keys_model import ConsumerKeysView, KeyAnswer, KeysView
 from engine.views.model import BundleTopic, DashboardView, Notice, PartitionRow
 from engine.views.partition_growth import GrowthView
+from engine.views.previews import preview_of
 from engine.views.producers import producers_view, shown_places
 from engine.views.producers_answers import known_keys_view, send_answer, statistics_view
 from engine.views.producers_model import ProducersView, SendAnswer, StatisticsView
@@ -181,6 +184,26 @@ class Store:
         """Carry out one line of the grammar."""
         command = parse_command(text, self._timeline.state, self.subscription_key or None)
         return command if isinstance(command, Rejection) else self.submit(command)
+
+    def preview(self, command: Command) -> Verdict | Rejection | None:
+        """What a command would make of the shown subscription; None for producers."""
+        return preview_of(self._timeline.state, command, self._key)
+
+    def preview_line(self, text: str) -> Verdict | None:
+        """The same for a line that is being typed; None while it is no command that could be carried out."""
+        command = parse_command(text, self._timeline.state, self.subscription_key or None)
+        if not isinstance(command, Command):
+            return None
+        found = self.preview(command)
+        return None if isinstance(found, Rejection) else found
+
+    def heirs_of(self, consumer_id: int) -> HeirsView | Rejection:
+        """Who inherits what if a consumer of the shown subscription goes."""
+        return heirs_view(self._timeline.state, self._key, (consumer_id,))
+
+    def losses(self) -> LossesView | Rejection:
+        """Every single failure of the shown subscription, the worst first."""
+        return losses_view(self._timeline.state, self._key)
 
     def step_by(self, count: int) -> None:
         """Move in time, forwards or backwards, as far as there are steps."""

@@ -171,7 +171,8 @@ def event_effect(event: EventLine, noun: str = "partition") -> str:
         return ""
     if event.moved == 0:
         return "nothing moved"
-    text = f"{event.moved:,} of {counted(event.partitions, noun)} moved, at least {event.least:,} had to"
+    moved = f"{event.moved:,} of {counted(event.partitions, noun)} moved"
+    text = f"{_judged(event)}{moved}, at least {event.least:,} had to"
     if event.unacked_at_risk:
         text += f"; {counted(event.unacked_at_risk, 'message')} may be delivered again"
     return text
@@ -184,7 +185,12 @@ def event_effect_short(event: EventLine) -> str:
     if event.moved == 0:
         return "0 moved"
     risk = f", {quantity(event.unacked_at_risk)} at risk" if event.unacked_at_risk else ""
-    return f"{event.moved:,}/{event.partitions:,} moved (least {event.least:,}){risk}"
+    return f"{_judged(event)}{event.moved:,}/{event.partitions:,} moved (least {event.least:,}){risk}"
+
+
+def _judged(event: EventLine) -> str:
+    """The verdict in a word, before the numbers."""
+    return f"{event.verdict.judgement}: " if event.verdict is not None else ""
 
 
 _NUMBERED: Final = re.compile(r"(?P<stem>.*?)(?P<number>[0-9]{1,9})", re.DOTALL)

@@ -54,6 +54,11 @@ WORDS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("verify", str(RECORDINGS / "c-keyshared-ring")),
         ("verify", str(RECORDINGS / "g-two-brokers")),
     ),
+    "heirs": (
+        ("heirs", "--flag", "on"),
+        ("heirs", "billing-1", "--flag", "on"),
+        ("heirs", str(RECORDINGS / "c-keyshared-ring")),
+    ),
     "script": (
         ("demo", "pip392", "--headless"),
         ("demo", "keys-blocked", "--headless"),
@@ -117,14 +122,14 @@ OPEN = frozenset({"per_bundle", "per_broker", "view"})
 """Members that hold what they hold: their own members are names."""
 
 
-@pytest.mark.parametrize("name", ["bundles", "plan", "lint", "why", "verify", "script"])
+@pytest.mark.parametrize("name", ["bundles", "plan", "lint", "why", "verify", "script", "heirs"])
 def test_a_spoilt_document_is_not_valid(run: Run, name: str) -> None:
     document = printed(run, WORDS[name][1])
     accepted = [label for label, found in spoilt(document) if not faults(found, name)]
     assert [label for label in accepted if label.split(".")[0] not in OPEN] == []
 
 
-@pytest.mark.parametrize("name", ["bundles", "plan", "lint", "why", "verify", "script"])
+@pytest.mark.parametrize("name", ["bundles", "plan", "lint", "why", "verify", "script", "heirs"])
 def test_rows_of_lists_are_held_to_the_schema_too(run: Run, name: str) -> None:
     document = printed(run, WORDS[name][1])
     lists = [key for key, value in document.items() if isinstance(value, list) and value]

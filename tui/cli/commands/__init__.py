@@ -58,6 +58,12 @@ _WHY = DeferredCommand(
     "why_command",
     short_help="Say why messages do not arrive: one named cause, in numbers, and its mend.",
 )
+_HEIRS = DeferredCommand(
+    "heirs",
+    "tui.cli.commands.heirs",
+    "heirs_command",
+    short_help="Say who inherits what when a consumer goes.",
+)
 _KEYS = DeferredCommand(
     "keys",
     "tui.cli.commands.keys",
@@ -102,5 +108,9 @@ _FLEET = DeferredCommand(
     "fleet_command",
     short_help="Do it for a whole installation: import, assign, keys, bundles, lint, report, watch.",
 )
-for command in (open_command, new, demo, replay, explain, _WHY, split, *_BUNDLES, *_KEY_SHARED, _LINT, _FLEET, _VERIFY):
+_COMPARE = (_HEIRS,)
+for command in (
+    *(open_command, new, demo, replay, explain, _WHY, *_COMPARE, split),
+    *(*_BUNDLES, *_KEY_SHARED, _LINT, _FLEET, _VERIFY),
+):
     ringside.add_command(command)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from engine.views.model import BundleNode, ConsumerRow, DashboardView, EventLine, NamespaceNode, RuleInForce, StatusView
+from engine.views.model import BundleNode, ConsumerRow, DashboardView, EventLine, NamespaceNode, StatusView
 from tui.cli.plain import Align, table, wrapped
-from tui.failover.words import foot_text
+from tui.failover.words import flag_helps, foot_text
+from tui.kit.verdict_words import verdict_text
 from tui.kit.wording import FLAG, counted, event_effect, percent, quantity, safe_name, shorten_middle
 
 NAME_CELLS: Final = 22
@@ -65,12 +66,22 @@ def _hint(view: DashboardView) -> str:
     if not view.consumers:
         return 'nobody consumes this subscription; --apply "add NAME" connects a consumer'
     alone = next((row for row in view.consumers if row.active_partitions == view.foot.partitions > 1), None)
+    advice = _flag_change(view)
     if alone is None or view.foot.consumers < 2:
-        return ""
+        return advice
     told = f"{shorten_middle(safe_name(alone.name), NAME_CELLS)} is active for all {view.foot.partitions:,} partitions"
-    if view.status.rule is RuleInForce.MODULO and view.status.flag_known and not view.status.consistent_hashing:
-        return f"{told}; --flag on shows what the hash ring would do"
+    if flag_helps(view):
+        return f"{told}; {advice}"
     return f"{told}; ringside explain TOPIC says why"
+
+
+def _flag_change(view: DashboardView) -> str:
+    """What the other setting of the flag would do here."""
+    verdict = view.flag_change
+    if verdict is None or view.foot.consumers < 2:
+        return ""
+    other = "off" if view.status.consistent_hashing else "on"
+    return f"--flag {other} would be {verdict_text(verdict)}"
 
 
 def _consumers(view: DashboardView) -> list[str]:

@@ -1,0 +1,1 @@
+"""Before and after: verdicts, heirs, differences of two states, and what to do instead."""

@@ -1,0 +1,310 @@
+"""Who inherits when consumers of a Failover subscription go: of some at once, and of every single one.
+
+``without`` and the moves it leads to are the scalar way, one loss after another by the rules themselves; ``losses``
+finds all single failures in one pass over the ring (what follows a stretch of points of one consumer is its heir) or
+over the partition indices, and is proved equal to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.cluster.facts import active_ids, behaviour_in, columns_of
+from engine.cluster.moves import moves
+from engine.cluster.owners import dispatch_order
+from engine.cluster.partitions import PartitionColumns, traffic
+from engine.cluster.state import ClusterState, Subscription
+from engine.compare.evenness import Evenness, evenness
+from engine.compare.verdict import Judgement, judge
+from engine.failover.bulk_ring import Rings, build_rings
+from engine.failover.choose import Rule, cohort, rule_in_force
+from engine.failover.model import Consumer
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """What the failure of one consumer does.
+
+    It had ``items`` partitions with ``msgs_per_sec``; ``moved`` change hands, those of others too where modulo deals
+    anew. ``heirs`` consumers get more partitions than before. ``before`` and ``after`` are the shares, ``busiest`` is
+    the consumer with most messages (with most partitions where no message flows) afterwards; None where nobody is left.
+    """
+
+    consumer: Consumer
+    items: int
+    msgs_per_sec: float
+    moved: int
+    heirs: int
+    busiest: Consumer | None
+    judgement: Judgement
+    before: Evenness
+    after: Evenness
+
+
+def without(state: ClusterState, key: str, gone: Collection[int]) -> ClusterState:
+    """The state once the consumers of these ids have left a subscription, all at once."""
+    return replace(
+        state,
+        subscriptions=tuple(
+            replace(each, consumers=tuple(one for one in each.consumers if one.consumer_id not in gone))
+            if each.key == key
+            else each
+            for each in state.subscriptions
+        ),
+    )
+
+
+def losses(state: ClusterState, subscription: Subscription) -> tuple[Loss, ...]:
+    """Every single failure, the worst first: by the messages, then by the partitions of the busiest one afterwards.
+
+    O(n + p log p) for n partitions and p points on the ring; by modulo O(consumers * highest partition index). Where
+    two rules decide, or the only consumer of a level goes, one loss after another is computed.
+    """
+    columns, order = columns_of(state, subscription), dispatch_order(subscription.consumers)
+    leading = cohort(order)
+    rules = _rules(state, columns)
+    flow = traffic(columns, state.loads, subscription.loads).msgs_per_sec
+    if len(leading) > 1 and rules == {Rule.RING}:
+        found = _on_the_ring(leading, columns, flow)
+    elif len(leading) > 1 and rules == {Rule.MODULO}:
+        found = _by_modulo(leading, columns, flow)
+    else:
+        return tuple(sorted((one_loss(state, subscription, each) for each in order), key=_badness))
+    before = evenness(state, subscription)
+    standbys = [Loss(each, 0, 0.0, 0, 0, _busiest_of(found), "even", before, before) for each in order[len(leading) :]]
+    return tuple(sorted([*_judged(leading, found, before), *standbys], key=_badness))
+
+
+def one_loss(state: ClusterState, subscription: Subscription, consumer: Consumer) -> Loss:
+    """One failure by the rules themselves: the state without that consumer beside this one. O(partitions)."""
+    after = without(state, subscription.key, {consumer.consumer_id})
+    left = next(each for each in after.subscriptions if each.key == subscription.key)
+    ids_before, ids_after = active_ids(state, subscription), active_ids(after, left)
+    flow = traffic(columns_of(state, subscription), state.loads, subscription.loads).msgs_per_sec
+    was, now = evenness(state, subscription), evenness(after, left)
+    moved = moves(state, after, subscription.key)
+    more = _counts(ids_after, len(left.consumers), left) - _counts(ids_before, len(left.consumers), left)
+    mine = ids_before == consumer.consumer_id
+    counts, rates = _counts(ids_after, len(left.consumers), left), _sums(ids_after, flow, left)
+    busiest = left.consumers[_top(counts, rates)] if left.consumers else None
+    return Loss(
+        consumer=consumer,
+        items=int(np.count_nonzero(mine)),
+        msgs_per_sec=float(flow[mine].sum()),
+        moved=len(moved.moved) + len(moved.orphaned),
+        heirs=int(np.count_nonzero(more > 0)),
+        busiest=busiest,
+        judgement=judge(was, now)[0],
+        before=was,
+        after=now,
+    )
+
+
+def _badness(loss: Loss) -> tuple[float, ...]:
+    after = loss.after
+    return (after.owned - after.items, -after.busiest_msgs_per_sec, -after.busiest, -loss.msgs_per_sec, -loss.items)
+
+
+def _rules(state: ClusterState, columns: PartitionColumns) -> set[Rule]:
+    flag, behaviour = state.settings.activeConsumerFailoverConsistentHashing, behaviour_in(state)
+    kinds = [*([0] if columns.with_index else []), *([-1] if columns.without else [])]
+    return {rule_in_force(kind, consistent_hashing=flag, behaviour=behaviour) for kind in kinds}
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Failures:
+    """Single failures of the m consumers of a cohort, parallel to it: (m,) each.
+
+    ``counts`` and ``rates`` are before; ``busiest`` (a place) has ``most`` and ``fastest`` afterwards, ``idle`` have
+    nothing then. ``most`` and ``fastest`` may be of two consumers.
+    """
+
+    counts: NDArray[np.int64]
+    rates: NDArray[np.float64]
+    moved: NDArray[np.int64]
+    heirs: NDArray[np.int64]
+    most: NDArray[np.int64] | NDArray[np.float64]
+    fastest: NDArray[np.float64]
+    busiest: NDArray[np.int64]
+    idle: NDArray[np.int64]
+    leading: Sequence[Consumer]
+    items: int
+
+
+def _judged(leading: Sequence[Consumer], found: _Failures, before: Evenness) -> list[Loss]:
+    owned, rate, size = found.items, float(found.rates.sum()), len(leading) - 1
+    made = []
+    for at, consumer in enumerate(leading):
+        most, fastest = int(found.most[at]), float(found.fastest[at])
+        after = Evenness(
+            consumers=size,
+            items=found.items,
+            owned=owned,
+            busiest=most,
+            idle=int(found.idle[at]),
+            max_over_mean=most * size / owned if owned else 0.0,
+            msgs_per_sec=rate,
+            busiest_msgs_per_sec=fastest,
+            max_over_mean_rate=fastest * size / rate if rate > 0 else 0.0,
+        )
+        made.append(
+            Loss(
+                consumer=consumer,
+                items=int(found.counts[at]),
+                msgs_per_sec=float(found.rates[at]),
+                moved=int(found.moved[at]),
+                heirs=int(found.heirs[at]),
+                busiest=leading[int(found.busiest[at])],
+                judgement=judge(before, after)[0],
+                before=before,
+                after=after,
+            )
+        )
+    return made
+
+
+def _on_the_ring(leading: Sequence[Consumer], columns: PartitionColumns, flow: NDArray[np.float64]) -> _Failures:
+    """The heir of a stretch is the owner of the next point of somebody else, round the end."""
+    size = len(leading)
+    rings = build_rings([[each.name for each in leading]])
+    owners, counts_at, rates_at = _by_point(rings, columns, flow)
+    heirs = _next_other(owners)
+    counts = np.bincount(owners, weights=counts_at, minlength=size).astype(np.int64)
+    rates = np.bincount(owners, weights=rates_at, minlength=size).astype(np.float64)
+    pair = owners.astype(np.int64) * size + heirs
+    pairs, place = np.unique(pair[counts_at > 0], return_inverse=True)
+    losers, winners = pairs // size, pairs % size
+    got = np.bincount(place, weights=counts_at[counts_at > 0], minlength=len(pairs)).astype(np.int64)
+    got_rate = np.bincount(place, weights=rates_at[counts_at > 0], minlength=len(pairs))
+    after, after_rate = counts[winners] + got, rates[winners] + got_rate
+    # Who inherits nothing keeps what it had: the most of the others, which is the first or the second of all.
+    most, _ = _most_of_others(counts)
+    fastest, place_of_fastest = _most_of_others(rates)
+    _, place_of_most = _most_of_others(counts)
+    flows = bool(rates.sum() > 0)
+    busiest = (place_of_fastest if flows else place_of_most).copy()
+    for loser, winner, items, rate in zip(
+        losers.tolist(), winners.tolist(), after.tolist(), after_rate.tolist(), strict=True
+    ):
+        if rate > fastest[loser] or (not flows and items > most[loser]):
+            busiest[loser] = winner
+        most[loser] = max(most[loser], items)
+        fastest[loser] = max(fastest[loser], rate)
+    idle_before = int(np.count_nonzero(counts == 0))
+    filled = np.bincount(losers[counts[winners] == 0], minlength=size)
+    return _Failures(
+        counts=counts,
+        rates=rates,
+        moved=counts,
+        heirs=np.bincount(losers, minlength=size),
+        most=most,
+        fastest=fastest,
+        busiest=busiest,
+        idle=idle_before - (counts == 0) - filled,
+        leading=leading,
+        items=len(columns),
+    )
+
+
+def _by_point(
+    rings: Rings, columns: PartitionColumns, flow: NDArray[np.float64]
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.float64]]:
+    """The claimant of each point, how many partitions fall on it, and their messages per second: (p,) each.
+
+    What lies past the last point falls on the first one.
+    """
+    points, owners = rings.points_of(0), rings.owners_of(0)
+    cuts = np.searchsorted(columns.hash, points.astype(np.int32), side="right")
+    counts = np.diff(cuts, prepend=0)
+    rates = np.zeros(len(points))
+    some = np.flatnonzero(counts)
+    if len(some):
+        begin = np.concatenate(([0], cuts[some[:-1]]))
+        rates[some] = np.add.reduceat(flow[: cuts[-1]], begin) if cuts[-1] else 0.0
+    if cuts[-1] < len(columns):
+        counts[0] += len(columns) - cuts[-1]
+        rates[0] += float(flow[cuts[-1] :].sum())
+    return owners, counts, rates
+
+
+def _next_other(owners: NDArray[np.int32]) -> NDArray[np.int64]:
+    """The owner of the next entry of somebody else, round the end: (p,). There are two owners at least.
+
+    >>> _next_other(np.array([0, 0, 1, 0], dtype=np.int32)).tolist()
+    [1, 1, 0, 1]
+    """
+    ends = np.flatnonzero(owners != np.roll(owners, -1))
+    following = owners[(ends + 1) % len(owners)]
+    at = np.searchsorted(ends, np.arange(len(owners)), side="left") % len(ends)
+    return following[at].astype(np.int64)
+
+
+def _most_of_others(values: NDArray[np.int64] | NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """The largest of all other values, and where it is: (m,) each, m > 1."""
+    first = int(np.argmax(values))
+    rest = np.delete(np.arange(len(values)), first)
+    second = int(rest[np.argmax(values[rest])])
+    places = np.full(len(values), first)
+    places[first] = second
+    return values[places].astype(np.float64), places
+
+
+def _by_modulo(leading: Sequence[Consumer], columns: PartitionColumns, flow: NDArray[np.float64]) -> _Failures:
+    """One less takes part, so nearly every index goes elsewhere; the shares by place are the same whoever goes."""
+    size = len(leading)
+    per_index = np.bincount(columns.index)
+    rate_per_index = np.bincount(columns.index, weights=flow)
+    index = np.arange(len(per_index))
+    old, new = index % size, index % (size - 1)
+    counts = np.bincount(old, weights=per_index, minlength=size).astype(np.int64)
+    rates = np.bincount(old, weights=rate_per_index, minlength=size).astype(np.float64)
+    then = np.bincount(new, weights=per_index, minlength=size - 1).astype(np.int64)
+    then_rates = np.bincount(new, weights=rate_per_index, minlength=size - 1).astype(np.float64)
+    top = _top(then, then_rates)
+    places = np.arange(size)
+    moved = np.empty(size, dtype=np.int64)
+    heirs = np.empty(size, dtype=np.int64)
+    for gone in range(size):
+        # Who stood behind the one that goes moves up by one place.
+        now = new + (new >= gone)
+        moved[gone] = per_index[now != old].sum()
+        kept = np.delete(places, gone)
+        heirs[gone] = np.count_nonzero(then > counts[kept])
+    return _Failures(
+        counts=counts,
+        rates=rates,
+        moved=moved,
+        heirs=heirs,
+        most=np.full(size, then.max()),
+        fastest=np.full(size, then_rates.max()),
+        busiest=top + (top >= places),
+        idle=np.full(size, np.count_nonzero(then == 0)),
+        leading=leading,
+        items=len(columns),
+    )
+
+
+def _top(counts: NDArray[np.int64], rates: NDArray[np.float64]) -> int:
+    """The place of the busiest: by messages where some flow, else by partitions."""
+    return int(np.argmax(rates if rates.sum() > 0 else counts))
+
+
+def _busiest_of(found: _Failures) -> Consumer:
+    return found.leading[_top(found.counts, found.rates)]
+
+
+def _counts(ids: NDArray[np.int32], size: int, left: Subscription) -> NDArray[np.int64]:
+    """How many partitions each of the consumers that are left has: (size,)."""
+    sums = _sums(ids, np.ones(len(ids)), left)
+    assert len(sums) == size, "one number a consumer"
+    return sums.astype(np.int64)
+
+
+def _sums(ids: NDArray[np.int32], weights: NDArray[np.float64], left: Subscription) -> NDArray[np.float64]:
+    numbers = [each.consumer_id for each in left.consumers]
+    found = np.bincount(ids[ids >= 0], weights=weights[ids >= 0], minlength=max(numbers, default=0) + 1)
+    return found[numbers].astype(np.float64) if numbers else np.zeros(0)

@@ -1,0 +1,140 @@
+"""Verdicts: the word follows the shares of the busiest, and the numbers are those of a count by hand."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from engine.cluster.commands import AddConsumer, Command, KillConsumer, SetPriorityLevel, SetSetting
+from engine.cluster.facts import behaviour_in
+from engine.cluster.state import ClusterState
+from engine.cluster.topics import Load
+from engine.compare.evenness import Evenness, evenness, evenness_of
+from engine.compare.verdict import FLAG, Verdict, carried_out, flag_change, judge, preview
+from engine.failover.choose import choose_many
+from engine.names import partition_index
+from tests.engine.views.states import cluster, clusters
+
+SIX = [f"billing-{at}" for at in range(6)]
+
+
+def verdict(state: ClusterState, command: Command) -> Verdict:
+    found = preview(state, command, "sub")
+    assert isinstance(found, Verdict), found
+    return found
+
+
+def silent(state: ClusterState) -> ClusterState:
+    """The same without a message."""
+    return ClusterState(
+        release=state.release,
+        settings=state.settings,
+        topics=state.topics,
+        loads=dict.fromkeys(state.loads, Load()),
+        subscriptions=state.subscriptions,
+        namespaces=state.namespaces,
+        next_consumer_id=state.next_consumer_id,
+    )
+
+
+def test_the_ring_is_worse_where_modulo_is_perfect_and_modulo_better_back() -> None:
+    state = silent(cluster(SIX, {"orders": 12}))
+    on = verdict(state, flag_change(state))
+    assert (on.judgement, on.judged_by) == ("worse", "items")
+    assert on.before.max_over_mean == 1.0
+    assert on.after.max_over_mean > 1.0
+    flagged = carried_out(state, flag_change(state))
+    assert isinstance(flagged, ClusterState)
+    back = verdict(flagged, flag_change(flagged))
+    assert (back.judgement, back.before, back.after) == ("better", on.after, on.before)
+    assert back.moved == on.moved > on.least > 0
+
+
+def test_the_ring_is_better_where_one_consumer_has_every_partition_0() -> None:
+    state = cluster(["a", "b", "c"], {f"t{at}": 1 for at in range(30)})
+    found = verdict(state, flag_change(state))
+    assert found.judgement == "better"
+    assert (found.before.idle, found.after.idle) == (2, 0)
+
+
+def test_messages_count_before_partitions() -> None:
+    even, skewed = np.array([2, 2]), np.array([3, 1])
+    light = evenness_of(skewed, np.array([5.0, 5.0]), 4)
+    heavy = evenness_of(even, np.array([9.0, 1.0]), 4)
+    assert judge(heavy, light) == ("better", "messages")
+    assert judge(light, heavy) == ("worse", "messages")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "wanted"),
+    [
+        ([2, 2], [2, 2, 0], ("even", "nothing")),
+        ([2, 2, 0], [2, 2], ("even", "nothing")),
+        ([2, 2], [2, 1, 1], ("even", "nothing")),
+        ([2, 2], [1, 1, 1, 1], ("better", "items")),
+        ([3, 0, 1], [3, 1, 0], ("even", "nothing")),
+        ([3, 1, 0], [2, 2, 0], ("better", "items")),
+        ([2, 2, 0, 0], [2, 1, 1, 0], ("better", "idle")),
+        ([4], [], ("worse", "nobody")),
+        ([], [4], ("better", "nobody")),
+        ([], [], ("even", "nothing")),
+    ],
+)
+def test_judgement_by_shares(before: list[int], after: list[int], wanted: tuple[str, str]) -> None:
+    def side(counts: list[int]) -> Evenness:
+        return evenness_of(np.array(counts, dtype=np.int64), np.zeros(len(counts)), 4)
+
+    assert judge(side(before), side(after)) == wanted
+
+
+def test_a_newcomer_that_relieves_nobody_is_even_and_a_loss_is_worse() -> None:
+    state = silent(cluster(["a", "b"], {"x": 2}))
+    assert verdict(state, AddConsumer("sub", "c")).judgement == "even"
+    assert verdict(state, KillConsumer("sub", 0)).judgement == "worse"
+    assert verdict(state, SetPriorityLevel("sub", 0, 1)).judgement == "worse"
+
+
+def test_traffic_and_unacknowledged_messages_of_what_moves_are_told() -> None:
+    state = cluster(["a", "b"], {"x": 4})  # rates and unacknowledged messages 1, 2, 3, 4
+    found = verdict(state, KillConsumer("sub", 1))
+    assert (found.moved, found.least, found.msgs_per_sec, found.unacked_at_risk) == (2, 2, 6.0, 6)
+
+
+def test_what_is_refused_is_not_judged() -> None:
+    state = cluster(["a"], {"x": 1})
+    found = preview(state, KillConsumer("sub", 9), "sub")
+    assert not isinstance(found, Verdict)
+
+
+@given(clusters)
+def test_numbers_are_those_of_a_count_by_the_scalar_rule(state: ClusterState) -> None:
+    [subscription] = state.subscriptions
+    names = [name for topic in state.topics.values() for name in topic.partition_names()]
+    flag = state.settings.activeConsumerFailoverConsistentHashing
+    behaviour = behaviour_in(state)
+    chosen = choose_many(
+        subscription.consumers,
+        [(name, partition_index(name)) for name in names],
+        consistent_hashing=flag,
+        behaviour=behaviour,
+    )
+    counts = Counter(choice.active.consumer_id for choice in chosen)
+    rates: Counter[int] = Counter()
+    for name, choice in zip(names, chosen, strict=bool(chosen)):
+        rates[choice.active.consumer_id] += state.loads[name].msg_rate_out
+    found = evenness(state, subscription)
+    assert found.items == len(names)
+    assert found.owned == sum(counts.values())
+    assert found.busiest == max(counts.values(), default=0)
+    assert found.busiest_msgs_per_sec == pytest.approx(max(rates.values(), default=0.0))
+    size = max((choice.cohort_size for choice in chosen), default=found.consumers)
+    assert found.consumers == size
+    assert found.idle == size - len(counts)
+
+
+def test_the_flag_of_a_state_is_turned_over() -> None:
+    off, on = cluster(["a"], {"x": 1}), cluster(["a"], {"x": 1}, flag=True)
+    assert (flag_change(off), flag_change(on)) == (SetSetting(FLAG, "true"), SetSetting(FLAG, "false"))

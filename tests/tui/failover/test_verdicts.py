@@ -1,0 +1,139 @@
+"""Verdicts on the screen: advised only where it helps, coloured by what it does, told before it is done; and heirs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from engine.cluster.state import ClusterState
+from engine.cluster.topics import Load
+from engine.views.heirs import HeirsView, LossesView
+from tests.tui.key_scenes import before_a_move, keys_app
+from tests.tui.screens_under_test import after_keys, app_of, cluster, main_screen, run, text_of
+from tui.app import RingsideApp
+from tui.failover.status import status_parts
+from tui.failover.words import flag_helps, state_hint
+from tui.kit.heirs_screen import HeirsScreen
+from tui.kit.line_table import LineTable
+from tui.kit.prompt import Prompt
+
+SIX = tuple(f"billing-{at}" for at in range(6))
+
+
+def perfect() -> ClusterState:
+    """12 partitions over 6 consumers by modulo, all of one rate: nothing can be more even."""
+    state = cluster(SIX, topics=1, partitions=12)
+    return replace(state, loads=dict.fromkeys(state.loads, Load(0.0, 5.0, 0.0, 500.0)))
+
+
+def rule_style(app: RingsideApp) -> str:
+    view = app.store.view
+    return next(style for text, style in status_parts(view.status, "", 200) if view.status.rule_text in text)
+
+
+def test_what_modulo_serves_perfectly_is_left_alone_and_good() -> None:
+    app = app_of(perfect())
+    assert app.store.view.flag_change is not None
+    assert app.store.view.flag_change.judgement == "worse"
+    assert not flag_helps(app.store.view)
+    assert "Press c" not in state_hint(app.store.view)
+    assert "$good" in rule_style(app)
+
+
+def test_the_flag_that_made_it_worse_is_not_good_and_c_is_advised_back() -> None:
+    app = app_of(perfect())
+
+    async def story(pilot: Pilot[int]) -> None:
+        await pilot.press("c")
+        await pilot.pause()
+        view = app.store.view
+        assert view.events[-1].verdict is not None
+        assert view.events[-1].verdict.judgement == "worse"
+        assert flag_helps(view)
+        assert "$good" not in rule_style(app)
+        assert "worse" in text_of(app)
+
+    run(app, story)
+
+
+def test_c_is_advised_where_one_consumer_has_everything() -> None:
+    app = app_of()
+    assert flag_helps(app.store.view)
+    assert "$warn" in rule_style(app)
+    assert app.store.view.status.flag_change == "better"
+
+
+def test_a_command_is_judged_while_it_is_typed_and_nothing_is_done() -> None:
+    app = app_of(perfect())
+
+    async def story(pilot: Pilot[int]) -> None:
+        before = main_screen(app).sentence
+        await pilot.press("colon", *"kill billing-")
+        await pilot.pause()
+        assert main_screen(app).sentence == before
+        await pilot.press("0")
+        await pilot.pause()
+        kind, text = main_screen(app).sentence
+        assert kind == "hint"
+        assert "worse" in text
+        assert app.store.timeline.cursor == 0
+        await pilot.press("escape")
+        await pilot.pause()
+        assert main_screen(app).sentence == before
+        assert not main_screen(app).query_one(Prompt).is_open
+
+    run(app, story)
+
+
+def test_the_dialog_of_a_new_consumer_judges_it_and_its_level() -> None:
+    app = app_of(perfect())
+
+    async def story(pilot: Pilot[int]) -> None:
+        await pilot.press("a")
+        await pilot.pause()
+        label = app.screen.query_one("#verdict")
+        assert str(label.render()).startswith("even")
+        app.screen.query_one("#priority", Input).value = "3"
+        await pilot.pause()
+        assert "nothing moves" in str(label.render())
+
+    run(app, story)
+
+
+def test_h_lists_heirs_and_a_every_failure_and_enter_opens_one() -> None:
+    app = app_of(cluster(SIX, topics=1, partitions=12))
+
+    async def story(pilot: Pilot[int]) -> None:
+        await pilot.press("c", "h")
+        await pilot.pause()
+        screen = app.screen
+        assert isinstance(screen, HeirsScreen)
+        heirs = screen._shown
+        assert isinstance(heirs, HeirsView)
+        assert heirs.gone == ("billing-0",)
+        assert screen.query_one(LineTable).lines.count == len(heirs.rows) == heirs.verdict.moved
+        await pilot.press("a")
+        await pilot.pause()
+        losses = screen._shown
+        assert isinstance(losses, LossesView)
+        assert screen.query_one(LineTable).lines.count == 6
+        await pilot.press("enter")
+        await pilot.pause()
+        assert isinstance(screen._shown, HeirsView)
+        assert screen._shown.gone == (losses.rows[0].name,)
+        await pilot.press("escape")
+        await pilot.pause()
+        assert app.screen is main_screen(app)
+        assert app.store.timeline.cursor == 1
+
+    run(app, story)
+
+
+def test_h_on_keys_lists_known_keys() -> None:
+    assert "known key" in after_keys(keys_app(before_a_move()), "h")
+
+
+def test_h_without_consumers_is_told() -> None:
+    assert "no consumer that could go" in after_keys(app_of(cluster(())), "h")

@@ -1,0 +1,187 @@
+"""Who inherits when a consumer goes, and every single failure: a dialog of the screens that have consumers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar, Final
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+
+from engine.errors import Rejection
+from engine.views.handovers import HandoverRow
+from engine.views.heirs import SLOT, HeirsView, LossesView, LossRow
+from themes import stylesheet
+from themes.palettes import Palette, hex_colour
+from tui.kit.columns import Column, Columns, NameColumn, fitting, table_lines
+from tui.kit.line_table import LineTable
+from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
+from tui.kit.single_paint import SinglePaintModal
+from tui.kit.verdict_words import judgement_colour, verdict_text
+from tui.kit.wording import counted, fit, percent, quantity, safe_name, short_topic, shorten_middle
+
+NOBODY: Final = "nobody"
+HEIRS_NAMED: Final = 6
+"""Heirs that the head names; the table has every topic."""
+
+
+class HeirsScreen(SinglePaintModal[str]):
+    """What the loss of one consumer does; ``a`` shows all single failures, enter opens one. Is dismissed with ""."""
+
+    CSS_PATH = stylesheet("dialogs")
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,h", "close", "Close"),
+        Binding("a", "all", "All failures"),
+    ]
+
+    def __init__(
+        self,
+        consumer_id: int,
+        heirs_of: Callable[[int], HeirsView | Rejection],
+        losses: Callable[[], LossesView | Rejection],
+        colours: Palette,
+    ) -> None:
+        super().__init__()
+        self._consumer_id = consumer_id
+        self._heirs_of = heirs_of
+        self._losses = losses
+        self._colours = colours
+        self._shown: HeirsView | LossesView | None = None
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="dialog -wide -tall"):
+            yield PlainStatic(id="head")
+            yield PlainStatic(id="heirs")
+            yield LineTable()
+
+    def on_mount(self) -> None:
+        self._show(self._heirs_of(self._consumer_id))
+        self.query_one(LineTable).focus()
+
+    def action_all(self) -> None:
+        """Every single failure, the worst first."""
+        self._show(self._losses())
+
+    def on_line_table_opened(self, event: LineTable.Opened) -> None:
+        event.stop()
+        if isinstance(self._shown, LossesView):
+            self._show(self._heirs_of(self._shown.rows[event.index].consumer_id))
+
+    def action_close(self) -> None:
+        self.dismiss("")
+
+    def _show(self, view: HeirsView | LossesView | Rejection) -> None:
+        if isinstance(view, Rejection):
+            self.query_one("#head", PlainStatic).update(str(view))
+            return
+        self._shown = view
+        box, head, table = self.query_one(Vertical), self.query_one("#head", PlainStatic), self.query_one(LineTable)
+        if isinstance(view, HeirsView):
+            set_title(box, f"if {shorten_middle(', '.join(map(safe_name, view.gone)), 40)} goes")
+            set_subtitle(box, "a all failures, escape closes")
+            head.update(verdict_text(view.verdict, view.noun))
+            self.query_one("#heirs", PlainStatic).update(heirs_text(view))
+            table.lines = table_lines(
+                view.rows, lambda rows, width: _handover_columns(rows, width, view.noun), handover_cell
+            )
+        else:
+            set_title(box, f"every single failure of {shorten_middle(safe_name(view.subscription), 40)}")
+            set_subtitle(box, "enter opens one, escape closes")
+            head.update(losses_head(view))
+            self.query_one("#heirs", PlainStatic).update("")
+            table.lines = table_lines(
+                view.rows,
+                lambda rows, width: _loss_columns(rows, width, view.noun),
+                lambda row, column: _loss_cell(row, column, self._colours),
+            )
+        table.cursor = 0
+
+
+def heirs_text(view: HeirsView) -> str:
+    """Who gets how much more."""
+    total = view.verdict.after.msgs_per_sec
+    named = []
+    for row in view.heirs[:HEIRS_NAMED]:
+        share = f", {percent(row.msgs_before / total)} → {percent(row.msgs_after / total)}" if total else ""
+        name = shorten_middle(safe_name(row.name), 24)
+        named.append(f"{name} {row.items_before:,} → {row.items_after:,}{share}")
+    more = len(view.heirs) - HEIRS_NAMED
+    heirs = "; ".join(named) + (f"; {more:,} more" if more > 0 else "")
+    return f"heirs: {heirs or NOBODY}"
+
+
+def losses_head(view: LossesView) -> str:
+    """What there is to compare with."""
+    rate = f", by messages {view.max_over_mean_rate:.2f}" if view.max_over_mean_rate else ""
+    worse = sum(row.judgement == "worse" for row in view.rows)
+    now = f"now max/mean {view.max_over_mean:.2f}{rate}"
+    return f"{counted(len(view.rows), 'consumer')}; {now}; {worse:,} of these losses would be worse"
+
+
+def _handover_columns(rows: Sequence[HandoverRow], width: int, noun: str) -> Columns:
+    messages = "msg/s" if noun != SLOT else "messages"
+    whole = max((len(short_topic(row.name)) for row in rows), default=5) + 2
+    name = NameColumn("topic" if noun != SLOT else "known key", whole, min(whole, 30), 12)
+    always = (Column("to", "to", 16, left=True, most=40), Column("rate", messages, 9))
+    others = (
+        Column("from", "from", 16, left=True, most=40),
+        *([Column("unacked", "unacked", 9)] if noun != SLOT else []),
+    )
+    return fitting(width, name, always, others, ("name", "from", "to", "rate", "unacked"))
+
+
+def handover_cell(row: HandoverRow, column: Column) -> Text:
+    """One cell of a table of what changes hands."""
+    match column.key:
+        case "name":
+            return Text(fit(short_topic(row.name), column.width - 1) + " ", no_wrap=True)
+        case "from" | "to":
+            who = row.before if column.key == "from" else row.after
+            return Text(fit(NOBODY if who is None else safe_name(who), column.width - 1) + " ", no_wrap=True)
+        case "kind":
+            return Text(fit("" if row.kind == "moved" else row.kind, column.width - 1) + " ", no_wrap=True)
+    value = row.msgs_per_sec if column.key == "rate" else row.unacked
+    return Text(quantity(value).rjust(column.width - 1) + " ", no_wrap=True)
+
+
+def _loss_columns(rows: Sequence[LossRow], width: int, noun: str) -> Columns:
+    whole = max(max((len(row.name) for row in rows), default=5), len("if this goes")) + 2
+    name = NameColumn("if this goes", whole, min(whole, 20), 14)
+    always = (
+        Column("verdict", "", 7, left=True),
+        Column("rate", "most msg", 10),
+        Column("busiest", "busiest then", 14, True, 40),
+    )
+    others = (
+        Column("ratio", "max/mean", 10),
+        Column("moved", "moved", 8),
+        Column("items", f"{noun}s", 11),
+        Column("heirs", "heirs", 7),
+        Column("idle", "idle", 6),
+    )
+    order = ("verdict", "name", "items", "moved", "heirs", "busiest", "rate", "ratio", "idle")
+    return fitting(width, name, always, others, order)
+
+
+def _loss_cell(row: LossRow, column: Column, colours: Palette) -> Text:
+    match column.key:
+        case "verdict":
+            style = hex_colour(judgement_colour(row.judgement, colours))
+            return Text(row.judgement.ljust(column.width), style, no_wrap=True)
+        case "name":
+            return Text(fit(safe_name(row.name), column.width - 1) + " ", no_wrap=True)
+        case "busiest":
+            who = NOBODY if row.busiest is None else safe_name(row.busiest)
+            return Text(fit(who, column.width - 1) + " ", no_wrap=True)
+    ratio = row.max_over_mean_rate or row.max_over_mean
+    text = {
+        "items": f"{row.items:,}",
+        "moved": f"{row.moved:,}",
+        "heirs": f"{row.heirs:,}",
+        "rate": quantity(row.busiest_msgs) if row.busiest_msgs else f"{row.busiest_items:,}",
+        "ratio": f"{ratio:.2f}",
+        "idle": f"{row.idle:,}",
+    }[column.key]
+    return Text(text.rjust(column.width - 1) + " ", no_wrap=True)
