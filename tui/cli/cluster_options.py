@@ -94,7 +94,7 @@ def cluster_options(*, scope: bool = True, settings: bool = True) -> Callable[[_
         click.option("--timeout", type=Duration(), metavar="TIME", help="URL: the longest silence.  [default: 10s]"),
         click.option("--at-once", type=int, metavar="N", help="URL: requests under way at most.  [default: 8]"),
         click.option("--rate", type=float, metavar="N", help="URL: requests a second at most.  [default: 200]"),
-        click.option("--max-answer", type=Size(), metavar="SIZE", help="URL: the largest answer.  [default: 256MB]"),
+        click.option("--max-answer", type=Size(), metavar="SIZE", help="URL: the largest answer.  [default: 100MB]"),
         click.option(
             "--ask-unloaded", is_flag=True, help="URL: ask also for topics that are not loaded, which loads them."
         ),

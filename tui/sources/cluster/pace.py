@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Final
 
-MAX_ANSWER_BYTES: Final = 256 * 10**6
+MAX_ANSWER_BYTES: Final = 100 * 10**6
 
 
 @dataclass(frozen=True, slots=True)
