@@ -21,6 +21,8 @@ TOPIC_POLICIES: Final = (
     "backlogQuotaMap",
 )
 """Policies of a topic that say why nothing arrives; with ``?applied=true`` their answer is the limit in force."""
+_LONGEST_RELEASE: Final = 64
+_RELEASE: Final = re.compile(r"\d{1,4}\.\d{1,4}[-.\w]*")
 _MIRRORED: Final = re.compile(r"(?:^|/)((?:admin|lookup)/v2/.+?)\.json(?:\.gz)?$")
 
 
@@ -80,6 +82,10 @@ def _parsed(text: str) -> AdminRequest:
             return AdminRequest(method, "dynamic-configuration", query=query, setting=setting)
         case ["admin", "v2", "brokers", "configuration", "runtime"]:
             return AdminRequest(method, "runtime-configuration", query=query)
+        case ["admin", "v2", "brokers", "configuration", "values"]:
+            return AdminRequest(method, "dynamic-values", query=query)
+        case ["admin", "v2", "brokers", "version"]:
+            return AdminRequest(method, "version", query=query)
         case ["admin", "v2", "brokers", _, broker, "ownedNamespaces"]:
             return AdminRequest(method, "ownedNamespaces", query=query, broker=broker)
         case ["lookup", "v2", "topic", domain, tenant, name, topic, *rest]:
@@ -99,6 +105,16 @@ def request_of_path(name: str) -> AdminRequest | None:
         return None
     folder, _, last = match[1].rpartition("/")
     return parse_request(f"GET /{folder}/{last.replace('@', '?', 1)}")
+
+
+def release_text(data: bytes) -> str:
+    """A release as brokers print it, in plain text; "" for another text.
+
+    >>> release_text(b"4.2.4"), release_text(b"<html>")
+    ('4.2.4', '')
+    """
+    text = data[:_LONGEST_RELEASE].decode("utf-8", "replace").strip().strip('"')
+    return text if _RELEASE.fullmatch(text) else ""
 
 
 def _about_namespace(method: str, namespace: str, rest: list[str], query: Mapping[str, str]) -> AdminRequest:

@@ -25,7 +25,7 @@ from engine.admin.namespaces import (
 from engine.admin.naming import SCENARIO_NAME, Naming, nameless_topic, naming_of, scenario_facts
 from engine.admin.partitions import bounded
 from engine.admin.reading import MAX_INPUT_BYTES, Intake
-from engine.admin.requests import TOPIC_POLICIES, AdminRequest, request_of_path
+from engine.admin.requests import TOPIC_POLICIES, AdminRequest, release_text, request_of_path
 from engine.admin.text import WHOLE_CHECK_BYTES, malformed, plain_json, raw_object
 from engine.admin.topics import (
     decode_broker_stats_topics,
@@ -48,12 +48,15 @@ class Moment:
     snapshot: Snapshot
 
 
-def read_moments(*sources: str | Path | bytes | AnswerFile, limit_bytes: int = MAX_INPUT_BYTES) -> tuple[Moment, ...]:
+def read_moments(
+    *sources: str | Path | bytes | AnswerFile, limit_bytes: int = MAX_INPUT_BYTES, title: str = ""
+) -> tuple[Moment, ...]:
     """Read folders, files and answers in memory as moments in the order of time, one where nothing tells them apart.
 
     Moments are told by folders named by time, by the steps of a recording, or by the number or time that file names
     begin with. Files without any of these belong to all moments. Statistics of a topic that nothing names get a made-up
-    name, see :func:`nameless_topic`. Raises ``InputError`` as :func:`read_answers` does.
+    name, see :func:`nameless_topic`. ``title`` is what the snapshots are called, their sources without one. Raises
+    ``InputError`` as :func:`read_answers` does.
     """
     intake = Intake(limit_bytes)
     files: list[AnswerFile] = []
@@ -65,7 +68,8 @@ def read_moments(*sources: str | Path | bytes | AnswerFile, limit_bytes: int = M
             read = read_files(Path(source), intake)
             files += read.files
             problems += read.problems
-    title = ", ".join(str(each) if isinstance(each, str | Path) else STANDARD_INPUT for each in sources)
+    if not title:
+        title = ", ".join(str(each) if isinstance(each, str | Path) else STANDARD_INPUT for each in sources)
     scenario = next((file for file in files if _is_scenario(file)), None)
     times = scenario_facts(scenario.data, scenario.name).times if scenario is not None else {}
     groups: dict[str, list[AnswerFile]] = {}
@@ -227,6 +231,9 @@ class _Collector:
                 requests[file.name] = mirrored
                 if mirrored.fault:
                     self.problems.append(Problem(file.name, "$", mirrored.fault, "what it answered is set aside"))
+            if mirrored is not None and mirrored.what == "version":
+                self.version = release_text(file.data) or self.version
+                continue
             if mirrored is not None and (mirrored.fault or mirrored.what in _PLAIN_TEXT):
                 continue
             if not self._is_policy(requests.get(file.name), file):
@@ -239,7 +246,7 @@ class _Collector:
         self.problems += facts.problems
         self.version = facts.version or self.version
         self.settings = facts.settings or self.settings
-        answers.sort(key=lambda answer: _leaves_out(requests.get(answer[1])), reverse=True)
+        answers.sort(key=lambda answer: _says_less(requests.get(answer[1])), reverse=True)
         unnamed: list[tuple[AnswerKind, str, bytes]] = []
         for kind, name, data in answers:
             self.understood += kind not in (AnswerKind.OTHER, AnswerKind.NO_JSON, AnswerKind.MANY)
@@ -401,11 +408,14 @@ def _is_scenario(file: AnswerFile) -> bool:
     return file.name.rpartition("/")[2].removesuffix(".gz") == SCENARIO_NAME
 
 
-def _leaves_out(request: AdminRequest | None) -> bool:
-    """Whether an answer lacks consumers or publishers because it was asked so: a fuller one about the topic counts."""
-    return request is not None and "true" in (
-        request.query.get("excludeConsumers", "").lower(),
-        request.query.get("excludePublishers", "").lower(),
+def _says_less(request: AdminRequest | None) -> bool:
+    """Whether a fuller answer about the same counts more: it was asked to leave out consumers or publishers, or it
+    holds the settings that were changed and no others.
+    """
+    return request is not None and (
+        request.what == "dynamic-values"
+        or "true"
+        in (request.query.get("excludeConsumers", "").lower(), request.query.get("excludePublishers", "").lower())
     )
 
 

@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from engine.admin.files import read_files
+from engine.admin.files import FilesRead, read_files
 from engine.admin.kinds import AnswerKind, recognise
 from engine.admin.namespaces import (
     decode_hash_positions,
@@ -24,13 +24,13 @@ from engine.admin.namespaces import (
 )
 from engine.admin.naming import Naming, ScenarioFacts, naming_of, scenario_facts
 from engine.admin.reading import MAX_INPUT_BYTES, Intake
-from engine.admin.requests import request_of_path
+from engine.admin.requests import release_text, request_of_path
 from engine.admin.text import plain_json, raw_object
 from engine.admin.topics import decode_broker_stats_topics, decode_named_stats, decode_partitioned_stats
 from engine.bundles.boundaries import BundleRange, parse_range
 from engine.config import BrokerSettings
 from engine.errors import Problem
-from engine.verify.report import FlagSource
+from engine.verify.report import FlagSource, VersionSource
 from engine.verify.rules import FLAG, defaults_of
 
 _MOMENT: Final = re.compile(r"\d{4}-?\d\d-?\d\d[T_ -]?\d\d[-:.]?\d\d(?:[-:.]?\d\d)?(?:\.\d+)?Z?|\d*")
@@ -59,7 +59,8 @@ class Answer:
 class Answers:
     """All answers of a folder, and what they say of the broker.
 
-    ``version`` is None where nothing names the release; ``settings`` are the defaults with what was named on top.
+    ``version`` is None where nothing names the release, and ``version_source`` is what names it; ``settings`` are the
+    defaults with what was named on top.
     ``passed_over`` are files that are not answers.
     """
 
@@ -67,7 +68,7 @@ class Answers:
     answers: tuple[Answer, ...]
     naming: Naming
     version: str | None
-    version_from_load_report: bool
+    version_source: VersionSource
     settings: BrokerSettings
     flag_source: FlagSource
     passed_over: tuple[str, ...]
@@ -76,11 +77,21 @@ class Answers:
 
 def read_folder(path: Path, *, limit_bytes: int = MAX_INPUT_BYTES) -> Answers:
     """Read a folder or one file, at most ``limit_bytes`` of it. Raises ``InputError`` when there is nothing to read."""
-    read = read_files(path, Intake(limit_bytes))
+    return answers_of(read_files(path, Intake(limit_bytes)), str(path))
+
+
+def answers_of(read: FilesRead, path: str) -> Answers:
+    """Files that were read already; ``path`` says where they are from."""
     problems = list(read.problems)
     answers: list[Answer] = []
     scenario = ScenarioFacts()
+    mirrored = {file.name: request for file in read.files if (request := request_of_path(file.name)) is not None}
+    printed = ""
     for file in read.files:
+        request = mirrored.get(file.name)
+        if request is not None and request.what == "version":
+            printed = release_text(file.data) or printed
+            continue
         data, faults = plain_json(file.data, file.name)
         problems += faults
         kind = recognise(file.name, data)
@@ -94,16 +105,14 @@ def read_folder(path: Path, *, limit_bytes: int = MAX_INPUT_BYTES) -> Answers:
             answers += (Answer(name, piece, recognise(name, piece)) for name, piece in pieces)
         else:
             answers.append(Answer(file.name, data, kind))
-    mirrored = {file.name: request for file in read.files if (request := request_of_path(file.name)) is not None}
-    reported = _reported_version(answers)
-    version = scenario.version or reported
+    version, source = _version(scenario, printed, answers)
     settings, flag_source = _settings(answers, scenario, version)
     return Answers(
-        path=str(path),
+        path=path,
         answers=tuple(answers),
         naming=naming_of({**scenario.requests, **mirrored}, {name for answer in answers for name in _names_in(answer)}),
         version=version,
-        version_from_load_report=scenario.version is None and reported is not None,
+        version_source=source,
         settings=settings,
         flag_source=flag_source,
         passed_over=read.passed_over,
@@ -124,6 +133,16 @@ def is_scalar(data: bytes) -> bool:
         return not isinstance(msgspec.json.decode(text), dict | list)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return False
+
+
+def _version(scenario: ScenarioFacts, printed: str, answers: list[Answer]) -> tuple[str | None, VersionSource]:
+    """The release and what names it: the recording, the broker when it was asked, or a load report."""
+    if scenario.version:
+        return scenario.version, "scenario.json"
+    if printed:
+        return printed, "broker"
+    reported = _reported_version(answers)
+    return reported, "load report" if reported else "tried"
 
 
 def _reported_version(answers: list[Answer]) -> str | None:

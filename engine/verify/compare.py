@@ -62,10 +62,12 @@ def verify_folder(
     form of the rules is tried and the one with the fewest differences counts; ``fits`` has all of them.
     Raises ``InputError`` when nothing can be read, or for a text that is not a version. O(bytes × rules tried).
     """
-    answers = read_folder(Path(path), limit_bytes=limit_bytes)
-    behaviours, source = behaviours_for(
-        pulsar_version, answers.version, "load report" if answers.version_from_load_report else "scenario.json"
-    )
+    return verify_answers(read_folder(Path(path), limit_bytes=limit_bytes), pulsar_version)
+
+
+def verify_answers(answers: Answers, pulsar_version: str | None = None) -> VerifyReport:
+    """The same for answers that were read already, from a folder or from a running cluster."""
+    behaviours, source = behaviours_for(pulsar_version, answers.version, answers.version_source)
     candidates = rules_for(behaviours, answers.settings, try_flag=answers.flag_source == "tried")
     comparisons = [_Comparison(answers, rules) for rules in candidates]
     for comparison in comparisons:

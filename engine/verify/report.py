@@ -73,7 +73,7 @@ class Fit:
     differences: int
 
 
-VersionSource = Literal["asked for", "scenario.json", "load report", "tried"]
+VersionSource = Literal["asked for", "scenario.json", "broker", "load report", "tried"]
 FlagSource = Literal["scenario.json", "run-time configuration", "tried"]
 
 

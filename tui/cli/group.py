@@ -10,9 +10,14 @@ import click
 from click.shell_completion import CompletionItem
 
 from engine.errors import InputError
+from tui.sources.cluster.access import is_url
 from tui.sources.nearby import missing
 
 OPEN: Final = "open"
+_OF_A_CLUSTER: Final = (
+    "an address is that of a running cluster: ringside why URL, ringside lint URL and ringside verify URL look at it,"
+    " ringside record URL FOLDER saves it"
+)
 _OWN_OPTIONS: Final = frozenset({"--help", "-h", "--version"})
 
 
@@ -73,6 +78,8 @@ class RingsideGroup(click.Group):
             wanted = [args[position], *args[:position], *args[position + 1 :]]
         else:
             reason = None if ctx.resilient_parsing else missing(args[position], self.commands)
+            if reason is not None and is_url(args[position]):
+                raise InputError(_OF_A_CLUSTER)  # without the address, which may have a password in it
             if reason is not None:
                 raise InputError(reason)
             wanted = [OPEN, *args]

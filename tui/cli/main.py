@@ -63,8 +63,10 @@ def _code_of(error: BaseException) -> int:
             say_input_error(error)
             return exits.USAGE
         case RingsideError():
+            from tui.sources.cluster.outcomes import ClusterOutOfReachError
+
             say(str(error))
-            return exits.FAILED
+            return exits.UNREACHABLE if isinstance(error, ClusterOutOfReachError) else exits.FAILED
         case OSError():
             return _environment(error)
         case Exception():

@@ -1,19 +1,22 @@
-"""``ringside verify FOLDER``: compare the model with what brokers answered, and print what agrees and what differs."""
+"""``ringside verify``: compare the model with what brokers answered, and print what agrees and what differs."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from engine.errors import InputError
-from engine.verify import Difference, Fit, VerifyReport, verify_folder
+from engine.verify import Difference, Fit, VerifyReport, answers_of, verify_answers, verify_folder
+from tui.cli.cluster_options import ClusterChoice, cluster_options, require_no_cluster
 from tui.cli.options import ascii_option, max_input_option, pulsar_option
 from tui.cli.output import say, say_problems, write_out, write_page
 from tui.kit.wording import safe_name
+
+if TYPE_CHECKING:
+    from tui.sources.cluster.once import Source
 
 SCHEMA_VERSION: Final = 2
 SHOWN_DIFFERENCES: Final = 50
@@ -24,23 +27,38 @@ _NOTHING: Final = (
 
 
 @click.command(name="verify")
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", metavar="FOLDER | FILE | URL")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON document.")
 @ascii_option
 @pulsar_option("Use the rules of this release, whatever the folder says; for example 2.11.0 or 4.0.7.")
 @max_input_option
+@cluster_options()
 @click.pass_context
 def verify_command(
-    ctx: click.Context, *, folder: Path, as_json: bool, ascii_only: bool, pulsar: str | None, max_input: int
+    ctx: click.Context,
+    *,
+    folder: str,
+    as_json: bool,
+    ascii_only: bool,
+    pulsar: str | None,
+    max_input: int,
+    cluster: ClusterChoice,
 ) -> None:
-    """Compare the model with the answers of a broker that were saved in FOLDER.
+    """Compare the model with the answers of a broker that were saved in FOLDER, or that a running cluster gives now.
 
     FOLDER holds answers of the admin interface as .json or .json.gz files. Files whose names begin with the same number
-    or the same time were saved at one moment.
+    or the same time were saved at one moment. A URL (http://HOST:8080) is a running cluster, which is only read.
 
-    Exit code 0: all that was compared agrees. 1: something differs. 2: nothing could be read or compared.
+    Exit code 0: all that was compared agrees. 1: something differs. 2: nothing could be read or compared. 3: the
+    cluster is out of reach.
     """
-    report = verify_folder(folder, pulsar, limit_bytes=max_input)
+    from tui.sources.cluster.access import is_url
+
+    if is_url(folder):
+        report = _verify_cluster(cluster.source(folder), pulsar)
+    else:
+        require_no_cluster(cluster)
+        report = verify_folder(folder, pulsar, limit_bytes=max_input)
     say_problems(report.problems)
     if as_json:
         write_out(json.dumps(as_document(report), ensure_ascii=False, indent=2))
@@ -51,6 +69,14 @@ def verify_command(
     if report.differences:
         say(f"{_counted(len(report.differences), 'difference')} in {report.compared} facts")
         ctx.exit(report.exit_code)
+
+
+def _verify_cluster(source: Source, pulsar: str | None) -> VerifyReport:
+    from engine.admin.files import FilesRead
+    from tui.cli.cluster import read_once
+
+    reading = read_once(source)
+    return verify_answers(answers_of(FilesRead(reading.files(), (), ()), reading.origin), pulsar)
 
 
 def report_lines(report: VerifyReport) -> list[str]:
@@ -69,6 +95,7 @@ def _rules(report: VerifyReport) -> Iterator[str]:
     source = {
         "asked for": "as asked for",
         "scenario.json": "from scenario.json",
+        "broker": "as the broker says",
         "load report": "from a load report",
         "tried": "unknown, so the rules were tried",
     }[report.version_source]

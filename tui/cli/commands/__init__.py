@@ -15,8 +15,8 @@ _EPILOG = """\b
 With nothing, an embedded cluster is opened. A FILE or FOLDER holds answers of a broker (pulsar-admin topics
 partitioned-stats, stats, namespaces bundles, broker-stats topics, ...). A path that is named like a command is
 written ./explain. For completion in bash: eval "$(_RINGSIDE_COMPLETE=bash_source ringside)"; zsh and fish alike.
-Exit codes: 0 fine, 1 a failed expectation or a failure while running, 2 usage, input or no terminal, 130 and 143
-when stopped from outside.
+Exit codes: 0 fine, 1 a failed expectation or a failure while running, 2 usage, input or no terminal, 3 a cluster
+out of reach, 130 and 143 when stopped from outside.
 """
 
 
@@ -108,9 +108,16 @@ _FLEET = DeferredCommand(
     "fleet_command",
     short_help="Do it for a whole installation: import, assign, keys, bundles, lint, report, watch.",
 )
+_RECORD = DeferredCommand(
+    "record",
+    "tui.cli.commands.record",
+    "record_command",
+    short_help="Save what a running cluster answers, for every other command to read.",
+)
 _COMPARE = (_HEIRS,)
+_SEEN = (_VERIFY, _RECORD)
 for command in (
     *(open_command, new, demo, replay, explain, _WHY, *_COMPARE, split),
-    *(*_BUNDLES, *_KEY_SHARED, _LINT, _FLEET, _VERIFY),
+    *(*_BUNDLES, *_KEY_SHARED, _LINT, _FLEET, *_SEEN),
 ):
     ringside.add_command(command)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from tui.cli.cluster_options import ClusterChoice, cluster_options, require_no_cluster
 from tui.cli.exits import FAILED, FINE
 from tui.cli.options import (
     FLAG,
@@ -43,7 +44,7 @@ class _Checked:
 
 
 @click.command("lint", short_help="Look for defects in recorded answers or in a list of consumer names.")
-@click.argument("words", nargs=-1, metavar="[FOLDER | FILE | NAMES]")
+@click.argument("words", nargs=-1, metavar="[FOLDER | FILE | URL | NAMES]")
 @click.option("--names", metavar="NAME,...", help="Judge consumers of these names, in the order they connect.")
 @click.option("--names-from", metavar="FILE", help="The same from a file: a name a line, or a JSON list.")
 @click.option("--sticky", is_flag=True, help="Lines of --names-from are NAME=START-END,... (declared ranges).")
@@ -70,16 +71,19 @@ class _Checked:
 @pulsar_option("Judge by the rules of this Pulsar version.")
 @json_option
 @ascii_option
+@cluster_options(scope=False, settings=False)
 def lint_command(
     *, words: tuple[str, ...], fail_on: str, rule_ids: tuple[str, ...], lists: bool, as_json: bool, **given: Any
 ) -> int:
     """Look for defects: in the answers of brokers in FOLDER or FILE, a saved session, or a list of consumer names.
 
     NAMES are several words, or one with commas (c-1,c-2), or a text file with a name a line. A - is standard input,
-    with answers or with names. Each finding says what, where, how bad, and what to change.
+    with answers or with names. A URL (http://HOST:8080) is a running cluster, which is only read. Each finding says
+    what, where, how bad, and what to change.
 
     Exit code 0: no finding is as bad as --fail-on (error, unless said otherwise). 1: one is. 2: the input cannot be
-    used. What is wrong with parts of the input is told on stderr, and the rest is judged.
+    used. 3: the cluster is out of reach. What is wrong with parts of the input is told on stderr, and the rest is
+    judged.
     """
     from engine.diagnosis.doctor import CAUSE_RULES
     from engine.errors import InputError, Rejection
@@ -112,12 +116,19 @@ def lint_command(
 
 def _checked(words: tuple[str, ...], rules: RuleSet, given: dict[str, Any]) -> _Checked:
     """Judge what the words and options name. Raises ``InputError`` and ``UsageError``."""
+    from tui.sources.cluster.access import is_url
+
+    cluster: ClusterChoice = given["cluster"]
+    if not any(map(is_url, words)):
+        require_no_cluster(cluster)
     names_from: str | None = given["names_from"]
     if given["names"] is not None and names_from is not None:
         raise click.UsageError("--names and --names-from both name the consumers; choose one of them")
     if given["sticky"] and names_from is None:
         raise click.UsageError("--sticky says how lines of --names-from are read; give that too")
     if given["names"] is None and names_from is None:
+        if len(words) == 1 and is_url(words[0]):
+            return _of_answers(words, rules, given, None)
         if not words:
             raise click.UsageError("name a FOLDER or FILE with answers of a broker, or consumers with --names")
         piped = _piped(words, given["max_input"])
@@ -211,7 +222,7 @@ def _of_answers(paths: tuple[str, ...], rules: RuleSet, given: dict[str, Any], p
         from engine.scenarios.linting import told_by
         from tui.cli.session import overruled
 
-        snapshot, opened, clients = _read(paths, what_if, piped, given["topic"])
+        snapshot, opened, clients = _found(paths, what_if, given, piped)
         reported = findings_of(why(opened.seen), given["causes"], namespace=given["namespace"])
         state, source, problems = overruled(opened.state, what_if), opened.source, opened.problems
         told = told_by(snapshot, state, clients)
@@ -223,6 +234,26 @@ def _of_answers(paths: tuple[str, ...], rules: RuleSet, given: dict[str, Any], p
         say(f"{unfit.message}; these bundles are not judged")
     findings = lint(state, told, rules=rules, namespace=given["namespace"])
     return _Checked(source, in_order((*findings, *reported)), problems)
+
+
+def _found(paths: tuple[str, ...], what_if: WhatIf, given: dict[str, Any], piped: bytes | None) -> tuple[Any, Any, Any]:
+    """As ``_read``, of files or of a running cluster. Raises ``InputError`` and ``ClusterOutOfReachError``."""
+    from tui.sources.cluster.access import is_url
+
+    if len(paths) != 1 or not is_url(paths[0]):
+        return _read(paths, what_if, piped, given["topic"])
+    from engine.admin.clients import client_facts
+    from engine.admin.snapshot import combined
+    from engine.scenarios.opening import open_moments
+    from tui.cli.cluster import read_once
+    from tui.sources.cluster.reading import moments_read
+
+    namespaces = (given["namespace"],) if given["namespace"] is not None else ()
+    cluster: ClusterChoice = given["cluster"]
+    reading = read_once(cluster.source(paths[0], namespaces=namespaces, topic=given["topic"]))
+    moments = moments_read([reading], limit_bytes=what_if.max_input)
+    opened = open_moments(moments, release=what_if.pulsar)
+    return combined(moments), opened, client_facts(*reading.files(), limit_bytes=what_if.max_input)
 
 
 def _read(paths: tuple[str, ...], what_if: WhatIf, piped: bytes | None, topic: str | None) -> tuple[Any, Any, Any]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tui.cli.cluster_options import ClusterChoice, Duration, cluster_options, require_no_cluster
 from tui.cli.exits import FAILED, FINE
 from tui.cli.options import ascii_option, json_option, max_input_option
 from tui.cli.output import say_problems, write_out, write_page
@@ -14,17 +15,20 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine.admin.snapshot import Moment
+    from tui.sources.cluster.once import Source
 
 
 @click.command("why", short_help="Say why messages do not arrive: one named cause, in numbers, and its mend.")
-@click.argument("path", metavar="[FILE | FOLDER]", required=False)
+@click.argument("path", metavar="[FILE | FOLDER | URL]", required=False)
 @click.argument("what", metavar="[SUBSCRIPTION | TOPIC | CONSUMER]", required=False)
 @click.option("--subscription", metavar="NAME", help="The subscription, where another thing has its name too.")
 @click.option("--all", "lists_all", is_flag=True, help="List every subscription, the worst first.")
 @click.option("--ruled-out", is_flag=True, help="Say also which causes were ruled out, and how.")
+@click.option("--again-after", type=Duration(), metavar="TIME", help="URL: read twice: it shows what stands still.")
 @max_input_option
 @json_option
 @ascii_option
+@cluster_options()
 def why_command(
     *,
     path: str | None,
@@ -32,17 +36,20 @@ def why_command(
     subscription: str | None,
     lists_all: bool,
     ruled_out: bool,
+    again_after: float | None,
     max_input: int,
     as_json: bool,
     ascii_only: bool,
+    cluster: ClusterChoice,
 ) -> int:
     """Say what is wrong with a subscription: who waits for whom, in numbers, which setting rules it, what mends it.
 
     FOLDER is a dump: answers of the admin API below admin/v2/..., by moments where folders are named by time. Loose
     files are read too. Two moments some seconds apart say what stands still. Without a name the worst subscription is
-    taken; without a FILE or FOLDER the embedded cluster.
+    taken; without a FILE or FOLDER the embedded cluster. A URL (http://HOST:8080) is a running cluster, which is only
+    read.
 
-    Exit code 0: nothing blocks. 1: something does. 2: the input cannot be used.
+    Exit code 0: nothing blocks. 1: something does. 2: the input cannot be used. 3: the cluster is out of reach.
     """
     from engine.diagnosis.document import diagnoses_document, diagnosis_document
     from engine.diagnosis.seen import subscriptions_seen
@@ -52,8 +59,13 @@ def why_command(
     from tui.cli.printers import why as printer
     from tui.cli.printers.documents import json_text
     from tui.sources.answers import moments_of
+    from tui.sources.cluster.access import is_url
 
-    moments = moments_of(path, limit_bytes=max_input)
+    if path is not None and is_url(path):
+        moments = _moments_at(cluster.source(path), again_after, max_input)
+    else:
+        require_no_cluster(cluster, "--again-after" if again_after is not None else None)
+        moments = moments_of(path, limit_bytes=max_input)
     _say_all_problems(moments)
     seen = subscriptions_seen(moments)
     if not seen:
@@ -79,6 +91,20 @@ def why_command(
         lines = printer.why_lines(shown[0], others=len(diagnoses) - 1, in_full=ruled_out)
         write_page(lines, ascii_only=ascii_only)
     return FAILED if any(each.blocks for each in shown) else FINE
+
+
+def _moments_at(source: Source, again_after: float | None, limit_bytes: int) -> Sequence[Moment]:
+    """One reading of a running cluster, or two that are so far apart."""
+    import time
+
+    from tui.cli.cluster import read_once
+    from tui.sources.cluster.reading import moments_read
+
+    readings = [read_once(source)]
+    if again_after is not None:
+        time.sleep(again_after)
+        readings.append(read_once(source))
+    return moments_read(readings, limit_bytes=limit_bytes)
 
 
 def _say_all_problems(moments: Sequence[Moment]) -> None:

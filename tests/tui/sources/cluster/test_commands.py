@@ -1,0 +1,232 @@
+"""``record``, ``why``, ``lint`` and ``verify`` over a running cluster, and that a dump says the same afterwards."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.admin.files import moment_ms
+from tests.playing.server import Played, failing, playing, recorded, status
+from tests.tui.cli.conftest import Run, run
+from tui.cli.commands import record
+from tui.sources.cluster.pace import Clock
+
+__all__ = ["run"]
+RUNTIME = "/admin/v2/brokers/configuration/runtime"
+TOKEN = "abc.def-secret"
+
+
+@pytest.fixture(autouse=True)
+def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def passed(self: Clock, seconds: float) -> None:
+        return None
+
+    monkeypatch.setattr(Clock, "sleep", passed)
+    monkeypatch.setattr(record.time, "sleep", lambda seconds: None)
+    for name in ("RINGSIDE_TOKEN", "PULSAR_CLIENT_CONF"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def moments(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir())
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_dump_has_each_answer_where_its_request_says(run: Run) -> None:
+    with playing() as server:
+        ran = run("record", server.url, "dump")
+        assert (ran.code, ran.err) == (0, "")
+        (moment,) = moments(Path("dump"))
+        assert moment_ms(moment.name) is not None
+        played = {
+            path: answer.replace(b"127.0.0.1:53283", server.broker.encode()) for path, answer in recorded().items()
+        }
+    found = files(moment)
+    assert len(found) == len(played)
+    assert found["admin/v2/brokers/version.json"] == b"4.2.4"
+    stats = "admin/v2/persistent/public/default/keys%20x/stats.json"
+    assert found[stats] == played["/admin/v2/persistent/public/default/keys x/stats"]
+    assert "admin/v2/persistent/public/default/orders/dispatchRate@applied=true.json" in found
+
+
+@pytest.mark.parametrize("command", ["why", "lint", "verify"])
+def test_a_command_says_the_same_of_a_cluster_and_of_its_dump(run: Run, command: str) -> None:
+    with playing() as server:
+        of_cluster = run(command, server.url, "--json")
+        assert run("record", server.url, "dump").code == 0
+    of_dump = run(command, "dump", "--json")
+    assert (of_cluster.code, of_dump.code) == (0, 0)
+    one, other = (json.loads(ran.out) for ran in (of_cluster, of_dump))
+    for document in (one, other):
+        for member in ("path", "source"):
+            document.pop(member, None)
+    assert one == other
+
+
+def test_every_fact_of_the_recorded_broker_agrees_with_the_model(run: Run) -> None:
+    with playing() as server:
+        report: dict[str, Any] = json.loads(run("verify", server.url, "--json").out)
+    assert (report["compared"], report["agree"], report["differences"]) == (56, 56, [])
+    assert report["rules"]["versionSource"] == "broker"
+    assert report["rules"]["flagSource"] == "run-time configuration"
+
+
+def test_a_difference_is_found_in_a_running_cluster(run: Run) -> None:
+    answers = recorded()
+    path = "/admin/v2/persistent/public/default/orders/partitioned-stats"
+    answers[path] = answers[path].replace(b'"activeConsumerName":"c-0"', b'"activeConsumerName":"c-1"', 1)
+    assert answers[path] != recorded()[path]
+    with playing(answers=answers) as server:
+        ran = run("verify", server.url, "--json")
+    assert ran.code == 1
+    found = {each["kind"]: each["subject"] for each in json.loads(ran.out)["differences"]}
+    assert "orders-partition-" in found["active consumer of a partition"]
+
+
+def test_a_recording_has_a_moment_for_each_turn(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(record, "times", lambda every, lasts: iter([None] * 2))
+    with playing() as server:
+        assert run("record", server.url, "dump", "--every", "10s").code == 0
+    assert len(moments(Path("dump"))) == 2
+    document = json.loads(run("why", "dump", "--json").out)
+    assert document["moments"] == 2
+
+
+@pytest.mark.parametrize(
+    ("every", "lasts", "takes", "began"),
+    [
+        (None, None, 1.0, [0]),
+        (10.0, 30.0, 1.0, [0, 10, 20, 30]),
+        (10.0, 35.0, 14.0, [0, 14, 28]),
+        (None, 60.0, 1.0, [0, 30, 60]),
+        (10.0, 5.0, 1.0, [0]),
+    ],
+)
+def test_turns_begin_when_they_are_due_and_a_long_one_pushes_none_into_the_next(
+    monkeypatch: pytest.MonkeyPatch, every: float | None, lasts: float | None, takes: float, began: list[float]
+) -> None:
+    now = 0.0
+
+    def sleep(seconds: float) -> None:
+        nonlocal now
+        now += seconds
+
+    monkeypatch.setattr(record.time, "monotonic", lambda: now)
+    monkeypatch.setattr(record.time, "sleep", sleep)
+    found = []
+    for _ in record.times(every, lasts):
+        found.append(now)
+        now += takes
+    assert found == began
+
+
+def test_a_recording_goes_on_when_the_cluster_was_away_for_a_moment(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(record, "times", lambda every, lasts: iter([None] * 3))
+    with playing() as server:
+        seen = 0
+
+        def away(asked: object) -> Played | None:
+            nonlocal seen
+            seen += getattr(asked, "path", "").endswith("/version")
+            return status(503) if 1 < seen <= 4 else None
+
+        server.faults = (away,)
+        ran = run("record", server.url, "dump", "--every", "1s")
+    assert (ran.code, len(moments(Path("dump")))) == (0, 2)
+    assert "trying again" in ran.err
+
+
+def test_a_recording_ends_when_another_cluster_is_behind_the_address(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(record, "times", lambda every, lasts: iter([None] * 3))
+    other = {**json.loads(recorded()[RUNTIME]), "clusterName": "elsewhere"}
+    with playing() as server:
+        first = True
+
+        def swapped(asked: object) -> Played | None:
+            nonlocal first
+            if getattr(asked, "path", "") != RUNTIME:
+                return None
+            first, was = False, first
+            return None if was else Played(json.dumps(other).encode())
+
+        server.faults = (swapped,)
+        ran = run("record", server.url, "dump", "--every", "1s")
+    assert (ran.code, len(moments(Path("dump")))) == (1, 1)
+    assert "'elsewhere'" in ran.err
+
+
+@pytest.mark.parametrize("command", [["why"], ["lint"], ["verify"], ["record"]])
+def test_out_of_reach_has_its_exit_code_and_shows_no_token(
+    run: Run, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    monkeypatch.setenv("RINGSIDE_TOKEN", TOKEN)
+    words = ["dump"] if command == ["record"] else []
+    with playing(failing("", status(401, f"bad token {TOKEN}"))) as server:
+        ran = run(*command, server.url, *words)
+        assert server.asked[0].headers["Authorization"] == f"Bearer {TOKEN}"
+    assert (ran.code, ran.out) == (3, "")
+    assert "--token-file" in ran.err
+    assert run(*command, server.url, *words).code == 3
+    assert TOKEN not in ran.err
+    assert not Path("dump").exists() or moments(Path("dump")) == []
+
+
+def test_a_token_is_in_no_file_of_a_dump(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("token").write_text(TOKEN)
+    with playing(failing("tenants", Played(f'["public", "{TOKEN}"]'.encode()))) as server:
+        assert run("record", server.url, "dump", "--token-file", "token").code == 0
+    assert not [name for name, data in files(Path("dump")).items() if TOKEN.encode() in data or TOKEN in name]
+
+
+def test_settings_that_cannot_be_read_are_assumed_or_given(run: Run) -> None:
+    flag = "activeConsumerFailoverConsistentHashing"
+    with playing(failing("configuration", status(403))) as server:
+        ran = run("verify", server.url, "--json")
+        assert "assumed" in ran.err
+        assert json.loads(ran.out)["rules"]["flagSource"] == "tried"
+        given = run("verify", server.url, "--json", "--set", f"{flag}=true")
+        assert "assumed" not in given.err
+        rules = json.loads(given.out)["rules"]
+        assert (rules[flag], given.code) == (True, 1)
+        assert run("verify", server.url, "--set", f"{flag}=maybe").code == 2
+
+
+def test_a_folder_with_other_things_is_left_alone(run: Run) -> None:
+    Path("mine").mkdir()
+    Path("mine/letter.txt").write_text("dear")
+    with playing() as server:
+        assert run("record", server.url, "mine").code == 2
+        assert run("record", server.url, "mine/letter.txt").code == 2
+        assert server.asked == []
+    assert [path.name for path in Path("mine").iterdir()] == ["letter.txt"]
+
+
+def test_a_name_too_long_for_a_file_is_counted_and_the_rest_is_kept(run: Run) -> None:
+    answers = recorded()
+    answers["/admin/v2/tenants"] = json.dumps(["public", "pulsar", "t" * 300]).encode()
+    answers["/admin/v2/namespaces/" + "t" * 300] = b"[]"
+    with playing(answers=answers) as server:
+        ran = run("record", server.url, "dump")
+    (moment,) = moments(Path("dump"))
+    assert (ran.code, len(files(moment))) == (0, len(recorded()))
+    assert "unwritable" in ran.err
+
+
+@pytest.mark.parametrize(
+    "words", [["why", "x.json", "--rate", "5"], ["verify", ".", "--token-file", "t"], ["lint", ".", "--at-once", "2"]]
+)
+def test_options_of_a_cluster_are_refused_without_one(run: Run, words: list[str]) -> None:
+    assert run(*words).code == 2
+
+
+def test_a_url_without_a_command_says_what_opens_it(run: Run) -> None:
+    ran = run("http://user:secret@localhost:8080")
+    assert ran.code == 2
+    assert "ringside record URL FOLDER" in ran.err
+    assert "secret" not in ran.err

@@ -1,0 +1,223 @@
+"""A whole reading: what is asked and what never is, what is missing and counted, and when a cluster is out of reach."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from engine.admin.snapshot import combined
+from tests.playing.clock import CountingClock
+from tests.playing.server import RECORDED_BROKER, Played, failing, playing, recorded, status
+from tests.playing.server import Fault as Played_
+from tests.tui.sources.cluster.conftest import Read
+from tui.sources.cluster.outcomes import ClusterOutOfReachError, Fault, summed_up
+from tui.sources.cluster.pace import MAX_ANSWER_BYTES
+from tui.sources.cluster.reading import ClusterReading, moments_read
+from tui.sources.cluster.scope import Scope
+
+LOADED = "/admin/v2/broker-stats/topics"
+RUNTIME = "/admin/v2/brokers/configuration/runtime"
+ORDERS = "/admin/v2/persistent/public/default/orders/partitioned-stats"
+EVERYTHING = len(recorded())
+
+
+def faults(reading: ClusterReading) -> dict[str, int]:
+    """How many gaps of which kind."""
+    found: dict[str, int] = {}
+    for gap in reading.gaps:
+        found[gap.fault.value] = found.get(gap.fault.value, 0) + 1
+    return found
+
+
+def without_loaded(names: str) -> bytes:
+    """The list of loaded topics without those that have this in their name."""
+    loaded = json.loads(recorded()[LOADED])
+    for bundles in loaded.values():
+        for domains in bundles.values():
+            for topics in domains.values():
+                for topic in [topic for topic in topics if names in topic]:
+                    del topics[topic]
+    return json.dumps(loaded).encode()
+
+
+def test_a_reading_is_what_was_recorded_and_only_reads(read: Read) -> None:
+    with playing() as server:
+        reading = read(server)
+        assert {asked.method for asked in server.asked} == {"GET"}
+        assert all(asked.path.startswith("/admin/v2/") for asked in server.asked)
+        assert all("Authorization" not in asked.headers for asked in server.asked)
+        assert len(server.asked) == reading.requests == EVERYTHING
+    assert (reading.cluster, reading.release, reading.brokers) == ("standalone", "4.2.4", (server.broker,))
+    assert (reading.topics, reading.not_loaded, reading.gaps, reading.assumed) == (10, 0, (), ())
+    snapshot = combined(moments_read([reading], limit_bytes=10**9))
+    assert (snapshot.source, snapshot.version, snapshot.problems) == (server.url, "4.2.4", ())
+    assert snapshot.settings is not None
+    assert len(snapshot.topics) == 11
+    orders = snapshot.topics["persistent://public/default/orders-partition-0"].subscriptions[0]
+    assert [consumer.name for consumer in orders.consumers] == ["c-0", "c-1", "c-2"]
+
+
+def test_topics_that_are_not_loaded_are_not_asked_for(read: Read) -> None:
+    answers = {**recorded(), LOADED: without_loaded("idle")}
+    with playing(answers=answers) as server:
+        reading = read(server)
+        assert not [asked for asked in server.asked if "idle" in asked.path and "stats" in asked.path]
+        assert (reading.topics, reading.not_loaded, reading.knows_loaded) == (7, 3, True)
+        assert (read(server, Scope(loads_topics=True)).topics) == 10
+        assert [asked for asked in server.asked if "idle/partitioned-stats" in asked.path]
+
+
+def test_partitions_are_read_one_by_one_where_not_all_are_loaded(read: Read) -> None:
+    answers = {**recorded(), LOADED: without_loaded("orders-partition-3")}
+    partition = "/admin/v2/persistent/public/default/orders-partition-{}/stats"
+    whole = json.loads(answers[ORDERS])
+    for index in range(6):
+        stats = whole["partitions"][f"persistent://public/default/orders-partition-{index}"]
+        answers[partition.format(index)] = json.dumps(stats).encode()
+    with playing(answers=answers) as server:
+        reading = read(server)
+        asked = [each.path for each in server.asked]
+        assert ORDERS not in asked
+        assert [partition.format(index) in asked for index in range(6)] == [True, True, True, False, True, True]
+    assert (reading.topics, reading.not_loaded, reading.gaps) == (9, 1, ())
+
+
+def test_without_the_right_to_see_what_is_loaded_nothing_is_asked_that_could_load_it(read: Read) -> None:
+    with playing(failing("broker-stats|configuration", status(403, "not a super-user"))) as server:
+        reading = read(server)
+        assert not [asked for asked in server.asked if asked.path.endswith("stats")]
+    assert (reading.topics, reading.not_loaded, reading.knows_loaded) == (0, 10, False)
+    assert reading.assumed == ("settings",)
+    assert faults(reading) == {"forbidden": 4}
+
+
+def test_a_scope_narrows_what_is_asked(read: Read) -> None:
+    with playing() as server:
+        reading = read(server, Scope(("public/default",), "keys*"))
+        assert not [asked for asked in server.asked if "tenants" in asked.path or "orders" in asked.path]
+    assert (reading.topics, reading.gaps) == (1, ())
+
+
+@pytest.mark.parametrize(
+    ("fault", "code"),
+    [
+        (failing(ORDERS, status(404, "Topic not found")), "not-found"),
+        (failing(ORDERS, status(409)), "conflict"),
+        (failing(ORDERS, status(412)), "precondition"),
+        (failing(ORDERS, status(429, Retry_After="1")), "too-many-requests"),
+        (failing(ORDERS, status(500)), "server-error"),
+        (failing(ORDERS, status(503)), "unavailable"),
+        (failing(ORDERS, Played(b'{"msgRateIn"', length=999)), "cut-off"),
+        (failing(ORDERS, Played(b"<html>")), "not-json"),
+        (
+            failing(ORDERS, Played(status=307, headers={"Location": "http://example.invalid/admin/v2/x"})),
+            "redirect-refused",
+        ),
+        (failing(ORDERS, Played(status=307, headers={"Location": ORDERS})), "redirect-loop"),
+        (failing(ORDERS, Played(hangs=True)), "timeout"),
+    ],
+)
+def test_one_request_without_an_answer_costs_nothing_else(read: Read, fault: Played_, code: str) -> None:
+    with playing(fault) as server:
+        reading = read(server, timeout_s=0.3)
+    assert faults(reading) == {code: 1}
+    assert len(reading.answers) == EVERYTHING - 1
+    (sentence,) = summed_up(reading.gaps)
+    assert code in sentence
+    assert ORDERS in sentence
+    assert len(combined(moments_read([reading], limit_bytes=10**9)).topics) == 11
+
+
+def test_half_an_answer_in_json_is_kept_for_what_can_be_read_of_it(read: Read) -> None:
+    whole = recorded()[LOADED]
+    with playing(answers={**recorded(), LOADED: whole[: len(whole) // 2]}) as server:
+        reading = read(server)
+    snapshot = combined(moments_read([reading], limit_bytes=10**9))
+    assert 0 < reading.topics < 10
+    assert snapshot.problems
+
+
+def test_half_of_the_brokers_are_away(read: Read) -> None:
+    with playing() as gone, playing() as other:
+        pass
+    with playing() as second, playing() as server:
+        brokers = [server.broker, second.broker, gone.broker, other.broker]
+        server.answers["/admin/v2/brokers/standalone"] = json.dumps(brokers).encode()
+        second.answers[LOADED] = b"{}"
+        reading = read(server)
+        own = [file.name.partition("/")[2] for file in reading.files() if "/broker-stats/" in file.name]
+        assert second.asked[0].path == LOADED
+        assert own == sorted(
+            f"brokers/{each.broker}/admin/v2/broker-stats/{what}"
+            for each in (server, second)
+            for what in ("load-report.json", "topics.json")
+        )
+    assert faults(reading)["unreachable"] == 2
+    assert {gap.origin for gap in reading.gaps if gap.fault is Fault.UNREACHABLE} == {gone.url, other.url}
+    assert (reading.topics, reading.knows_loaded) == (10, False)
+    assert len(combined(moments_read([reading], limit_bytes=10**9)).topics) == 11
+
+
+@pytest.mark.parametrize(
+    ("fault", "code"),
+    [
+        (failing("", status(401, "who is it?")), Fault.UNAUTHORIZED),
+        (failing("", status(403)), Fault.FORBIDDEN),
+        (failing("", status(503)), Fault.UNAVAILABLE),
+        (failing("", Played(b"<html>a page of something else</html>")), Fault.NOT_JSON),
+        (failing("", Played(hangs=True)), Fault.TIMEOUT),
+        (failing("", Played(b"x", length=99)), Fault.CUT),
+    ],
+)
+def test_a_cluster_that_lets_nothing_be_read_is_out_of_reach(read: Read, fault: Played_, code: Fault) -> None:
+    with playing(fault) as server, pytest.raises(ClusterOutOfReachError) as raised:
+        read(server, timeout_s=0.05)
+    assert raised.value.gap.fault is code
+    assert server.url in str(raised.value)
+
+
+def test_a_silent_broker_is_given_up_before_every_topic_waits_for_it(read: Read) -> None:
+    with playing(failing("persistent|namespaces", Played(hangs=True))) as server:
+        reading = read(server, Scope(("public/default",)), timeout_s=0.05, at_once=1)
+        assert sum("namespaces" in asked.path or "persistent" in asked.path for asked in server.asked) == 9
+    assert {gap.fault for gap in reading.gaps} == {Fault.TIMEOUT}
+
+
+def test_secrets_of_the_brokers_are_not_kept(read: Read) -> None:
+    settings = {
+        **json.loads(recorded()[RUNTIME]),
+        "brokerClientAuthenticationParameters": "token:abc",
+        "bookkeeperTLSTrustStorePassword": "pw",
+    }
+    with playing(answers={**recorded(), RUNTIME: json.dumps(settings).encode()}) as server:
+        reading = read(server)
+    (kept,) = (json.loads(answer.data) for answer in reading.answers if answer.path == RUNTIME)
+    assert kept["brokerClientAuthenticationParameters"] == kept["bookkeeperTLSTrustStorePassword"] == "***"
+    assert kept["activeConsumerFailoverConsistentHashing"] == "false"
+
+
+def test_names_of_a_cluster_never_lead_out_of_its_folder(read: Read) -> None:
+    answers = {**recorded(), "/admin/v2/tenants": b'["..", "public"]', "/admin/v2/brokers/standalone": b'["../../x"]'}
+    with playing(answers=answers) as server:
+        reading = read(server)
+        assert not [asked for asked in server.asked if "/../" in asked.path]
+    assert not [file for file in reading.files() if ".." in file.name.split("/")]
+    assert reading.brokers == ()
+
+
+def test_requests_keep_their_pace(read: Read, clock: CountingClock) -> None:
+    with playing() as server:
+        reading = read(server, rate=10.0)
+    assert clock.now == pytest.approx((reading.requests - 1) / 10, abs=0.2)
+
+
+def test_the_largest_answer_has_a_bound_that_a_large_cluster_fits_in() -> None:
+    topic = len(recorded()[LOADED]) / 11
+    assert 10_000 * topic < MAX_ANSWER_BYTES
+
+
+def test_the_recorded_broker_is_named_in_no_answer_that_is_played(read: Read) -> None:
+    with playing() as server:
+        reading = read(server)
+    assert not [answer.path for answer in reading.answers if RECORDED_BROKER.encode() in answer.data]

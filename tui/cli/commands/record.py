@@ -1,0 +1,85 @@
+"""``record``: save what a running cluster answers, as a folder that every other command reads."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from tui.cli.cluster_options import ClusterChoice, Duration, cluster_options
+from tui.cli.exits import FINE
+from tui.cli.output import say, write_out
+from tui.kit.wording import counted
+
+if TYPE_CHECKING:
+    from tui.sources.cluster.reading import ClusterReading
+
+_EVERY_S: Final = 30.0
+
+
+@click.command("record", short_help="Save what a running cluster answers, for every other command to read.")
+@click.argument("url", metavar="URL")
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@click.option("--every", type=Duration(), metavar="TIME", help="Again and again, so far apart.  [default: 30s]")
+@click.option("--for", "lasts", type=Duration(), metavar="TIME", help="For so long; without it until ctrl+c.")
+@cluster_options(settings=False)
+def record_command(*, url: str, folder: Path, every: float | None, lasts: float | None, cluster: ClusterChoice) -> int:
+    """Read the cluster at URL (http://HOST:8080) and save its answers in FOLDER: one moment, or with --every and --for
+    many.
+
+    FOLDER/<moment>/<path of the request>.json holds each answer. `ringside FOLDER`, why, lint, verify and fleet read
+    it. Nothing in the cluster is changed, nothing is loaded or assigned; secrets in the brokers' own settings are
+    hidden. A moment has its folder once all of it is there.
+
+    Exit code 0: something was saved. 1: the disk, or the cluster behind URL became another one. 2: the input cannot be
+    used. 3: the cluster is out of reach.
+    """
+    from engine.errors import RingsideError
+    from tui.cli.cluster import read_once
+    from tui.sources.cluster.dump import prepare_dump, write_moment
+    from tui.sources.cluster.outcomes import ClusterOutOfReachError, summed_up
+
+    source = cluster.source(url)
+    prepare_dump(folder)
+    first: ClusterReading | None = None
+    for _ in times(every, lasts):
+        try:
+            reading = read_once(source)
+        except ClusterOutOfReachError as error:
+            if first is None:
+                raise
+            say(f"{error}; trying again")
+            continue
+        first = first or reading
+        if reading.cluster and first.cluster and reading.cluster != first.cluster:
+            raise RingsideError(
+                f"{reading.origin} is cluster {reading.cluster!r} now, and was {first.cluster!r}: nothing more is saved"
+            )
+        place, left_out = write_moment(folder, reading)
+        for sentence in summed_up(left_out):
+            say(sentence)
+        answers = len(reading.answers) - len(left_out)
+        write_out(
+            f"{place}: {counted(answers, 'answer')}, {counted(reading.topics, 'topic')}, {len(reading.gaps)} without"
+            f" an answer, {reading.took_s:.1f} s"
+        )
+    return FINE
+
+
+def times(every: float | None, lasts: float | None) -> Iterator[None]:
+    """Give turns that are so far apart, for so long. A turn that took longer is followed by the next at once."""
+    began = time.monotonic()
+    yield
+    if every is None and lasts is None:
+        return
+    pause = every or _EVERY_S
+    turn = 1
+    while lasts is None or turn * pause <= lasts:
+        left = began + turn * pause - time.monotonic()
+        if left > 0:
+            time.sleep(left)
+        yield
+        turn = max(turn + 1, int((time.monotonic() - began) // pause))

@@ -1,0 +1,266 @@
+"""Where a cluster is and who asks: an address, a token or a password, certificates. Secrets never leave this module
+but as the header of a request to the cluster itself.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from engine.errors import InputError
+from tui.sources.cluster.properties import read_properties
+
+TOKEN_VARIABLE: Final = "RINGSIDE_TOKEN"
+CLIENT_CONF_VARIABLE: Final = "PULSAR_CLIENT_CONF"
+HIDDEN: Final = "***"
+_LONGEST_SECRET_FILE: Final = 1 << 16
+_MANY_WORDS: Final = 2
+
+
+def is_url(text: str | None) -> bool:
+    """Whether a word on the command line names a running cluster.
+
+    >>> [is_url(word) for word in ("http://localhost:8080", "HTTPS://pulsar", "./folder", "pulsar://localhost:6650")]
+    [True, True, False, False]
+    """
+    return text is not None and text.lower().startswith(("http://", "https://"))
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """The value of an ``Authorization`` header, and the texts in it that nobody may see. Printing it shows nothing."""
+
+    header: str = field(default="", repr=False)
+    parts: tuple[str, ...] = field(default=(), repr=False)
+
+    def hide(self, text: str) -> str:
+        """A text without the secret: brokers and proxies echo what they were sent."""
+        for part in self.parts:
+            text = text.replace(part, HIDDEN)
+        return text
+
+    def hide_in(self, data: bytes) -> bytes:
+        """The same for what a broker answered."""
+        for part in self.parts:
+            data = data.replace(part.encode(), HIDDEN.encode())
+        return data
+
+
+NO_SECRET: Final = Secret()
+
+
+def token_secret(token: str, source: str) -> Secret:
+    """A bearer token. Raises ``InputError`` for a text that no header can carry; the text is not in it."""
+    token = token.strip()
+    if not token:
+        raise InputError(f"{source} is empty; it should hold a token")
+    if len(token.split()) >= _MANY_WORDS or not token.isascii() or not token.isprintable():
+        raise InputError(f"{source} does not hold one token: it has blanks, line ends or special characters in it")
+    return Secret(f"Bearer {token}", (token,))
+
+
+def basic_secret(user: str, password: str) -> Secret:
+    """A user and a password, as HTTP sends them."""
+    encoded = base64.b64encode(f"{user}:{password}".encode()).decode()
+    return Secret(f"Basic {encoded}", tuple(part for part in (encoded, password) if part))
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """Certificates: whose signature is trusted, and who asks. Empty texts leave it to the system, or to nobody."""
+
+    ca_file: str = ""
+    cert_file: str = ""
+    key_file: str = ""
+    checks_host_name: bool = True
+    checks_certificate: bool = True
+
+    def context(self) -> ssl.SSLContext:
+        """What connections are made with. Raises ``InputError`` for files that cannot be used."""
+        try:
+            context = ssl.create_default_context(cafile=self.ca_file or None)
+        except (OSError, ssl.SSLError) as error:
+            raise InputError(f"{self.ca_file}: cannot be used as a CA file: {_reason(error)}") from error
+        if self.cert_file:
+            try:
+                context.load_cert_chain(self.cert_file, self.key_file or None)
+            except (OSError, ssl.SSLError) as error:
+                raise InputError(f"{self.cert_file}: cannot be used as a certificate: {_reason(error)}") from error
+        if not (self.checks_host_name and self.checks_certificate):
+            context.check_hostname = False
+        if not self.checks_certificate:
+            context.verify_mode = ssl.CERT_NONE
+        return context
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """``origin`` is ``scheme://host:port`` without a path."""
+
+    origin: str
+    secret: Secret = NO_SECRET
+    tls: Tls = field(default_factory=Tls)
+
+    @property
+    def is_encrypted(self) -> bool:
+        return self.origin.startswith("https://")
+
+    @property
+    def host(self) -> str:
+        return host_of(self.origin)
+
+
+@dataclass(frozen=True, slots=True)
+class AccessChoice:
+    """What the command line says of it; None where it says nothing."""
+
+    token_file: str | None = None
+    basic_file: str | None = None
+    client_conf: str | None = None
+    ca_file: str | None = None
+    cert_file: str | None = None
+    key_file: str | None = None
+
+
+def access_of(url: str, choice: AccessChoice, environment: Mapping[str, str] | None = None) -> Access:
+    """An address with what is known of who asks: of the options, then the environment, then a ``client.conf``.
+
+    Raises ``InputError`` for an address or a file that cannot be used. No secret is ever in its text.
+    """
+    environment = os.environ if environment is None else environment
+    origin = origin_of(url)
+    conf_path = choice.client_conf or environment.get(CLIENT_CONF_VARIABLE, "")
+    conf = read_properties(conf_path) if conf_path else {}
+    secret, plugin_cert, plugin_key = _secret(choice, environment, conf, conf_path)
+    tls = Tls(
+        choice.ca_file or conf.get("tlsTrustCertsFilePath", ""),
+        choice.cert_file or plugin_cert or conf.get("tlsCertificateFilePath", ""),
+        choice.key_file or plugin_key or conf.get("tlsKeyFilePath", ""),
+        checks_host_name=conf.get("tlsEnableHostnameVerification", "true").lower() != "false",
+        checks_certificate=conf.get("tlsAllowInsecureConnection", "false").lower() != "true",
+    )
+    return Access(origin, secret, tls)
+
+
+def origin_of(url: str) -> str:
+    """Scheme, host and port of an address. Raises ``InputError``.
+
+    >>> origin_of("http://localhost:8080/")
+    'http://localhost:8080'
+    """
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError as error:
+        raise InputError(f"this is not an address of a cluster: {error}; write http://HOST:PORT") from error
+    if parts.username is not None or parts.password is not None:
+        # The address is shown everywhere.
+        raise InputError("the address has a user or a password in it; put them into a file and give --basic-file FILE")
+    if not host or parts.scheme.lower() not in ("http", "https"):
+        raise InputError(f"{url}: this is not an address of a cluster; write http://HOST:PORT")
+    if parts.path.strip("/") or parts.query or parts.fragment:
+        raise InputError(f"{url}: give the address alone, without a path, such as {parts.scheme}://{parts.netloc}")
+    return f"{parts.scheme.lower()}://{_bracketed(host)}:{port or default_port(parts.scheme.lower())}"
+
+
+def default_port(scheme: str) -> int:
+    """The port of an address that names none: that of the web, as every other client takes it."""
+    return 443 if scheme == "https" else 80
+
+
+def host_of(origin: str) -> str:
+    """The host of an origin or of ``HOST:PORT``, in lower case.
+
+    >>> host_of("https://[::1]:8443"), host_of("Broker-1:8080")
+    ('::1', 'broker-1')
+    """
+    return urlsplit(origin if "://" in origin else f"//{origin}").hostname or ""
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def _secret(
+    choice: AccessChoice, environment: Mapping[str, str], conf: Mapping[str, str], conf_path: str
+) -> tuple[Secret, str, str]:
+    """The secret, and the certificate and the key that a ``client.conf`` names for it."""
+    if choice.token_file is not None and choice.basic_file is not None:
+        raise InputError("--token-file and --basic-file are two ways of saying who asks; choose one of them")
+    if choice.token_file is not None:
+        return token_secret(_secret_file(choice.token_file, "--token-file"), choice.token_file), "", ""
+    if choice.basic_file is not None:
+        user, colon, password = _secret_file(choice.basic_file, "--basic-file").strip().partition(":")
+        if not colon:
+            raise InputError(f"--basic-file {choice.basic_file}: write USER:PASSWORD into it")
+        return basic_secret(user, password), "", ""
+    if environment.get(TOKEN_VARIABLE):
+        return token_secret(environment[TOKEN_VARIABLE], f"${TOKEN_VARIABLE}"), "", ""
+    return _of_plugin(conf.get("authPlugin", ""), conf.get("authParams", ""), conf_path)
+
+
+def _of_plugin(plugin: str, params: str, source: str) -> tuple[Secret, str, str]:
+    """What ``authPlugin`` and ``authParams`` say, in the forms that Pulsar's own clients read."""
+    name = plugin.rpartition(".")[2].lower()
+    match name:
+        case "":
+            return NO_SECRET, "", ""
+        case "authenticationtoken" | "token":
+            return token_secret(_token_of(params, source), f"{source}: authParams"), "", ""
+        case "authenticationbasic" | "basic":
+            pairs = _params(params)
+            if "userId" not in pairs or "password" not in pairs:
+                raise InputError(f"{source}: authParams of AuthenticationBasic needs userId and password")
+            return basic_secret(pairs["userId"], pairs["password"]), "", ""
+        case "authenticationtls" | "tls":
+            pairs = _params(params)
+            return NO_SECRET, pairs.get("tlsCertFile", ""), pairs.get("tlsKeyFile", "")
+    known = "AuthenticationToken, AuthenticationBasic and AuthenticationTls"
+    raise InputError(f"{source}: authPlugin {plugin} is not known; {known} are. Give --token-file instead")
+
+
+def _token_of(params: str, source: str) -> str:
+    if params.startswith("token:"):
+        return params.removeprefix("token:")
+    if params.startswith("file:"):
+        path = params.removeprefix("file:")
+        return _secret_file("/" + path.lstrip("/") if path.startswith("/") else path, f"{source}: authParams")
+    if params.lstrip().startswith("{"):
+        return _params(params).get("token", "")
+    return params
+
+
+def _params(params: str) -> dict[str, str]:
+    """``{"name": "value"}`` or ``name:value,name:value``; what is neither has no pairs."""
+    if params.lstrip().startswith("{"):
+        try:
+            found = json.loads(params)
+        except ValueError:
+            return {}
+        return {str(name): str(value) for name, value in found.items()} if isinstance(found, dict) else {}
+    pairs = (pair.partition(":") for pair in params.split(",") if pair)
+    return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+def _secret_file(path: str, option: str) -> str:
+    try:
+        with Path(path).open(encoding="utf-8") as file:
+            text = file.read(_LONGEST_SECRET_FILE + 1)
+    except UnicodeDecodeError as error:
+        raise InputError(f"{option} {path}: is not a text") from error
+    except (OSError, ValueError) as error:
+        raise InputError(f"{option} {path}: {_reason(error)}") from error
+    if len(text) > _LONGEST_SECRET_FILE:
+        raise InputError(f"{option} {path}: is longer than any token")
+    return text
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or getattr(error, "reason", None) or str(error)

@@ -1,0 +1,36 @@
+"""One reading from start to end, for callers that have no event loop: the command line, and workers of the screen."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from dataclasses import dataclass, field
+
+from tui.sources.cluster.access import Access
+from tui.sources.cluster.client import AdminClient
+from tui.sources.cluster.pace import Clock, Limits
+from tui.sources.cluster.reader import Said, read_cluster
+from tui.sources.cluster.reading import ClusterReading
+from tui.sources.cluster.scope import Scope
+from tui.sources.cluster.settings import with_settings
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A cluster to read from, as the command line names it. ``settings`` overrule what brokers say of theirs."""
+
+    access: Access
+    scope: Scope = field(default_factory=Scope)
+    limits: Limits = field(default_factory=Limits)
+    settings: tuple[tuple[str, str], ...] = ()
+
+    def read(
+        self, said: Said | None = None, stop: threading.Event | None = None, clock: Clock | None = None
+    ) -> ClusterReading:
+        """Read it once. Raises ``ClusterOutOfReachError``; ``stop`` ends it early with what is there until then."""
+        return asyncio.run(self._read(said, stop, clock))
+
+    async def _read(self, said: Said | None, stop: threading.Event | None, clock: Clock | None) -> ClusterReading:
+        async with AdminClient(self.access, self.limits, clock=clock, stop=stop) as client:
+            reading = await read_cluster(client, self.scope, said)
+        return with_settings(reading, self.settings)

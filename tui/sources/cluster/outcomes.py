@@ -1,0 +1,131 @@
+"""What a request came to: an answer, or why there is none, with what to do about it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from engine.errors import RingsideError
+
+LONGEST_REASON: Final = 200
+
+
+class Fault(Enum):
+    """Why a request has no answer; the value is the code that JSON and tests use."""
+
+    UNAUTHORIZED = "unauthorized"
+    FORBIDDEN = "forbidden"
+    NOT_FOUND = "not-found"
+    NOT_ALLOWED = "not-allowed"
+    CONFLICT = "conflict"
+    PRECONDITION = "precondition"
+    BUSY = "too-many-requests"
+    SERVER = "server-error"
+    UNAVAILABLE = "unavailable"
+    STATUS = "unexpected-status"
+    TIMEOUT = "timeout"
+    UNREACHABLE = "unreachable"
+    CERTIFICATE = "certificate"
+    CUT = "cut-off"
+    NOT_JSON = "not-json"
+    TOO_LARGE = "too-large"
+    REDIRECT_LOOP = "redirect-loop"
+    REDIRECT_REFUSED = "redirect-refused"
+    STOPPED = "stopped"
+    UNWRITABLE = "unwritable"
+
+
+BY_STATUS: Final = {
+    401: Fault.UNAUTHORIZED,
+    403: Fault.FORBIDDEN,
+    404: Fault.NOT_FOUND,
+    405: Fault.NOT_ALLOWED,
+    409: Fault.CONFLICT,
+    412: Fault.PRECONDITION,
+    429: Fault.BUSY,
+    500: Fault.SERVER,
+    502: Fault.UNAVAILABLE,
+    503: Fault.UNAVAILABLE,
+    504: Fault.UNAVAILABLE,
+}
+PASSING: Final = frozenset({Fault.BUSY, Fault.SERVER, Fault.UNAVAILABLE, Fault.TIMEOUT, Fault.UNREACHABLE, Fault.CUT})
+"""What another try may mend."""
+OUT_OF_REACH: Final = frozenset({Fault.UNREACHABLE, Fault.TIMEOUT, Fault.CERTIFICATE, Fault.CUT})
+"""Nobody answered at all, which says nothing of the one request."""
+_ADVICE: Final = {
+    Fault.UNAUTHORIZED: "say who asks: --token-file FILE, --basic-file FILE or --client-conf FILE",
+    Fault.FORBIDDEN: "ask with the rights of a super-user, or narrow what is read with --namespace TENANT/NAME",
+    Fault.NOT_FOUND: "it is not there, or vanished while it was read",
+    Fault.NOT_ALLOWED: "this release or its settings do not offer it",
+    Fault.CONFLICT: "somebody changes it at this moment; read again",
+    Fault.PRECONDITION: "its state changed while it was read; read again",
+    Fault.BUSY: "the cluster limits requests; give a smaller --rate",
+    Fault.SERVER: "the broker's log says why",
+    Fault.UNAVAILABLE: "the broker or a proxy is not ready; try again",
+    Fault.STATUS: "look whether this is the address of the admin API (web service, not 6650)",
+    Fault.TIMEOUT: "look whether the broker hangs, or give a longer --timeout",
+    Fault.UNREACHABLE: "look at host, port and network; brokers name hosts that may be known only inside the cluster",
+    Fault.CERTIFICATE: "give the CA with --ca-file, and the host by the name that its certificate has",
+    Fault.CUT: "the connection ended within the answer; try again",
+    Fault.NOT_JSON: "look whether this is the address of the admin API (web service, not 6650)",
+    Fault.TOO_LARGE: "give a larger --max-answer, or narrow what is read with --namespace and --topic",
+    Fault.REDIRECT_LOOP: "brokers send each other the request; nobody owns what was asked for",
+    Fault.REDIRECT_REFUSED: "redirects are followed to brokers of this cluster only; ask the right address",
+    Fault.STOPPED: "it was not asked any longer",
+    Fault.UNWRITABLE: "its name is too long for a file",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """``path`` is the request's, with its query; ``broker`` the id of the one that was asked for itself, else ""."""
+
+    path: str
+    data: bytes
+    broker: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A request without an answer. ``origin`` is who was asked, ``reason`` what it said, without secrets."""
+
+    path: str
+    fault: Fault
+    reason: str = ""
+    origin: str = ""
+    status: int = 0
+
+    @property
+    def advice(self) -> str:
+        return _ADVICE[self.fault]
+
+    def __str__(self) -> str:
+        said = f": {self.reason}" if self.reason else ""
+        return f"{self.origin}{self.path}{said} ({self.advice})"
+
+
+class ClusterOutOfReachError(RingsideError):
+    """Nothing could be read. ``gap`` is the request that says best why."""
+
+    def __init__(self, origin: str, gap: Gap) -> None:
+        said = gap.reason or gap.fault.value
+        super().__init__(f"{origin}: the cluster is out of reach: {said} ({gap.advice})")
+        self.gap = gap
+
+
+def summed_up(gaps: Iterable[Gap]) -> list[str]:
+    """A sentence for each kind of gap, the most frequent first: how many, why, the first one, what to do."""
+    listed = list(gaps)
+    counts = Counter((gap.fault, gap.status) for gap in listed)
+    sentences = []
+    for (fault, status), count in counts.most_common():
+        first = next(gap for gap in listed if (gap.fault, gap.status) == (fault, status))
+        what = f"{count:,} request{'' if count == 1 else 's'} without an answer"
+        code = f" ({status})" if status else ""
+        named = f"{'' if count == 1 else 'first '}{first.origin}{first.path}"
+        said = f": {first.reason}" if first.reason else ""
+        sentences.append(f"{what}, {fault.value}{code}: {named}{said}; {first.advice}")
+    return sentences

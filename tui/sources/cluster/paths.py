@@ -1,0 +1,72 @@
+"""Paths of requests that only read, with every name from a cluster as one safe segment."""
+
+from __future__ import annotations
+
+from typing import Final
+from urllib.parse import quote
+
+from engine.names import TopicName
+
+VERSION: Final = "/admin/v2/brokers/version"
+CLUSTERS: Final = "/admin/v2/clusters"
+BROKERS: Final = "/admin/v2/brokers"
+RUNTIME: Final = "/admin/v2/brokers/configuration/runtime"
+DYNAMIC: Final = "/admin/v2/brokers/configuration/values"
+OF_ONE_BROKER: Final = "/admin/v2/broker-stats/"
+LOADED_TOPICS: Final = f"{OF_ONE_BROKER}topics"
+LOAD_REPORT: Final = f"{OF_ONE_BROKER}load-report"
+TENANTS: Final = "/admin/v2/tenants"
+DOMAINS: Final = ("persistent", "non-persistent")
+
+
+def segment(name: str) -> str:
+    """One segment of a path, and one name of a file: never a step upwards.
+
+    >>> segment("a/b?@c"), segment(".."), segment("ü")
+    ('a%2Fb%3F%40c', '%2E%2E', '%C3%BC')
+    """
+    quoted = quote(name, safe="")
+    return quoted.replace(".", "%2E") if not quoted.strip(".") else quoted
+
+
+def brokers_of(cluster: str) -> str:
+    return f"{BROKERS}/{segment(cluster)}"
+
+
+def owned_by(cluster: str, broker: str) -> str:
+    return f"{brokers_of(cluster)}/{segment(broker)}/ownedNamespaces"
+
+
+def namespaces_of(tenant: str) -> str:
+    return f"/admin/v2/namespaces/{segment(tenant)}"
+
+
+def policies_of(namespace: str) -> str:
+    return f"/admin/v2/namespaces/{_joined(namespace)}"
+
+
+def bundles_of(namespace: str) -> str:
+    return f"{policies_of(namespace)}/bundles"
+
+
+def topics_of(domain: str, namespace: str) -> str:
+    return f"/admin/v2/{domain}/{_joined(namespace)}"
+
+
+def partitioned_topics_of(domain: str, namespace: str) -> str:
+    return f"{topics_of(domain, namespace)}/partitioned"
+
+
+def of_topic(name: TopicName, what: str) -> str:
+    """A request about a topic or a partition; ``what`` is ``stats``, ``partitions``, ``partitioned-stats`` ..."""
+    return f"{topics_of(name.domain, name.namespace)}/{segment(name.local_name)}/{what}"
+
+
+def file_of(path: str) -> str:
+    """Where an answer is kept below the folder of its moment."""
+    asked, _, query = path.partition("?")
+    return asked.lstrip("/") + (f"@{query}" if query else "") + ".json"
+
+
+def _joined(namespace: str) -> str:
+    return "/".join(segment(part) for part in namespace.split("/"))

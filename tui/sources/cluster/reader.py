@@ -1,0 +1,260 @@
+"""Read a whole cluster once: who is in it, what exists, what is loaded, and the statistics of what is loaded.
+
+Statistics of a topic that nobody has loaded would make a broker load it and maybe take its bundle. So what is loaded is
+read first, from the brokers' own lists, and nothing else is asked for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+import msgspec
+
+from engine.admin.facts import TopicFacts
+from engine.admin.namespaces import decode_topic_list
+from engine.admin.requests import release_text
+from engine.admin.topics import decode_broker_stats_topics
+from engine.errors import Rejection
+from engine.names import TopicName, parse_topic_name, partition_name, refuse_namespace
+from engine.visible import visible
+from tui.sources.cluster import details, paths
+from tui.sources.cluster.client import AdminClient
+from tui.sources.cluster.outcomes import OUT_OF_REACH, Answer, ClusterOutOfReachError, Fault, Gap
+from tui.sources.cluster.reading import ClusterReading, Progress
+from tui.sources.cluster.redaction import without_secrets
+from tui.sources.cluster.scope import SYSTEM_NAMESPACES, Scope
+
+_BROKER: Final = re.compile(r"[A-Za-z0-9._\-\[\]:]{1,260}")
+_MOST_PARTITIONS: Final = 100_000
+Said = Callable[[Progress], None]
+
+
+async def read_cluster(client: AdminClient, scope: Scope | None = None, said: Said | None = None) -> ClusterReading:
+    """Ask a cluster for everything in scope. Raises ``ClusterOutOfReachError`` where nothing can be read.
+
+    What cannot be read is in ``gaps``. ``said`` is called after each request.
+    """
+    return await _Reading(client, scope or Scope(), said).run()
+
+
+class _Reading:
+    def __init__(self, client: AdminClient, scope: Scope, said: Said | None) -> None:
+        self._client = client
+        self._scope = scope
+        self._said = said
+        self._answers: list[Answer] = []
+        self._gaps: list[Gap] = []
+        self._done = self._total = 0
+        self._began_s = client.clock.now_s()
+        self._at_ms = client.clock.utc_ms()
+        self._requests_before = client.requests
+        self._loaded: dict[str, TopicFacts] = {}
+        self._broker_of: dict[str, str] = {}
+        self._silent_brokers = 0
+        self._assumed: list[str] = []
+
+    async def run(self) -> ClusterReading:
+        release = await self._release()
+        cluster = await self._cluster()
+        brokers = await self._brokers(cluster)
+        await self._all(self._of_broker(cluster, broker, len(brokers)) for broker in brokers or ("",))
+        knows_loaded = not self._silent_brokers
+        namespaces = await self._namespaces()
+        listed: set[str] = set()
+        parents: set[str] = set()
+        await self._all(self._of_namespace(name, listed, parents) for name in namespaces)
+        wanted = self._wanted(listed | self._loaded.keys())
+        asked = [name for text, name in wanted.items() if self._scope.loads_topics or text in self._loaded]
+        counts = await self._partition_counts(parents)
+        await self._statistics(asked, counts)
+        busy = details.topics_with_backlog(self._loaded, [str(name) for name in asked], self._scope.details)
+        await self._all(
+            self._ask(path, broker=self._broker_of.get(topic, "")) for topic, path in details.requests(busy)
+        )
+        self._require_something(namespaces)
+        return ClusterReading(
+            self._client.access.origin,
+            self._at_ms,
+            cluster,
+            release,
+            brokers,
+            tuple(self._answers),
+            tuple(self._gaps),
+            topics=len(asked),
+            not_loaded=len(wanted) - len(asked),
+            knows_loaded=knows_loaded or self._scope.loads_topics,
+            requests=self._client.requests - self._requests_before,
+            took_s=self._client.clock.now_s() - self._began_s,
+            assumed=tuple(self._assumed),
+        )
+
+    async def _ask(self, path: str, *, broker: str = "", json: bool = True, hides: bool = False) -> Answer | Gap:
+        """An answer or a gap, kept with the others. ``hides``: it may hold secrets of the brokers."""
+        self._total += 1
+        outcome = await self._client.get(path, broker=broker, json=json)
+        if isinstance(outcome, Answer) and hides:
+            clean = without_secrets(outcome.data)
+            outcome = (
+                Gap(path, Fault.NOT_JSON, "the answer is not JSON", self._client.access.origin, 200)
+                if clean is None
+                else Answer(path, clean, outcome.broker)
+            )
+        self._done += 1
+        self._tell()
+        if isinstance(outcome, Gap):
+            self._gaps.append(outcome)
+        else:
+            self._answers.append(outcome)
+        return outcome
+
+    def _tell(self) -> None:
+        if self._said is not None:
+            spent = self._client.clock.now_s() - self._began_s
+            left = spent / self._done * (self._total - self._done) if self._done else None
+            self._said(Progress(self._done, self._total, left))
+
+    async def _all(self, asked: Iterable[Any]) -> None:
+        await asyncio.gather(*asked)
+
+    async def _release(self) -> str:
+        """The release; the first request, which also says whether anybody is there."""
+        answer = await self._ask(paths.VERSION, json=False)
+        if isinstance(answer, Gap):
+            if answer.fault in OUT_OF_REACH:
+                raise ClusterOutOfReachError(self._client.access.origin, answer)
+            return ""
+        release = release_text(answer.data)
+        if release:
+            return release
+        self._answers.remove(answer)
+        said = " ".join(visible(answer.data[:40].decode("utf-8", "replace")).split())
+        origin = self._client.access.origin
+        self._gaps.append(Gap(paths.VERSION, Fault.NOT_JSON, f"the release is {said!r}", origin, 200))
+        return ""
+
+    async def _cluster(self) -> str:
+        """The name of this cluster, and the settings of its brokers on the way."""
+        runtime, _, clusters = await asyncio.gather(
+            self._ask(paths.RUNTIME, hides=True), self._ask(paths.DYNAMIC, hides=True), self._ask(paths.CLUSTERS)
+        )
+        settings = _object(runtime)
+        if not settings:
+            self._assumed.append("settings")
+        name = settings.get("clusterName")
+        if isinstance(name, str) and name:
+            return name
+        names = [each for each in _texts(clusters) if each != "global"]
+        return names[0] if len(names) == 1 else ""
+
+    async def _brokers(self, cluster: str) -> tuple[str, ...]:
+        answer = await self._ask(paths.brokers_of(cluster) if cluster else paths.BROKERS)
+        brokers = tuple(dict.fromkeys(broker for broker in _texts(answer) if _BROKER.fullmatch(broker)))
+        self._client.trust(brokers)
+        return brokers
+
+    async def _of_broker(self, cluster: str, broker: str, many: int) -> None:
+        """What a broker says of itself. The only one is asked at the cluster's address, which may be a tunnel to it."""
+        at = broker if many > 1 else ""
+        loaded = await self._ask(paths.LOADED_TOPICS, broker=at)
+        if isinstance(loaded, Gap):
+            self._silent_brokers += 1
+            if at and loaded.fault in OUT_OF_REACH:
+                return
+        else:
+            topics = decode_broker_stats_topics(loaded.data).good.topics
+            self._loaded.update(topics)
+            self._broker_of.update(dict.fromkeys(topics, at))
+        await self._ask(paths.LOAD_REPORT, broker=at)
+        if cluster and broker:
+            await self._ask(paths.owned_by(cluster, broker), broker=at)
+
+    async def _namespaces(self) -> list[str]:
+        if self._scope.namespaces:
+            return list(self._scope.namespaces)
+        tenants = _texts(await self._ask(paths.TENANTS))
+        answers = await asyncio.gather(*(self._ask(paths.namespaces_of(tenant)) for tenant in tenants))
+        found = (name for answer in answers for name in _texts(answer))
+        return [name for name in found if refuse_namespace(name) is None and name not in SYSTEM_NAMESPACES]
+
+    async def _of_namespace(self, name: str, listed: set[str], parents: set[str]) -> None:
+        await self._ask(paths.policies_of(name), hides=True)
+        await self._ask(paths.bundles_of(name))
+        for domain in paths.DOMAINS:
+            topics = await self._ask(paths.topics_of(domain, name))
+            partitioned = await self._ask(paths.partitioned_topics_of(domain, name))
+            listed.update(decode_topic_list(topics.data).good if isinstance(topics, Answer) else ())
+            parents.update(decode_topic_list(partitioned.data).good if isinstance(partitioned, Answer) else ())
+
+    def _wanted(self, names: set[str]) -> dict[str, TopicName]:
+        parsed = ((text, parse_topic_name(text)) for text in sorted(names))
+        return {text: name for text, name in parsed if not isinstance(name, Rejection) and self._scope.has_topic(name)}
+
+    async def _partition_counts(self, parents: set[str]) -> dict[str, int]:
+        names = self._wanted(parents)
+        answers = await asyncio.gather(*(self._ask(paths.of_topic(name, "partitions")) for name in names.values()))
+        counts: dict[str, int] = {}
+        for text, answer in zip(names, answers, strict=True):
+            count = _object(answer).get("partitions")
+            if isinstance(count, int) and 0 < count <= _MOST_PARTITIONS:
+                counts[text] = count
+        return counts
+
+    async def _statistics(self, asked: list[TopicName], counts: dict[str, int]) -> None:
+        """All partitions in one request where all of them are loaded, else one by one."""
+        names = {str(name) for name in asked}
+        whole = {
+            parent
+            for parent, count in counts.items()
+            if self._scope.loads_topics or all(partition_name(parent, index) in names for index in range(count))
+        }
+        requests = []
+        for parent in sorted(whole):
+            name = parse_topic_name(parent)
+            if not isinstance(name, Rejection):
+                requests.append(self._ask(paths.of_topic(name, "partitioned-stats"), broker=self._at(parent)))
+        requests += [
+            self._ask(paths.of_topic(name, "stats"), broker=self._at(str(name)))
+            for name in asked
+            if name.partitioned_topic not in whole and str(name) not in counts
+        ]
+        await self._all(requests)
+
+    def _at(self, topic: str) -> str:
+        """The broker that has it loaded; of a partitioned topic whoever answers puts it together."""
+        return self._broker_of.get(topic, "")
+
+    def _require_something(self, namespaces: list[str]) -> None:
+        """Raise where nobody let anything be seen: then the cluster is as good as away."""
+        if namespaces and any(answer.path.startswith(_OF_CLUSTERS) for answer in self._answers):
+            return
+        if self._loaded or not self._gaps:
+            return
+        telling = next((gap for gap in self._gaps if gap.fault not in (Fault.NOT_FOUND, Fault.STOPPED)), self._gaps[0])
+        if not any(answer.path != paths.VERSION for answer in self._answers) or telling.fault in OUT_OF_REACH:
+            raise ClusterOutOfReachError(self._client.access.origin, telling)
+
+
+_OF_CLUSTERS: Final = ("/admin/v2/namespaces/", "/admin/v2/persistent/", "/admin/v2/non-persistent/")
+
+
+def _object(outcome: Answer | Gap) -> dict[str, Any]:
+    value = _value(outcome)
+    return value if isinstance(value, dict) else {}
+
+
+def _texts(outcome: Answer | Gap) -> list[str]:
+    """The texts of a list; nothing of what is not one."""
+    value = _value(outcome)
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+
+
+def _value(outcome: Answer | Gap) -> Any:
+    if isinstance(outcome, Gap):
+        return None
+    try:
+        return msgspec.json.decode(outcome.data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None

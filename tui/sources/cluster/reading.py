@@ -1,0 +1,86 @@
+"""What one reading of a cluster brought: answers by request, gaps, and who answered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from urllib.parse import quote
+
+from engine.admin.files import AnswerFile
+from engine.admin.snapshot import Moment, read_moments
+from tui.sources.cluster import paths
+from tui.sources.cluster.outcomes import Answer, Fault, Gap
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a reading is: ``done`` of ``total`` requests that are known so far, and the seconds that are left."""
+
+    done: int
+    total: int
+    left_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterReading:
+    """``at_ms`` is when the reading began. ``cluster`` and ``release`` are "" where nothing says them.
+
+    ``not_loaded`` are topics that exist and that no broker has loaded: asking for their statistics would load them.
+    """
+
+    origin: str
+    at_ms: int
+    cluster: str
+    release: str
+    brokers: tuple[str, ...]
+    answers: tuple[Answer, ...]
+    gaps: tuple[Gap, ...]
+    topics: int = 0
+    not_loaded: int = 0
+    knows_loaded: bool = True
+    requests: int = 0
+    took_s: float = 0.0
+    assumed: tuple[str, ...] = field(default=())
+    """What is not known of the brokers and is assumed to be as it usually is: "settings", "release"."""
+
+    @property
+    def vanished(self) -> int:
+        """How many topics and namespaces were listed and gone when they were asked for."""
+        return sum(gap.fault is Fault.NOT_FOUND for gap in self.gaps)
+
+    @property
+    def moment_name(self) -> str:
+        """The folder of this moment in a dump."""
+        return moment_name(self.at_ms)
+
+    def files(self) -> tuple[AnswerFile, ...]:
+        """The answers under the names that they have in a dump, in the order of their names."""
+        many = len(self.brokers) > 1
+        named = (AnswerFile(f"{self.moment_name}/{_place(answer, many)}", answer.data) for answer in self.answers)
+        return tuple(sorted(named, key=lambda file: file.name))
+
+
+def _place(answer: Answer, many: bool) -> str:
+    """Below ``brokers/HOST:PORT`` is what every broker says of itself, where there are several."""
+    own = many and answer.broker and answer.path.startswith(paths.OF_ONE_BROKER)
+    of_broker = f"brokers/{quote(answer.broker, safe=':[]')}/" if own else ""
+    return of_broker + paths.file_of(answer.path)
+
+
+def moment_name(at_ms: int) -> str:
+    """A time as the name of a folder.
+
+    >>> moment_name(1_795_427_287_231)
+    '2026-11-23T09-48-07.231Z'
+    """
+    at = datetime.fromtimestamp(at_ms // 1000, UTC)
+    return f"{at:%Y-%m-%dT%H-%M-%S}.{at_ms % 1000:03d}Z"
+
+
+def moments_read(readings: Iterable[ClusterReading], *, limit_bytes: int) -> tuple[Moment, ...]:
+    """Readings as the moments that every other command works with. Raises ``InputError`` where nothing is in them."""
+    listed = list(readings)
+    files = [file for reading in listed for file in reading.files()]
+    moments = read_moments(*files, limit_bytes=limit_bytes, title=listed[-1].origin)
+    return tuple(replace(moment, snapshot=replace(moment.snapshot, source=listed[-1].origin)) for moment in moments)

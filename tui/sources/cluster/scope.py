@@ -1,0 +1,48 @@
+"""What of a cluster is read: namespaces, topics by a pattern, and how far into the details."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Final
+
+from engine.errors import InputError, Rejection
+from engine.names import TopicName, refuse_namespace
+
+SYSTEM_NAMESPACES: Final = ("pulsar/system",)
+_SYSTEM_TOPICS: Final = ("__", "healthcheck", "transaction_coordinator_assign")
+MOST_DETAILS: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """``namespaces``: all without one. ``topic``: a pattern with ``*`` and ``?`` for full names or their last part.
+
+    ``loads_topics``: ask also for statistics of topics that no broker has loaded, which makes brokers load them.
+    ``details``: of how many topics with a backlog positions and limits are read.
+    """
+
+    namespaces: tuple[str, ...] = ()
+    topic: str = ""
+    loads_topics: bool = False
+    details: int = MOST_DETAILS
+
+    def has_topic(self, name: TopicName) -> bool:
+        """Whether statistics of a topic or partition are wanted; those of the system's own never are."""
+        if self.namespaces and name.namespace not in self.namespaces:
+            return False
+        if name.namespace in SYSTEM_NAMESPACES or name.local_name.startswith(_SYSTEM_TOPICS):
+            return False
+        if not self.topic:
+            return True
+        parent = name.partitioned_topic
+        texts = (str(name), name.local_name, parent, parent.rpartition("/")[2])
+        return any(fnmatchcase(text, self.topic) for text in texts)
+
+
+def require_namespaces(names: tuple[str, ...]) -> None:
+    """Raise ``InputError`` for a text that is not ``TENANT/NAME``."""
+    for name in names:
+        refusal = refuse_namespace(name)
+        if isinstance(refusal, Rejection):
+            raise InputError(f"--namespace {name}: {refusal.message}")
