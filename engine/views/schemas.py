@@ -7,8 +7,10 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
-DOCUMENTS: Final = ("dashboard", "keys", "producers", "bundles", "plan", "lint", "why", "verify", "script")
-"""What has one: three screens, then ``forecast``, ``plan``, ``lint``, ``why``, ``verify`` and ``demo --headless``."""
+DOCUMENTS: Final = ("dashboard", "keys", "producers", "bundles", "plan", "lint", "why", "explain", "verify", "script")
+"""What has one: three screens, then ``forecast``, ``plan``, ``lint``, ``why``, ``explain``,
+``verify`` and ``demo --headless``.
+"""
 
 
 @cache
