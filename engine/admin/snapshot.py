@@ -239,7 +239,8 @@ class _Collector:
         self.problems += facts.problems
         self.version = facts.version or self.version
         self.settings = facts.settings or self.settings
-        answers.sort(key=lambda answer: _leaves_out(requests.get(answer[1])), reverse=True)
+        # Of two answers about a topic the later one counts, so what lacks members comes first.
+        answers.sort(key=lambda answer: answer[1] in requests and requests[answer[1]].leaves_out, reverse=True)
         unnamed: list[tuple[AnswerKind, str, bytes]] = []
         for kind, name, data in answers:
             self.understood += kind not in (AnswerKind.OTHER, AnswerKind.NO_JSON, AnswerKind.MANY)
@@ -399,14 +400,6 @@ _NAMELESS: Final = (AnswerKind.TOPIC_STATS, AnswerKind.BUNDLES, AnswerKind.POLIC
 def _is_scenario(file: AnswerFile) -> bool:
     """Whether a file says what was asked for, by its name: whatever else has its form is recognised by its content."""
     return file.name.rpartition("/")[2].removesuffix(".gz") == SCENARIO_NAME
-
-
-def _leaves_out(request: AdminRequest | None) -> bool:
-    """Whether an answer lacks consumers or publishers because it was asked so: a fuller one about the topic counts."""
-    return request is not None and "true" in (
-        request.query.get("excludeConsumers", "").lower(),
-        request.query.get("excludePublishers", "").lower(),
-    )
 
 
 def _members(data: bytes) -> Mapping[str, object]:
