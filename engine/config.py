@@ -135,6 +135,9 @@ class ReleaseBehaviour:
     ``keySharedLookAheadMsgInReplayThresholdPerConsumer`` and ``...PerSubscription`` (#25992 doubled them).
 
     ``unnamed_publishers``: how partitioned statistics add up publishers without a common name (#18807).
+
+    ``default_bundles``: ``defaultNumberOfNamespaceBundles`` where broker.conf says nothing; ``default_shedder`` and
+    ``default_placement``: the classes of ``loadBalancerLoadSheddingStrategy`` and ``...PlacementStrategy`` (#26609).
     """
 
     label: str
@@ -152,6 +155,9 @@ class ReleaseBehaviour:
     ownerless_key: Literal["waits", "delays-newcomers", "stops-subscription"] = "waits"
     look_ahead_defaults: tuple[int, int] = (2000, 20000)
     unnamed_publishers: Literal["added-once", "added-repeatedly"] = "added-once"
+    default_bundles: int = 4
+    default_shedder: Literal["ThresholdShedder", "AvgShedder"] = "ThresholdShedder"
+    default_placement: Literal["LeastLongTermMessageRate", "AvgShedder"] = "LeastLongTermMessageRate"
 
 
 def _key_shared_ring(version: tuple[int, int, int]) -> Literal["name_i", "name_nul_i", "indexed_replace", "current"]:
@@ -177,6 +183,7 @@ def _behaviour(major: int, minor: int, patch: int, *, milestone: bool = False) -
     pip_379 = version >= (4, 0, 0)
     fixes_of_september_2025 = _has_fixes_of_september_2025(version)
     gaps_unserved = fixes_of_september_2025 or (3, 3, 9) <= version < (4, 0, 0) or (3, 0, 14) <= version < (3, 1, 0)
+    balances_anew = version >= (5, 0, 0) and not milestone
     ownerless_before_4_0: Literal["delays-newcomers", "stops-subscription"]
     ownerless_before_4_0 = "delays-newcomers" if version >= (3, 0, 0) else "stops-subscription"
     return ReleaseBehaviour(
@@ -198,6 +205,10 @@ def _behaviour(major: int, minor: int, patch: int, *, milestone: bool = False) -
         # its first milestone has.
         look_ahead_defaults=(4000, 40000) if version >= (5, 0, 0) else (2000, 20000),
         unnamed_publishers="added-once" if version >= (3, 0, 0) else "added-repeatedly",
+        # As with #26482: merged after the milestones of 5.0.
+        default_bundles=32 if balances_anew else 4,
+        default_shedder="AvgShedder" if balances_anew else "ThresholdShedder",
+        default_placement="AvgShedder" if balances_anew else "LeastLongTermMessageRate",
     )
 
 
@@ -260,11 +271,13 @@ def unknown_line(version: str) -> str:
 def default_settings(behaviour: ReleaseBehaviour = CURRENT) -> BrokerSettings:
     """The settings of a broker of one release whose broker.conf changes none.
 
-    >>> default_settings(_behaviour(5, 0, 0)).keySharedLookAheadMsgInReplayThresholdPerConsumer
-    4000
+    >>> settings = default_settings(_behaviour(5, 0, 0))
+    >>> settings.keySharedLookAheadMsgInReplayThresholdPerConsumer, settings.defaultNumberOfNamespaceBundles
+    (4000, 32)
     """
     per_consumer, per_subscription = behaviour.look_ahead_defaults
     return BrokerSettings(
         keySharedLookAheadMsgInReplayThresholdPerConsumer=per_consumer,
         keySharedLookAheadMsgInReplayThresholdPerSubscription=per_subscription,
+        defaultNumberOfNamespaceBundles=behaviour.default_bundles,
     )
