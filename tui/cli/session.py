@@ -118,8 +118,7 @@ def overruled(state: ClusterState, what_if: WhatIf) -> ClusterState:
         behaviour = behaviour_of(what_if.pulsar)
         if isinstance(behaviour, Rejection):
             raise InputError(f"--pulsar {what_if.pulsar}: {behaviour.message}")
-        settings = _with_defaults_of(behaviour, state)
-        state = replace(state, release=behaviour.label, settings=settings)
+        state = replace(state, release=behaviour.label, settings=_with_defaults_of(behaviour, state))
     for name, text in what_if.settings:
         settings = state.settings.with_setting(name, text)
         if isinstance(settings, Rejection):

@@ -150,11 +150,12 @@ def spread_lines(who: Sharing, luck: Luck) -> list[str]:
     for consumer, each in list(zip(who.selector.consumers, luck.consumers, strict=True))[:CONSUMERS_SHOWN]:
         pieces = owned[consumer.consumer_id]
         expected = f"{each.expected_keys:.1f} ({each.likely_low}-{each.likely_high})"
+        slots = sum(piece.count for piece in pieces)
         rows.append(
             (
                 shorten_middle(safe_name(consumer.name), _NAME_CELLS),
-                str(sum(piece.count for piece in pieces)),
-                percent(each.share),
+                str(slots),
+                percent(slots / who.selector.slots.occurring),
                 str(len(pieces)),
                 *((str(each.keys), expected, f"{each.messages:.0f}") if luck.keys else ("", "", "")),
             )
@@ -186,7 +187,7 @@ def spread_document(who: Sharing, luck: Luck) -> dict[str, Any]:
                 "consumer_id": consumer.consumer_id,
                 "name": consumer.name,
                 "slots": sum(piece.count for piece in owned[consumer.consumer_id]),
-                "share": each.share,
+                "share": sum(piece.count for piece in owned[consumer.consumer_id]) / who.selector.slots.occurring,
                 "pieces": len(owned[consumer.consumer_id]),
                 "keys": each.keys,
                 "messages": each.messages,
