@@ -136,7 +136,7 @@ class ReleaseBehaviour:
     ``keySharedLookAheadMsgInReplayThresholdPerConsumer`` and ``...PerSubscription`` (#25992 doubled them).
 
     ``unnamed_publishers``: how partitioned statistics add up publishers without a common name (#18807). ``load``: load
-    shedding and placement.
+    shedding and placement, and the number of bundles of a new namespace.
     """
 
     label: str
@@ -180,6 +180,7 @@ def _behaviour(major: int, minor: int, patch: int, *, milestone: bool = False) -
     pip_379 = version >= (4, 0, 0)
     fixes_of_september_2025 = _has_fixes_of_september_2025(version)
     gaps_unserved = fixes_of_september_2025 or (3, 3, 9) <= version < (4, 0, 0) or (3, 0, 14) <= version < (3, 1, 0)
+    balances_anew = version >= (5, 0, 0) and not milestone
     ownerless_before_4_0: Literal["delays-newcomers", "stops-subscription"]
     ownerless_before_4_0 = "delays-newcomers" if version >= (3, 0, 0) else "stops-subscription"
     return ReleaseBehaviour(
@@ -201,7 +202,8 @@ def _behaviour(major: int, minor: int, patch: int, *, milestone: bool = False) -
         # its first milestone has.
         look_ahead_defaults=(4000, 40000) if version >= (5, 0, 0) else (2000, 20000),
         unnamed_publishers="added-once" if version >= (3, 0, 0) else "added-repeatedly",
-        load=load_rules(version),
+        # As with #26482: merged after the milestones of 5.0.
+        load=load_rules(version, new_defaults=balances_anew),
     )
 
 
@@ -264,11 +266,13 @@ def unknown_line(version: str) -> str:
 def default_settings(behaviour: ReleaseBehaviour = CURRENT) -> BrokerSettings:
     """The settings of a broker of one release whose broker.conf changes none.
 
-    >>> default_settings(_behaviour(5, 0, 0)).keySharedLookAheadMsgInReplayThresholdPerConsumer
-    4000
+    >>> settings = default_settings(_behaviour(5, 0, 0))
+    >>> settings.keySharedLookAheadMsgInReplayThresholdPerConsumer, settings.defaultNumberOfNamespaceBundles
+    (4000, 32)
     """
     per_consumer, per_subscription = behaviour.look_ahead_defaults
     return BrokerSettings(
         keySharedLookAheadMsgInReplayThresholdPerConsumer=per_consumer,
         keySharedLookAheadMsgInReplayThresholdPerSubscription=per_subscription,
+        defaultNumberOfNamespaceBundles=behaviour.load.default_bundles,
     )

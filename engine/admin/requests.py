@@ -45,6 +45,14 @@ class AdminRequest:
     broker: str = ""
     fault: str = ""
 
+    @property
+    def leaves_out(self) -> bool:
+        """Whether an answer lacks consumers or publishers because it was asked so."""
+        return "true" in (
+            self.query.get("excludeConsumers", "").lower(),
+            self.query.get("excludePublishers", "").lower(),
+        )
+
 
 def parse_request(text: str) -> AdminRequest:
     """Read ``GET /admin/v2/persistent/t/n/x/stats``; what is not known here has ``what == ""``.

@@ -246,7 +246,8 @@ class _Collector:
         self.problems += facts.problems
         self.version = facts.version or self.version
         self.settings = facts.settings or self.settings
-        answers.sort(key=lambda answer: _says_less(requests.get(answer[1])), reverse=True)
+        # Of two answers about a topic the later one counts, so what says less comes first.
+        answers.sort(key=lambda answer: answer[1] in requests and _says_less(requests[answer[1]]), reverse=True)
         unnamed: list[tuple[AnswerKind, str, bytes]] = []
         for kind, name, data in answers:
             self.understood += kind not in (AnswerKind.OTHER, AnswerKind.NO_JSON, AnswerKind.MANY)
@@ -408,15 +409,10 @@ def _is_scenario(file: AnswerFile) -> bool:
     return file.name.rpartition("/")[2].removesuffix(".gz") == SCENARIO_NAME
 
 
-def _says_less(request: AdminRequest | None) -> bool:
+def _says_less(request: AdminRequest) -> bool:
     """Whether a fuller answer about the same counts more: it was asked to leave out consumers or publishers, or it
-    holds the settings that were changed and no others.
-    """
-    return request is not None and (
-        request.what == "dynamic-values"
-        or "true"
-        in (request.query.get("excludeConsumers", "").lower(), request.query.get("excludePublishers", "").lower())
-    )
+    holds the settings that were changed and no others."""
+    return request.what == "dynamic-values" or request.leaves_out
 
 
 def _members(data: bytes) -> Mapping[str, object]:

@@ -16,6 +16,7 @@ SEVERITIES: Final[Mapping[Verdict, Severity]] = {
     Verdict.BLOCKS: Severity.ERROR,
     Verdict.SLOWS: Severity.WARNING,
     Verdict.UNEVEN: Severity.WARNING,
+    Verdict.CANNOT_TELL: Severity.INFO,
 }
 """Other verdicts are no findings."""
 _UNEVEN: Final = frozenset({failover.IDLE, slots.FEW_KEYS, slots.NO_SLOTS})
@@ -45,7 +46,7 @@ CAUSE_RULES: Final = tuple(
 def findings_of(
     diagnoses: Iterable[Diagnosis], ids: Collection[str] | None = None, *, namespace: str | None = None
 ) -> tuple[Finding, ...]:
-    """The causes that do harm, the worst first; ``ids`` are those that are wanted, None for all."""
+    """The causes that do harm or may do, the worst first; ``ids`` are those that are wanted, None for all."""
     return in_order(
         _finding(each, cause)
         for each in diagnoses

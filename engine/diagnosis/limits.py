@@ -20,6 +20,7 @@ NOT_MODELLED: Final[Mapping[str, float | str]] = {
     "maxUnackedMessagesPerSubscriptionOnBrokerBlocked": 0.16,
     "backlogQuotaDefaultRetentionPolicy": "producer_request_hold",
     "delayedDeliveryEnabled": "true",
+    "dispatcherMaxRoundRobinBatchSize": 20,
 }
 """Defaults of ``ServiceConfiguration`` in 4.2 for settings that no rule of the model reads. Limits of 0 are none."""
 

@@ -274,7 +274,12 @@ def verdict_of(selector: Selector, placement: Placement, odds: Odds, weights: We
     if outweighs and weights.hottest >= HOT_TIMES * weights.mean_of_others:
         return Verdict.HOT_KEY
     if odds.equal >= CHANCE_LEVEL:
-        return Verdict.HOT_KEY if odds.messages < CHANCE_LEVEL else Verdict.CHANCE
+        if odds.messages < CHANCE_LEVEL:
+            return Verdict.HOT_KEY
+        # Shares that are uneven by construction are no chance, however few keys there are to show it.
+        fits = bool(weights.messages) and odds.by_shares >= odds.equal
+        by_construction = _verdict_on_shares(selector, placement) if fits else Verdict.CHANCE
+        return by_construction if by_construction in (Verdict.HISTORY, Verdict.DECLARED) else Verdict.CHANCE
     if odds.by_shares < CHANCE_LEVEL:
         return Verdict.CHOSEN_KEYS
     return _verdict_on_shares(selector, placement)

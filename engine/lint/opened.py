@@ -41,6 +41,8 @@ class Told:
     sessions: Mapping[str, int] = field(default_factory=dict)
     client_versions: Mapping[str, frozenset[str]] = field(default_factory=dict)
     load_manager: LoadManager | None = None
+    shedder: str = ""
+    placement: str = ""
     unexplained: tuple[ReportedRanges, ...] = ()
 
 
@@ -49,7 +51,7 @@ NOTHING_TOLD: Final = Told()
 
 
 def world_of(state: ClusterState, told: Told) -> World:
-    return World(state.settings, behaviour_in(state), told.load_manager)
+    return World(state.settings, behaviour_in(state), told.load_manager, told.shedder, told.placement)
 
 
 def subscription_cases(state: ClusterState, world: World, namespace: str | None = None) -> Iterator[SubscriptionCase]:

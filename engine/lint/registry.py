@@ -26,6 +26,7 @@ from engine.lint.rules import (
     key_overlaps,
     key_points_lost,
     producers_mixed_key_routing,
+    shedder_alone,
     split_empty_half,
     split_in_vain,
     split_many_boundaries,
@@ -72,7 +73,7 @@ NAMESPACE_RULES: Final[tuple[Rule[NamespaceCase], ...]] = (
     topic_crc32_twins.RULE,
     topic_lookup_fails.RULE,
 )
-WORLD_RULES: Final[tuple[Rule[World], ...]] = (bandwidth_limit_overflow.RULE,)
+WORLD_RULES: Final[tuple[Rule[World], ...]] = (bandwidth_limit_overflow.RULE, shedder_alone.RULE)
 ALL_RULES: Final[tuple[RuleFacts, ...]] = (*WORLD_RULES, *SUBSCRIPTION_RULES, *KEY_RULES, *NAMESPACE_RULES)
 
 

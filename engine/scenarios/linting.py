@@ -34,6 +34,8 @@ def told_by(snapshot: Snapshot, state: ClusterState, clients: ClientFacts) -> To
         },
         client_versions=_by_parent(clients.client_versions),
         load_manager=load_manager_of(clients.load_manager_class),
+        shedder=_class_name(snapshot, "loadBalancerLoadSheddingStrategy"),
+        placement=_class_name(snapshot, "loadBalancerLoadPlacementStrategy"),
         unexplained=_overlapping(snapshot, state),
     )
 
@@ -47,6 +49,10 @@ def load_manager_of(class_name: str | None) -> LoadManager | None:
     ('modular', None, None)
     """
     return "modular" if class_name == "" else _MANAGERS.get((class_name or "").rpartition(".")[2])
+
+
+def _class_name(snapshot: Snapshot, setting: str) -> str:
+    return snapshot.configuration.get(setting, "").rpartition(".")[2]
 
 
 def _known_bundles(snapshot: Snapshot) -> dict[str, frozenset[str]]:

@@ -20,7 +20,7 @@ from engine.cluster.load_table import LoadTable
 from engine.cluster.state import ClusterState, Namespace, Subscription
 from engine.cluster.topic_table import TopicTable
 from engine.cluster.topics import Load, Topic
-from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour, behaviour_of
+from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour, behaviour_of, default_settings
 from engine.errors import InputError, Problem, Rejection
 from engine.names import TopicName, parse_topic_name
 from engine.scenarios.key_subscriptions import gather_keys, joined_ids, key_subscriptions_of, ring_of
@@ -76,7 +76,7 @@ def open_snapshot(snapshot: Snapshot, *, release: str | None = None, consistent_
     behaviour = _behaviour(release or snapshot.version, notes)
     groups, more = gather(snapshot, topics)
     notes += more
-    settings = snapshot.settings or BrokerSettings()
+    settings = snapshot.settings or default_settings(behaviour)
     flag = consistent_hashing
     if flag is None and snapshot.settings is None:
         flag, why = flag_of(groups, behaviour)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from engine.bundles.boundaries import default_boundaries
 from engine.cluster.made_up import made_up_loads, made_up_topics
 from engine.cluster.state import ClusterState, Namespace, Subscription
 from engine.cluster.topic_table import Recipe
-from engine.config import CURRENT, BrokerSettings, behaviour_of
+from engine.config import CURRENT, behaviour_of, default_settings
 from engine.errors import InputError, Rejection
 from engine.failover.model import Consumer
 from engine.scenarios.opening import Opened
@@ -28,7 +29,7 @@ def synthetic_state(
     partitions: int = 1,
     consumers: int = 10,
     seed: int = 0,
-    bundles: int = 4,
+    bundles: int | None = None,
     *,
     consistent_hashing: bool = False,
     release: str = CURRENT.label,
@@ -37,10 +38,13 @@ def synthetic_state(
 
     ``partitions`` is per topic, 0 makes topics that are not partitioned. Topics are ``topic-0 ..``, consumers
     ``billing-0 ..`` in connect order; names, and so their places on rings and in bundles, do not depend on ``seed``,
-    rates and backlogs do. The same arguments give equal states on every machine. Raises ``InputError`` with every
-    number that is out of its limits. O(topics x partitions).
+    rates and backlogs do. Without ``bundles`` the namespace has as many as the release gives a new one. The same
+    arguments give equal states on every machine. Raises ``InputError`` with every number that is out of its limits.
+    O(topics x partitions).
     """
     behaviour = behaviour_of(release)
+    settings = default_settings(CURRENT if isinstance(behaviour, Rejection) else behaviour)
+    bundles = settings.defaultNumberOfNamespaceBundles if bundles is None else bundles
     wrong = _out_of_limits(topics, partitions, consumers, seed, bundles)
     if isinstance(behaviour, Rejection):
         wrong.append(behaviour.message)
@@ -58,8 +62,10 @@ def synthetic_state(
     )
     state = ClusterState(
         release=release,
-        settings=BrokerSettings(
-            activeConsumerFailoverConsistentHashing=consistent_hashing, defaultNumberOfNamespaceBundles=bundles
+        settings=replace(
+            settings,
+            activeConsumerFailoverConsistentHashing=consistent_hashing,
+            defaultNumberOfNamespaceBundles=bundles,
         ),
         topics=made,
         loads=made_up_loads(made),

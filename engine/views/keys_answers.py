@@ -8,6 +8,7 @@ from engine.cluster.timeline import Timeline
 from engine.errors import Rejection
 from engine.keyshared.explain import KeyExplanation, explain_key
 from engine.keyshared.key_text import key_of_text, text_of_key
+from engine.keyshared.rivals import rivals_of
 from engine.keyshared.waits import Wait, WaitReason, waits
 from engine.views.counting import counted
 from engine.views.history import state_before
@@ -34,6 +35,7 @@ def key_answer(timeline: Timeline, subscription_key: str, key_text: str) -> KeyA
         sentence=key_sentence(told),
         obstacle=_obstacle(now, told, wait),
         steps=key_steps(told),
+        rivals=rivals_of(now.selector, told),
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.keyshared.explain import KeyExplanation
+from engine.keyshared.rivals import Rival
 from engine.views.model import EventLine, Notice, RingView, TimelineView
 
 
@@ -158,13 +159,17 @@ class KeyRow:
 
 @dataclass(frozen=True, slots=True)
 class KeyAnswer:
-    """``f`` on a key: the explanation, the rule in a sentence, and what stands in its way ("" for nothing)."""
+    """``f`` on a key: the explanation, the rule in a sentence, and what stands in its way ("" for nothing).
+
+    ``rivals`` are the other consumers and why they do not get it.
+    """
 
     text: str
     explanation: KeyExplanation
     sentence: str
     obstacle: str
     steps: tuple[str, ...]
+    rivals: tuple[Rival, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,11 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
-DOCUMENTS: Final = ("dashboard", "keys", "producers", "bundles", "plan", "lint", "why", "verify", "script", "heirs")
-"""What has one: three screens, then ``forecast``, ``plan``, ``lint``, ``why``, ``verify``, ``demo --headless`` and
-``heirs``."""
+DOCUMENTS: Final = (
+    "dashboard", "keys", "producers", "bundles", "plan", "lint", "why", "explain", "verify", "script", "heirs",
+)  # fmt: skip
+"""What has one: three screens, then ``forecast``, ``plan``, ``lint``, ``why``, ``explain``, ``verify``,
+``demo --headless`` and ``heirs``."""
 
 
 @cache

@@ -18,7 +18,7 @@ from engine.admin.namespaces import (
 )
 from engine.admin.naming import Naming, naming_of, scenario_facts
 from engine.admin.reading import MAX_INPUT_BYTES
-from engine.admin.requests import AdminRequest
+from engine.admin.requests import TOPIC_POLICIES, AdminRequest
 from engine.admin.text import WHOLE_CHECK_BYTES, raw_list, raw_object
 from engine.bundles.boundaries import namespace_bundles
 from engine.config import DEFAULTS, BrokerSettings
@@ -36,6 +36,8 @@ OF_NO_USE: Final = "of no use here"
 QUARANTINED: Final = "quarantined"
 WAITING: Final = "waiting for a name"
 _NAMELESS: Final = (AnswerKind.TOPIC_STATS, AnswerKind.BUNDLES, AnswerKind.POLICIES)
+_WITHOUT_FORM: Final = (*TOPIC_POLICIES, "lookup-bundle")
+"""Answers that can be a bare number, a text or nothing at all, and that no table wants."""
 _NAMED: Final = (AnswerKind.PARTITIONED_STATS, AnswerKind.NAMED_STATS)
 _BROKER_STATS_HEAD: Final = re.compile(rb'\s*\{\s*"[^"/:]+/[^"/:]+"\s*:\s*\{\s*"0x[0-9a-f]{8}_0x')
 
@@ -72,8 +74,12 @@ def take_file(rows: Rows, path: str, name: str, told: Told, *, limit_bytes: int 
     told_before = len(rows.quarantine)
     rows.quarantine += [quarantine_row(problem, "files") for problem in problems]
     before = len(rows.topics), len(rows.listed), len(rows.bundle_reports)
-    kind = _kind_of(name, data)
-    outcome = _take(rows, kind, data, name, told)
+    request = told.requests.get(name.rpartition("/")[2])
+    if request is not None and request.what in _WITHOUT_FORM:
+        kind, outcome = AnswerKind.OTHER, OF_NO_USE
+    else:
+        kind = _kind_of(name, data)
+        outcome = _take(rows, kind, data, name, told)
     if outcome == WAITING:
         # It is read again once its name is known, and told of then.
         del rows.quarantine[told_before:]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from engine.admin.files import natural_key
+from engine.admin.requests import request_of_path
 from engine.errors import InputError, Problem
 
 ANSWER_SUFFIXES: Final = (".json", ".json.gz", ".json.zst", ".json.zstd")
@@ -34,7 +35,11 @@ class FoundFile:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Files in the natural order of their names (``9-x`` before ``10-x``), and places that could not be looked into."""
+    """Files in reading order, and places that could not be looked into.
+
+    That is the natural order of their names (``9-x`` before ``10-x``). In a folder of a mirror of the admin API answers
+    that were asked without consumers or publishers come first, so that a fuller one about the same topic counts.
+    """
 
     files: tuple[FoundFile, ...]
     problems: tuple[Problem, ...]
@@ -55,9 +60,16 @@ def find_answers(source: Path, skip: Path | None = None) -> Found:
     if not found:
         more = f" ({problems[0]})" if problems else ""
         raise InputError(f"no {' or '.join(ANSWER_SUFFIXES[:3])} file lies in {source}{more}", tuple(problems))
-    found.sort(key=lambda entry: [natural_key(part) for part in entry[0].split("/")])
+    found.sort(key=_reading_order)
     files_found = tuple(FoundFile(name, str(path), size, place) for place, (name, path, size) in enumerate(found))
     return Found(files_found, tuple(problems), passed_over)
+
+
+def _reading_order(entry: tuple[str, Path, int]) -> list[tuple[object, ...]]:
+    *folders, base = entry[0].split("/")
+    request = request_of_path(entry[0]) if "@" in base else None
+    first: list[tuple[object, ...]] = [()] if request is not None and request.leaves_out else []
+    return [*map(natural_key, folders), *first, natural_key(base)]
 
 
 def _is_answer(name: str) -> bool:

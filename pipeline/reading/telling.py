@@ -10,7 +10,7 @@ import msgspec
 
 from engine.admin.kinds import AnswerKind
 from engine.admin.naming import Naming, naming_of, scenario_facts
-from engine.admin.requests import AdminRequest
+from engine.admin.requests import AdminRequest, request_of_path
 from engine.admin.topics import without_nulls
 from pipeline.reading.answers import Told, naming_of_kind
 from pipeline.reading.found import FoundFile
@@ -19,13 +19,17 @@ from pipeline.reading.unpacking import read_answer
 from pipeline.reading.wire import LoadReportWire
 
 _SCENARIO: Final = "scenario"
+_OF_NAMESPACES: Final = ("bundles", "policies")
 _LOAD_REPORT: Final = "load-report"
 _BROKER_STATS: Final = ("broker-stats-topics", "broker-stats", "topics", "destinations")
 _SMALL_BYTES: Final = 64 * 1024**2
 
 
 def told_of(files: Sequence[FoundFile]) -> dict[str, Told]:
-    """What is known of each file before any is read: the requests of its recording and its broker. O(files)."""
+    """What is known of each file before any is read: the requests of its recording and its broker. O(files).
+
+    In a mirror of the admin API the path of a file is its request.
+    """
     folders: dict[str, list[FoundFile]] = defaultdict(list)
     for file in files:
         folders[file.folder].append(file)
@@ -36,11 +40,16 @@ def told_of(files: Sequence[FoundFile]) -> dict[str, Told]:
         brokers = _brokers(folder, inside)
         for file in inside:
             base = _base(file.name)
+            mirrored = request_of_path(file.name)
+            if mirrored is not None:
+                about = mirrored.topic if mirrored.what not in _OF_NAMESPACES else mirrored.namespace
+                found[file.name] = Told(brokers.get(file.name, ""), about, {base: mirrored})
+                continue
             # A recording that was packed afterwards still names its files as they were.
             request = requests.get(base) or requests.get(f"{_stem(base)}.json")
             # A request names the topic or the namespace; a file name can hold the topic's, escaped.
             topic = naming.topic(base) or "" if request is None or request.what != "bundles" else ""
-            about = request.namespace if request is not None and request.what in ("bundles", "policies") else topic
+            about = request.namespace if request is not None and request.what in _OF_NAMESPACES else topic
             found[file.name] = Told(brokers.get(file.name, ""), about, {base: request} if request is not None else {})
     return found
 

@@ -114,5 +114,11 @@ ROOMS: Final = {
             ),
             ("unit_tests", *_BALANCE),
         ),
+        Room(
+            "diagnosis",
+            ("engine/diagnosis/*.py", "engine/diagnosis/causes/*.py"),
+            ("tests/engine/diagnosis/test_*.py",),
+            (),
+        ),
     )
 }

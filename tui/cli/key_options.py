@@ -45,7 +45,8 @@ class SharingChoice:
     """Who shares the keys, and how: either consumers by name with a mode, or a subscription of a recording.
 
     ``ranges`` are texts NAME=START-END,...; ``points`` is None where it was not given. ``settings`` are pairs as in
-    broker.conf; ``commands`` are steps to take first and ``subscription`` the one that is meant, in a recording.
+    broker.conf; ``commands`` are steps to take first and ``subscription`` the one that is meant, in a recording;
+    ``about`` is the topic of an answer that does not tell it.
     """
 
     consumers: str | None
@@ -58,6 +59,7 @@ class SharingChoice:
     subscription: str | None
     commands: tuple[str, ...]
     max_input: int
+    about: str | None = None
 
     @property
     def invented(self) -> str | None:
@@ -123,6 +125,7 @@ def sharing_options(command: _Command) -> _Command:
         ),
         max_input_option,
         click.option("--subscription", metavar="NAME", help="The Key_Shared subscription of PATH that is meant."),
+        click.option("--topic", "about", metavar="NAME", help="The topic that PATH is about, where nothing tells it."),
         click.option(
             "--apply",
             "commands",

@@ -19,7 +19,7 @@ def recorded_session(choice: SharingChoice, path: str) -> Session:
 
     Steps are read for the Key_Shared subscription that is meant, or the first one.
     """
-    what_if = WhatIf(choice.settings, choice.pulsar, (), None, max_input=choice.max_input)
+    what_if = WhatIf(choice.settings, choice.pulsar, (), None, choice.about, choice.max_input)
     session = _opened(path, what_if)
     timeline = session.timeline
     for line in choice.commands:
@@ -31,13 +31,13 @@ def recorded_session(choice: SharingChoice, path: str) -> Session:
 
 
 def _opened(path: str, what_if: WhatIf) -> Session:
-    if is_journal(path):
+    if what_if.about is None and is_journal(path):
         from tui.cli.reopening import reopened
 
         return resumed(reopened(Path(path), reads_only=True), what_if)
     from tui.sources.answers import opened
 
-    return begin(opened(path, release=what_if.pulsar, limit_bytes=what_if.max_input), what_if)
+    return begin(opened(path, release=what_if.pulsar, topic=what_if.about, limit_bytes=what_if.max_input), what_if)
 
 
 def is_journal(path: str) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from engine.admin.snapshot import Moment
 from engine.cluster.evolve import evolve
+from engine.cluster.facts import behaviour_in
 from engine.cluster.grammar import parse_command
 from engine.cluster.journal import Journal
 from engine.cluster.key_restarts import KEY_SETTINGS, restarts
@@ -16,7 +17,7 @@ from engine.cluster.navigation import navigate
 from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Timeline
 from engine.cluster.timeline_commands import TimelineCommand
-from engine.config import behaviour_of
+from engine.config import DEFAULTS, BrokerSettings, ReleaseBehaviour, behaviour_of, default_settings
 from engine.errors import InputError, Problem, Rejection
 from engine.scenarios.opening import FLAG_INFERRED, RELEASE_ASSUMED, Opened
 from engine.scenarios.script_model import Script
@@ -117,7 +118,7 @@ def overruled(state: ClusterState, what_if: WhatIf) -> ClusterState:
         behaviour = behaviour_of(what_if.pulsar)
         if isinstance(behaviour, Rejection):
             raise InputError(f"--pulsar {what_if.pulsar}: {behaviour.message}")
-        state = replace(state, release=behaviour.label)
+        state = replace(state, release=behaviour.label, settings=_with_defaults_of(behaviour, state))
     for name, text in what_if.settings:
         settings = state.settings.with_setting(name, text)
         if isinstance(settings, Rejection):
@@ -132,6 +133,18 @@ def overruled(state: ClusterState, what_if: WhatIf) -> ClusterState:
     for event in events:
         state = evolve(state, event)
     return state
+
+
+def _with_defaults_of(behaviour: ReleaseBehaviour, state: ClusterState) -> BrokerSettings:
+    """The settings of a state in which what has the default of its release gets that of another one."""
+    before = default_settings(behaviour_in(state))
+    changed = {
+        name: default
+        for name in DEFAULTS
+        if (default := getattr(default_settings(behaviour), name)) != getattr(before, name)
+        and getattr(state.settings, name) == getattr(before, name)
+    }
+    return replace(state.settings, **changed)
 
 
 def applied(timeline: Timeline, line: str, subscription: int = 0) -> Timeline:

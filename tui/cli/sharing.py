@@ -66,7 +66,12 @@ def owned_by(who: Sharing, consumer: Consumer, known: Mapping[bytes, int]) -> Ow
 def sharing_of(choice: SharingChoice, path: str | None) -> Sharing:
     """What the command line says, or what is recorded at ``path``. Raises ``InputError`` by option or file."""
     if path is None:
-        for option, given in (("--subscription", choice.subscription), ("--apply", choice.commands)):
+        of_recordings = (
+            ("--subscription", choice.subscription),
+            ("--topic", choice.about),
+            ("--apply", choice.commands),
+        )
+        for option, given in of_recordings:
             if given:
                 raise InputError(f"{option}: it belongs to a recording; name its PATH")
         return _invented(choice)

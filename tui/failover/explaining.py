@@ -6,6 +6,7 @@ from typing import Final
 
 from engine.failover.choose import Rule
 from engine.failover.explain import FailoverExplanation, RingStep, RuleReason
+from engine.failover.rivals import Rival, WhyNot, rivals_of
 from engine.views.details import TopicExplanation
 from tui.kit.remarks import Remark, bytes_text
 from tui.kit.wording import FLAG, bytes_per_sec, counted, msgs_per_sec, safe_name, short_topic
@@ -19,8 +20,11 @@ _REASONS: Final = {
 }
 
 
-def remarks_of(answer: TopicExplanation) -> tuple[Remark, ...]:
-    """The answer first, then the reasons in the order they are checked by hand."""
+RIVALS_SHOWN: Final = 4
+
+
+def remarks_of(answer: TopicExplanation, *, others: bool = True) -> tuple[Remark, ...]:
+    """The answer first, then the reasons in the order they are checked by hand, with ``others`` why not these."""
     remarks = [Remark("topic", short_topic(answer.topic))]
     why = answer.why
     if why is None:
@@ -42,7 +46,40 @@ def remarks_of(answer: TopicExplanation) -> tuple[Remark, ...]:
             )
         )
     remarks.append(Remark("traffic", _traffic(answer)))
+    if why is not None and others:
+        remarks += _others(why)
     return tuple(remarks)
+
+
+def why_not(rival: Rival, why: FailoverExplanation) -> str:
+    """What keeps a consumer from being active, in few words."""
+    level = rival.consumer.priority_level
+    match rival.why_not:
+        case WhyNot.LOWER_PRIORITY:
+            return f"priority level {level}, and {counted(len(why.cohort), 'consumer')} of {why.active.priority_level}"
+        case WhyNot.OTHER_PLACE:
+            return f"place {rival.place}, not {why.choice.index}"
+        case WhyNot.CAME_LATER:
+            return "connected later"
+        case WhyNot.NO_POINT:
+            return "others own all its points"
+        case WhyNot.LOST_POINT:
+            return f"claims the same point, and {safe_name(why.active.name)} is later in name order"
+    assert why.ring is not None and rival.distance is not None
+    return f"its next point is {rival.distance - why.ring.distance:,} farther on"
+
+
+def _others(why: FailoverExplanation) -> list[Remark]:
+    """Why not the others, the nearest on the ring first."""
+    rivals = rivals_of(why)
+    if why.ring is not None:
+        rivals = tuple(sorted(rivals, key=lambda rival: (rival.distance is None, rival.distance or 0)))
+    shown = [
+        Remark("not" if not at else "", f"{safe_name(rival.consumer.name)}: {why_not(rival, why)}")
+        for at, rival in enumerate(rivals[:RIVALS_SHOWN])
+    ]
+    left = len(rivals) - len(shown)
+    return shown + ([Remark("", f"and {left:,} more")] if left else [])
 
 
 def _who(why: FailoverExplanation) -> str:

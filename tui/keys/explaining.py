@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from engine.keyshared.explain import KeyExplanation
+from engine.keyshared.rivals import Rival, WhyNot
 from engine.views.keys_model import KeyAnswer
 from tui.keys.words import key_shown
 from tui.kit.remarks import Remark, bytes_text
 from tui.kit.wording import counted, safe_name
+
+RIVALS_SHOWN: Final = 4
 
 
 def key_remarks(answer: KeyAnswer) -> tuple[Remark, ...]:
@@ -34,7 +39,35 @@ def key_remarks(answer: KeyAnswer) -> tuple[Remark, ...]:
     if why.draining is not None:
         entry = why.draining
         remarks.append(Remark("draining", f"since {entry.since_ms:,} ms, {counted(entry.unacked, 'message')} to go"))
-    return tuple(remarks)
+    return (*remarks, *_others(answer.rivals))
+
+
+def why_not(rival: Rival) -> str:
+    """What keeps a consumer from getting the key, in few words."""
+    if rival.nearest is None:
+        text = "owns no slot"
+    else:
+        piece = rival.nearest.range
+        where = f"{piece.start:,} to {piece.end:,}"
+        own = f"has {where}" if rival.pieces == 1 else f"nearest of {rival.pieces} ranges: {where}"
+        text = f"{own}, {counted(rival.away or 0, 'slot')} away"
+        if rival.why_not is not WhyNot.OTHER_SLOTS:
+            text = f"{rival.why_not.value}; {own}"
+    return f"{text}; the slot drains until it has acknowledged" if rival.drains else text
+
+
+def nearest_first(rivals: tuple[Rival, ...]) -> tuple[Rival, ...]:
+    """Those that the slot drains for, then by how far their slots are."""
+    return tuple(sorted(rivals, key=lambda each: (not each.drains, each.away is None, each.away or 0)))
+
+
+def _others(rivals: tuple[Rival, ...]) -> list[Remark]:
+    shown = [
+        Remark("not" if not at else "", f"{safe_name(rival.consumer.name)}: {why_not(rival)}")
+        for at, rival in enumerate(nearest_first(rivals)[:RIVALS_SHOWN])
+    ]
+    left = len(rivals) - len(shown)
+    return shown + ([Remark("", f"and {left:,} more")] if left else [])
 
 
 def _free_way(why: KeyExplanation) -> str:

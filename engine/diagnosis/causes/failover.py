@@ -39,9 +39,9 @@ def hand_over(seen: SubscriptionSeen) -> Judgement:
             return problem
         if dispatcher.seconds is not None and dispatcher.seconds * 1000 > delay_ms:
             return f"it stands still for {dispatcher.seconds:.0f} s, and the delay is {delay_ms / 1000:g} s"
-        if dispatcher.before is None and delay_ms <= _default_delay_ms(seen):
-            return "one moment alone does not say, and the delay is short"
         assert dispatcher.active is not None
+        if dispatcher.before is None and (delay_ms <= _default_delay_ms(seen) or not dispatcher.active.stands_still):
+            return "one moment alone does not say, or the delay is short"
         name = dispatcher.active.name
         return Cause(
             HAND_OVER,
@@ -104,11 +104,22 @@ def _unserved(dispatcher: Dispatcher) -> str:
         return f"{active.name} has no permits"
     if not dispatcher.unread:
         return "everything was read"
-    if active.stands_still is not True or (dispatcher.out or 0) > 0:
-        return "messages go out" if active.stands_still is False else "one moment alone does not say"
+    if active.stands_still is False or (dispatcher.out or 0) > 0:
+        return "messages go out"
+    if active.stands_still is None and not _has_no_rate(dispatcher):
+        return "one moment alone does not say"
     if dispatcher.throttled:
         return "the dispatch rate is limited"
     return ""
+
+
+def _has_no_rate(dispatcher: Dispatcher) -> bool:
+    """Whether a single moment shows a rate of 0, which is the average of some minute before it."""
+    rates = (
+        dispatcher.sub.msg_rate_out_msgs_per_sec,
+        *(each.facts.msg_rate_out_msgs_per_sec for each in dispatcher.consumers),
+    )
+    return dispatcher.before is None and not any(rates)
 
 
 def _default_delay_ms(seen: SubscriptionSeen) -> float:

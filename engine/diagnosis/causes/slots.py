@@ -125,8 +125,8 @@ def few_keys(seen: SubscriptionSeen) -> Judgement:
 
 
 def _gets_no_key(consumer: ConsumerSeen, dispatcher: Dispatcher) -> bool:
-    """Whether a consumer that asks got nothing, and that is no chance."""
-    if consumer.out != 0 or consumer.permits <= 0:
+    """Whether a consumer that asks and holds nothing got nothing, and that is no chance."""
+    if consumer.out != 0 or consumer.permits <= 0 or consumer.unacked:
         return False
     sent = (dispatcher.sub.msg_out_counter if consumer.facts.msg_out_counter == 0 else dispatcher.out) or 0
     return (1 - _share(consumer.facts.key_hash_ranges)) ** sent < _UNLIKELY

@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from engine.admin.snapshot import read_moments
+from engine.diagnosis.doctor import findings_of
 from engine.diagnosis.model import Diagnosis, Verdict
 from engine.diagnosis.why import why
-from tests.engine.diagnosis.made import consumer, diagnosed, internal, of_stats, stats, stats_path
+from engine.lint.model import Severity
+from tests.engine.diagnosis.made import Stats, consumer, diagnosed, internal, of_stats, stats, stats_path
 from tests.engine.diagnosis.samples import dump
 
 RUNTIME = "admin/v2/brokers/configuration/runtime"
@@ -270,3 +272,31 @@ def test_who_is_idle_is_not_said_where_some_answers_name_no_active_consumer() ->
         for index in range(3)
     })  # fmt: skip
     assert [cause.id for cause in found.causes] == ["fine_idle"]
+
+
+def test_26164_without_counters_is_told_by_a_rate_of_0_as_something_to_look_at_again() -> None:
+    def shown(**of_active: object) -> Stats:
+        active = consumer("a", msgOutCounter=None, **of_active)
+        found = stats(
+            "Failover", [active, consumer("b", msgOutCounter=None)], activeConsumerName="a", msgBacklog=70_000
+        )
+        del found["subscriptions"]["s"]["msgOutCounter"]
+        return found
+
+    diagnosis = of_stats(shown())
+    assert first(diagnosis) == ("failover_active_not_served", "cannot_tell")
+    assert [(each.rule, each.severity) for each in findings_of([diagnosis])] == [
+        ("failover_active_not_served", Severity.INFO)
+    ]
+    assert "failover_active_not_served" not in [each.id for each in of_stats(shown(msgRateOut=0.1)).causes]
+
+
+def test_a_consumer_that_holds_messages_has_keys_whoever_got_the_last_ones() -> None:
+    def at(out: int, held: int) -> Stats:
+        idle = consumer("a", keyHashRangeArrays=[[0, 32767]], msgOutCounter=40, unackedMessages=held)
+        busy = consumer("b", keyHashRangeArrays=[[32768, 65535]], msgOutCounter=out)
+        return stats("Key_Shared", [idle, busy], keySharedMode="AUTO_SPLIT", msgOutCounter=40 + out,
+                     topic={"msgInCounter": 40 + out})  # fmt: skip
+
+    assert first(of_stats(at(10, 0), at(60, 0))) == ("keyshared_few_keys", "uneven")
+    assert "keyshared_few_keys" not in [each.id for each in of_stats(at(10, 1), at(60, 1)).causes]

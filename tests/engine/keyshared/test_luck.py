@@ -11,7 +11,8 @@ import pytest
 
 from engine.keyshared.autosplit import AutoSplitSelector
 from engine.keyshared.chance import binomial_at_least, binomial_quantiles
-from engine.keyshared.luck import Luck, Verdict, luck_of, odds_of
+from engine.keyshared.fairness import CHANCE_LEVEL
+from engine.keyshared.luck import Luck, Verdict, Weights, luck_of, odds_of, verdict_of
 from engine.keyshared.model import Consumer, RangesById, Selector, SlotSpace, owner_of_key
 from engine.keyshared.placement import Placement
 from engine.keyshared.ring import RingForm
@@ -65,9 +66,16 @@ def test_points_that_fell_unevenly_are_told_from_keys_that_did() -> None:
     assert luck_of(few, alike(9)).verdict is Verdict.CHANCE
 
 
-def test_auto_split_of_three_is_history_for_many_keys_and_chance_for_few() -> None:
+def test_auto_split_of_three_is_uneven_by_construction_also_where_few_keys_show_it() -> None:
     assert luck_of(three_of_auto_split(), alike(3_000)).verdict is Verdict.HISTORY
-    assert luck_of(three_of_auto_split(), alike(12)).verdict is Verdict.CHANCE
+    odds = odds_of(placed((6, 3, 3), (0.5, 0.25, 0.25), (6.0, 3.0, 3.0)))
+    assert odds.equal >= CHANCE_LEVEL
+    uneven = placed((6, 3, 3), (0.5, 0.25, 0.25), (6.0, 3.0, 3.0))
+    even = placed((20, 20, 20), (0.5, 0.25, 0.25))
+    weights = Weights(12, 12.0, 1.0)
+    assert verdict_of(three_of_auto_split(), uneven, odds, weights) is Verdict.HISTORY
+    assert verdict_of(three_of_auto_split(), even, odds_of(even), weights) is Verdict.CHANCE
+    assert verdict_of(ring("abc"), uneven, odds, weights) is Verdict.CHANCE
 
 
 def test_declared_ranges_of_different_sizes_are_named_and_keys_of_nobody_left_out() -> None:

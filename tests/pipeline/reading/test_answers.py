@@ -19,6 +19,7 @@ from pipeline.reading.rows import Rows
 from pipeline.reading.sound import take_sound_document
 from pipeline.reading.telling import told_of
 from pipeline.schemas import CONSUMERS, PUBLISHERS, SUBSCRIPTIONS, TOPICS
+from tests.engine.diagnosis.samples import dump
 
 RECORDINGS = Path(__file__).parents[2] / "recordings"
 FOLDERS = sorted(path.name for path in RECORDINGS.iterdir() if path.is_dir())
@@ -263,3 +264,35 @@ def test_a_bundle_whose_numbers_cannot_be_read_costs_only_itself(tmp_path: Path)
     assert rows.brokers == [("b1:8080", "4.0.7", 5, 4, "load-report.json")]
     assert aside(rows) == {"bundle_reports": 2}
     assert adds_up(rows)
+
+
+@pytest.mark.parametrize("sample_name", ["keyshared-draining-a", "failover-standby-a", "producer-side-a"])
+def test_a_mirror_of_the_admin_api_gives_the_topics_that_the_engine_reads(sample_name: str, tmp_path: Path) -> None:
+    folder = dump(sample_name, tmp_path, moments=1)
+    expected = read_answers(folder)
+    rows = Rows()
+    files = find_answers(folder).files
+    told = told_of(files)
+    outcomes = {file.name: take_file(rows, file.path, file.name, told[file.name]).outcome for file in files}
+    assert set(outcomes.values()) <= {READ, OF_NO_USE}
+    assert rows.quarantine == []
+    best = {row[0]: row for row in sorted(rows.topics, key=lambda row: row[-2] != "broker-stats")}
+    assert best.keys() == expected.topics.keys()
+    assert {name: row[-2] for name, row in best.items()} == {
+        name: facts.kind for name, facts in expected.topics.items()
+    }
+    last = {(row[0], row[1]): row for row in rows.subscriptions if row[-1] == best[row[1]][-1]}
+    for name, facts in expected.topics.items():
+        for each in facts.subscriptions:
+            assert last[each.name, name][6] == len(each.consumers)
+    assert {row[0] for row in rows.boundary_lists} == set(expected.bundles)
+
+
+def test_a_mirror_s_answer_about_a_name_that_no_broker_has_is_set_aside(tmp_path: Path) -> None:
+    path = tmp_path / "admin/v2/persistent/t/n!/x/stats.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(TOPIC))
+    (file,) = find_answers(tmp_path).files
+    rows = Rows()
+    assert take_file(rows, file.path, file.name, told_of([file])[file.name]).outcome == READ
+    assert (rows.topics, aside(rows)["topics"]) == ([], 1)

@@ -129,3 +129,15 @@ def test_what_an_answer_is_about_is_told_by_the_recording_the_file_name_or_the_n
     ]
     found = about_waiting(waiting, {"brokers": {"t/n1", "t/n2"}}, {"brokers": {"persistent://t/n1/b"}})
     assert found == {"bundles/n2-bundles.json": "t/n2", "bundles/stats-b.json": "persistent://t/n1/b"}
+
+
+def test_in_a_mirror_what_was_asked_without_consumers_is_read_before_what_has_them(tmp_path: Path) -> None:
+    below = "2026-11-22T09-48-07Z/admin/v2/persistent/t/n"
+    names = ("x/stats.json", "x/stats@excludeConsumers=true.json", "x/stats@getPreciseBacklog=true.json", "x.json")
+    for name in names:
+        path = tmp_path / below / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("{}")
+    found = [file.name.removeprefix(f"{below}/") for file in find_answers(tmp_path).files]
+    assert found.index("x/stats@excludeConsumers=true.json") < found.index("x/stats.json")
+    assert found.index("x/stats.json") < found.index("x/stats@getPreciseBacklog=true.json")

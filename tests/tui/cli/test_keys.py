@@ -11,6 +11,7 @@ import pytest
 from engine.keyshared.ownership import slots_by_consumer
 from engine.ranges import HashRange, covers_exactly
 from tests.engine.keyshared.selectors import ring
+from tests.engine.scenarios.recordings import RECORDINGS
 from tests.tui.cli.conftest import Run
 
 ABC = ("--consumers", "a,b,c")
@@ -203,3 +204,24 @@ def test_a_wrong_value_is_2_and_names_the_option_or_the_place(
     assert told in ran.err
     assert "Traceback" not in ran.err
     assert "unexpected" not in ran.err
+
+
+def test_the_share_of_a_single_sticky_consumer_is_of_all_slots(run: Run) -> None:
+    words = ("keys", "--ranges", "a=0-9999")
+    document = json.loads(run(*words, "--json").out)
+    (consumer,) = document["consumers"]
+    assert (consumer["slots"], round(consumer["share"], 4)) == (9_999, round(9_999 / 65_535, 4))
+    assert "15.3%" in run(*words).out
+
+
+def test_statistics_that_do_not_say_whose_they_are_get_their_topic_from_the_option(run: Run, tmp_path: Path) -> None:
+    packed = (RECORDINGS / "c-keyshared-draining" / "05-stats.json.gz").read_bytes()
+    (tmp_path / "05-stats.json.gz").write_bytes(packed)
+    path = str(tmp_path / "05-stats.json.gz")
+    refused = run("keys", path)
+    assert (refused.code, "--topic" in refused.err) == (2, True)
+    ran = run("keys", path, "--topic", "persistent://t/n/x", "--json")
+    assert [each["name"] for each in json.loads(ran.out)["consumers"]] == ["d-a", "d-b", "d-c"]
+    told = json.loads(run("explain", "key", "a", path, "--topic", "persistent://t/n/x", "--json").out)
+    assert told["explanation"]["owner"]["name"] == "d-b"
+    assert run("keys", "--consumers", "a,b", "--topic", "persistent://t/n/x").code == 2

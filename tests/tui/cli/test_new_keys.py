@@ -132,3 +132,16 @@ def test_counts_of_what_is_made_up_are_told_alike() -> None:
 
 def test_the_hint_groups_digits_as_the_screen_does(run: Run) -> None:
     assert "billing-0 is active for all 1,000 partitions" in run("new", "--topics", "1000", "--once").out
+
+
+@pytest.mark.parametrize(("version", "bundles"), [("4.2.4", 4), ("5.0", 32)])
+def test_an_invented_cluster_has_the_bundles_of_the_release_that_is_asked_for(
+    run: Run, version: str, bundles: int
+) -> None:
+    document = json.loads(run("new", "--topics", "2", "--pulsar", version, "--json").out)
+    assert document["namespaces"][0]["bundles"] == bundles
+    ten = json.loads(run("new", "--topics", "2", "--pulsar", version, "--bundles", "10", "--json").out)
+    assert ten["namespaces"][0]["bundles"] == 10
+    embedded = json.loads(run("--pulsar", version, "--apply", "topic add persistent://a/b/c", "--json").out)
+    space = next(each for each in embedded["namespaces"] if each["name"] == "a/b")
+    assert space["bundles"] == bundles

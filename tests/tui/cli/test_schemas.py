@@ -17,6 +17,7 @@ from engine.balance.loops import LoopKind
 from engine.balance.model import AttemptOutcome
 from engine.verify.report import FactKind
 from engine.views.schemas import DOCUMENTS, schema_of
+from tests.engine.diagnosis.made import consumer, stats
 from tests.engine.scenarios.recordings import RECORDINGS
 from tests.tui.cli.conftest import Run
 
@@ -46,6 +47,17 @@ WORDS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("why", str(RECORDINGS / "c-keyshared-draining")),
         ("why", str(RECORDINGS / "a-priority-100-3p-hash")),
         ("why", str(RECORDINGS / "f-inventory-2"), "--all"),
+    ),
+    "explain": (
+        ("explain", "topic-1"),
+        ("explain", "topic-1", "--flag", "on"),
+        ("explain", "topic-1", "--apply", "add zz priority 1"),
+        ("explain", "key", "a", "--consumers", "a,b,c"),
+        ("explain", "key", "a", "--consumers", "a,a,b", "--mode", "auto-split", "--pulsar", "2.11.0"),
+        ("explain", "key", "a", "--consumers", "a,a,b", "--pulsar", "2.11.0"),
+        ("explain", "key", "a", "--ranges", "a=0-9", "--ranges", "b=20-30"),
+        ("explain", "jobs", "shared", "--subscription", "s"),
+        ("explain", "jobs", "shared", "--subscription", "alone"),
     ),
     "verify": (
         ("verify", str(RECORDINGS / "a-failover-3p-hash")),
@@ -82,6 +94,14 @@ def inputs(tmp_path: Path) -> None:
     path = spoilt / "07-partitioned-stats.json.gz"
     path.write_bytes(gzip.compress(gzip.decompress(path.read_bytes()).replace(b'"c-a"', b'"c-z"')))
     (spoilt / "broken.json").write_text("{")
+    shared = tmp_path / "shared" / "admin/v2/persistent/t/n/jobs"
+    shared.mkdir(parents=True)
+    full = consumer("b", blockedConsumerOnUnackedMsgs=True)
+    answer = stats("Shared", [consumer("a"), full, consumer("c", availablePermits=0)])
+    answer["subscriptions"]["alone"] = stats("Failover", [consumer("d")])["subscriptions"]["s"] | {"type": "Exclusive"}
+    answer["subscriptions"]["keys"] = stats("Key_Shared", [consumer("e")])["subscriptions"]["s"]
+    del answer["subscriptions"]["s"]["msgOutCounter"]
+    (shared / "stats.json").write_text(json.dumps(answer))
     (tmp_path / "failing.ringside").write_text("scene pip392\nkill nobody\nexpect idle = 3\nexpect rule ring\n")
 
 
@@ -122,14 +142,14 @@ OPEN = frozenset({"per_bundle", "per_broker", "view"})
 """Members that hold what they hold: their own members are names."""
 
 
-@pytest.mark.parametrize("name", ["bundles", "plan", "lint", "why", "verify", "script", "heirs"])
+@pytest.mark.parametrize("name", ["bundles", "plan", "lint", "why", "explain", "verify", "script", "heirs"])
 def test_a_spoilt_document_is_not_valid(run: Run, name: str) -> None:
     document = printed(run, WORDS[name][1])
     accepted = [label for label, found in spoilt(document) if not faults(found, name)]
     assert [label for label in accepted if label.split(".")[0] not in OPEN] == []
 
 
-@pytest.mark.parametrize("name", ["bundles", "plan", "lint", "why", "verify", "script", "heirs"])
+@pytest.mark.parametrize("name", ["bundles", "plan", "lint", "why", "explain", "verify", "script", "heirs"])
 def test_rows_of_lists_are_held_to_the_schema_too(run: Run, name: str) -> None:
     document = printed(run, WORDS[name][1])
     lists = [key for key, value in document.items() if isinstance(value, list) and value]

@@ -23,24 +23,24 @@ if TYPE_CHECKING:
 @ascii_option
 @what_if_options
 def explain_topic(topic: str, path: str | None, as_json: bool, ascii_only: bool, what_if: WhatIf) -> int:
-    """Say why TOPIC (a full name, a local name, or a part of one) goes to its active consumer.
+    """Say why TOPIC (a full name, a local name, or a part of one) goes to its active consumer, and not to the others.
 
     Every number can be checked by hand: the bytes that are hashed, the hash, the point of the ring or the remainder.
+    Of a Shared or Exclusive subscription in answers of brokers it says who can be served next, and who cannot, and why.
 
     The other forms, explain key KEY and explain route KEY, say why a key goes to its consumer of a Key_Shared
     subscription and to its partition (explain key --help). A topic that is called key is explain topic key.
     """
-    from engine.errors import InputError, Rejection
-    from engine.views.dashboard import topic_explanation
+    from tui.cli.explained import topic_or_turn
+    from tui.sources.answers import opened
 
-    session = _session(path, what_if)
-    told = topic_explanation(session.timeline, session.subscription, topic)
-    if isinstance(told, Rejection):
-        raise InputError(told.message)
+    found = opened(path, release=what_if.pulsar, topic=what_if.about, limit_bytes=what_if.max_input)
+    told = topic_or_turn(found, topic, what_if)
     if as_json:
-        from tui.cli.printers.documents import json_text, plain_values
+        from tui.cli.printers.documents import json_text
+        from tui.cli.printers.explanation import explanation_document
 
-        write_out(json_text(plain_values(told)))
+        write_out(json_text(explanation_document(told)))
     else:
         from tui.cli.printers.explanation import explanation_lines
 

@@ -46,7 +46,7 @@ def open_command(path: str | None, what_if: WhatIf, output: Output, journal: Jou
 @_number("--topics", 100, "How many topics.")
 @_number("--partitions", 1, "Of each topic; 0: not partitioned. With --producers: of the topic (12).")
 @_number("--consumers", 10, "Each on every topic.")
-@_number("--bundles", 4, "Of the namespace.")
+@click.option("--bundles", metavar="N", type=int, help="Of the namespace.  [default: 4; from 5.0 on 32]")
 @_number("--seed", 0, "For the rates.")
 @click.option("--keys", metavar="N", type=int, help="Instead: a Key_Shared subscription with so many known keys.")
 @click.option(
@@ -63,7 +63,7 @@ def new(
     topics: int,
     partitions: int,
     consumers: int,
-    bundles: int,
+    bundles: int | None,
     seed: int,
     keys: int | None,
     mode: str | None,
@@ -123,7 +123,10 @@ def new(
                 plan.plan(producers), many, brokers=plan.brokers, seed=seed, release=what_if.pulsar or ""
             )
 
-        return synthetic_state(topics, partitions, consumers, seed, bundles)
+        from engine.config import CURRENT
+
+        release = what_if.pulsar or CURRENT.label
+        return synthetic_state(topics, partitions, consumers, seed, bundles, release=release)
 
     from tui.kit.wording import counted
 

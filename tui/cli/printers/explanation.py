@@ -3,29 +3,94 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
+from engine.diagnosis.seen import EXCLUSIVE
+from engine.diagnosis.turns import TurnExplanation
 from engine.failover.explain import FailoverExplanation
+from engine.failover.rivals import rivals_of
+from engine.lint.words import listed
 from engine.views.details import TopicExplanation
 from tui.cli.plain import Align, table, wrapped
-from tui.failover.explaining import remarks_of
-from tui.kit.wording import safe_name, shorten_middle
+from tui.cli.printers.documents import plain_values
+from tui.failover.explaining import remarks_of, why_not
+from tui.kit.wording import counted, safe_name, shorten_middle
 
 NAME_CELLS: Final = 40
 ORDER_SHOWN: Final = 12
+TURNS_SHOWN: Final = 200
 _LABEL_CELLS: Final = 11
 _ALIGNS: Final[tuple[Align, ...]] = (">", "<", ">", "<")
 
 
-def explanation_lines(told: TopicExplanation) -> list[str]:
+FORMAT: Final = "ringside.explain/1"
+_TURN_ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", "<")
+
+
+def explanation_lines(told: TopicExplanation | TurnExplanation) -> list[str]:
     """The answer and its reasons, one labelled sentence each, then the dispatcher's order."""
+    if isinstance(told, TurnExplanation):
+        return _turn_lines(told)
     lines = _labelled("full name", safe_name(told.topic))
     lines += _labelled("of", f"subscription {safe_name(told.subscription)}")
-    for remark in remarks_of(told):
+    for remark in remarks_of(told, others=False):
         lines += _labelled(remark.label, remark.text)
     if told.why is not None:
         lines += ["", *_order(told.why)]
     return lines
+
+
+def explanation_document(told: TopicExplanation | TurnExplanation) -> dict[str, Any]:
+    """The same as plain values, with everybody who is not active or next, and why not."""
+    if isinstance(told, TurnExplanation):
+        return {
+            "format": FORMAT,
+            "kind": "turn",
+            **plain_values(told),
+            "next": [turn.consumer for turn in told.next_ones],
+        }
+    rivals = rivals_of(told.why) if told.why is not None else ()
+    return {"format": FORMAT, "kind": "failover", **plain_values(told), "not_active": plain_values(rivals)}
+
+
+def _turn_lines(told: TurnExplanation) -> list[str]:
+    lines = _labelled("full name", safe_name(told.topic))
+    lines += _labelled("of", f"subscription {safe_name(told.subscription)}, of type {told.type}, as it was seen")
+    lines += _labelled("next", _next(told))
+    if told.type != EXCLUSIVE:
+        lines += _labelled(
+            "rule",
+            "round robin over the consumers with permits of the best priority level that has any, at most"
+            f" {told.batch} entries a turn; answers do not show levels, so all count as one here",
+        )
+    lines += _labelled("backlog", counted(told.backlog, "message"))
+    rows = [("consumer", "permits", "unacked", "why not")]
+    rows += [
+        (
+            shorten_middle(safe_name(turn.consumer), NAME_CELLS),
+            f"{turn.permits:,}",
+            f"{turn.unacked:,}",
+            "can be next" if turn.why_not is None else turn.why_not.value,
+        )
+        for turn in told.turns[:TURNS_SHOWN]
+    ]
+    if told.turns:
+        lines += ["", *table(rows, _TURN_ALIGNS, indent="  ")]
+    left = len(told.turns) - TURNS_SHOWN
+    return [*lines, f"  and {left:,} more (--json has them all)"] if left > 0 else lines
+
+
+def _next(told: TurnExplanation) -> str:
+    able = [safe_name(turn.consumer) for turn in told.next_ones]
+    if not told.turns:
+        return "nobody: no consumer is connected"
+    if not able:
+        return "nobody: " + ("the only consumer cannot" if len(told.turns) == 1 else "none of them can")
+    if told.type == EXCLUSIVE:
+        return f"{able[0]}: the only one that may be connected"
+    if len(able) == 1:
+        return f"{able[0]}, the only one of {counted(len(told.turns), 'consumer')} that can"
+    return f"one of {len(able)} of {counted(len(told.turns), 'consumer')}: {listed(able)}"
 
 
 def _labelled(label: str, text: str) -> list[str]:
@@ -36,16 +101,16 @@ def _order(why: FailoverExplanation) -> Iterator[str]:
     """The sorted list with the active consumer marked; of a long list its head and the surroundings of that one."""
     order = why.choice.order
     yield f"the dispatcher's order: {len(order)}, of which {why.choice.cohort_size} can be active"
-    rows = [("#", "consumer", "prio", "")]
+    reasons = {rival.place: why_not(rival, why) for rival in rivals_of(why)}
+    rows = [("#", "consumer", "prio", "why not")]
     last = -1
     for place in _places(len(order), why.choice.index):
         if place != last + 1:
             rows.append(("", f"… {place - last - 1} more", "", ""))
         last = place
-        mark = "active" if place == why.choice.index else "" if place < why.choice.cohort_size else "standby"
         consumer = order[place]
         name = shorten_middle(safe_name(consumer.name), NAME_CELLS)
-        rows.append((str(place), name, str(consumer.priority_level), mark))
+        rows.append((str(place), name, str(consumer.priority_level), reasons.get(place, "active")))
     if last + 1 < len(order):
         rows.append(("", f"… {len(order) - last - 1} more", "", ""))
     yield from table(rows, _ALIGNS, indent="  ")

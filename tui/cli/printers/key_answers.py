@@ -11,16 +11,20 @@ from engine.keyshared.key_text import text_of_key
 from engine.keyshared.luck import Luck
 from engine.keyshared.model import Consumer
 from engine.keyshared.ownership import Gaps, OwnedSlots, gaps_of, owned_ranges, slots_by_consumer
+from engine.keyshared.rivals import Rival, rivals_of
 from engine.keyshared.waits import Wait, waits
 from engine.views.keys_answers import key_sentence
 from engine.views.keys_words import VERDICTS, luck_sentence, verdict_text
 from tui.cli.plain import Align, table, wrapped
 from tui.cli.printers.documents import plain_values
+from tui.cli.printers.explanation import FORMAT
 from tui.cli.sharing import Owned, Sharing
+from tui.keys.explaining import nearest_first, why_not
 from tui.kit.wording import counted, percent, safe_name, shorten_middle
 
 KEYS_SHOWN: Final = 50
 BYTES_SHOWN: Final = 64
+RIVALS_SHOWN: Final = 12
 PIECES_SHOWN: Final = 1_000
 CONSUMERS_SHOWN: Final = 500
 _LABEL_CELLS: Final = 11
@@ -57,17 +61,33 @@ def explained_lines(who: Sharing, sticky: StickyKey, told: KeyExplanation) -> li
     heirs = ", then ".join(_consumer(each) for each in told.heirs)
     lines += _labelled("heirs", heirs or "nobody: the messages would wait")
     lines += _labelled("waits", _waiting(who, told))
-    return [*lines, *_labelled("of", _whose(who))]
+    lines += _labelled("of", _whose(who))
+    return [*lines, *_others(rivals_of(who.selector, told))]
+
+
+def _others(rivals: tuple[Rival, ...]) -> list[str]:
+    """Everybody else, and why not, the nearest first."""
+    if not rivals:
+        return []
+    rows = [("not", "slots", "why")]
+    rows += [
+        (shorten_middle(_consumer(rival.consumer), _NAME_CELLS), f"{rival.slots:,}", why_not(rival))
+        for rival in nearest_first(rivals)[:RIVALS_SHOWN]
+    ]
+    return ["", *table(rows, ("<", ">", "<")), *_more(len(rivals), RIVALS_SHOWN)]
 
 
 def explained_document(who: Sharing, sticky: StickyKey, told: KeyExplanation) -> dict[str, Any]:
     """The same as plain values."""
     wait = _wait(who, told)
     return {
+        "format": FORMAT,
+        "kind": "key",
         "key": text_of_key(sticky.data),
         "source": sticky.source.value,
         **_head(who),
         "explanation": plain_values(told),
+        "not_owner": plain_values(rivals_of(who.selector, told)),
         "sentence": key_sentence(told) if who.selector.consumers else "nobody is connected",
         "wait": None
         if wait is None
@@ -130,11 +150,12 @@ def spread_lines(who: Sharing, luck: Luck) -> list[str]:
     for consumer, each in list(zip(who.selector.consumers, luck.consumers, strict=True))[:CONSUMERS_SHOWN]:
         pieces = owned[consumer.consumer_id]
         expected = f"{each.expected_keys:.1f} ({each.likely_low}-{each.likely_high})"
+        slots = sum(piece.count for piece in pieces)
         rows.append(
             (
                 shorten_middle(safe_name(consumer.name), _NAME_CELLS),
-                str(sum(piece.count for piece in pieces)),
-                percent(each.share),
+                str(slots),
+                percent(slots / who.selector.slots.occurring),
                 str(len(pieces)),
                 *((str(each.keys), expected, f"{each.messages:.0f}") if luck.keys else ("", "", "")),
             )
@@ -166,7 +187,7 @@ def spread_document(who: Sharing, luck: Luck) -> dict[str, Any]:
                 "consumer_id": consumer.consumer_id,
                 "name": consumer.name,
                 "slots": sum(piece.count for piece in owned[consumer.consumer_id]),
-                "share": each.share,
+                "share": sum(piece.count for piece in owned[consumer.consumer_id]) / who.selector.slots.occurring,
                 "pieces": len(owned[consumer.consumer_id]),
                 "keys": each.keys,
                 "messages": each.messages,

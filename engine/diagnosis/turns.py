@@ -1,0 +1,150 @@
+"""Who is served next where no key and no partition decides: the consumers of a Shared or an Exclusive subscription.
+
+Source: ``AbstractDispatcherMultipleConsumers.getNextConsumer`` and ``isConsumerAvailable``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from enum import Enum
+from typing import Final
+
+from engine.diagnosis.seen import (
+    EXCLUSIVE,
+    KEY_SHARED,
+    NOBODY,
+    SHARED,
+    ConsumerSeen,
+    Dispatcher,
+    SubscriptionSeen,
+    parent_of,
+)
+from engine.errors import Rejection
+
+ROUND_ROBIN_BATCH: Final = "dispatcherMaxRoundRobinBatchSize"
+"""How many entries at most one consumer gets before it is the next one's turn."""
+_NAMED: Final = 4
+
+
+class WhyNot(Enum):
+    """What keeps a consumer of a Shared subscription from being next."""
+
+    NO_PERMITS = "it asked for no more messages"
+    UNACKED = "it holds too many unacknowledged messages"
+    SUBSCRIPTION_BLOCKED = "the subscription holds too many unacknowledged messages"
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One consumer; ``why_not`` is None for one that can be next."""
+
+    consumer: str
+    address: str
+    permits: int
+    unacked: int
+    why_not: WhyNot | None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnExplanation:
+    """Who gets the next message of a topic, in the dispatcher's order, as it was seen ``at_ms`` (None: not known).
+
+    ``batch`` is how many entries at most one consumer gets before it is the next one's turn; 0 where one has them all.
+    """
+
+    topic: str
+    namespace: str
+    subscription: str
+    type: str
+    backlog: int
+    at_ms: int | None
+    batch: int
+    turns: tuple[Turn, ...]
+
+    @property
+    def next_ones(self) -> tuple[Turn, ...]:
+        """Those that can be next."""
+        return tuple(turn for turn in self.turns if turn.why_not is None)
+
+
+def explain_turn(
+    subscriptions: Sequence[SubscriptionSeen], topic: str, subscription: str | None = None
+) -> TurnExplanation | Rejection:
+    """Explain a topic or partition by its full or short name, of the named subscription or of the only one that fits.
+
+    Only Shared and Exclusive subscriptions are explained; what explains another type is in the refusal.
+    """
+    found = [
+        (seen, dispatcher)
+        for seen in subscriptions
+        if subscription in (None, seen.name)
+        for dispatcher in seen.dispatchers
+        if topic in (dispatcher.topic, dispatcher.topic.rpartition("/")[2])
+    ] or [
+        (seen, dispatcher)
+        for seen in subscriptions
+        if subscription in (None, seen.name)
+        for dispatcher in seen.dispatchers
+        if topic in (parent_of(dispatcher.topic), parent_of(dispatcher.topic).rpartition("/")[2])
+    ]
+    if not found:
+        return _unknown(subscriptions, topic, subscription)
+    fitting = [(seen, each) for seen, each in found if each.sub.type in (SHARED, EXCLUSIVE)]
+    if not fitting:
+        return _other_type(*found[0])
+    names = dict.fromkeys(each.topic for _, each in fitting)
+    if len(names) > 1:
+        return Rejection("Ambiguous", f"{topic!r} is not one topic: {_some(list(names))}", "topic", 404)
+    keys = dict.fromkeys(seen.name for seen, _ in fitting)
+    if len(keys) > 1:
+        return Rejection(
+            "Ambiguous", f"{topic!r} has several subscriptions, name one: {_some(list(keys))}", "subscription", 404
+        )
+    seen, dispatcher = fitting[0]
+    blocked = dispatcher.sub.blocked_on_unacked
+    return TurnExplanation(
+        dispatcher.topic,
+        seen.namespace,
+        seen.name,
+        dispatcher.sub.type,
+        dispatcher.backlog,
+        dispatcher.last.at_ms,
+        int(seen.limits.number(ROUND_ROBIN_BATCH)) if dispatcher.sub.type == SHARED else 0,
+        tuple(_turn(each, dispatcher.sub.type, blocked=blocked) for each in dispatcher.consumers),
+    )
+
+
+def _turn(consumer: ConsumerSeen, type_: str, *, blocked: bool) -> Turn:
+    why_not = None
+    if blocked:
+        why_not = WhyNot.SUBSCRIPTION_BLOCKED
+    elif type_ == SHARED and consumer.facts.blocked_on_unacked:
+        why_not = WhyNot.UNACKED
+    elif consumer.permits <= 0:
+        why_not = WhyNot.NO_PERMITS
+    return Turn(consumer.name, consumer.facts.address, consumer.permits, consumer.unacked, why_not)
+
+
+def _other_type(seen: SubscriptionSeen, dispatcher: Dispatcher) -> Rejection:
+    name, kind = seen.name, dispatcher.sub.type
+    what = {
+        KEY_SHARED: f"{name!r} is of type Key_Shared, where the key decides: explain key KEY",
+        NOBODY: f"nobody has connected to {name!r} since the topic was loaded",
+    }.get(kind, f"{name!r} is of type {kind}, where one consumer of the topic is active")
+    return Rejection("OtherType", f"{dispatcher.topic}: {what}", "topic", 409)
+
+
+def _unknown(subscriptions: Sequence[SubscriptionSeen], topic: str, subscription: str | None) -> Rejection:
+    if subscription is not None and all(seen.name != subscription for seen in subscriptions):
+        return Rejection("NotFound", f"no answer shows a subscription {subscription!r}", "subscription", 404)
+    known = [name.rpartition("/")[2] for seen in subscriptions for name in seen.topics]
+    near = get_close_matches(topic.rpartition("/")[2], list(dict.fromkeys(known)), n=_NAMED)
+    hint = f"; did you mean {', '.join(near)}?" if near else ""
+    return Rejection("NotFound", f"no topic {topic!r}{hint}", "topic", 404)
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more

@@ -1,0 +1,44 @@
+"""AvgShedder sheds and places: where only one of the two settings names it, it does half of that or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from engine.lint.model import Finding, Severity, Where
+from engine.lint.rule import Rule
+from engine.lint.world import World
+
+ID: Final = "avg-shedder-alone"
+AVG: Final = "AvgShedder"
+_SHEDDING: Final = "loadBalancerLoadSheddingStrategy"
+_PLACEMENT: Final = "loadBalancerLoadPlacementStrategy"
+
+
+def check(world: World) -> Iterator[Finding]:
+    """At most one finding for all brokers. What no answer says has the default of the release. O(1).
+
+    >>> [(each.severity.label, each.what) for each in check(World(shedder="AvgShedder"))]
+    [('warning', 'only loadBalancerLoadSheddingStrategy is AvgShedder, so its planned destinations are ignored')]
+    >>> list(check(World(shedder="AvgShedder", placement="AvgShedder")))
+    []
+    """
+    shedder = world.shedder or world.behaviour.load.default_shedder
+    placement = world.placement or world.behaviour.load.default_placement
+    if world.load_manager not in (None, "modular") or (shedder == AVG) == (placement == AVG):
+        return
+    if placement == AVG:
+        what = f"only {_PLACEMENT} is {AVG}, with which a broker refuses to start"
+        yield Finding(ID, Severity.ERROR, what, Where(), (), f"set {_SHEDDING} to {AVG} as well, or neither")
+    else:
+        what = f"only {_SHEDDING} is {AVG}, so its planned destinations are ignored"
+        yield Finding(ID, Severity.WARNING, what, Where(), (), f"set {_PLACEMENT} to {AVG} as well")
+
+
+RULE: Final = Rule(
+    ID,
+    "AvgShedder is set for shedding or for placement alone",
+    Severity.ERROR,
+    "ModularLoadManagerImpl, AvgShedder (PIP-364)",
+    check,
+)

@@ -1,0 +1,92 @@
+"""Who is served next in Shared and Exclusive subscriptions, by what was seen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from engine.diagnosis.seen import subscriptions_seen
+from engine.diagnosis.turns import TurnExplanation, WhyNot, explain_turn
+from engine.errors import Rejection
+from tests.engine.diagnosis.made import TOPIC, Stats, consumer, moments, stats, stats_path
+
+RUNTIME = "admin/v2/brokers/configuration/runtime"
+
+
+def outcome_of(
+    type_: str, *consumers: Stats, more: Mapping[str, object] | None = None, **sub: object
+) -> TurnExplanation | Rejection:
+    seen = subscriptions_seen(moments({stats_path(): stats(type_, consumers, **sub), **(more or {})}))
+    return explain_turn(seen, TOPIC)
+
+
+def told(type_: str, *consumers: Stats, more: Mapping[str, object] | None = None, **sub: object) -> TurnExplanation:
+    found = outcome_of(type_, *consumers, more=more, **sub)
+    assert isinstance(found, TurnExplanation), found
+    return found
+
+
+def test_who_has_permits_and_is_not_stopped_can_be_next() -> None:
+    found = told(
+        "Shared",
+        consumer("a", availablePermits=1),
+        consumer("b", availablePermits=0),
+        consumer("c", availablePermits=-3),
+        consumer("d", blockedConsumerOnUnackedMsgs=True),
+        msgBacklog=9,
+    )
+    assert [turn.why_not for turn in found.turns] == [None, WhyNot.NO_PERMITS, WhyNot.NO_PERMITS, WhyNot.UNACKED]
+    assert [turn.consumer for turn in found.next_ones] == ["a"]
+    assert (found.backlog, found.batch, found.type) == (9, 20, "Shared")
+
+
+def test_a_subscription_that_is_stopped_serves_nobody() -> None:
+    found = told("Shared", consumer("a"), consumer("b"), blockedSubscriptionOnUnackedMsgs=True)
+    assert {turn.why_not for turn in found.turns} == {WhyNot.SUBSCRIPTION_BLOCKED}
+
+
+def test_how_many_entries_a_turn_has_is_the_broker_s_setting() -> None:
+    answers = {
+        RUNTIME: {
+            "dispatcherMaxRoundRobinBatchSize": "7",
+            "dispatchThrottlingRateInMsg": "0",
+            "clusterName": "c",
+            "activeConsumerFailoverDelayTimeMillis": "1000",
+        }
+    }
+    assert told("Shared", consumer("a"), more=answers).batch == 7
+
+
+def test_the_one_of_an_exclusive_subscription_knows_no_limit_of_unacknowledged_messages() -> None:
+    found = told("Exclusive", consumer("a", blockedConsumerOnUnackedMsgs=True))
+    assert [turn.why_not for turn in found.turns] == [None]
+    assert found.batch == 0
+    assert told("Exclusive", consumer("a", availablePermits=0)).turns[0].why_not is WhyNot.NO_PERMITS
+
+
+@pytest.mark.parametrize("type_", ["Failover", "Key_Shared", "None"])
+def test_other_types_are_refused_with_what_explains_them(type_: str) -> None:
+    found = outcome_of(type_, *([] if type_ == "None" else [consumer("a")]))
+    assert isinstance(found, Rejection)
+    assert (found.error, found.status) == ("OtherType", 409)
+
+
+def test_a_name_may_be_short_and_must_mean_one_partition_and_one_subscription() -> None:
+    two = stats("Shared", [consumer("a")])
+    two["subscriptions"]["other"] = two["subscriptions"]["s"]
+    seen = subscriptions_seen(
+        moments({stats_path(0): stats("Shared", [consumer("a")]), stats_path(1): stats("Shared", [consumer("b")]),
+                 "admin/v2/persistent/t/n/y/stats": two})
+    )  # fmt: skip
+
+    def outcome(topic: str, subscription: str | None = None) -> str:
+        found = explain_turn(seen, topic, subscription)
+        return f"{found.error} {found.field}" if isinstance(found, Rejection) else found.turns[0].consumer
+
+    assert outcome("x-partition-1") == outcome(f"{TOPIC}-partition-1") == "b"
+    assert outcome("x") == "Ambiguous topic"
+    assert outcome("y") == "Ambiguous subscription"
+    assert outcome("y", "other") == "a"
+    assert outcome("y", "another") == "NotFound subscription"
+    assert outcome("z") == "NotFound topic"

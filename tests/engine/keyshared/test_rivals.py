@@ -1,0 +1,75 @@
+"""Why not the others: who owns which slots instead, whose turn it is, and for whom the slot still drains."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.keyshared.draining import DrainingHash, DrainingHashes
+from engine.keyshared.explain import explain_key
+from engine.keyshared.model import Consumer, Selector
+from engine.keyshared.ring import RingForm
+from engine.keyshared.rivals import Rival, WhyNot, rivals_of
+from engine.keyshared.sticky import sticky_selector
+from tests.engine.keyshared.selectors import accepted, auto_split, ring, sticky
+
+
+def rivals(selector: Selector, key: bytes) -> dict[str, Rival]:
+    return {each.consumer.name: each for each in rivals_of(selector, explain_key(selector, key))}
+
+
+def test_the_halves_of_auto_split_are_told_with_their_distance() -> None:
+    selector = auto_split(64)
+    for number, name in enumerate("abc", start=1):
+        selector = accepted(selector.join(Consumer(number, name)))
+    found = rivals(selector, b"NONE_KEY")  # slot 35
+    owner = explain_key(selector, b"NONE_KEY").owner
+    assert owner is not None
+    assert {owner.name, *found} == {"a", "b", "c"}
+    for each in found.values():
+        assert each.why_not is WhyNot.OTHER_SLOTS
+        assert each.nearest is not None
+        start, end = each.nearest.range.start, each.nearest.range.end
+        assert each.away == min(abs(35 - start), abs(35 - end)) > 0
+
+
+def test_gaps_belong_to_nobody_and_a_consumer_may_own_nothing() -> None:
+    selector = sticky(sticky_selector(), ((0, 100),), ((40_000, 65_535),))
+    found = rivals(selector, b"a")  # slot 27058, of nobody
+    assert {name: (each.why_not, each.away, each.slots) for name, each in found.items()} == {
+        "c1": (WhyNot.OTHER_SLOTS, 27_058 - 100, 100),
+        "c2": (WhyNot.OTHER_SLOTS, 40_000 - 27_058, 25_536),
+    }
+    for each in rivals(ring(("a", "a", "b")), b"order-1").values():
+        assert (each.nearest is None) is (each.slots == 0) is (each.why_not is WhyNot.NO_SLOTS)
+
+
+def test_consumers_of_one_name_share_a_point_in_the_oldest_form() -> None:
+    selector = ring(("a", "a"), form=RingForm.NAME_I)
+    (other,) = rivals_of(selector, explain_key(selector, b"x"))
+    assert other.why_not is WhyNot.OTHER_TURN
+
+
+def test_the_consumer_that_the_slot_drains_for_is_marked() -> None:
+    selector = ring(("a", "b"))
+    told = explain_key(selector, b"order-1")
+    assert told.owner is not None
+    other = next(each for each in selector.consumers if each != told.owner)
+    draining = DrainingHashes({told.slot.slot: DrainingHash(told.slot.slot, other.consumer_id, 3, 0, 0)})
+    (rival,) = rivals_of(selector, explain_key(selector, b"order-1", draining=draining))
+    assert (rival.consumer, rival.drains) == (other, True)
+    (rival,) = rivals_of(selector, told)
+    assert rival.drains is False
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.sampled_from(["a", "b", "c", "dd"]), min_size=1, max_size=6), st.binary(max_size=8))
+def test_everybody_but_the_owner_has_a_reason_and_none_owns_the_slot(names: list[str], key: bytes) -> None:
+    selector = ring(names, points=7)
+    told = explain_key(selector, key)
+    found = rivals_of(selector, told)
+    assert told.owner is not None
+    assert [each.consumer for each in found] == [each for each in selector.consumers if each != told.owner]
+    assert sum(each.slots for each in found) < selector.slots.occurring
+    for each in found:
+        assert each.away is None or each.away > 0

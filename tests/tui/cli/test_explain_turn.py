@@ -1,0 +1,38 @@
+"""``ringside explain TOPIC DUMP`` of Shared and Exclusive subscriptions, recorded on a real broker."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.engine.diagnosis.samples import dump
+from tests.tui.cli.conftest import Run
+
+
+def test_whose_turn_it_is_is_told_of_a_recorded_shared_subscription(run: Run, tmp_path: Path) -> None:
+    folder = str(dump("slow-consumer-a", tmp_path / "dump"))
+    ran = run("explain", "payments", folder)
+    assert (ran.code, ran.err) == (0, "")
+    told = json.loads(run("explain", "payments", folder, "--json").out)
+    assert told["next"] == ["node-1", "node-2", "node-3"]
+    page = " ".join(ran.out.split())
+    for turn in told["turns"]:
+        assert f"{turn['consumer']} {turn['permits']:,} {turn['unacked']:,} can be next" in page
+    named = run("explain", "payments", folder, "--subscription", "mailer")
+    assert named == ran
+
+
+def test_a_subscription_that_is_stopped_has_nobody_next(run: Run, tmp_path: Path) -> None:
+    folder = str(dump("subscription-unacked-limit-a", tmp_path / "dump"))
+    told = json.loads(run("explain", "sessions", folder, "--json").out)
+    assert (told["kind"], told["type"], told["next"]) == ("turn", "Shared", [])
+    assert {turn["why_not"] for turn in told["turns"]} == {"the subscription holds too many unacknowledged messages"}
+
+
+def test_key_shared_is_sent_on_and_an_unknown_topic_is_met_with_a_near_one(run: Run, tmp_path: Path) -> None:
+    keys = str(dump("keyshared-draining-a", tmp_path / "keys"))
+    ran = run("explain", "sessions", keys)
+    assert (ran.code, "explain key" in ran.err) == (2, True)
+    shared = str(dump("slow-consumer-a", tmp_path / "shared"))
+    ran = run("explain", "payment", shared)
+    assert (ran.code, "did you mean payments" in ran.err) == (2, True)
