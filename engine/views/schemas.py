@@ -7,8 +7,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
-DOCUMENTS: Final = ("dashboard", "keys", "producers", "bundles", "plan", "lint", "why", "verify", "script", "heirs")
-"""What has one: three screens, then ``forecast``, ``plan``, ``lint``, ``why``, ``verify``, ``demo --headless`` and
+SCREENS: Final = ("dashboard", "keys", "producers", "subscription")
+DOCUMENTS: Final = (*SCREENS, "bundles", "plan", "lint", "why", "verify", "script", "heirs")
+"""What has one: four screens, then ``forecast``, ``plan``, ``lint``, ``why``, ``verify``, ``demo --headless`` and
 ``heirs``."""
 
 
