@@ -15,6 +15,7 @@ from tui.kit.playing import Stage
 from tui.kit.screen import DashboardScreen
 from tui.kit.store import Store
 from tui.producers.screen import ProducersScreen
+from tui.reported.screen import ReportedScreen
 
 AnyScreen = DashboardScreen[Any]
 
@@ -53,6 +54,8 @@ class Navigator:
     def _kind(self) -> type[AnyScreen]:
         if self._store.shows_keys:
             return KeysScreen
+        if self._store.shows_reported:
+            return ReportedScreen
         return ProducersScreen if self._store.shows_producers else MainScreen
 
     def _make(self, kind: type[AnyScreen]) -> AnyScreen:

@@ -10,6 +10,7 @@ from typing import Annotated, Final, Generic, TypeVar
 
 import msgspec
 
+from engine.balance.limits import BundleStats
 from engine.config import BrokerSettings
 from engine.errors import Problem
 
@@ -334,6 +335,22 @@ class LoadReport:
 
 
 @dataclass(frozen=True, slots=True)
+class BrokerLoad:
+    """What a broker said of itself in a load report. ``broker`` is its id, host and port of its web service.
+
+    ``bundles`` are those it owns with topics that are loaded; ``owned`` the names of all. ``usage`` is by resource
+    (``cpu`` in percent of one core, ``memory`` and ``directMemory`` in MiB) how much is used and the limit.
+    ``at_ms`` is 0 where it does not say when that was.
+    """
+
+    broker: str
+    at_ms: int
+    bundles: tuple[BundleStats, ...]
+    owned: tuple[str, ...]
+    usage: Mapping[str, tuple[float, float]]
+
+
+@dataclass(frozen=True, slots=True)
 class Counts:
     """What was read: files by what became of them, and topics by what became of them."""
 
@@ -354,7 +371,9 @@ class Snapshot:
     that lists and hash positions name, with or without statistics. ``ledgers`` are internal statistics by topic,
     ``topic_policies`` the answers about single policies by topic and name, ``namespace_policies`` those of whole
     namespaces, as JSON values; ``configuration`` all run-time settings as texts. ``loaded`` are the topics that
-    broker-stats lists, None where it was not asked or was empty, as it is until a broker's first statistics.
+    broker-stats lists, None where it was not asked or was empty, as it is until a broker's first statistics. ``owners``
+    are the brokers of bundles (``tenant/namespace/range``) and topics by what brokers and look-ups said of them.
+    ``broker_loads`` are load reports by broker, of several of one broker the last.
     """
 
     source: str
@@ -371,3 +390,5 @@ class Snapshot:
     namespace_policies: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     configuration: Mapping[str, str] = field(default_factory=dict)
     loaded: frozenset[str] | None = None
+    owners: Mapping[str, str] = field(default_factory=dict)
+    broker_loads: Mapping[str, BrokerLoad] = field(default_factory=dict)

@@ -8,12 +8,13 @@ from typing import Final
 
 import msgspec
 
-from engine.admin.facts import Count, Decoded, Rate
+from engine.admin.facts import BrokerLoad, Count, Counter, Decoded, Rate
 from engine.admin.text import child, value_problem
 from engine.balance.limits import BundleStats
 from engine.errors import Problem
 from engine.names import refuse_bundle
 
+USAGE: Final = ("cpu", "memory", "directMemory")
 TOTALS: Final = ("numTopics", "numConsumers", "numProducers", "msgRateIn", "msgRateOut")
 
 
@@ -23,6 +24,11 @@ class BundleReport:
 
     bundles: tuple[BundleStats, ...]
     totals: Mapping[str, float]
+
+
+class _UsageWire(msgspec.Struct):
+    usage: float = 0.0
+    limit: float = 0.0
 
 
 class _BundleWire(msgspec.Struct):
@@ -45,6 +51,26 @@ class _ReportWire(msgspec.Struct):
     msgRateOut: Rate = 0.0
     msgThroughputIn: Rate = 0.0
     msgThroughputOut: Rate = 0.0
+    webServiceUrl: str | None = None
+    pulsarServiceUrl: str | None = None
+    lastUpdate: Counter = 0
+    bundles: tuple[str, ...] | None = None
+    cpu: _UsageWire | None = None
+    memory: _UsageWire | None = None
+    directMemory: _UsageWire | None = None
+
+
+def decode_broker_load(data: bytes, source: str = "", path: str = "$") -> Decoded[BrokerLoad | None]:
+    """A ``LocalBrokerData`` as what a broker said of itself; None for another form. O(length)."""
+    report = decode_bundle_report(data, source, path)
+    if report.good is None:
+        return Decoded(None, report.problems)
+    wire = msgspec.json.decode(data, type=_ReportWire)
+    url = wire.webServiceUrl or wire.pulsarServiceUrl or ""
+    usage = {name: (each.usage, each.limit) for name in USAGE if (each := getattr(wire, name)) is not None}
+    owned = tuple(name for name in wire.bundles or () if refuse_bundle(name) is None)
+    load = BrokerLoad(url.rpartition("://")[2], max(wire.lastUpdate, 0), report.good.bundles, owned, usage)
+    return Decoded(load, report.problems)
 
 
 def decode_bundle_report(data: bytes, source: str = "", path: str = "$") -> Decoded[BundleReport | None]:

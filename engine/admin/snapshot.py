@@ -10,10 +10,11 @@ from typing import Any, Final
 
 import msgspec
 
-from engine.admin.facts import BundleList, Counts, Decoded, LedgerFacts, Snapshot, TopicFacts
+from engine.admin.facts import BrokerLoad, BundleList, Counts, Decoded, LedgerFacts, Snapshot, TopicFacts
 from engine.admin.files import AnswerFile, FilesRead, has_moments, moment_ms, read_files
 from engine.admin.kinds import AnswerKind, recognise
 from engine.admin.ledgers import decode_internal_stats, decode_named_internal_stats
+from engine.admin.load_reports import decode_broker_load
 from engine.admin.namespaces import (
     decode_bundles,
     decode_hash_positions,
@@ -35,6 +36,7 @@ from engine.admin.topics import (
 )
 from engine.config import BrokerSettings
 from engine.errors import InputError, Problem
+from engine.names import refuse_bundle
 
 STANDARD_INPUT: Final = "standard input"
 _NUMBERED: Final = re.compile(r"(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d{1,9})?Z?|\d{1,9})[-_.]")
@@ -130,6 +132,8 @@ def combined(moments: Sequence[Moment]) -> Snapshot:
             {**found.namespace_policies, **later.namespace_policies},
             {**found.configuration, **later.configuration},
             later.loaded if later.loaded is not None else found.loaded,
+            {**found.owners, **later.owners},
+            {**found.broker_loads, **later.broker_loads},
         )
     return found
 
@@ -212,6 +216,8 @@ class _Collector:
         self.topic_policies: dict[str, dict[str, object]] = {}
         self.namespace_policies: dict[str, Mapping[str, object]] = {}
         self.configuration: dict[str, str] = {}
+        self.owners: dict[str, str] = {}
+        self.broker_loads: dict[str, BrokerLoad] = {}
         self.asked_loaded = False
         self.files_read = self.bytes_read = self.set_aside = self.superseded = self.understood = 0
         self.passed_over = 0
@@ -253,6 +259,8 @@ class _Collector:
             self.understood += kind not in (AnswerKind.OTHER, AnswerKind.NO_JSON, AnswerKind.MANY)
             if kind in _NAMELESS:
                 unnamed.append((kind, name, data))
+            elif kind in (AnswerKind.LOOKUP, AnswerKind.OWNED_NAMESPACES):
+                self._take_owners(kind, data, requests.get(name))
             else:
                 self._take(kind, name, data)
         known = self.known_names | self.stats.keys() | self.loaded.keys()
@@ -330,6 +338,21 @@ class _Collector:
                 report = decode_load_report(data, name)
                 self.problems += report.problems
                 self.version = self.version or (report.good.broker_version or None if report.good else None)
+                load = decode_broker_load(data, name).good if b'"lastStats"' in data else None
+                if load is not None:
+                    self.broker_loads[load.broker] = load
+                    names = (*load.owned, *(each.bundle for each in load.bundles))
+                    self.owners.update(dict.fromkeys(names, load.broker))
+
+    def _take_owners(self, kind: AnswerKind, data: bytes, request: AdminRequest | None) -> None:
+        """Who serves a topic by a look-up, or bundles by a broker's own list; nothing without the request's words."""
+        if request is None:
+            return
+        if kind is AnswerKind.OWNED_NAMESPACES and request.broker:
+            self.owners.update((bundle, request.broker) for bundle in _members(data) if refuse_bundle(bundle) is None)
+        url = _members(data).get("brokerUrl")
+        if kind is AnswerKind.LOOKUP and request.topic and isinstance(url, str):
+            self.owners[request.topic] = url
 
     def _topics(self, decoded: Decoded[dict[str, TopicFacts]]) -> None:
         self.problems += decoded.problems
@@ -395,6 +418,8 @@ class _Collector:
             self.namespace_policies,
             self.configuration,
             frozenset(self.loaded) if self.asked_loaded else None,
+            self.owners,
+            self.broker_loads,
         )
         return bounded(found)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from engine.admin.facts import Snapshot
+from engine.admin.facts import BundleList, Snapshot
 from engine.admin.reading import MAX_INPUT_BYTES
 from engine.admin.snapshot import Moment, combined, read_dump
 from engine.bundles.boundaries import FULL_LOWER_BOUND, FULL_UPPER_BOUND, BundleRange, default_boundaries, parse_range
@@ -30,6 +30,7 @@ from engine.views.model import Notice
 RELEASE_ASSUMED: Final = "release-assumed"
 FLAG_INFERRED: Final = "flag-inferred"
 BUNDLES_ASSUMED: Final = "bundles-assumed"
+LOAD_REPORTS_ALONE: Final = "load-reports-alone"
 DIFFERS_FROM_RECORD: Final = "differs-from-record"
 
 
@@ -66,13 +67,16 @@ def open_snapshot(snapshot: Snapshot, *, release: str | None = None, consistent_
     answers tell neither topics nor bundles. O(t log t) for t partitions.
     """
     topics = topics_of(snapshot)
-    if not topics and not snapshot.bundles:
-        raise InputError(
-            f"{snapshot.source}: the answers tell neither topics nor bundles; give topic statistics "
-            "(partitioned-stats, stats or broker-stats/topics)",
-            snapshot.problems,
-        )
     notes: list[Notice] = []
+    if not topics and not snapshot.bundles:
+        if not any(load.bundles or load.owned for load in snapshot.broker_loads.values()):
+            raise InputError(
+                f"{snapshot.source}: the answers tell neither topics nor bundles; give topic statistics "
+                "(partitioned-stats, stats or broker-stats/topics)",
+                snapshot.problems,
+            )
+        snapshot = replace(snapshot, bundles=_bundles_of_reports(snapshot))
+        notes.append(Notice(LOAD_REPORTS_ALONE, "load reports alone: bundles with their rates, but no topic is known"))
     behaviour = _behaviour(release or snapshot.version, notes)
     groups, more = gather(snapshot, topics)
     notes += more
@@ -127,6 +131,18 @@ def topics_of(snapshot: Snapshot) -> tuple[Topic, ...]:
         parent = parsed.partitioned_topic
         found[parent] = max(found.get(parent, 0), parsed.partition_index + 1)
     return tuple(Topic(name, partitions) for name, partitions in found.items())
+
+
+def _bundles_of_reports(snapshot: Snapshot) -> dict[str, BundleList]:
+    """The bundles that load reports name, by namespace; what lies between them counts as one bundle."""
+    ends: dict[str, set[int]] = {}
+    for load in snapshot.broker_loads.values():
+        for name in (*load.owned, *(each.bundle for each in load.bundles)):
+            namespace, _, text = name.rpartition("/")
+            piece = parse_range(text)
+            if isinstance(piece, BundleRange):
+                ends.setdefault(namespace, {FULL_LOWER_BOUND, FULL_UPPER_BOUND}).update((piece.lower, piece.upper))
+    return {namespace: BundleList(tuple(sorted(found))) for namespace, found in ends.items()}
 
 
 def _behaviour(version: str | None, notes: list[Notice]) -> ReleaseBehaviour:

@@ -225,7 +225,7 @@ def _other_types(snapshot: Snapshot) -> list[Notice]:
         f"{len(names)} {'without consumers' if kind == _NOBODY_SINCE_LOAD else kind}"
         for kind, names in sorted(seen.items())
     )
-    return [Notice(OTHER_TYPES, f"only Failover and Key_Shared subscriptions are shown; left out: {told}")]
+    return [Notice(OTHER_TYPES, f"nothing is computed for some subscriptions, which are shown as reported: {told}")]
 
 
 def _unequal(count: int) -> list[Notice]:

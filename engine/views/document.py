@@ -23,6 +23,7 @@ from engine.views.model import (
     RingView,
     StatusView,
 )
+from engine.views.reported_document import reported_document
 
 FORMAT: Final = "ringside.dashboard/1"
 
@@ -48,10 +49,12 @@ def dashboard_document(view: DashboardView, *, points: bool = False) -> dict[str
         "ring": _ring(view, points=points),
         "partitions": _partitions(view.ring, view.consumers),
         "namespaces": [_namespace(node) for node in view.namespaces],
+        "brokers": [asdict(broker) | {"at_ms": broker.at_ms if broker.at_ms >= 0 else None} for broker in view.brokers],
         "events": [_event(line) for line in view.events],
         "timeline": asdict(view.timeline) | {"kinds": list(view.timeline.kinds)},
         "notices": [asdict(notice) for notice in view.notices],
         "flag_change": asdict(view.flag_change) if view.flag_change is not None else None,
+        "reported": reported_document(view.reported, view.consumers),
     }
 
 
@@ -62,7 +65,9 @@ def _status(status: StatusView) -> dict[str, Any]:
 
 
 def _consumer(row: ConsumerRow) -> dict[str, Any]:
-    return asdict(row)
+    plain = asdict(row)
+    del plain["reported"]  # it is in a part of its own
+    return plain
 
 
 def _ring(view: DashboardView, *, points: bool) -> dict[str, Any]:
@@ -106,6 +111,7 @@ def _namespace(node: NamespaceNode) -> dict[str, Any]:
         "topics": node.topics,
         "msgs_per_sec": node.msgs_per_sec,
         "roots": [_bundle(root) for root in node.roots],
+        "reported": None if node.reported is None else asdict(node.reported),
     }
 
 
@@ -120,6 +126,7 @@ def _bundle(node: BundleNode) -> dict[str, Any]:
         "bytes_per_sec": node.bytes_per_sec,
         "algorithm": node.algorithm or None,
         "fresh": node.fresh,
+        "reported": None if node.reported is None else asdict(node.reported),
         "children": [_bundle(child) for child in node.children],
     }
 

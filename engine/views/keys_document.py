@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from engine.views.keys_model import KeyConsumerRow, KeysView, WaitRow
 from engine.views.model import RingView
+from engine.views.reported_document import reported_document
 
 FORMAT: Final = "ringside.keys/1"
 """Changes when a member goes or changes its meaning."""
@@ -42,6 +43,7 @@ def keys_document(view: KeysView) -> dict[str, Any]:
         "events": [asdict(line) for line in view.events],
         "timeline": asdict(view.timeline) | {"kinds": list(view.timeline.kinds)},
         "notices": [asdict(notice) for notice in view.notices],
+        "reported": reported_document(view.reported, view.consumers),
         "deliveries": list(view.deliveries),
     }
 
@@ -51,7 +53,9 @@ def _consumer(row: KeyConsumerRow, view: KeysView, at: int) -> dict[str, Any]:
     ends, owners = view.ring.points.tolist(), view.ring.point_owners.tolist()
     starts = [view.ring.space_size - view.foot.slots, *(end + 1 for end in ends)]
     pieces = [[start, end] for start, end, owner in zip(starts, ends, owners, strict=False) if owner == at]
-    return asdict(row) | {"pieces": pieces}
+    plain = asdict(row)
+    del plain["reported"]  # it is in a part of its own
+    return plain | {"pieces": pieces}
 
 
 def _keys(ring: RingView, ids: list[int], consumers: tuple[KeyConsumerRow, ...]) -> list[dict[str, Any]]:

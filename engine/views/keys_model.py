@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from engine.keyshared.explain import KeyExplanation
 from engine.keyshared.rivals import Rival
 from engine.views.model import EventLine, Notice, RingView, TimelineView
+from engine.views.reported_model import ReportedConsumer, ReportedView
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,7 @@ class KeyConsumerRow:
     ``gained_slots`` and ``lost_slots`` are those of the last step; ``bystander`` is true when it lost slots although it
     was another one that joined or left. ``points`` (claimed) and ``lost_points`` are 0 without a ring. ``declared`` is
     the text of its declared ranges, "" when it declares none; ``ranges`` counts its pieces of the hash space.
+    ``reported`` is what brokers said of it, None where they said nothing or a step of the simulation left it behind.
     """
 
     consumer_id: int
@@ -42,6 +44,7 @@ class KeyConsumerRow:
     points: int
     lost_points: int
     declared: str
+    reported: ReportedConsumer | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +206,7 @@ class KeysView:
 
     ``ring`` has the slots as its hash space: ``points`` are the last slots of the pieces, ascending, a slot belongs to
     the first one at or after it; ``topic_*`` are the known keys. ``deliveries`` are the last lines of what was sent,
-    newest last.
+    newest last. ``reported`` is what brokers said of the subscription, if anything.
     """
 
     status: KeysStatus
@@ -218,3 +221,4 @@ class KeysView:
     timeline: TimelineView
     notices: tuple[Notice, ...]
     deliveries: tuple[str, ...]
+    reported: ReportedView | None = None

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.compare.verdict import Judgement, Verdict
+from engine.views.reported_model import ReportedBroker, ReportedConsumer, ReportedLoad, ReportedView
 
 
 class RuleInForce(Enum):
@@ -34,7 +35,8 @@ class ConsumerRow:
     rate: of the messages per second that go out, of all shown partitions). ``standby`` is true outside the cohort (a
     lower priority). ``ring_points`` of 100 are its own; fewer means a name that collides, or a standby (0).
     ``tag`` (A .. Z, AA ..) and ``colour`` (from 0) follow the order of connecting over the whole history of the
-    subscription, so that neither jumps to another consumer when one comes or goes.
+    subscription, so that neither jumps to another consumer when one comes or goes. ``reported`` is what brokers said of
+    it, None where they said nothing or a step of the simulation left it behind.
     """
 
     consumer_id: int
@@ -50,6 +52,7 @@ class ConsumerRow:
     gained: int
     lost: int
     colour: int = 0
+    reported: ReportedConsumer | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +118,7 @@ class BundleNode:
     """One node of the bundle tree: a bundle in force (no children) or one that was split (children in order).
 
     ``msgs_per_sec`` and ``bytes_per_sec`` are in plus out. ``depth`` is 0 for the namespace's first bundles.
+    ``reported`` is what a load report says of it, where no topics are known whose sums could be shown.
     """
 
     namespace: str
@@ -128,17 +132,19 @@ class BundleNode:
     algorithm: str
     children: tuple[BundleNode, ...] = ()
     fresh: bool = False
+    reported: ReportedLoad | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class NamespaceNode:
-    """A namespace with its bundles."""
+    """A namespace with its bundles; ``reported`` are the sums of load reports where no topics are known."""
 
     name: str
     bundles: int
     topics: int
     msgs_per_sec: float
     roots: tuple[BundleNode, ...]
+    reported: ReportedLoad | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +230,8 @@ class DashboardView:
 
     ``flag_change`` is the verdict on turning consistent hashing on or off here, before anybody does; None where the
     release does not know the flag, without consumers or partitions, and of so many partitions that it takes its time.
+    ``reported`` is what brokers said of the subscription, if anything, and ``brokers`` are those whose load reports are
+    all that is known of bundles.
     """
 
     status: StatusView
@@ -235,3 +243,5 @@ class DashboardView:
     timeline: TimelineView
     notices: tuple[Notice, ...]
     flag_change: Verdict | None = None
+    reported: ReportedView | None = None
+    brokers: tuple[ReportedBroker, ...] = ()

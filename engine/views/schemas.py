@@ -7,10 +7,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
-DOCUMENTS: Final = (
-    "dashboard", "keys", "producers", "bundles", "plan", "lint", "why", "explain", "verify", "script", "heirs",
-)  # fmt: skip
-"""What has one: three screens, then ``forecast``, ``plan``, ``lint``, ``why``, ``explain``, ``verify``,
+SCREENS: Final = ("dashboard", "keys", "producers", "subscription")
+DOCUMENTS: Final = (*SCREENS, "bundles", "plan", "lint", "why", "explain", "verify", "script", "heirs")
+"""What has one: four screens, then ``forecast``, ``plan``, ``lint``, ``why``, ``explain``, ``verify``,
 ``demo --headless`` and ``heirs``."""
 
 

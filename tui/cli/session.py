@@ -28,6 +28,9 @@ from engine.views.model import DashboardView, Notice
 from engine.views.producers import producers_view, shown_places
 from engine.views.producers_answers import statistics_view
 from engine.views.producers_model import ProducersView, StatisticsView
+from engine.views.reported import Reported, Subject, keys_with_reported, subject_of, with_reported
+from engine.views.reported_loads import with_load_reports
+from engine.views.reported_subscription import SubscriptionView, all_places, reported_only, subscription_view
 from tui.cli.options import FLAG, WhatIf
 
 
@@ -50,9 +53,14 @@ class Session:
 
     @property
     def view(self) -> DashboardView:
-        return dashboard_view(
+        view = dashboard_view(
             self.timeline, subscription=self.subscription, problems=len(self.problems), notes=self.notes
         )
+        view = replace(view, status=replace(view.status, subscriptions=_places(self.timeline, self.seen)[0]))
+        reported, subject = Reported(self.seen), subject_of(self.timeline, view.status.subscription)
+        if subject is not None:
+            view = with_reported(view, reported, reported.last, subject)
+        return with_load_reports(view, reported, reported.last)
 
     @property
     def keys_view(self) -> KeysView | None:
@@ -61,7 +69,9 @@ class Session:
         at = self.subscription - len(state.subscriptions)
         if not 0 <= at < len(state.key_subscriptions):
             return None
-        return keys_view(self.timeline, state.key_subscriptions[at].key, notes=self.notes)
+        view = keys_view(self.timeline, state.key_subscriptions[at].key, notes=self.notes)
+        reported, subject = Reported(self.seen), subject_of(self.timeline, view.status.subscription)
+        return view if subject is None else keys_with_reported(view, reported, reported.last, subject)
 
     @property
     def producers_view(self) -> ProducersView | None:
@@ -71,6 +81,15 @@ class Session:
         if not 0 <= at < len(state.producer_topics):
             return None
         return producers_view(self.timeline, state.producer_topics[at].topic, notes=self.notes)
+
+    @property
+    def reported_view(self) -> SubscriptionView | None:
+        """What was reported of the shown subscription, where nothing is computed for it."""
+        keys, others, reported = _places(self.timeline, self.seen)
+        at = self.subscription - (len(keys) - len(others))
+        if not 0 <= at < len(others):
+            return None
+        return subscription_view(self.timeline, reported, reported.last, others[at], keys=keys, notes=self.notes)
 
     @property
     def statistics_view(self) -> StatisticsView:
@@ -99,7 +118,7 @@ def begin(opened: Opened, what_if: WhatIf) -> Session:
 def resumed(session: Session, what_if: WhatIf) -> Session:
     """The session after further steps: a version, settings and commands, each a step of its own."""
     try:
-        place = subscription_place(session.timeline.state, what_if.subscription)
+        place = subscription_place(session.timeline, session.seen, what_if.subscription)
     except InputError:
         if not what_if.commands:
             raise
@@ -109,7 +128,8 @@ def resumed(session: Session, what_if: WhatIf) -> Session:
     changes += [f"set {name}={text}" for name, text in what_if.settings]
     for line in (*changes, *what_if.commands):
         timeline = applied(timeline, line, place)
-    return replace(session, timeline=timeline, subscription=subscription_place(timeline.state, what_if.subscription))
+    place = subscription_place(timeline, session.seen, what_if.subscription)
+    return replace(session, timeline=timeline, subscription=place)
 
 
 def overruled(state: ClusterState, what_if: WhatIf) -> ClusterState:
@@ -164,11 +184,19 @@ def applied(timeline: Timeline, line: str, subscription: int = 0) -> Timeline:
     return timeline
 
 
-def subscription_place(state: ClusterState, wanted: str | None) -> int:
+def _places(timeline: Timeline, seen: tuple[Moment, ...]) -> tuple[tuple[str, ...], tuple[Subject, ...], Reported]:
+    """The keys of all that can be shown, those at the end for which nothing is computed, and all that was reported."""
+    reported, own = Reported(seen), shown_places(timeline.state)
+    start = Timeline.start(timeline.initial)
+    others = reported_only(reported, reported.last, start, shown_places(start.state))
+    return all_places(own, others), others, reported
+
+
+def subscription_place(timeline: Timeline, seen: tuple[Moment, ...], wanted: str | None) -> int:
     """Where the subscription of that key or name stands, the first by default. Raises ``InputError``."""
     if wanted is None:
         return 0
-    keys = shown_places(state)
+    state, keys = timeline.state, _places(timeline, seen)[0]
     for names in (
         keys,
         [*(each.name for each in state.subscriptions), *(each.name for each in state.key_subscriptions)],
@@ -177,9 +205,7 @@ def subscription_place(state: ClusterState, wanted: str | None) -> int:
         if wanted in names:
             return names.index(wanted)
     near = difflib.get_close_matches(wanted, keys, n=3) or keys[:5]
-    raise InputError(
-        f"there is no Failover or Key_Shared subscription, and no topic with producers, {wanted!r}{_meant(near)}"
-    )
+    raise InputError(f"there is no subscription, and no topic with producers, {wanted!r}{_meant(near)}")
 
 
 def _meant(names: Iterable[str]) -> str:

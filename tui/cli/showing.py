@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,9 +64,12 @@ def print_session(session: Session, output: Output) -> None:
     from tui.cli.printers.dashboard import dashboard_lines
     from tui.cli.printers.keys_page import keys_lines
     from tui.cli.printers.producers_page import producers_lines
+    from tui.cli.printers.subscription_page import subscription_lines
 
-    producers, keys = session.producers_view, session.keys_view
-    if producers is not None:
+    producers, keys, reported = session.producers_view, session.keys_view, session.reported_view
+    if reported is not None:
+        lines: Iterable[str] = subscription_lines(reported)
+    elif producers is not None:
         lines = producers_lines(producers, session.statistics_view)
     else:
         lines = dashboard_lines(session.view) if keys is None else keys_lines(keys)
@@ -78,8 +81,11 @@ def session_document(session: Session) -> dict[str, Any]:
     from engine.views.document import dashboard_document
     from engine.views.keys_document import keys_document
     from engine.views.producers_document import producers_document
+    from engine.views.reported_subscription_document import subscription_document
 
-    producers, keys = session.producers_view, session.keys_view
+    producers, keys, reported = session.producers_view, session.keys_view, session.reported_view
+    if reported is not None:
+        return subscription_document(reported)
     if producers is not None:
         return producers_document(producers, session.statistics_view)
     return dashboard_document(session.view) if keys is None else keys_document(keys)

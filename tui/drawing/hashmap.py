@@ -157,6 +157,9 @@ def _draw_topics(frame: MapFrame) -> None:
         _draw_markers(frame, markers)
     if dots.waiting is not None:
         _draw_waiting(frame, np.unique(cells[dots.waiting]))
+    if len(dots.marks):
+        all_cells = frame.columns * frame.canvas.height
+        _draw_waiting(frame, np.unique(dots.marks.astype(np.int64) * all_cells // frame.picture.arcs.size))
     if dots.highlighted is not None:
         row, column = divmod(int(cells[dots.highlighted]), frame.columns)
         mono, palette = frame.palette.mono, frame.palette

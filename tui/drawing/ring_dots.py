@@ -107,7 +107,7 @@ def place_dots(slots: IntArray, owners: IntArray, flashing: npt.NDArray[np.bool_
 def draw_dots(frame: RingFrame) -> None:
     """Draw the topics; in ``FOCUS`` those of other consumers fade. In mono a dot is its consumer's letter."""
     dots = frame.picture.dots
-    if len(dots.hashes) == 0 or frame.geometry.inside < 2.5:
+    if (len(dots.hashes) == 0 and len(dots.marks) == 0) or frame.geometry.inside < 2.5:
         return
     lanes = dot_lanes(frame.geometry)
     slots = np.searchsorted(lanes.starts, dots.hashes / frame.picture.arcs.size, side="right") - 1
@@ -136,6 +136,9 @@ def draw_dots(frame: RingFrame) -> None:
         )
     if dots.waiting is not None:
         _draw_waiting(frame, lanes, np.unique(slots[dots.waiting]))
+    if len(dots.marks):
+        marked = np.searchsorted(lanes.starts, dots.marks / frame.picture.arcs.size, side="right") - 1
+        _draw_waiting(frame, lanes, np.unique(marked))
     if dots.highlighted is not None:
         _draw_highlight(frame, lanes, int(slots[dots.highlighted]))
 

@@ -42,6 +42,8 @@ class Dots:
     """Which topic stands out, if one does."""
     waiting: npt.NDArray[np.bool_] | None = None
     """Which ones have messages that wait, marked with an exclamation mark; None for none."""
+    marks: npt.NDArray[np.uint32] = field(default_factory=_no_dots)
+    """Hashes that are marked so although no topic or key of theirs is known."""
 
     def __post_init__(self) -> None:
         assert self.hashes.shape == self.owners.shape, "one owner per topic"

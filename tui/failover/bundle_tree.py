@@ -15,8 +15,10 @@ from textual.widgets import Tree
 from textual.widgets.tree import TreeNode
 
 from engine.views.model import BundleNode, BundleTopic, NamespaceNode
+from engine.views.reported_model import ReportedLoad
 from tui.kit.plain_text import plain_label
-from tui.kit.wording import counted, msgs_per_sec, quantity, safe_name, short_topic, shorten_middle
+from tui.kit.reported_words import REPORTED_SIGN
+from tui.kit.wording import bytes_per_sec, counted, msgs_per_sec, quantity, safe_name, short_topic, shorten_middle
 
 TOPICS_AT_ONCE = 100
 """How many topics a bundle shows before its last line offers the next ones."""
@@ -194,7 +196,9 @@ class BundleTree(Tree[Entry], inherit_bindings=False):
         if listed < total:
             node.add_leaf(f"… and {counted(total - listed, 'topic')} more (enter)", data=More(bundle, listed))
         elif total == 0:
-            node.add_leaf(Text("no topics", self._part("number")), data=None)
+            named = isinstance(node.data, BundleNode) and node.data.reported is None
+            words = "no topics" if named else "a load report does not name topics"
+            node.add_leaf(Text(words, self._part("number")), data=None)
 
     def mark(self, bundle: BundleKey) -> None:
         """Put the cursor on a bundle, opening what it lies in; nothing when it is not there."""
@@ -248,6 +252,8 @@ class BundleTree(Tree[Entry], inherit_bindings=False):
 
     def _namespace_label(self, namespace: NamespaceNode) -> Text:
         numbers = f"  {counted(namespace.bundles, 'bundle')}  {counted(namespace.topics, 'topic')}"
+        if namespace.reported is not None:
+            numbers = f"  {counted(namespace.bundles, 'bundle')}{load_text(namespace.reported, short=self._is_narrow)}"
         return Text.assemble((safe_name(namespace.name), "bold"), (numbers, self._part("number")))
 
     def _bundle_label(self, bundle: BundleNode) -> Text:
@@ -255,6 +261,8 @@ class BundleTree(Tree[Entry], inherit_bindings=False):
         tail = f"  {counted(bundle.topics, 'topic')}  {msgs_per_sec(bundle.msgs_per_sec)}"
         if self._is_narrow:
             tail = f" {bundle.topics:,} · {quantity(bundle.msgs_per_sec)}/s"
+        if bundle.reported is not None:
+            tail = load_text(bundle.reported, short=self._is_narrow)
         if bundle.children:
             tail = f"  split: {bundle.algorithm}"
         mark = "* " if bundle.fresh and not bundle.children else ""
@@ -267,10 +275,23 @@ class BundleTree(Tree[Entry], inherit_bindings=False):
         return Text.assemble(name, (f"  {rate}", self._part("number")))
 
 
+def load_text(load: ReportedLoad, *, short: bool) -> str:
+    """What a load report says of a bundle, with the sign of what was reported, and its broker."""
+    owner = f"  {safe_name(load.owner)}" if load.owner else ""
+    if short:
+        return f" {REPORTED_SIGN}{load.topics:,} · {quantity(load.msgs_per_sec)}/s{owner}"
+    rates = f"{msgs_per_sec(load.msgs_per_sec)}  {bytes_per_sec(load.bytes_per_sec)}"
+    return f"  {REPORTED_SIGN} {counted(load.topics, 'topic')}  {rates}{owner}"
+
+
 def _busiest(bundles: tuple[BundleNode, ...]) -> BundleNode | None:
     busiest: BundleNode | None = None
     for bundle in bundles:
         candidate = _busiest(bundle.children) if bundle.children else bundle
-        if candidate is not None and (busiest is None or candidate.msgs_per_sec > busiest.msgs_per_sec):
+        if candidate is not None and (busiest is None or _rate(candidate) > _rate(busiest)):
             busiest = candidate
     return busiest
+
+
+def _rate(bundle: BundleNode) -> float:
+    return bundle.msgs_per_sec if bundle.reported is None else bundle.reported.msgs_per_sec

@@ -18,6 +18,7 @@ from tui.drawing.glyphs import glyphs_of
 from tui.kit.columns import Column, Columns, NameColumn, fitting, table_lines
 from tui.kit.line_table import Lines
 from tui.kit.list_panel import RowForm
+from tui.kit.reported_cells import REPORTED_ORDER, reported_cell, reported_columns, tag_cell
 from tui.kit.wording import fit, percent, quantity, safe_name
 
 _LEAST_NAME: Final = 9
@@ -36,13 +37,15 @@ def consumer_columns(rows: Sequence[ConsumerRow], width: int) -> Columns:
     """The columns for a table ``width`` cells wide, most important first to stay.
 
     Tag, name and active partitions are always there; ring and rate share come next, then the bar, the priority level
-    where levels differ, messages per second, and how many partitions moved to and from it at this step.
+    where levels differ, messages per second, and how many partitions moved to and from it at this step. What brokers
+    reported comes before these where it says something.
     """
     longest = max((_name_cells(row.name) for row in rows), default=0) + 1
     # All that are active somewhere: who has how many of them changes with every step, so the widths would too.
     active = max(8, len(f"{sum(row.active_partitions for row in rows):,}") + 1)
     levels = len({row.priority_level for row in rows}) > 1
     priority = Column("prio", "prio", 5)
+    seen = reported_columns([row.reported for row in rows if row.reported is not None])
     return fitting(
         width,
         NameColumn("consumer", min(max(longest, _LEAST_NAME), _MOST_NAME), _EASY_NAME, _LEAST_NAME),
@@ -51,7 +54,9 @@ def consumer_columns(rows: Sequence[ConsumerRow], width: int) -> Columns:
             Column("active", "active", active),
         ],
         [
+            *seen.important,
             Column("ring", "ring", 7),
+            *seen.others,
             Column("rate", "rate", 7),
             *([priority] if levels else []),
             Column("bar", "", _BAR_CELLS[0], left=True, most=_BAR_CELLS[1]),
@@ -59,7 +64,7 @@ def consumer_columns(rows: Sequence[ConsumerRow], width: int) -> Columns:
             Column("change", "moved", 8),
             *([] if levels else [priority]),
         ],
-        ("tag", "name", "prio", "active", "change", "ring", "rate", "bar", "msgs"),
+        ("tag", "name", "prio", "active", "change", "ring", "rate", "bar", "msgs", *REPORTED_ORDER),
     )
 
 
@@ -70,13 +75,16 @@ class Cells:
     colours: Palette
     longest: float
     ascii_only: bool = False
+    rows: Sequence[ConsumerRow] = ()
 
     def text(self, row: ConsumerRow, column: Column) -> Text:
         """One cell, exactly ``column.width`` wide."""
         colour = Style.parse(hex_colour(self.colours.consumer_colour(row.colour)))
         dim = Style.parse(hex_colour(self.colours.dim))
+        if column.key in REPORTED_ORDER:
+            return reported_cell(row.reported, column, self.colours, self.rows)
         if column.key == "tag":
-            return Text(f" {row.tag}".ljust(column.width), colour + Style(bold=True), no_wrap=True)
+            return tag_cell(row.tag, row.reported, column.width, self.colours, colour)
         if column.key == "bar":
             return Text(self._bar(row, column.width - 1) + " ", colour, no_wrap=True)
         if column.key == "name":
@@ -118,7 +126,7 @@ class Cells:
 
 def consumer_lines(rows: Sequence[ConsumerRow], colours: Palette, ascii_only: bool) -> Lines:
     """Return the table of these consumers; a whole bar stands for the busiest of them."""
-    cells = Cells(colours, max((row.rate_share for row in rows), default=0.0), ascii_only)
+    cells = Cells(colours, max((row.rate_share for row in rows), default=0.0), ascii_only, rows)
     return table_lines(rows, consumer_columns, cells.text)
 
 

@@ -15,18 +15,20 @@ from engine.cluster.commands import AddConsumer, KillConsumer, SetSetting
 from engine.errors import Rejection
 from engine.scenarios.selecting import resolve_selection
 from engine.views.details import TopicExplanation
-from engine.views.model import ConsumerRow, DashboardView, EventLine, NamespaceNode, RingView, StatusView
+from engine.views.model import ConsumerRow, DashboardView, NamespaceNode, RingView, StatusView
 from tui.failover.bindings import BINDINGS, ELSEWHERE, GROUPS, PANEL_TITLES
 from tui.failover.bundle_tree import TOPICS_AT_ONCE, BundleKey, BundleTree
 from tui.failover.consumers import CONSUMERS
 from tui.failover.dialogs import AddConsumerScreen, PartitionsScreen
 from tui.failover.explaining import remarks_of
 from tui.failover.status import StatusLine
-from tui.failover.words import flag_unknown, foot_texts, hint, rule_in_few_words, state_hint, with_notice
-from tui.kit.event_list import EventList, event_line
+from tui.failover.words import bundles_title, flag_unknown, foot_texts, hint, rule_in_few_words, state_hint, with_notice
+from tui.kit.event_list import EventList, Happened, event_line, happened
 from tui.kit.explain_panel import ExplainPanel
 from tui.kit.help import RING_LEGEND, HelpScreen, KeyHelp
 from tui.kit.list_panel import ListPanel
+from tui.kit.plain_text import set_title
+from tui.kit.reported_words import blocked_ids, table_remark
 from tui.kit.ring_panel import RingPanel, ViewMode
 from tui.kit.screen import DashboardScreen
 from tui.kit.selection import after_removing, kept, stepped
@@ -59,7 +61,11 @@ class MainScreen(DashboardScreen[DashboardView]):
     few_words: var[tuple[str, ...]] = var(())
     weights: var[tuple[int, ...]] = var(())
     namespaces: var[tuple[NamespaceNode, ...]] = var(())
-    event_lines: var[tuple[EventLine, ...]] = var(())
+    event_lines: var[tuple[Happened, ...]] = var(())
+    remark: var[str] = var("")
+    """When the reported columns were seen, or since when numbers are computed."""
+    marks: var[tuple[int, ...]] = var(())
+    blocked: var[frozenset[int]] = var(frozenset())
 
     def __init__(self, *args: Any, bundle_screens: BundleScreens, **how: Any) -> None:
         super().__init__(*args, **how)
@@ -73,11 +79,12 @@ class MainScreen(DashboardScreen[DashboardView]):
         ring = RingPanel(id="ring", classes="panel", ascii_only=ascii_only)
         ring.flashes = self.animate_changes
         yield ring.data_bind(
-            cls.few_words, cls.ring, cls.selected, cls.topic, cls.colours, cls.weights, rows=cls.consumers
+            *(cls.few_words, cls.ring, cls.selected, cls.topic, cls.colours, cls.weights, cls.marks, cls.blocked),
+            rows=cls.consumers,
         )
         with Vertical(id="side"):
             yield ListPanel(CONSUMERS, ascii_only=ascii_only, id="consumers").data_bind(
-                cls.selected, cls.totals, cls.colours, rows=cls.consumers
+                cls.selected, cls.totals, cls.colours, cls.remark, rows=cls.consumers
             )
             yield BundleTree(id="bundles", classes="panel").data_bind(cls.namespaces)
             yield ExplainPanel(id="explain", classes="panel").data_bind(cls.remarks)
@@ -88,7 +95,7 @@ class MainScreen(DashboardScreen[DashboardView]):
 
     @property
     def in_front(self) -> bool:
-        return not self.store.shows_keys and not self.store.shows_producers
+        return not (self.store.shows_keys or self.store.shows_producers or self.store.shows_reported)
 
     @property
     def now(self) -> DashboardView:
@@ -104,12 +111,16 @@ class MainScreen(DashboardScreen[DashboardView]):
         self.set_class(not view.status.subscription, "-bundles-only")
         self.status = view.status
         self.consumers = view.consumers
-        self.totals = foot_texts(view.foot)
+        self.totals = foot_texts(view.foot, view.reported)
+        self.remark = table_remark(view.reported)
+        self.marks = () if view.reported is None else view.reported.marks
+        self.blocked = blocked_ids(view.consumers)
         self.weights = tuple(row.active_partitions for row in view.consumers)
         self.few_words = rule_in_few_words(view.status, view.consumers)
         self.ring = view.ring
         self.namespaces = view.namespaces
-        self.event_lines = view.events
+        set_title(self.query_one(BundleTree), bundles_title(view.brokers))
+        self.event_lines = happened(view.events, view.reported)
 
     def show_change(self) -> None:
         self.query_one(RingPanel).flash()
@@ -237,6 +248,8 @@ class MainScreen(DashboardScreen[DashboardView]):
         bundle = self.query_one(BundleTree).marked_bundle()
         if bundle is None:
             self.complain("there is no bundle to split")
+        elif bundle.reported is not None:
+            self.complain("load reports name no topics, so nobody can say where a bundle would be cut")
         else:
             self._bundle_screens.preview_split(bundle.namespace, bundle.range_text)
 
@@ -244,6 +257,8 @@ class MainScreen(DashboardScreen[DashboardView]):
         bundle = self.query_one(BundleTree).marked_bundle()
         if bundle is None:
             self.complain("there is no namespace whose bundles could be shown")
+        elif bundle.reported is not None:
+            self.complain("load reports name no topics, so nothing can be forecast; rates are in the tree")
         else:
             self._bundle_screens.show_forecast(bundle.namespace)
 

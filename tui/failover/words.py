@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine.views.model import ConsumerRow, DashboardView, EventLine, RuleInForce, StatusView, TableFoot
+from engine.views.reported_model import ReportedBroker, ReportedView
+from tui.failover.bindings import PANEL_TITLES
+from tui.kit.reported_words import REPORTED_SIGN, moment_text, sums_text, sums_texts
 from tui.kit.verdict_words import shares_text
 from tui.kit.wording import FLAG, counted, msgs_per_sec, safe_name, shorten_middle
 
@@ -25,6 +28,8 @@ def with_notice(view: DashboardView, notice: str) -> str:
 def state_hint(view: DashboardView) -> str:
     """One sentence about the state as it is, and the key that shows more."""
     status, foot = view.status, view.foot
+    if view.brokers:
+        return "Load reports alone: bundles with their owners and rates as reported (*), and no topic is known."
     if not status.subscription:
         return "No Failover subscription here, but bundles. enter opens the marked one, s previews how it can be split."
     if not view.consumers:
@@ -120,6 +125,19 @@ def _hint_alone(row: ConsumerRow, view: DashboardView) -> str:
     return f"{sentence}. Press f to ask why."
 
 
+def bundles_title(brokers: Sequence[ReportedBroker]) -> str:
+    """The title of the bundle tree: where load reports are all there is, when and by whom they were written."""
+    if not brokers:
+        return PANEL_TITLES["bundles"]
+    if len(brokers) > 1:
+        return f"3 bundles, {REPORTED_SIGN} by {len(brokers):,} load reports"
+    (broker,) = brokers
+    when = f" {moment_text(broker.at_ms)}" if broker.at_ms >= 0 else ""
+    cpu = f", cpu {broker.cpu[0]:.0f} of {broker.cpu[1]:.0f}%" if broker.cpu else ""
+    memory = f", memory {broker.memory[0]:.0f} of {broker.memory[1]:.0f} MiB" if broker.memory else ""
+    return f"3 bundles, {REPORTED_SIGN} seen{when} by {safe_name(broker.broker)}{cpu}{memory}"
+
+
 def flag_text(status: StatusView) -> str:
     """The consistent-hashing flag in few words."""
     if not status.flag_known:
@@ -163,8 +181,19 @@ def foot_text(foot: TableFoot) -> str:
     return " · ".join(parts)
 
 
-def foot_texts(foot: TableFoot) -> tuple[str, ...]:
-    """``foot_text`` and shorter forms of it, longest first: in the end only how uneven it is."""
+def foot_texts(foot: TableFoot, reported: ReportedView | None = None) -> tuple[str, ...]:
+    """``foot_text`` and shorter forms of it, longest first: in the end only how uneven it is.
+
+    What was reported is added where there is room, and stays alone where something is blocked.
+    """
+    own = _own_texts(foot)
+    if reported is None or reported.computed_from:
+        return own
+    added = f"{own[0]} · {sums_text(reported)}"
+    return (added, *sums_texts(reported)) if reported.blocked else (added, *own)
+
+
+def _own_texts(foot: TableFoot) -> tuple[str, ...]:
     if foot.consumers == 0:
         return (foot_text(foot),)
     ratios = (foot.max_over_mean_partitions, foot.max_over_mean_ring_share, foot.max_over_mean_rate)

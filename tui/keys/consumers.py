@@ -17,6 +17,7 @@ from tui.drawing.glyphs import glyphs_of
 from tui.kit.columns import Column, Columns, NameColumn, fitting, table_lines
 from tui.kit.line_table import Lines
 from tui.kit.list_panel import RowForm
+from tui.kit.reported_cells import REPORTED_ORDER, reported_cell, reported_columns, tag_cell
 from tui.kit.wording import fit, percent, quantity, safe_name, shorten_middle
 
 _NAME_CELLS: Final = (6, 32)
@@ -34,27 +35,32 @@ BYSTANDER: Final = "!"
 def key_columns(rows: Sequence[KeyConsumerRow], width: int) -> Columns:
     """The columns for a table ``width`` cells wide, most important first to stay.
 
-    Tag, name, share of the slots and keys are always there; unacknowledged and waiting messages come next, then what
-    moved, the bar of shares, messages, draining slots, points that were lost to others and declared ranges.
+    Tag, name, share of the slots and keys are always there; unacknowledged and waiting messages come next (reported
+    ones where there are, and then keys only where some are known), then what moved, the bar of shares, messages,
+    draining slots, points that were lost to others and declared ranges.
     """
     longest = max((cell_len(safe_name(row.name)) for row in rows), default=0) + 1
     whole = min(max(longest, len("consumer") + 1), _NAME_CELLS[1])
+    seen = reported_columns([row.reported for row in rows if row.reported is not None])
     always = [
         Column("tag", "", max((len(row.tag) for row in rows), default=1) + 2, left=True),
         Column("share", "slots", 6),
-        Column("keys", "keys", 6),
+        *([Column("keys", "keys", 6)] if not seen.others or any(row.keys for row in rows) else []),
     ]
     room = width - sum(column.width for column in always) - max(_NAME_CELLS[0], min(whole, _EASY_NAME))
     change = max((len(" ".join(_differences(row))) + 1 for row in rows), default=0)
     change = max(change, _CHANGE_CELLS) if change <= room - _BEFORE_CHANGE else _CHANGE_CELLS
+    # Messages that were never simulated are computed to be none, which would only contradict what was reported.
+    computed = [] if seen.others else [Column("unacked", "unack", 6), Column("waiting", "wait", 6)]
     declared = Column("declared", "declared", _DECLARED_CELLS[0], left=True, most=_DECLARED_CELLS[1])
     return fitting(
         width,
         NameColumn("consumer", whole, _EASY_NAME, _NAME_CELLS[0]),
         always,
         [
-            Column("unacked", "unack", 6),
-            Column("waiting", "wait", 6),
+            *seen.important,
+            *seen.others,
+            *computed,
             Column("bar", "", _BAR_CELLS[0], left=True, most=_BAR_CELLS[1]),
             Column("change", "moved", change),
             Column("messages", "msgs", 6),
@@ -64,7 +70,7 @@ def key_columns(rows: Sequence[KeyConsumerRow], width: int) -> Columns:
         ],
         (
             *("tag", "name", "share", "bar", "change", "keys", "messages", "unacked", "waiting", "draining", "points"),
-            "declared",
+            *("declared", *REPORTED_ORDER),
         ),
     )
 
@@ -76,12 +82,17 @@ class KeyCells:
     colours: Palette
     largest: float
     ascii_only: bool = False
+    rows: Sequence[KeyConsumerRow] = ()
 
     def text(self, row: KeyConsumerRow, column: Column) -> Text:
         """One cell, exactly ``column.width`` wide."""
         colour = Style.parse(hex_colour(self.colours.consumer_colour(row.colour)))
         dim = hex_colour(self.colours.dim)
+        if column.key in REPORTED_ORDER:
+            return reported_cell(row.reported, column, self.colours, self.rows)
         match column.key:
+            case "tag" if row.reported is not None:
+                return tag_cell(row.tag, row.reported, column.width, self.colours, colour)
             case "tag":
                 text = Text(BYSTANDER if row.bystander else " ", f"bold {hex_colour(self.colours.warn)}", no_wrap=True)
                 text.append(row.tag.ljust(column.width - 1), colour + Style(bold=True))
@@ -139,7 +150,7 @@ def _number(row: KeyConsumerRow, key: str) -> str:
 
 def key_consumer_lines(rows: Sequence[KeyConsumerRow], colours: Palette, ascii_only: bool) -> Lines:
     """Return the table of these consumers; a whole bar stands for the one with most slots."""
-    cells = KeyCells(colours, max((row.share for row in rows), default=0.0), ascii_only)
+    cells = KeyCells(colours, max((row.share for row in rows), default=0.0), ascii_only, rows)
     return table_lines(rows, key_columns, cells.text)
 
 

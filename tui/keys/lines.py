@@ -37,11 +37,11 @@ def wait_line(wait: WaitRow, rows: Sequence[KeyConsumerRow], width: int, colours
     text.append(f"{wait.slot:>{_SLOT}} ", dim)
     text.append(fit(keys_shown(wait.keys), _key_width(width)))
     text.append(f" {quantity(wait.messages):>5}  ", f"bold {warn}")
-    _append_tag(text, wait.owner, rows, colours, 4)
+    append_tag(text, wait.owner, rows, colours, 4)
     start = text.cell_len
     if wait.holders:
         who, count = wait.holders[0]
-        tag = _append_tag(text, who, rows, colours, 0)
+        tag = append_tag(text, who, rows, colours, 0)
         more = "…" if len(wait.holders) > 1 else ""
         text.append(f"{' ' if tag else ''}{quantity(count)}{more}")
     elif width < _WHY_FROM:
@@ -62,7 +62,7 @@ def _key_width(width: int) -> int:
     return max(6, width - _SLOT - 1 - 8 - 4 - 9 - since - reason)
 
 
-def _append_tag(text: Text, position: int, rows: Sequence[KeyConsumerRow], colours: Palette, width: int) -> str:
+def append_tag(text: Text, position: int, rows: Sequence[KeyConsumerRow], colours: Palette, width: int) -> str:
     """The letter tag of a consumer in its colour, a dash for nobody; in ``width`` cells where that is more."""
     row = rows[position] if 0 <= position < len(rows) else None
     tag = row.tag if row is not None else "-"

@@ -16,13 +16,15 @@ from engine.cluster.commands import Acknowledge, AddConsumer, KillConsumer, Pass
 from engine.errors import Rejection
 from engine.scenarios.selecting import resolve_selection
 from engine.views.keys_model import GapRow, KeyConsumerRow, KeysStatus, KeysView, LuckView, WaitRow
-from engine.views.model import EventLine, RingView
+from engine.views.model import RingView
+from engine.views.reported_model import ReportedView
 from tui.keys.bindings import BINDINGS, ELSEWHERE, GROUPS
 from tui.keys.consumers import CONSUMERS
 from tui.keys.dialogs import AddKeyConsumerScreen, OwnedKeysScreen, SendKeysScreen, ShareKeysScreen
 from tui.keys.explaining import key_remarks
 from tui.keys.lines import gap_heading, gap_line, sent_line, wait_heading, wait_line
 from tui.keys.luck_panel import LuckPanel
+from tui.keys.reported_waits import reported_wait_heading, reported_wait_line, waits_title, waits_words
 from tui.keys.status import KeysStatusLine
 from tui.keys.words import (
     gap_sentence,
@@ -35,12 +37,13 @@ from tui.keys.words import (
     moves_sentence,
     wait_sentence,
 )
-from tui.kit.event_list import EventList, event_line
+from tui.kit.event_list import EventList, Happened, event_line, happened
 from tui.kit.explain_panel import ExplainPanel
 from tui.kit.help import Group, HelpScreen, KeyHelp
 from tui.kit.line_table import Lines, LineTable
 from tui.kit.list_panel import ListPanel
 from tui.kit.plain_text import PlainStatic, set_title
+from tui.kit.reported_words import blocked_ids, sums_texts, table_remark
 from tui.kit.ring_panel import RingPanel, ViewMode
 from tui.kit.screen import DashboardScreen
 from tui.kit.selection import after_removing, kept, stepped
@@ -93,8 +96,13 @@ class KeysScreen(DashboardScreen[KeysView]):
     """The slots where messages wait."""
     gaps: var[tuple[GapRow, ...]] = var((), init=False)
     luck: var[LuckView | None] = var(None)
-    event_lines: var[tuple[EventLine, ...]] = var(())
+    event_lines: var[tuple[Happened, ...]] = var(())
     deliveries: var[tuple[str, ...]] = var(())
+    reported: var[ReportedView | None] = var(None, init=False)
+    """What brokers said of the subscription; None from the first step of the simulation on."""
+    remark: var[str] = var("")
+    marks: var[tuple[int, ...]] = var(())
+    blocked: var[frozenset[int]] = var(frozenset())
 
     _sent_last = ""
 
@@ -112,12 +120,14 @@ class KeysScreen(DashboardScreen[KeysView]):
             cls.topic,
             cls.colours,
             cls.waiting,
+            cls.marks,
+            cls.blocked,
             rows=cls.consumers,
             dots="keys",
         )
         with Vertical(id="side"):
             yield ListPanel(CONSUMERS, ascii_only=ascii_only, id="consumers").data_bind(
-                cls.selected, cls.totals, cls.colours, rows=cls.consumers
+                cls.selected, cls.totals, cls.colours, cls.remark, rows=cls.consumers
             )
             with Vertical(id="waits", classes="panel"):
                 yield LineTable(id="waiting")
@@ -150,7 +160,11 @@ class KeysScreen(DashboardScreen[KeysView]):
         self.set_class(bool(view.gaps) and bool(view.consumers), "-gaps")
         self.status = view.status
         self.consumers = view.consumers
-        self.totals = keys_foot_texts(view.foot)
+        self.reported = view.reported if view.reported is not None and not view.reported.computed_from else None
+        self.totals = keys_foot_texts(view.foot) if self.reported is None else sums_texts(self.reported)
+        self.remark = table_remark(view.reported)
+        self.marks = () if self.reported is None else self.reported.marks
+        self.blocked = blocked_ids(view.consumers)
         self.few_words = mode_in_few_words(view)
         set_title(self.query_one("#ring"), f"1 slots 0 to {view.ring.space_size - 1}")
         self.waiting = frozenset(wait.slot for wait in view.waits)
@@ -160,7 +174,7 @@ class KeysScreen(DashboardScreen[KeysView]):
         self.gaps = view.gaps
         self.luck = view.luck
         self.deliveries = view.deliveries
-        self.event_lines = view.events
+        self.event_lines = happened(view.events, view.reported)
 
     def show_change(self) -> None:
         self.query_one(RingPanel).flash()
@@ -282,6 +296,9 @@ class KeysScreen(DashboardScreen[KeysView]):
 
     def _list_waits(self) -> None:
         """List the oldest first; below the rows is what the marked one means."""
+        if self.reported is not None:
+            self._list_reported(self.reported)
+            return
         waits, rows, colours = self.waits, self.consumers, self.colours
         messages = counted(self.now.foot.waiting, "message")
         amount = f"{messages} at {counted(len(waits), 'slot')}" if waits else "nothing"
@@ -294,8 +311,25 @@ class KeysScreen(DashboardScreen[KeysView]):
         self.set_class(bool(waits), "-waiting")
         self._describe_wait()
 
+    def _list_reported(self, reported: ReportedView) -> None:
+        """List the slots that drain by what brokers reported, those where most was held back first."""
+        waits, rows, colours = reported.waits, self.consumers, self.colours
+        set_title(self.query_one("#waits"), f"3 what waits ({waits_title(reported)})")
+        self.query_one("#waiting", LineTable).lines = Lines(
+            len(waits),
+            lambda index, width: reported_wait_line(waits[index], rows, width, colours),
+            reported_wait_heading if waits else None,
+        )
+        self.set_class(bool(waits), "-waiting")
+        self._describe_wait()
+
     @on(LineTable.Moved, "#waiting")
     def _describe_wait(self) -> None:
+        if self.reported is not None:
+            at = self.query_one("#waiting", LineTable).cursor
+            words = waits_words(self.reported, [row.name for row in self.consumers], at)
+            self.query_one("#wait-meaning", PlainStatic).update(words)
+            return
         # The view that the waits are of; the store may have another one by now.
         view, at = self._shown or self.now, self.query_one("#waiting", LineTable).cursor
         text = wait_sentence(view, self.waits[at]) if self.waits else view.status.order_rule
@@ -303,6 +337,11 @@ class KeysScreen(DashboardScreen[KeysView]):
 
     @on(LineTable.Opened, "#waiting")
     def _opened_wait(self, message: LineTable.Opened) -> None:
+        if self.reported is not None:
+            holder = self.reported.waits[message.index].holder
+            if holder >= 0:
+                self.selected = self.consumers[holder].consumer_id
+            return
         keys = self.waits[message.index].keys
         if keys:
             self.complain(self.explain(keys[0]))

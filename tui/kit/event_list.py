@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from rich.cells import cell_len
@@ -10,9 +10,11 @@ from rich.text import Text
 from textual.reactive import var
 
 from engine.views.model import EventLine
+from engine.views.reported_model import ReportedView, SeenEvent
 from themes.palettes import Palette, hex_colour, palette
 from tui.kit.line_table import Lines, LineTable
 from tui.kit.plain_text import set_title
+from tui.kit.reported_words import REPORTED_SIGN
 from tui.kit.verdict_words import judgement_colour
 from tui.kit.wording import event_effect, event_effect_short, safe_name, shorten_middle
 
@@ -32,8 +34,40 @@ GLYPHS: Final = {
 }
 
 
-def event_line(event: EventLine, width: int, colours: Palette, noun: str = "partition") -> Text:
+SEEN_GLYPHS: Final = {
+    "joined": "+",
+    "left": "-",
+    "new": "+",
+    "gone": "-",
+    "backlog": "=",
+    "bundles": "/",
+    "active": ">",
+}
+Happened = EventLine | SeenEvent
+
+
+def happened(steps: Sequence[EventLine], reported: ReportedView | None) -> tuple[Happened, ...]:
+    """The opening, what happened between the moments that were seen, then the steps of the simulation."""
+    if reported is None:
+        return tuple(steps)
+    opening = [step for step in steps[:1] if step.kind == "open"]
+    return (*opening, *reported.events, *steps[len(opening) :])
+
+
+def seen_line(event: SeenEvent, width: int, colours: Palette) -> Text:
+    """What happened between two moments: a star for seen, the time of the later one, a sign for its kind, and what."""
+    role = {"joined": colours.good, "left": colours.bad, "gone": colours.bad}.get(event.kind, colours.accent)
+    text = Text(no_wrap=True)
+    text.append(f"{REPORTED_SIGN}{event.moment:>2} ", hex_colour(colours.dim))
+    text.append(f"{SEEN_GLYPHS.get(event.kind, '~')} ", f"bold {hex_colour(role)}")
+    text.append(shorten_middle(safe_name(event.text), max(8, width - text.cell_len)))
+    return text
+
+
+def event_line(event: Happened, width: int, colours: Palette, noun: str = "partition") -> Text:
     """One step: number, a sign for its kind, what was done, and on the right what it moved."""
+    if isinstance(event, SeenEvent):
+        return seen_line(event, width, colours)
     role = colours.dim if event.kind == "open" else colours.accent
     if event.verdict is not None:
         role = judgement_colour(event.verdict.judgement, colours)

@@ -45,6 +45,8 @@ class ListPanel(Vertical, Generic[Row]):
     """The id of the selected row, -1 for none."""
     filter_text: var[str] = var("")
     """A part of the names that are listed, in any case; "" lists all."""
+    remark: var[str] = var("")
+    """What the title says behind the number of rows; "" for nothing."""
     totals: var[tuple[str, ...]] = var(())
     """What can stand below the table, the longest text first."""
     colours: var[Palette] = var(palette)
@@ -87,6 +89,9 @@ class ListPanel(Vertical, Generic[Row]):
     def watch_colours(self) -> None:
         self._list()
 
+    def watch_remark(self) -> None:
+        self._list()
+
     def watch_selected(self) -> None:
         self._place_cursor()
 
@@ -106,7 +111,8 @@ class ListPanel(Vertical, Generic[Row]):
         part = self.filter_text.casefold()
         self.listed = tuple(row for row in self.rows if part in row.name.casefold()) if part else self.rows
         count = f"{len(self.rows):,}"
-        set_title(self, f"2 {self._form.noun}s ({f'{len(self.listed):,} of {count}' if part else count})")
+        remark = f", {self.remark}" if self.remark else ""
+        set_title(self, f"2 {self._form.noun}s ({f'{len(self.listed):,} of {count}' if part else count}){remark}")
         set_subtitle(self, f"filter: {self.filter_text}" if part else "")
         with self._table.prevent(LineTable.Moved):
             self._table.lines = self._form.lines(self.listed, self.colours, self._ascii_only)

@@ -22,6 +22,7 @@ from tui.drawing.ring_picture import Dots, Flash, RingMode, RingPicture
 from tui.drawing.thinning import MANY_DOTS, ascends, thinned
 from tui.kit.line_widget import LinePanel
 from tui.kit.plain_text import set_subtitle
+from tui.kit.reported_words import BLOCKED_SIGN
 
 FLASH_FRAMES = 8
 FLASH_FRAME_SECONDS = 0.09
@@ -85,6 +86,10 @@ class RingPanel(LinePanel, can_focus=True):
     """What each of them has while the arcs decide nothing; () where that is not shown."""
     waiting: var[frozenset[int]] = var(frozenset())
     """Hashes where messages wait; they are marked."""
+    marks: var[tuple[int, ...]] = var(())
+    """Hashes where brokers reported that messages are held back, with or without a dot; they are marked too."""
+    blocked: var[frozenset[int]] = var(frozenset())
+    """Ids of consumers that cannot be served by what brokers reported: a sign follows their letters."""
     selected: var[int] = var(-1)
     """Id of the selected consumer, lit in the focus view."""
     view_mode: var[ViewMode | None] = var(None)
@@ -153,6 +158,16 @@ class RingPanel(LinePanel, can_focus=True):
         self.forget()
         self._name_view()
 
+    def watch_marks(self) -> None:
+        """Other hashes are marked."""
+        self.forget()
+        self._name_view()
+
+    def watch_blocked(self) -> None:
+        """Other letters have a sign."""
+        self.forget()
+        self._name_view()
+
     def watch_colours(self) -> None:
         """Other colours."""
         self.forget()
@@ -174,6 +189,7 @@ class RingPanel(LinePanel, can_focus=True):
         # Without colours dots are letters like everything else.
         legend = "" if self.colours.mono else f"{dot} {self.dots}, "
         legend += f"{glyphs.waiting} waiting, " if self.waiting else ""
+        legend += f"{glyphs.waiting} reported blocked, " if self.marks or self.blocked else ""
         set_subtitle(self, f"{legend}v: {self.view_mode_in_use.value}{auto}")
 
     def show_next_view(self) -> None:
@@ -210,8 +226,10 @@ class RingPanel(LinePanel, can_focus=True):
         # A last entry of -1 lets position -1 (nobody) stay nobody.
         numbers = np.array([*(row.colour for row in self.rows), -1], dtype=np.int64)
         tags = [""] * (int(numbers.max()) + 1)
+        # A ring of letters is full of them as it is: there the table alone has the sign.
+        signed = frozenset() if self.colours.mono else self.blocked
         for row in self.rows:
-            tags[row.colour] = row.tag
+            tags[row.colour] = row.tag + (BLOCKED_SIGN if row.consumer_id in signed else "")
         focus = next((row.colour for row in self.rows if row.consumer_id == self.selected), None)
         mode = RingMode.LIT if ring.lit else RingMode.MUTED
         if self.view_mode_in_use is ViewMode.FOCUS and focus is not None:
@@ -229,7 +247,7 @@ class RingPanel(LinePanel, can_focus=True):
             shares[row.colour] = weight
         return RingPicture(
             arcs=arcs_of(ring.points, numbers[ring.point_owners], len(tags), ring.space_size),
-            dots=Dots(hashes, owners.astype(np.int32), highlighted, waiting),
+            dots=Dots(hashes, owners.astype(np.int32), highlighted, waiting, np.array(self.marks, dtype=np.uint32)),
             mode=mode,
             focus=focus if mode is RingMode.FOCUS else None,
             centre=ring.centre,

@@ -99,6 +99,8 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
     # Not ``reactive``: that would paint the whole screen for each of them. The panels paint themselves.
     saved: var[str] = var("")
     timeline: var[TimelineView | None] = var(None)
+    moments: var[tuple[int, int]] = var((0, 0))
+    """Which moment that was seen is shown, from 1, and of how many."""
     sentence: var[tuple[str, str]] = var(("hint", ""))
     selected: var[int] = var(-1)
     """The id of the selected row, -1 for none."""
@@ -189,7 +191,9 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
         yield SentenceLine(id="sentence").data_bind(cls.sentence)
         with Container(id="body"):
             yield from self.compose_panels()
-        yield TimelineLine(id="timeline", ascii_only=self.ascii_only).data_bind(cls.timeline, cls.playing, cls.colours)
+        yield TimelineLine(id="timeline", ascii_only=self.ascii_only).data_bind(
+            cls.timeline, cls.moments, cls.playing, cls.colours
+        )
         yield Prompt(id="prompt")
         yield KeyFooter(id="keys")
         yield PlainStatic(id="too-small")
@@ -251,6 +255,7 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
         self.saved = self.store.saved
         self.take(view)
         self.timeline = view.timeline
+        self.moments = self.store.moment
         self.sentence = self._sentence_now()
         if self.has_class("-explaining") and not self.has_class("-why"):
             self.explain_again()

@@ -11,16 +11,18 @@ from typing import Final, Protocol
 
 from textual.message import Message
 
-from engine.admin.snapshot import Moment
+from engine.admin.snapshot import Moment, combined
 from engine.cluster.commands import Command, SubscribeKeyShared
 from engine.cluster.grammar import parse_command
 from engine.cluster.navigation import navigate
+from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Timeline
-from engine.cluster.timeline_commands import TimelineCommand
+from engine.cluster.timeline_commands import End, Home, TimelineCommand
 from engine.compare.verdict import Verdict
 from engine.diagnosis.model import Cause, Diagnosis
-from engine.diagnosis.why import why
-from engine.errors import Rejection
+from engine.diagnosis.why import diagnose_all
+from engine.errors import InputError, Rejection
+from engine.scenarios.opening import open_snapshot
 from engine.views.dashboard import (
     busiest_partition_of,
     dashboard_view,
@@ -40,6 +42,9 @@ from engine.views.previews import preview_of
 from engine.views.producers import producers_view, shown_places
 from engine.views.producers_answers import known_keys_view, send_answer, statistics_view
 from engine.views.producers_model import ProducersView, SendAnswer, StatisticsView
+from engine.views.reported import Reported, Subject, keys_with_reported, subject_of, with_reported
+from engine.views.reported_loads import with_load_reports
+from engine.views.reported_subscription import BUNDLES, SubscriptionView, all_places, reported_only, subscription_view
 from tui.kit.wording import namespace_suffix, safe_name
 
 PREPARED: Final = 5_000
@@ -56,7 +61,11 @@ class Journal(Protocol):
 class Store:
     """One timeline, the subscription or topic that is shown, and the present view of both.
 
-    Places are counted through: Failover subscriptions first, then Key_Shared ones, then topics with producers.
+    Places are counted through: Failover subscriptions first, then Key_Shared ones, then topics with producers, then
+    subscriptions that brokers reported and for which nothing is computed. Where there are only those, the first place
+    is that of the bundles, with the key "".
+
+    Of several moments that were seen the last one is where the timeline begins; the ones before are looked at only.
     """
 
     class Changed(Message):
@@ -75,8 +84,11 @@ class Store:
         journal: Journal | None = None,
         seen: tuple[Moment, ...] = (),
     ) -> None:
-        self._timeline = timeline
-        self._seen = seen
+        self._timeline = self._main = timeline
+        self._reported = Reported(seen)
+        self._moment = self._reported.last
+        self._earlier: dict[int, Timeline] = {}
+        self._others: dict[int, tuple[Subject, ...]] = {}
         self._diagnoses: list[Diagnosis] | None = None
         self._problems = problems
         self._notes = notes
@@ -84,11 +96,16 @@ class Store:
         self._listeners: list[Callable[[Message], object]] = []
         self._place = subscription
         self._failover = 0
-        self._key = ""
         self._view: DashboardView | None = None
         self._keys_view: KeysView | None = None
         self._producers_view: ProducersView | None = None
+        self._reported_view: SubscriptionView | None = None
         self.saved = journal.record(timeline) if journal is not None else ""
+        keys = self.subscriptions
+        self._place = max(0, min(subscription, len(keys) - 1))
+        if keys[:1] == (BUNDLES,) and not self._place:
+            self._place = 1  # what was reported says more than the bundles
+        self._key = keys[self._place] if keys else ""
         self._find_place()
 
     def tell(self, listener: Callable[[Message], object]) -> None:
@@ -102,8 +119,13 @@ class Store:
 
     @property
     def can_redo(self) -> bool:
-        """Whether there is a step ahead."""
-        return self._timeline.can_redo
+        """Whether there is a step or a moment ahead."""
+        return self._moment < self._reported.last or self._timeline.can_redo
+
+    @property
+    def moment(self) -> tuple[int, int]:
+        """Which moment is shown, from 1, and of how many; (0, 0) where nothing was seen."""
+        return self._moment + 1, len(self._reported)
 
     @property
     def subscription(self) -> int:
@@ -113,7 +135,20 @@ class Store:
     @property
     def subscriptions(self) -> tuple[str, ...]:
         """The keys of all subscriptions, and the names of topics with producers, in the order of their places."""
-        return shown_places(self._timeline.state)
+        return all_places(shown_places(self._timeline.state), self._reported_only())
+
+    def _reported_only(self) -> tuple[Subject, ...]:
+        """What brokers reported up to this moment and the model does not have."""
+        if self._moment not in self._others:
+            start = Timeline.start(self._timeline.initial)
+            found = reported_only(self._reported, self._moment, start, shown_places(start.state))
+            self._others[self._moment] = found
+        return self._others[self._moment]
+
+    def _subject(self) -> Subject | None:
+        """The shown subscription among those for which nothing is computed."""
+        at = self._place - (len(self.subscriptions) - len(self._reported_only()))
+        return self._reported_only()[at] if at >= 0 and self._key else None
 
     @property
     def subscription_key(self) -> str:
@@ -127,6 +162,12 @@ class Store:
         spaces = [shown.namespace for shown in state.subscriptions] + [
             shown.namespace for shown in state.key_subscriptions
         ]
+        if keys[at] == BUNDLES:
+            return "the bundles"
+        others = self._reported_only()
+        behind = at - (len(keys) - len(others))
+        if behind >= 0:
+            return safe_name(keys[at]) + namespace_suffix(keys[at], others[behind].namespace, keys)
         return safe_name(keys[at]) + (namespace_suffix(keys[at], spaces[at], keys) if at < len(spaces) else "")
 
     @property
@@ -139,7 +180,13 @@ class Store:
     def shows_producers(self) -> bool:
         """Whether the producers of a topic are shown."""
         state = self._timeline.state
-        return self._place >= len(state.subscriptions) + len(state.key_subscriptions) and bool(self._key)
+        before = len(state.subscriptions) + len(state.key_subscriptions)
+        return before <= self._place < before + len(state.producer_topics) and bool(self._key)
+
+    @property
+    def shows_reported(self) -> bool:
+        """Whether a subscription is shown for which nothing is computed."""
+        return self._subject() is not None
 
     @property
     def view(self) -> DashboardView:
@@ -148,7 +195,11 @@ class Store:
             view = dashboard_view(
                 self._timeline, subscription=self._failover, problems=self._problems, notes=self._notes
             )
-            self._view = replace(view, status=replace(view.status, subscriptions=self.subscriptions))
+            view = replace(view, status=replace(view.status, subscriptions=self.subscriptions))
+            subject = subject_of(self._timeline, view.status.subscription)
+            if subject is not None:
+                view = with_reported(view, self._reported, self._moment, subject)
+            self._view = with_load_reports(view, self._reported, self._moment)
         return self._view
 
     @property
@@ -156,7 +207,11 @@ class Store:
         """The view of the shown Key_Shared subscription; None while a Failover one is shown. Made when asked for."""
         if self._keys_view is None and self.shows_keys:
             view = keys_view(self._timeline, self._key, notes=self._notes)
-            self._keys_view = replace(view, status=replace(view.status, subscriptions=self.subscriptions))
+            view = replace(view, status=replace(view.status, subscriptions=self.subscriptions))
+            subject = subject_of(self._timeline, self._key)
+            if subject is not None:
+                view = keys_with_reported(view, self._reported, self._moment, subject)
+            self._keys_view = view
         return self._keys_view
 
     @property
@@ -166,8 +221,25 @@ class Store:
             self._producers_view = producers_view(self._timeline, self._key, notes=self._notes)
         return self._producers_view
 
+    @property
+    def reported_view(self) -> SubscriptionView | None:
+        """The view of the shown subscription where nothing is computed for it; else None. Made when asked for."""
+        subject = self._subject()
+        if self._reported_view is None and subject is not None:
+            self._reported_view = subscription_view(
+                self._timeline, self._reported, self._moment, subject, keys=self.subscriptions, notes=self._notes
+            )
+        return self._reported_view
+
     def submit(self, command: Command | TimelineCommand) -> Rejection | None:
         """Carry out a command, or move in time; what is refused changes nothing."""
+        if isinstance(command, Home | End) and len(self._reported) > 1:
+            self._go_to(0 if isinstance(command, Home) else self._reported.last + self._main.length)
+            return None
+        if self._moment < self._reported.last:
+            moment, moments = self.moment
+            text = f"this is moment {moment} of {moments} as it was seen; steps go on from the last one (end)"
+            return Rejection("EarlierMoment", text)
         if isinstance(command, Command):
             timeline, rejection = self._timeline.submit(command)
             if rejection is None and isinstance(command, SubscribeKeyShared):
@@ -206,15 +278,40 @@ class Store:
         return losses_view(self._timeline.state, self._key)
 
     def step_by(self, count: int) -> None:
-        """Move in time, forwards or backwards, as far as there are steps."""
-        self._take(self._timeline.step_by(count))
+        """Move in time, forwards or backwards, as far as there are moments and steps."""
+        self._go_to(max(0, self._moment) + self._main.cursor + count)
+
+    def _go_to(self, place: int) -> None:
+        """Show a place among the moments that were seen, from 0, and the steps behind the last of them."""
+        last = max(0, self._reported.last)
+        place = max(0, min(place, last + self._main.length))
+        if place < last:
+            self._main = self._main.home()
+            self._moment = place
+            self._show(self._at_moment(place))
+        else:
+            self._moment = self._reported.last
+            self._take(self._main.go_to(place - last))
+
+    def _at_moment(self, moment: int) -> Timeline:
+        """The state as it was seen up to an earlier moment; opened once."""
+        if moment not in self._earlier:
+            main, snapshot = self._main, combined(self._reported.moments[: moment + 1])
+            settings = main.initial.settings
+            flag = settings.activeConsumerFailoverConsistentHashing
+            try:
+                state = open_snapshot(snapshot, release=main.initial.release, consistent_hashing=flag).state
+            except InputError:  # it has neither topics nor bundles yet
+                state = ClusterState(release=main.initial.release, settings=settings)
+            self._earlier[moment] = Timeline.start(state, main.seed, main.source)
+        return self._earlier[moment]
 
     def show_subscription(self, by: int) -> None:
         """Show the subscription that stands ``by`` places further, round the end."""
-        count = len(self.subscriptions)
-        if count > 1:
-            self._key = ""
-            self._place = (self._place + by) % count
+        keys = self.subscriptions
+        if len(keys) > 1:
+            self._place = (self._place + by) % len(keys)
+            self._key = keys[self._place]
             self._publish()
 
     def busiest_partition_of(self, consumer_id: int) -> str:
@@ -242,18 +339,26 @@ class Store:
     def diagnoses(self) -> list[Diagnosis]:
         """What is wrong with each subscription that brokers reported, the worst first; steps change nothing of it."""
         if self._diagnoses is None:
-            self._diagnoses = why(self._seen) if self._seen else []
+            seen = self._reported.subscriptions(self._reported.last) if len(self._reported) else {}
+            self._diagnoses = diagnose_all(seen.values())
         return self._diagnoses
 
     def prepare(self) -> None:
-        """Diagnose what was reported before anything is shown, unless that takes noticeable time."""
-        reported = sum(len(topic.subscriptions) for moment in self._seen for topic in moment.snapshot.topics.values())
-        if reported <= PREPARED:
+        """Diagnose what was reported before anything is shown, unless that takes noticeable time.
+
+        The moments before the last one are opened too, so that no key has to wait for them.
+        """
+        topics = (topic for moment in self._reported.moments for topic in moment.snapshot.topics.values())
+        if sum(len(topic.subscriptions) for topic in topics) <= PREPARED:
             self.diagnoses()
+        for moment in range(self._reported.last):
+            self._at_moment(moment)
 
     def reported_trouble(self) -> Cause | None:
         """What blocks the shown subscription by what brokers reported, as far as that was looked at."""
         name = self.shown_name()
+        if self._moment < self._reported.last:
+            return None
         for each in self._diagnoses or ():
             if (each.namespace, each.subscription) == name and each.blocks:
                 return each.first
@@ -262,6 +367,9 @@ class Store:
     def shown_name(self) -> tuple[str, str]:
         """Namespace and name of the shown subscription, or "" and the name of the topic whose producers are shown."""
         state, at = self._timeline.state, self._place
+        subject = self._subject()
+        if subject is not None:
+            return subject.namespace, subject.name
         names = [(each.namespace, each.name) for each in state.subscriptions]
         names += [(each.namespace, each.name) for each in state.key_subscriptions]
         return names[at] if 0 <= at < len(names) else ("", self._key)
@@ -271,6 +379,8 @@ class Store:
         state = self._timeline.state
         names = [(each.namespace, each.name) for each in state.subscriptions]
         names += [(each.namespace, each.name) for each in state.key_subscriptions]
+        names += [("", "")] * (len(self.subscriptions) - len(names) - len(self._reported_only()))
+        names += [(each.namespace, each.name) for each in self._reported_only()]
         for place, each in enumerate(names):
             if each == (namespace, name):
                 if place != self._place:
@@ -305,21 +415,26 @@ class Store:
     def _take(self, timeline: Timeline) -> None:
         if timeline is self._timeline:
             return
-        self._timeline = timeline
+        self._main = timeline
         if self._journal is not None:
             self.saved = self._journal.record(timeline)
-        self._publish()
+        self._show(timeline)
+
+    def _show(self, timeline: Timeline) -> None:
+        if timeline is not self._timeline:
+            self._timeline = timeline
+            self._publish()
 
     def _find_place(self) -> None:
         """Where the shown subscription stands now; where it is gone, another one takes its place."""
         keys = self.subscriptions
         self._place = keys.index(self._key) if self._key in keys else max(0, min(self._place, len(keys) - 1))
         self._key = keys[self._place] if keys else ""
-        if not self.shows_keys and not self.shows_producers:
+        if not self.shows_keys and not self.shows_producers and not self.shows_reported:
             self._failover = self._place
 
     def _publish(self) -> None:
         self._find_place()
-        self._view = self._keys_view = self._producers_view = None
+        self._view = self._keys_view = self._producers_view = self._reported_view = None
         for listener in self._listeners:
             listener(self.Changed())

@@ -26,6 +26,8 @@ MARKS: Final = {
     "recover": StepMark("=", "good"),
 }
 OTHER: Final = StepMark("*", "text")
+SEEN: Final = StepMark("o", "accent")
+"""A moment that was seen, but the first one."""
 
 
 class TimelineLine(LineWidget):
@@ -37,6 +39,8 @@ class TimelineLine(LineWidget):
 
     timeline: reactive[TimelineView | None] = reactive(None)
     """What is shown."""
+    moments: reactive[tuple[int, int]] = reactive((0, 0))
+    """Which moment that was seen is shown, from 1, and of how many; steps follow behind the last one."""
     playing: reactive[bool] = reactive(False)
     """Whether steps follow by themselves."""
 
@@ -46,12 +50,17 @@ class TimelineLine(LineWidget):
             return Strip.blank(width, self.rich_style)
         before, after = self._words(self.timeline)
         room = max(0, width - len(before) - len(after))
-        marks = tuple(MARKS.get(kind, OTHER) for kind in self.timeline.kinds)
-        picture = TimelinePicture(marks, min(self.timeline.cursor, len(marks)))
+        moment, moments = self.moments
+        seen = max(0, moments - 1)
+        marks = (*[SEEN] * seen, *(MARKS.get(kind, OTHER) for kind in self.timeline.kinds))
+        cursor = moment - 1 if moment < moments else seen + self.timeline.cursor
+        picture = TimelinePicture(marks, min(cursor, len(marks)))
         middle = draw_timeline(picture, room, self.colours, ascii_only=self.ascii_only)
         return self.between(before, middle, after)
 
     def _words(self, timeline: TimelineView) -> tuple[str, str]:
         state = "playing" if self.playing else "time"
         branches = f" {counted(timeline.branches, 'branch')}" if timeline.branches > 1 else ""
-        return f" {state} ", f"{branches} [ ] step "
+        moment, moments = self.moments
+        which = f" moment {moment}/{moments}" if moments > 1 else ""
+        return f" {state} ", f"{which}{branches} [ ] step "

@@ -21,10 +21,12 @@ from tests.engine.diagnosis.made import consumer, stats
 from tests.engine.scenarios.recordings import RECORDINGS
 from tests.tui.cli.conftest import Run
 
+LOADS = ("open", str(RECORDINGS / "pip392-flag-on" / "03-load-report.json.gz"))
 WORDS: dict[str, tuple[tuple[str, ...], ...]] = {
-    "dashboard": ((), ("new", "--consumers", "0")),
-    "keys": (("new", "--keys", "20"),),
+    "dashboard": ((), ("new", "--consumers", "0"), ("open", "failover"), ("open", "shared"), LOADS),
+    "keys": (("new", "--keys", "20"), ("open", "draining"), ("open", "draining", "--apply", "kill d-a")),
     "producers": (("new", "--producers", "3"),),
+    "subscription": (("open", "shared", "--subscription", "s"),),
     "bundles": (
         ("forecast",),
         ("forecast", "scene"),
@@ -102,7 +104,20 @@ def inputs(tmp_path: Path) -> None:
     answer["subscriptions"]["keys"] = stats("Key_Shared", [consumer("e")])["subscriptions"]["s"]
     del answer["subscriptions"]["s"]["msgOutCounter"]
     (shared / "stats.json").write_text(json.dumps(answer))
+    draining = gzip.decompress((RECORDINGS / "c-keyshared-draining" / "05-stats.json.gz").read_bytes())
+    _dump(tmp_path / "draining", [draining])
+    who = [consumer("a"), consumer("b", availablePermits=0, blockedConsumerOnUnackedMsgs=True)]
+    for kind in ("Failover", "Shared"):
+        moments = [stats(kind, who[:count], activeConsumerName="a", msgBacklog=count) for count in (1, 2)]
+        _dump(tmp_path / kind.lower(), [json.dumps(moment).encode() for moment in moments])
     (tmp_path / "failing.ringside").write_text("scene pip392\nkill nobody\nexpect idle = 3\nexpect rule ring\n")
+
+
+def _dump(folder: Path, moments: list[bytes]) -> None:
+    for at, answer in enumerate(moments):
+        place = folder / f"2026-11-22T09-48-{at:02}Z" / "admin" / "v2" / "persistent" / "t" / "n" / "x"
+        place.mkdir(parents=True)
+        (place / "stats.json").write_bytes(answer)
 
 
 def faults(document: Any, name: str) -> list[str]:
@@ -142,16 +157,20 @@ OPEN = frozenset({"per_bundle", "per_broker", "view"})
 """Members that hold what they hold: their own members are names."""
 
 
-@pytest.mark.parametrize("name", ["bundles", "plan", "lint", "why", "explain", "verify", "script", "heirs"])
+@pytest.mark.parametrize(
+    "name", ["subscription", "bundles", "plan", "lint", "why", "explain", "verify", "script", "heirs"]
+)
 def test_a_spoilt_document_is_not_valid(run: Run, name: str) -> None:
-    document = printed(run, WORDS[name][1])
+    document = printed(run, WORDS[name][min(1, len(WORDS[name]) - 1)])
     accepted = [label for label, found in spoilt(document) if not faults(found, name)]
     assert [label for label in accepted if label.split(".")[0] not in OPEN] == []
 
 
-@pytest.mark.parametrize("name", ["bundles", "plan", "lint", "why", "explain", "verify", "script", "heirs"])
+@pytest.mark.parametrize(
+    "name", ["subscription", "bundles", "plan", "lint", "why", "explain", "verify", "script", "heirs"]
+)
 def test_rows_of_lists_are_held_to_the_schema_too(run: Run, name: str) -> None:
-    document = printed(run, WORDS[name][1])
+    document = printed(run, WORDS[name][min(1, len(WORDS[name]) - 1)])
     lists = [key for key, value in document.items() if isinstance(value, list) and value]
     assert lists
     for key in lists:

@@ -6,8 +6,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from engine.views.model import BundleNode, ConsumerRow, DashboardView, EventLine, NamespaceNode, StatusView
+from engine.views.reported_model import ReportedBroker, ReportedView
 from tui.cli.plain import Align, table, wrapped
+from tui.cli.printers.reported import reported_lines, seen_event_lines
 from tui.failover.words import flag_helps, foot_text
+from tui.kit.reported_words import moment_text
 from tui.kit.verdict_words import verdict_text
 from tui.kit.wording import FLAG, counted, event_effect, percent, quantity, safe_name, shorten_middle
 
@@ -25,10 +28,12 @@ def dashboard_lines(view: DashboardView) -> list[str]:
         *_remarks(view),
         "",
         *_consumers(view),
+        *reported_lines(view.reported, view.consumers),
         "",
+        *_brokers(view.brokers),
         *_bundles(view.namespaces),
         "",
-        *_events(view.events),
+        *_events(view.events, view.reported),
     ]
 
 
@@ -41,7 +46,7 @@ def _status(status: StatusView) -> Iterator[str]:
     yield f"{FLAG}={flag}{ignored}"
     kind = f" ({status.subscription_type})" if status.subscription_type else ""
     yield f"subscription: {safe_name(status.subscription) + kind if status.subscription else 'none'}"
-    others = [safe_name(key) for key in status.subscriptions if key != status.subscription]
+    others = [safe_name(key) for key in status.subscriptions if key and key != status.subscription]
     if others:
         yield from wrapped(", ".join(others), first="other subscriptions: ", rest="  ")
 
@@ -59,6 +64,8 @@ def _remarks(view: DashboardView) -> Iterator[str]:
 
 def _hint(view: DashboardView) -> str:
     """The next thing worth trying from a command line; the screen's own hints name keys instead."""
+    if view.brokers:
+        return "load reports alone: bundles with their owners and rates as reported, and no topic is known"
     if not view.status.subscription:
         return (
             "there is no Failover subscription here, so nobody is active for anything; the bundles can still be split"
@@ -111,6 +118,19 @@ def _consumer(row: ConsumerRow) -> tuple[str, ...]:
     )
 
 
+def _brokers(brokers: tuple[ReportedBroker, ...]) -> Iterator[str]:
+    for broker in brokers:
+        when = f", seen {moment_text(broker.at_ms)}" if broker.at_ms >= 0 else ""
+        cpu = f", cpu {broker.cpu[0]:.0f} of {broker.cpu[1]:.0f}% of a core" if broker.cpu else ""
+        memory = f", memory {broker.memory[0]:.0f} of {broker.memory[1]:.0f} MiB" if broker.memory else ""
+        yield from wrapped(
+            f"load report of {safe_name(broker.broker)}{when}: {counted(broker.bundles, 'bundle')}"
+            f", {quantity(broker.msgs_per_sec)} msg/s{cpu}{memory}",
+            first="",
+            rest="  ",
+        )
+
+
 def _bundles(namespaces: tuple[NamespaceNode, ...]) -> Iterator[str]:
     if not namespaces:
         yield "bundles: none"
@@ -118,6 +138,10 @@ def _bundles(namespaces: tuple[NamespaceNode, ...]) -> Iterator[str]:
         yield (
             f"bundles of {safe_name(namespace.name)}: {namespace.bundles}"
             f" · {counted(namespace.topics, 'topic')} · {quantity(namespace.msgs_per_sec)} msg/s"
+            if namespace.reported is None
+            else f"bundles of {safe_name(namespace.name)}: {namespace.bundles}"
+            f" · reported: {counted(namespace.reported.topics, 'topic')}"
+            f" · {quantity(namespace.reported.msgs_per_sec)} msg/s"
         )
         rows = [_BUNDLE_HEADING, *(row for root in namespace.roots for row in _bundle(root))]
         yield from table(rows, _BUNDLE_ALIGNS)
@@ -129,6 +153,16 @@ def _bundle(root: BundleNode) -> Iterator[tuple[str, ...]]:
     while waiting:
         node = waiting.pop()
         remark = f"split by {node.algorithm}" if node.children else "new" if node.fresh else ""
+        if node.reported is not None:
+            yield (
+                "  " * (node.depth + 1) + node.range_text,
+                f"{node.reported.topics:,}",
+                quantity(node.reported.msgs_per_sec),
+                quantity(node.reported.bytes_per_sec),
+                f"{remark} reported by {safe_name(node.reported.owner)}".strip(),
+            )
+            waiting.extend(reversed(node.children))
+            continue
         yield (
             "  " * (node.depth + 1) + node.range_text,
             str(node.topics),
@@ -139,7 +173,7 @@ def _bundle(root: BundleNode) -> Iterator[tuple[str, ...]]:
         waiting.extend(reversed(node.children))
 
 
-def _events(events: tuple[EventLine, ...]) -> Iterator[str]:
+def _events(events: tuple[EventLine, ...], reported: ReportedView | None) -> Iterator[str]:
     if not events:
         yield "events: none"
         return
@@ -148,3 +182,5 @@ def _events(events: tuple[EventLine, ...]) -> Iterator[str]:
         effect = event_effect(event)
         told = safe_name(event.text) + (f": {effect}" if effect else "")
         yield from wrapped(told, first=f"  {event.step:>3}  ", rest=" " * 7)
+        if event.kind == "open" and reported is not None:
+            yield from seen_event_lines(reported)

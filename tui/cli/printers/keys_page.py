@@ -8,6 +8,7 @@ from typing import Final
 from engine.views.keys_model import KeyConsumerRow, KeysFoot, KeysStatus, KeysView, WaitRow
 from engine.views.keys_words import shown, verdict_text
 from tui.cli.plain import Align, table, wrapped
+from tui.cli.printers.reported import reported_lines, seen_event_lines
 from tui.kit.wording import counted, percent, safe_name, shorten_middle
 
 NAME_CELLS: Final = 22
@@ -26,6 +27,7 @@ def keys_lines(view: KeysView) -> list[str]:
         *_consumers(view),
         *wrapped(f"is it luck? {verdict_text(view.luck.verdict)}: {view.luck.sentence}", first="", rest="  "),
         *wrapped(f"last step: {view.moves.sentence}", first="", rest="  "),
+        *reported_lines(view.reported, view.consumers),
         "",
         *_waits(view),
         *_gaps(view),
@@ -88,6 +90,9 @@ def _foot(foot: KeysFoot) -> Iterator[str]:
 
 
 def _waits(view: KeysView) -> Iterator[str]:
+    if view.reported is not None and not view.reported.computed_from:
+        yield "waiting in the simulation: nothing was sent yet"
+        return
     if not view.waits:
         yield "waiting: nothing"
         return
@@ -129,6 +134,8 @@ def _events(view: KeysView) -> Iterator[str]:
     for event in view.events:
         moved = f": {counted(event.moved, 'slot')} moved, {event.least:,} had to" if event.moved else ""
         yield from wrapped(safe_name(event.text) + moved, first=f"  {event.step:>3}  ", rest=" " * 7)
+        if event.kind == "open" and view.reported is not None:
+            yield from seen_event_lines(view.reported)
 
 
 def _key(text: str) -> str:

@@ -1,0 +1,218 @@
+"""What happened between two moments of a cluster, as far as the answers at both show it.
+
+What only one of them shows is unknown, not gone: a dump may hold fewer answers than the one before.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from engine.admin.facts import ConsumerFacts, Snapshot, SubscriptionFacts, TopicFacts
+from engine.bundles.boundaries import BundleRange
+from engine.names import PARTITION_SUFFIX, TopicName, parse_topic_name
+
+JOINED: Final = "joined"
+LEFT: Final = "left"
+ACTIVE: Final = "active"
+RANGES: Final = "ranges"
+TYPE: Final = "type"
+GONE: Final = "gone"
+NEW: Final = "new"
+BUNDLES: Final = "bundles"
+OWNER: Final = "owner"
+PARTITIONS: Final = "partitions"
+BACKLOG: Final = "backlog"
+KINDS: Final = (PARTITIONS, BUNDLES, OWNER, NEW, GONE, TYPE, LEFT, JOINED, ACTIVE, RANGES, BACKLOG)
+"""In the order in which changes between two moments are told; nothing says in which they happened."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change. ``subscription`` "" concerns all subscriptions of the namespace, or of ``topic``.
+
+    ``topic`` is the only one it was found on, "" where there are several; ``topics`` counts them, partitions singly.
+    ``before`` and ``after`` are names (active consumers, types, brokers, bundles) or numbers as text; ``number`` counts
+    slots that changed their owner, or by how much a backlog grew (negative: shrank).
+    """
+
+    kind: str
+    namespace: str
+    subscription: str = ""
+    topic: str = ""
+    topics: int = 0
+    before: str = ""
+    after: str = ""
+    number: int = 0
+
+
+def changes_between(before: Snapshot, after: Snapshot) -> tuple[Change, ...]:
+    """The changes from one moment to the next, in the order of ``KINDS``. O(dispatchers x consumers)."""
+    found = [*_partitions(before, after), *_bundles(before, after), *_owners(before, after)]
+    found += _subscriptions(before, after)
+    return tuple(sorted(found, key=lambda change: KINDS.index(change.kind)))
+
+
+def _partitions(before: Snapshot, after: Snapshot) -> list[Change]:
+    old, new = _partition_counts(before), _partition_counts(after)
+    return [
+        Change(PARTITIONS, name.namespace, topic=topic, topics=1, before=str(old[topic]), after=str(count))
+        for topic, count in new.items()
+        if old.get(topic, count) < count and isinstance(name := parse_topic_name(topic), TopicName)
+    ]
+
+
+def _partition_counts(snapshot: Snapshot) -> dict[str, int]:
+    """The highest partition index + 1 that an answer names, by topic."""
+    found: dict[str, int] = {}
+    for name in (*snapshot.topics, *snapshot.known_names):
+        if PARTITION_SUFFIX in name:
+            parsed = parse_topic_name(name)
+            if isinstance(parsed, TopicName) and parsed.partition_index >= 0:
+                parent = parsed.partitioned_topic
+                found[parent] = max(found.get(parent, 0), parsed.partition_index + 1)
+    return found
+
+
+def _bundles(before: Snapshot, after: Snapshot) -> list[Change]:
+    """Splits: each bundle that has boundaries inside it now. Bundles are never put together again."""
+    changes = []
+    for namespace, now in after.bundles.items():
+        then = before.bundles.get(namespace)
+        if then is None or then.boundaries == now.boundaries:
+            continue
+        ends = sorted(now.boundaries)
+        for lower, upper in pairwise(then.boundaries):
+            cuts = [end for end in ends if lower < end < upper]
+            if cuts:
+                text = str(BundleRange(lower, upper))
+                cut = ", ".join(f"0x{end:08x}" for end in cuts)
+                changes.append(Change(BUNDLES, namespace, before=text, after=cut, number=len(cuts)))
+    return changes
+
+
+def _owners(before: Snapshot, after: Snapshot) -> list[Change]:
+    """Bundles, and topics where look-ups say it, that another broker serves now."""
+    return [
+        Change(OWNER, _namespace_of(what), topic=what, topics=1, before=before.owners[what], after=owner)
+        for what, owner in after.owners.items()
+        if before.owners.get(what, owner) != owner
+    ]
+
+
+def _namespace_of(what: str) -> str:
+    """The namespace of a topic, or of a bundle written with it."""
+    parsed = parse_topic_name(what) if "://" in what else None
+    return parsed.namespace if isinstance(parsed, TopicName) else what.rpartition("/")[0]
+
+
+@dataclass(slots=True)
+class _Seen:
+    """Where a change was found."""
+
+    first: str = ""
+    count: int = 0
+    number: int = 0
+
+    def add(self, topic: str, number: int = 0) -> None:
+        self.first = self.first or topic
+        self.count += 1
+        self.number += number
+
+
+_Key = tuple[str, str, str, str, str]
+"""Kind, namespace, subscription, before and after."""
+
+
+def _subscriptions(before: Snapshot, after: Snapshot) -> list[Change]:
+    seen: defaultdict[_Key, _Seen] = defaultdict(_Seen)
+    backlogs: defaultdict[tuple[str, str], _Seen] = defaultdict(_Seen)
+    for name, topic in after.topics.items():
+        old_topic = before.topics.get(name)
+        if old_topic is None or old_topic is topic:
+            continue
+        old, new = _by_name(old_topic), _by_name(topic)
+        for sub_name in old.keys() | new.keys():
+            then, now = old.get(sub_name), new.get(sub_name)
+            if then is None or now is None:
+                seen[NEW if then is None else GONE, topic.namespace, sub_name, "", ""].add(name)
+                continue
+            for kind, was, became, number in _of_dispatcher(then, now, _knows_consumers(old_topic, topic)):
+                seen[kind, topic.namespace, sub_name, was, became].add(name, number)
+            grown = now.msg_backlog_entries - then.msg_backlog_entries
+            if grown:
+                backlogs[topic.namespace, sub_name].add(name, grown)
+    changes = [
+        Change(kind, namespace, sub, each.first if each.count == 1 else "", each.count, was, became, each.number)
+        for (kind, namespace, sub, was, became), each in seen.items()
+    ]
+    changes += [
+        Change(BACKLOG, namespace, sub, each.first if each.count == 1 else "", each.count, number=each.number)
+        for (namespace, sub), each in backlogs.items()
+        if each.number
+    ]
+    return changes
+
+
+def _by_name(topic: TopicFacts) -> Mapping[str, SubscriptionFacts]:
+    return {each.name: each for each in topic.subscriptions}
+
+
+def _knows_consumers(before: TopicFacts, after: TopicFacts) -> bool:
+    """Whether both answers list consumers: one that was asked without them has none, whoever is connected."""
+    return all(
+        any(each.consumers for each in topic.subscriptions) or before.kind == after.kind for topic in (before, after)
+    )
+
+
+def _of_dispatcher(
+    then: SubscriptionFacts, now: SubscriptionFacts, knows_consumers: bool
+) -> Iterable[tuple[str, str, str, int]]:
+    """Kind, before, after and number of each change of one subscription on one topic."""
+    if then.type != now.type and "None" not in (then.type, now.type):
+        yield TYPE, then.type, now.type, 0
+    if knows_consumers:
+        old, new = Counter(map(_identity, then.consumers)), Counter(map(_identity, now.consumers))
+        for (name, *_), count in (old - new).items():
+            yield LEFT, name, "", count
+        for (name, *_), count in (new - old).items():
+            yield JOINED, "", name, count
+    was, became = then.active_consumer_name, now.active_consumer_name
+    if was is not None and became is not None and was != became:
+        yield ACTIVE, was, became, 0
+    moved = slots_moved(then.consumers, now.consumers)
+    if moved:
+        yield RANGES, "", "", moved
+
+
+def _identity(consumer: ConsumerFacts) -> tuple[str, str, str]:
+    """What tells a consumer from one that comes back under its name."""
+    return consumer.name, consumer.connected_since, consumer.address
+
+
+def slots_moved(then: Iterable[ConsumerFacts], now: Iterable[ConsumerFacts]) -> int:
+    """How many slots another consumer has than before, by name; those of nobody count too. 0 without ranges at both."""
+    old, new = _pieces(then), _pieces(now)
+    if not old or not new:
+        return 0
+    edges = sorted({edge for start, end, _ in (*old, *new) for edge in (start, end + 1)})
+    moved = at_old = at_new = 0
+    for start, end in pairwise(edges):
+        while at_old < len(old) and old[at_old][1] < start:
+            at_old += 1
+        while at_new < len(new) and new[at_new][1] < start:
+            at_new += 1
+        if _owner(old, at_old, start) != _owner(new, at_new, start):
+            moved += end - start
+    return moved
+
+
+def _pieces(consumers: Iterable[ConsumerFacts]) -> list[tuple[int, int, str]]:
+    return sorted((start, end, each.name) for each in consumers for start, end in each.key_hash_ranges if start <= end)
+
+
+def _owner(pieces: list[tuple[int, int, str]], at: int, slot: int) -> str | None:
+    return pieces[at][2] if at < len(pieces) and pieces[at][0] <= slot else None

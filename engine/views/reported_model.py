@@ -1,0 +1,158 @@
+"""What brokers reported of one subscription, as a screen shows it beside what is computed.
+
+Consumers are referred to by their *position* among the rows of the view; -1 means one that has no row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+SUBSCRIPTION_LIMIT: Final = "subscription-unacked"
+"""The subscription is blocked on unacknowledged messages, so nobody gets any."""
+CONSUMER_LIMIT: Final = "consumer-unacked"
+"""The consumer is blocked on its unacknowledged messages."""
+NO_PERMITS: Final = "no-permits"
+"""The consumer has asked for no message, although some could be sent to it."""
+DRAINING: Final = "draining"
+"""Messages for the consumer were held back for slots that drain at another one."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedConsumer:
+    """One consumer, summed over the topics and partitions that are shown.
+
+    ``active`` counts those where the broker names it as the active one, and ``waiting`` the entries of their backlog.
+    ``waiting_slots`` are the slots (Key_Shared) at which messages for it were held back, ``blocked_attempts`` how
+    often, and ``holders`` the positions of those who must acknowledge first. ``draining`` slots drain at this consumer.
+    ``obstacles`` are codes, the worst first; empty for one that can be served. Times are epoch milliseconds, 0 for
+    never; texts are as the broker printed them where it was seen first.
+    """
+
+    name: str
+    permits: int = 0
+    unacked: int = 0
+    waiting: int = 0
+    active: int = 0
+    waiting_slots: int = 0
+    blocked_attempts: int = 0
+    holders: tuple[int, ...] = ()
+    draining: int = 0
+    obstacles: tuple[str, ...] = ()
+    msgs_per_sec: float = 0.0
+    last_acked_ms: int = 0
+    last_consumed_ms: int = 0
+    connected_since: str = ""
+    address: str = ""
+    client_version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedWait:
+    """One draining slot of a topic: ``owner`` gets its messages once ``holder`` has acknowledged ``unacked`` of it."""
+
+    topic: str
+    slot: int
+    owner: int
+    holder: int
+    unacked: int
+    blocked_attempts: int
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingPair:
+    """``owner`` waits for ``holder`` at so many slots, where messages were held back so often."""
+
+    owner: int
+    holder: int
+    slots: int
+    blocked_attempts: int
+
+
+@dataclass(frozen=True, slots=True)
+class SeenTime:
+    """When something was seen: ``at_ms``, or where nothing says it not before ``not_before_ms``; -1 for unknown.
+
+    ``moment`` counts from 1 to ``moments``.
+    """
+
+    at_ms: int
+    not_before_ms: int
+    moment: int
+    moments: int
+
+
+@dataclass(frozen=True, slots=True)
+class SeenEvent:
+    """What happened between two moments, inferred from the answers at both. ``moment`` is the later one, from 2 on.
+
+    ``kind`` is joined, left, active, ranges, type, gone, new, bundles, owner, partitions or backlog.
+    """
+
+    moment: int
+    at_ms: int
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ReportedView:
+    """One subscription as brokers reported it.
+
+    ``computed_from`` is 0 while this is what a screen shows, else the first step of the simulation, from which on
+    numbers are computed and these are left behind. ``dispatchers`` counts topics and partitions. ``blocked_topics``
+    are those with an active consumer, or a subscription, that cannot be served. ``waits`` are the draining slots, those
+    with most attempts first, ``pairs`` who waits for whom. ``events`` are those up to this moment, the oldest first.
+    ``marks`` are the places on the ring where messages are held back: slots, or hashes of topics.
+    """
+
+    time: SeenTime
+    type: str
+    dispatchers: int
+    backlog: int
+    unacked: int
+    in_replay: int
+    delayed: int
+    msgs_per_sec: float
+    blocked_dispatchers: int
+    draining_slots: int
+    consumers: tuple[ReportedConsumer, ...]
+    waits: tuple[ReportedWait, ...] = ()
+    pairs: tuple[WaitingPair, ...] = ()
+    blocked_topics: tuple[str, ...] = ()
+    events: tuple[SeenEvent, ...] = ()
+    marks: tuple[int, ...] = ()
+    computed_from: int = 0
+
+    @property
+    def blocked(self) -> tuple[int, ...]:
+        """The positions of consumers that cannot be served."""
+        return tuple(at for at, consumer in enumerate(self.consumers) if consumer.obstacles)
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedLoad:
+    """What a load report says of a bundle, or the sums of a namespace (``owner`` "" then); rates are in plus out."""
+
+    owner: str
+    topics: int
+    producers: int
+    consumers: int
+    msgs_per_sec: float
+    bytes_per_sec: float
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedBroker:
+    """A broker by its own load report. ``cpu`` is in percent of one core, ``memory`` in MiB, both with their limits.
+
+    ``at_ms`` is -1 where the report does not say when that was.
+    """
+
+    broker: str
+    at_ms: int
+    bundles: int
+    msgs_per_sec: float
+    bytes_per_sec: float
+    cpu: tuple[float, float] | None
+    memory: tuple[float, float] | None

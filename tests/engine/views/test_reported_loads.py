@@ -1,0 +1,108 @@
+"""Load reports alone: bundles with owner and rates, as the raw report has them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.admin.files import AnswerFile
+from engine.admin.snapshot import read_dump
+from engine.cluster.timeline import Timeline
+from engine.errors import InputError
+from engine.scenarios.opening import LOAD_REPORTS_ALONE, Opened, open_moments
+from engine.views.dashboard import dashboard_view
+from engine.views.model import BundleNode, DashboardView
+from engine.views.reported import Reported
+from engine.views.reported_loads import with_load_reports
+
+RECORDINGS = Path(__file__).parents[2] / "recordings"
+ONE = RECORDINGS / "pip392-flag-on" / "03-load-report.json.gz"
+
+
+def raw(path: Path) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()))
+    return document
+
+
+def opened_with(*reports: dict[str, Any]) -> Opened:
+    files = [AnswerFile(f"{at}-load-report.json", json.dumps(report).encode()) for at, report in enumerate(reports)]
+    return open_moments(read_dump(*files))
+
+
+def shown(opened: Opened) -> DashboardView:
+    reported = Reported(opened.seen)
+    return with_load_reports(dashboard_view(Timeline.start(opened.state)), reported, reported.last)
+
+
+def roots(view: DashboardView) -> dict[str, BundleNode]:
+    return {f"{node.namespace}/{node.range_text}": node for space in view.namespaces for node in space.roots}
+
+
+def test_each_bundle_has_what_its_broker_reported() -> None:
+    report = raw(ONE)
+    view = shown(opened_with(report))
+    assert roots(view).keys() == report["lastStats"].keys()
+    for name, stats in report["lastStats"].items():
+        load = roots(view)[name].reported
+        assert load is not None
+        assert (load.owner, load.topics, load.producers) == ("127.0.0.1:40983", stats["topics"], stats["producerCount"])
+        assert load.msgs_per_sec == pytest.approx(stats["msgRateIn"] + stats["msgRateOut"])
+        assert load.bytes_per_sec == pytest.approx(stats["msgThroughputIn"] + stats["msgThroughputOut"])
+        assert roots(view)[name].topics == 0, "no topic is known, and none is made up"
+
+
+def test_the_broker_has_its_own_numbers() -> None:
+    report = raw(ONE)
+    (broker,) = shown(opened_with(report)).brokers
+    assert (broker.broker, broker.at_ms, broker.bundles) == ("127.0.0.1:40983", report["lastUpdate"], 4)
+    assert broker.cpu == (report["cpu"]["usage"], report["cpu"]["limit"])
+    assert broker.memory == (report["memory"]["usage"], report["memory"]["limit"])
+    assert broker.msgs_per_sec == pytest.approx(report["msgRateIn"] + report["msgRateOut"], rel=1e-6)
+
+
+def test_it_is_said_that_no_topic_is_known() -> None:
+    opened = opened_with(raw(ONE))
+    assert LOAD_REPORTS_ALONE in [note.code for note in opened.notes]
+    assert len(opened.state.topics) == 0 and opened.problems == ()
+
+
+def test_reports_of_two_brokers_give_each_its_bundles() -> None:
+    first, second = raw(ONE), raw(ONE)
+    names = list(first["lastStats"])
+    first["lastStats"] = {name: first["lastStats"][name] for name in names[:2]}
+    second["lastStats"] = {name: second["lastStats"][name] for name in names[2:]}
+    first["bundles"], second["bundles"] = names[:2], names[2:]
+    second["webServiceUrl"] = "http://other:8080"
+    view = shown(opened_with(first, second))
+    owners = {name: node.reported.owner for name, node in roots(view).items() if node.reported is not None}
+    assert owners == {name: "127.0.0.1:40983" if name in names[:2] else "other:8080" for name in names}
+    assert {broker.broker: broker.bundles for broker in view.brokers} == {"127.0.0.1:40983": 2, "other:8080": 2}
+
+
+def test_a_bundle_of_nobody_has_no_numbers() -> None:
+    report = raw(ONE)
+    gone = next(name for name in report["lastStats"] if name.endswith("0x80000000"))
+    del report["lastStats"][gone]
+    report["bundles"].remove(gone)
+    view = shown(opened_with(report))
+    assert [name for name, node in roots(view).items() if node.reported is None] == [gone]
+
+
+def test_beside_topics_their_sums_are_shown_and_nothing_else() -> None:
+    stats = {"persistent://public/default/x": {"subscriptions": {}, "publishers": []}}
+    named = AnswerFile("stats.json", json.dumps(stats).encode())
+    opened = open_moments(read_dump(named, AnswerFile("load-report.json", json.dumps(raw(ONE)).encode())))
+    view = shown(opened)
+    assert view.brokers == () and [node.reported for node in roots(view).values() if node.reported] == []
+    assert LOAD_REPORTS_ALONE not in [note.code for note in opened.notes]
+
+
+def test_a_report_without_bundles_is_refused() -> None:
+    report = raw(ONE)
+    report["lastStats"], report["bundles"] = {}, []
+    with pytest.raises(InputError, match="neither topics nor bundles"):
+        opened_with(report)

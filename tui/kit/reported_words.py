@@ -1,0 +1,155 @@
+"""English for what brokers reported: when it was seen, what is in a consumer's way, and the sums of a subscription."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Final, Protocol
+
+from engine.views.reported_model import (
+    CONSUMER_LIMIT,
+    DRAINING,
+    NO_PERMITS,
+    SUBSCRIPTION_LIMIT,
+    ReportedConsumer,
+    ReportedView,
+    SeenTime,
+)
+from tui.kit.wording import counted, quantity, safe_name
+
+BLOCKED_SIGN: Final = "!"
+"""Before whatever cannot be served, on the ring and in tables."""
+REPORTED_SIGN: Final = "*"
+"""Before the heading of a column that a broker reported; the title of the table says when."""
+_OBSTACLES: Final = {
+    SUBSCRIPTION_LIMIT: ("unacked limit of all", "unacked"),
+    CONSUMER_LIMIT: ("unacked limit", "unacked"),
+    NO_PERMITS: ("no permits", "permits"),
+}
+_NAMED: Final = 2
+
+
+class Seen(Protocol):
+    """A row with what was reported of it."""
+
+    @property
+    def consumer_id(self) -> int: ...
+
+    @property
+    def reported(self) -> ReportedConsumer | None: ...
+
+
+class Tagged(Protocol):
+    """A row that has letters."""
+
+    @property
+    def tag(self) -> str: ...
+
+
+def clock_text(at_ms: int) -> str:
+    """A time of day in UTC.
+
+    >>> clock_text(1_795_258_955_109)
+    '11:02:35Z'
+    """
+    return f"{datetime.fromtimestamp(at_ms / 1000, UTC):%H:%M:%SZ}"
+
+
+def moment_text(at_ms: int) -> str:
+    """A day and a time in UTC, or that there was none.
+
+    >>> moment_text(1_795_258_955_109), moment_text(0)
+    ('2026-11-21 11:02:35Z', 'never')
+    """
+    return f"{datetime.fromtimestamp(at_ms / 1000, UTC):%Y-%m-%d} {clock_text(at_ms)}" if at_ms > 0 else "never"
+
+
+def seen_text(time: SeenTime, *, short: bool = False) -> str:
+    """When something was seen: the time, a bound of it, or that nothing says it; and which of several moments.
+
+    >>> seen_text(SeenTime(-1, 1_795_258_955_109, 1, 1)), seen_text(SeenTime(1_795_258_955_109, -1, 2, 3), short=True)
+    ('seen after 2026-11-21 11:02:35Z', 'seen 11:02:35Z (2/3)')
+    """
+    moment = f" ({time.moment}/{time.moments})" if time.moments > 1 else ""
+    at_ms, after = (time.at_ms, "") if time.at_ms >= 0 else (time.not_before_ms, "after ")
+    if at_ms < 0:
+        return f"seen at an unknown time{moment}" if not short else f"seen{moment}"
+    day = "" if short else f"{datetime.fromtimestamp(at_ms / 1000, UTC):%Y-%m-%d} "
+    return f"seen {after}{day}{clock_text(at_ms)}{moment}"
+
+
+def table_remark(view: ReportedView | None) -> str:
+    """What the title of a table says of its numbers: when those with a sign were seen, or from when on computed."""
+    if view is None:
+        return ""
+    if view.computed_from:
+        return f"computed from step {view.computed_from} on"
+    return f"{REPORTED_SIGN} {seen_text(view.time, short=True)}"
+
+
+def blocked_ids(rows: Iterable[Seen]) -> frozenset[int]:
+    """The ids of the consumers that cannot be served."""
+    return frozenset(row.consumer_id for row in rows if row.reported is not None and row.reported.obstacles)
+
+
+def obstacle_texts(consumer: ReportedConsumer, rows: Sequence[Tagged]) -> tuple[str, ...]:
+    """What is in a consumer's way, in a long form and in shorter ones; nothing for one that can be served."""
+    if not consumer.obstacles:
+        return ("",)
+    first = consumer.obstacles[0]
+    more = f" +{len(consumer.obstacles) - 1}" if len(consumer.obstacles) > 1 else ""
+    if first == DRAINING:
+        tags = [rows[at].tag for at in consumer.holders if 0 <= at < len(rows)]
+        whom = ", ".join(tags[:_NAMED]) + ("…" if len(tags) > _NAMED else "")
+        forms: tuple[str, ...] = (f"waits for {whom}", f"for {whom}") if whom else ("draining slots", "drains")
+    else:
+        forms = _OBSTACLES[first]
+    return tuple(f"{BLOCKED_SIGN} {form}{more}" for form in forms)
+
+
+def fitting_text(forms: Sequence[str], width: int) -> str:
+    """The longest form that fits, else the beginning of the shortest."""
+    return next((form for form in forms if len(form) <= width), forms[-1][:width])
+
+
+def waiting_text(consumer: ReportedConsumer) -> str:
+    """What waits for a consumer: entries of a backlog, or slots; their messages are not counted by brokers."""
+    if consumer.waiting_slots:
+        return counted(consumer.waiting_slots, "slot")
+    return quantity(consumer.waiting) if consumer.waiting else ""
+
+
+def sums_text(view: ReportedView) -> str:
+    """The reported sums of a subscription, those that say something."""
+    blocked = len(view.blocked)
+    parts = [
+        f"backlog {view.backlog:,}",
+        f"{view.unacked:,} unacked",
+        f"{view.in_replay:,} in replay" if view.in_replay else "",
+        f"{view.delayed:,} delayed" if view.delayed else "",
+        f"{counted(view.draining_slots, 'slot')} draining" if view.draining_slots else "",
+        f"{counted(view.blocked_dispatchers, 'topic')} blocked on unacked" if view.blocked_dispatchers else "",
+        f"{BLOCKED_SIGN} {blocked:,} blocked" if blocked else "",
+    ]
+    return f"{REPORTED_SIGN} " + " · ".join(part for part in parts if part)
+
+
+def sums_texts(view: ReportedView) -> tuple[str, ...]:
+    """``sums_text`` and shorter forms of it."""
+    blocked = f" · {BLOCKED_SIGN} {len(view.blocked):,}" if view.blocked else ""
+    short = f"{REPORTED_SIGN} backlog {quantity(view.backlog)} · {quantity(view.unacked)} unacked{blocked}"
+    return sums_text(view), short, f"{REPORTED_SIGN} backlog {quantity(view.backlog)}{blocked}"
+
+
+def pair_words(view: ReportedView, names: Sequence[str]) -> list[str]:
+    """``d-b waits for d-a at 37 slots (913 blocked attempts)``, those who wait at most slots first."""
+    return [
+        f"{name_at(names, pair.owner)} waits for {name_at(names, pair.holder)} at {counted(pair.slots, 'slot')}"
+        f" ({counted(pair.blocked_attempts, 'blocked attempt')})"
+        for pair in view.pairs
+    ]
+
+
+def name_at(names: Sequence[str], position: int) -> str:
+    """The name in a row; nobody where there is none."""
+    return safe_name(names[position]) if 0 <= position < len(names) else "nobody"

@@ -1,0 +1,158 @@
+"""The screen of a subscription for which nothing is computed: topics, consumers and events as brokers reported them."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.reactive import var
+from textual.widget import Widget
+
+from engine.errors import Rejection
+from engine.views.reported_subscription import SubscriptionRow, SubscriptionStatus, SubscriptionView
+from tui.kit.event_list import EventList, Happened, event_line, happened
+from tui.kit.explain_panel import ExplainPanel
+from tui.kit.help import Group, HelpScreen, KeyHelp
+from tui.kit.line_table import LineTable
+from tui.kit.list_panel import ListPanel
+from tui.kit.plain_text import set_title
+from tui.kit.reported_words import sums_texts, table_remark
+from tui.kit.screen import DashboardScreen
+from tui.kit.selection import kept
+from tui.kit.why_panel import WhyPanel
+from tui.reported.bindings import BINDINGS, ELSEWHERE, GROUPS
+from tui.reported.table import SUBSCRIBED, topic_lines
+from tui.reported.words import ReportedStatusLine, consumer_remarks, reported_hint
+
+REPORTED_LEGEND: Group = (
+    "in the tables",
+    (
+        KeyHelp("*", "reported by brokers at the time in the title; nothing here is computed"),
+        KeyHelp("!", "cannot be served: a topic with nobody who could be, or a consumer"),
+    ),
+)
+
+
+class ReportedScreen(DashboardScreen[SubscriptionView]):
+    """Topics on the left, consumers on the right, what happened between moments below."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*BINDINGS]
+    AUTO_FOCUS = "#table"
+    key_groups = GROUPS
+    elsewhere = ELSEWHERE
+    legend = REPORTED_LEGEND
+    zoomable = ("ring", "consumers", "explain", "events")
+    explanation_title = "what was reported of a consumer"
+
+    status: var[SubscriptionStatus | None] = var(None)
+    consumers: var[tuple[SubscriptionRow, ...]] = var(())
+    totals: var[tuple[str, ...]] = var(())
+    remark: var[str] = var("")
+    happenings: var[tuple[Happened, ...]] = var(())
+
+    def compose_status(self) -> Widget:
+        return ReportedStatusLine(id="status").data_bind(ReportedScreen.status, ReportedScreen.saved)
+
+    def compose_panels(self) -> ComposeResult:
+        cls = ReportedScreen
+        yield LineTable(id="ring", classes="panel")
+        with Vertical(id="side"):
+            yield ListPanel(SUBSCRIBED, ascii_only=self.ascii_only, id="consumers").data_bind(
+                cls.selected, cls.totals, cls.colours, cls.remark, rows=cls.consumers
+            )
+            yield ExplainPanel(id="explain", classes="panel").data_bind(cls.remarks)
+            yield WhyPanel(id="why", classes="panel").data_bind(cls.colours)
+        yield EventList(event_line, title="3 events", id="events").data_bind(cls.colours, entries=cls.happenings)
+
+    # the view
+
+    @property
+    def in_front(self) -> bool:
+        return self.store.shows_reported
+
+    @property
+    def now(self) -> SubscriptionView:
+        view = self.store.reported_view or self._shown
+        assert view is not None, "this screen is shown for subscriptions that brokers reported"
+        return view
+
+    def take(self, view: SubscriptionView) -> None:
+        self.selected = kept([row.consumer_id for row in view.consumers], self.selected)
+        self.status = view.status
+        self.consumers = view.consumers
+        self.totals = sums_texts(view.reported)
+        self.remark = table_remark(view.reported)
+        self.happenings = happened(view.events, view.reported)
+        self._list_topics(view)
+
+    def _list_topics(self, view: SubscriptionView) -> None:
+        table = self.query_one("#ring", LineTable)
+        table.lines = topic_lines(view.topics, view.consumers, self.colours)
+        set_title(table, f"1 topics ({len(view.topics):,})")
+
+    def watch_colours(self) -> None:
+        super().watch_colours()
+        if self._shown is not None:
+            self._list_topics(self._shown)
+
+    def hint(self) -> str:
+        return reported_hint(self.now)
+
+    def hint_with(self, notice: str) -> str:
+        return f"{reported_hint(self.now)} New (i): {notice}"
+
+    # consumers
+
+    @on(ListPanel.Selected)
+    def _selected_in_list(self, message: ListPanel.Selected) -> None:
+        if message.row_id in (row.consumer_id for row in self.now.consumers):
+            self.selected = message.row_id
+
+    @on(ListPanel.Opened)
+    def _opened_in_list(self, message: ListPanel.Opened) -> None:
+        self.selected = message.row_id
+        self.action_explain()
+
+    def action_explain(self) -> None:
+        self.complain(self._explained())
+
+    def _explained(self) -> Rejection | None:
+        row = next((row for row in self.now.consumers if row.consumer_id == self.selected), None)
+        if row is None:
+            return Rejection("NotFound", "nobody is connected, so there is no consumer to describe", "select")
+        self.topic = row.name
+        self.open_explanation(consumer_remarks(row, self.now))
+        return None
+
+    def explain(self, text: str) -> Rejection | None:
+        found = [row.consumer_id for row in self.now.consumers if row.name == text]
+        if not found:
+            return Rejection("NotFound", f"{text!r} is no consumer of this subscription", "select")
+        self.selected = found[0]
+        return self._explained()
+
+    def explain_again(self) -> None:
+        row = next((row for row in self.now.consumers if row.name == self.topic), None)
+        if row is None:
+            self.close_explanation()
+        else:
+            self.remarks = consumer_remarks(row, self.now)
+
+    def action_notices(self) -> None:
+        notices = [KeyHelp(f"{at}", notice.text) for at, notice in enumerate(self.now.notices, start=1)]
+        groups = [
+            ("what is to be seen", [KeyHelp("", reported_hint(self.now))]),
+            ("notices", notices or [KeyHelp("", "nothing to note about what is shown")]),
+        ]
+        self.app.push_screen(HelpScreen(groups, title="notices"))
+
+    def select_text(self, text: str) -> None:
+        """Put the cursor on a consumer."""
+        found = [row.consumer_id for row in self.now.consumers if row.name == text]
+        if found:
+            self.selected = found[0]
+        else:
+            self.complain(f"{text!r} is no consumer of this subscription")
