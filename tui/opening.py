@@ -7,7 +7,8 @@ from textual.app import ComposeResult
 from textual.containers import Container, Vertical
 from textual.screen import Screen
 
-from tui.failover.bindings import BINDINGS, PANEL_TITLES
+from tui.failover.bindings import BINDINGS
+from tui.failover.words import PANEL_TITLES
 from tui.kit.footer import KeyFooter, key_hints
 from tui.kit.layouts import arrange, name_panels
 from tui.kit.plain_text import PlainStatic

@@ -30,8 +30,6 @@ PANELS: Final = panel_keys(
     ("bundles", "Bundles", "the bundle tree"),
     ("events", "Events", "the events"),
 )
-PANEL_TITLES: Final = {"ring": "1 hash ring", "consumers": "2 consumers", "bundles": "3 bundles", "events": "4 events"}
-
 PLACE: Final = (*PANELS, ZOOM, *SUBSCRIPTIONS, CLOSE)
 
 BINDINGS: Final = (*CHANGE, *ASK, *TIME, *PLACE)

@@ -16,13 +16,22 @@ from engine.errors import Rejection
 from engine.scenarios.selecting import resolve_selection
 from engine.views.details import TopicExplanation
 from engine.views.model import ConsumerRow, DashboardView, NamespaceNode, RingView, StatusView
-from tui.failover.bindings import BINDINGS, ELSEWHERE, GROUPS, PANEL_TITLES
+from tui.failover.bindings import BINDINGS, ELSEWHERE, GROUPS
 from tui.failover.bundle_tree import TOPICS_AT_ONCE, BundleKey, BundleTree
 from tui.failover.consumers import CONSUMERS
 from tui.failover.dialogs import AddConsumerScreen, PartitionsScreen
 from tui.failover.explaining import remarks_of
 from tui.failover.status import StatusLine
-from tui.failover.words import bundles_title, flag_unknown, foot_texts, hint, rule_in_few_words, state_hint, with_notice
+from tui.failover.words import (
+    PANEL_TITLES,
+    bundles_title,
+    flag_unknown,
+    foot_texts,
+    hint,
+    rule_in_few_words,
+    state_hint,
+    with_notice,
+)
 from tui.kit.event_list import EventList, Happened, event_line, happened
 from tui.kit.explain_panel import ExplainPanel
 from tui.kit.help import RING_LEGEND, HelpScreen, KeyHelp

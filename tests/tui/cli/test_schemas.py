@@ -58,8 +58,8 @@ WORDS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("explain", "key", "a", "--consumers", "a,a,b", "--mode", "auto-split", "--pulsar", "2.11.0"),
         ("explain", "key", "a", "--consumers", "a,a,b", "--pulsar", "2.11.0"),
         ("explain", "key", "a", "--ranges", "a=0-9", "--ranges", "b=20-30"),
-        ("explain", "jobs", "shared", "--subscription", "s"),
-        ("explain", "jobs", "shared", "--subscription", "alone"),
+        ("explain", "jobs", "mixed", "--subscription", "s"),
+        ("explain", "jobs", "mixed", "--subscription", "alone"),
     ),
     "verify": (
         ("verify", str(RECORDINGS / "a-failover-3p-hash")),
@@ -96,7 +96,7 @@ def inputs(tmp_path: Path) -> None:
     path = spoilt / "07-partitioned-stats.json.gz"
     path.write_bytes(gzip.compress(gzip.decompress(path.read_bytes()).replace(b'"c-a"', b'"c-z"')))
     (spoilt / "broken.json").write_text("{")
-    shared = tmp_path / "shared" / "admin/v2/persistent/t/n/jobs"
+    shared = tmp_path / "mixed" / "admin/v2/persistent/t/n/jobs"
     shared.mkdir(parents=True)
     full = consumer("b", blockedConsumerOnUnackedMsgs=True)
     answer = stats("Shared", [consumer("a"), full, consumer("c", availablePermits=0)])
