@@ -113,7 +113,10 @@ class ModularComparison:
 def _events(series: Series, history: ListHistory, stored: Averages) -> Events:
     """Reports, lists and storings in the order in which the metadata store took them."""
     placed: list[tuple[int, ReportWritten | AveragesStored | BundlesChanged]] = [
-        (written.order, ReportWritten(written.at_ms, BrokerReport(written.broker, written.report.bundles)))
+        (
+            written.order,
+            ReportWritten(written.at_ms, BrokerReport(written.broker, written.report.bundles), is_new=written.is_new),
+        )
         for written in series.reports
     ]
     placed += [(written.order, BundlesChanged(written.at_ms, bundles)) for written, bundles in history.lists]
