@@ -7,8 +7,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
-DOCUMENTS: Final = ("dashboard", "keys", "producers", "bundles", "plan", "lint", "why", "verify", "script")
-"""What has one: three screens, then ``forecast``, ``plan``, ``lint``, ``why``, ``verify`` and ``demo --headless``."""
+DOCUMENTS: Final = ("dashboard", "keys", "producers", "bundles", "plan", "lint", "why", "verify", "script", "shed")
+"""What has one: three screens, ``forecast``, ``plan``, ``lint``, ``why``, ``verify``, ``demo --headless``, ``shed``."""
 
 
 @cache
