@@ -10,7 +10,7 @@ from typing import Annotated, Final, Generic, TypeVar
 
 import msgspec
 
-from engine.balance.limits import BundleStats
+from engine.balance.brokers import BrokerLoad
 from engine.config import BrokerSettings
 from engine.errors import Problem
 
@@ -335,19 +335,11 @@ class LoadReport:
 
 
 @dataclass(frozen=True, slots=True)
-class BrokerLoad:
-    """What a broker said of itself in a load report. ``broker`` is its id, host and port of its web service.
+class WrittenLoad:
+    """A broker's load report and when it was made, in milliseconds of the broker's clock (0: it does not say)."""
 
-    ``bundles`` are those it owns with topics that are loaded; ``owned`` the names of all. ``usage`` is by resource
-    (``cpu`` in percent of one core, ``memory`` and ``directMemory`` in MiB) how much is used and the limit.
-    ``at_ms`` is 0 where it does not say when that was.
-    """
-
-    broker: str
-    at_ms: int
-    bundles: tuple[BundleStats, ...]
-    owned: tuple[str, ...]
-    usage: Mapping[str, tuple[float, float]]
+    load: BrokerLoad
+    updated_at_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,4 +383,4 @@ class Snapshot:
     configuration: Mapping[str, str] = field(default_factory=dict)
     loaded: frozenset[str] | None = None
     owners: Mapping[str, str] = field(default_factory=dict)
-    broker_loads: Mapping[str, BrokerLoad] = field(default_factory=dict)
+    broker_loads: Mapping[str, WrittenLoad] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Load reports of the modular load manager: the statistics of each bundle, and the broker's own totals."""
+"""Load reports of both load managers: the statistics of each bundle, the broker's own totals, and its resources."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Final
 
 import msgspec
 
-from engine.admin.facts import BrokerLoad, Count, Counter, Decoded, Rate
+from engine.admin.facts import Count, Decoded, Rate, WrittenLoad
 from engine.admin.text import child, value_problem
+from engine.balance.brokers import BrokerLoad, ResourceUsage
 from engine.balance.limits import BundleStats
 from engine.errors import Problem
 from engine.names import refuse_bundle
 
-USAGE: Final = ("cpu", "memory", "directMemory")
 TOTALS: Final = ("numTopics", "numConsumers", "numProducers", "msgRateIn", "msgRateOut")
 
 
@@ -24,11 +24,6 @@ class BundleReport:
 
     bundles: tuple[BundleStats, ...]
     totals: Mapping[str, float]
-
-
-class _UsageWire(msgspec.Struct):
-    usage: float = 0.0
-    limit: float = 0.0
 
 
 class _BundleWire(msgspec.Struct):
@@ -51,26 +46,6 @@ class _ReportWire(msgspec.Struct):
     msgRateOut: Rate = 0.0
     msgThroughputIn: Rate = 0.0
     msgThroughputOut: Rate = 0.0
-    webServiceUrl: str | None = None
-    pulsarServiceUrl: str | None = None
-    lastUpdate: Counter = 0
-    bundles: tuple[str, ...] | None = None
-    cpu: _UsageWire | None = None
-    memory: _UsageWire | None = None
-    directMemory: _UsageWire | None = None
-
-
-def decode_broker_load(data: bytes, source: str = "", path: str = "$") -> Decoded[BrokerLoad | None]:
-    """A ``LocalBrokerData`` as what a broker said of itself; None for another form. O(length)."""
-    report = decode_bundle_report(data, source, path)
-    if report.good is None:
-        return Decoded(None, report.problems)
-    wire = msgspec.json.decode(data, type=_ReportWire)
-    url = wire.webServiceUrl or wire.pulsarServiceUrl or ""
-    usage = {name: (each.usage, each.limit) for name in USAGE if (each := getattr(wire, name)) is not None}
-    owned = tuple(name for name in wire.bundles or () if refuse_bundle(name) is None)
-    load = BrokerLoad(url.rpartition("://")[2], max(wire.lastUpdate, 0), report.good.bundles, owned, usage)
-    return Decoded(load, report.problems)
 
 
 def decode_bundle_report(data: bytes, source: str = "", path: str = "$") -> Decoded[BundleReport | None]:
@@ -101,3 +76,98 @@ def _bundle(name: str, stats: _BundleWire) -> BundleStats:
         stats.msgThroughputIn,
         stats.msgThroughputOut,
     )
+
+
+class _ResourceWire(msgspec.Struct, frozen=True):
+    usage: float = 0.0
+    limit: float = 0.0
+
+
+_UNUSED: Final = _ResourceWire()
+
+
+class _LoadWire(msgspec.Struct):
+    lastStats: dict[str, _BundleWire]
+    webServiceUrl: str | None = None
+    webServiceUrlTls: str | None = None
+    pulsarServiceUrl: str | None = None
+    cpu: _ResourceWire = _UNUSED
+    memory: _ResourceWire = _UNUSED
+    directMemory: _ResourceWire = _UNUSED
+    bandwidthIn: _ResourceWire = _UNUSED
+    bandwidthOut: _ResourceWire = _UNUSED
+    numTopics: Count = 0
+    msgRateIn: Rate = 0.0
+    msgRateOut: Rate = 0.0
+    msgThroughputIn: Rate = 0.0
+    msgThroughputOut: Rate = 0.0
+    bundles: tuple[str, ...] = ()
+    brokerVersionString: str | None = None
+    loadManagerClassName: str | None = None
+    persistentTopicsEnabled: bool = True
+    nonPersistentTopicsEnabled: bool = True
+    lastUpdate: int = 0
+
+
+def decode_broker_load(
+    data: bytes, source: str = "", path: str = "$", broker: str | None = None
+) -> Decoded[WrittenLoad | None]:
+    """A ``LocalBrokerData`` whole; None for another form. O(length).
+
+    ``broker``: its id, where the place of the report tells it; else host and port of the web address in it. Bundles
+    whose names no bundle has are set aside, and usages that are negative count as 0.
+    """
+    try:
+        wire = msgspec.json.decode(data, type=_LoadWire)
+    except (msgspec.ValidationError, msgspec.DecodeError) as fault:
+        return Decoded(None, (value_problem(source, path, fault),))
+    name = broker or _id_of(wire.webServiceUrl or wire.webServiceUrlTls or wire.pulsarServiceUrl or "")
+    if not name:
+        advice = "only a report with webServiceUrl says whose it is"
+        return Decoded(None, (Problem(source, path, "no broker is named in this load report", advice),))
+    problems: list[Problem] = []
+
+    def resource(member: str) -> ResourceUsage:
+        read: _ResourceWire = getattr(wire, member)
+        if read.usage < 0:
+            reason = f"a usage of {read.usage} is not possible"
+            problems.append(Problem(source, child(path, member), reason, "it is taken as 0"))
+        return ResourceUsage(max(read.usage, 0.0), read.limit)
+
+    faults = {bundle: refusal.message for bundle in wire.lastStats if (refusal := refuse_bundle(bundle)) is not None}
+    where = child(path, "lastStats")
+    problems += [
+        Problem(source, child(where, bundle), fault, "this one is set aside; the rest is kept")
+        for bundle, fault in faults.items()
+    ]
+    stats = tuple(_bundle(bundle, each) for bundle, each in wire.lastStats.items() if bundle not in faults)
+    names = wire.bundles or tuple(each.bundle for each in stats)
+    load = BrokerLoad(
+        name,
+        resource("cpu"),
+        resource("memory"),
+        resource("directMemory"),
+        resource("bandwidthIn"),
+        resource("bandwidthOut"),
+        wire.msgRateIn,
+        wire.msgRateOut,
+        wire.msgThroughputIn,
+        wire.msgThroughputOut,
+        bundles=tuple(bundle for bundle in names if refuse_bundle(bundle) is None),
+        stats=stats,
+        topics=wire.numTopics,
+        version=wire.brokerVersionString,
+        load_manager=wire.loadManagerClassName,
+        persistent_topics=wire.persistentTopicsEnabled,
+        non_persistent_topics=wire.nonPersistentTopicsEnabled,
+    )
+    return Decoded(WrittenLoad(load, wire.lastUpdate), tuple(problems))
+
+
+def _id_of(url: str) -> str:
+    return url.rpartition("://")[2].strip("/")
+
+
+def all_bundles(load: BrokerLoad) -> tuple[str, ...]:
+    """The bundles that a broker says it has: those that it lists, and those it has statistics of."""
+    return tuple(dict.fromkeys((*load.bundles, *(each.bundle for each in load.stats))))

@@ -10,11 +10,11 @@ from typing import Any, Final
 
 import msgspec
 
-from engine.admin.facts import BrokerLoad, BundleList, Counts, Decoded, LedgerFacts, Snapshot, TopicFacts
+from engine.admin.facts import BundleList, Counts, Decoded, LedgerFacts, Snapshot, TopicFacts, WrittenLoad
 from engine.admin.files import AnswerFile, FilesRead, has_moments, moment_ms, read_files
 from engine.admin.kinds import AnswerKind, recognise
 from engine.admin.ledgers import decode_internal_stats, decode_named_internal_stats
-from engine.admin.load_reports import decode_broker_load
+from engine.admin.load_reports import all_bundles, decode_broker_load
 from engine.admin.namespaces import (
     decode_bundles,
     decode_hash_positions,
@@ -217,7 +217,7 @@ class _Collector:
         self.namespace_policies: dict[str, Mapping[str, object]] = {}
         self.configuration: dict[str, str] = {}
         self.owners: dict[str, str] = {}
-        self.broker_loads: dict[str, BrokerLoad] = {}
+        self.broker_loads: dict[str, WrittenLoad] = {}
         self.asked_loaded = False
         self.files_read = self.bytes_read = self.set_aside = self.superseded = self.understood = 0
         self.passed_over = 0
@@ -338,11 +338,11 @@ class _Collector:
                 report = decode_load_report(data, name)
                 self.problems += report.problems
                 self.version = self.version or (report.good.broker_version or None if report.good else None)
-                load = decode_broker_load(data, name).good if b'"lastStats"' in data else None
-                if load is not None:
-                    self.broker_loads[load.broker] = load
-                    names = (*load.owned, *(each.bundle for each in load.bundles))
-                    self.owners.update(dict.fromkeys(names, load.broker))
+                written = decode_broker_load(data, name).good if b'"lastStats"' in data else None
+                if written is not None:
+                    load = written.load
+                    self.broker_loads[load.broker] = written
+                    self.owners.update(dict.fromkeys(all_bundles(load), load.broker))
 
     def _take_owners(self, kind: AnswerKind, data: bytes, request: AdminRequest | None) -> None:
         """Who serves a topic by a look-up, or bundles by a broker's own list; nothing without the request's words."""

@@ -48,6 +48,11 @@ def _matches(patterns: Sequence[str], text: str) -> bool:
     return any(pattern is not None and pattern.fullmatch(text) is not None for pattern in compiled)
 
 
+def is_isolated(namespace: str, policies: Sequence[IsolationPolicy]) -> bool:
+    """Whether an isolation policy is about a namespace."""
+    return any(_matches(each.namespaces, namespace) for each in policies)
+
+
 def permitted(
     namespace: str,
     brokers: Mapping[str, BrokerLoad | None],

@@ -81,6 +81,28 @@ def sampled(memory: LeaderMemory) -> LeaderMemory:
     return LeaderMemory(memory.reports, averages)
 
 
+def broker_appeared(memory: LeaderMemory, report: BrokerReport) -> LeaderMemory:
+    """The memory before the first report of a broker that has just started is acted on: one sample too many.
+
+    Its node and the list of all brokers change at once, so the leader hears of it twice; what comes after this is
+    :func:`report_written` with the same report.
+    """
+    return sampled(with_reports(memory, (report,)))
+
+
+def broker_left(memory: LeaderMemory, broker: str) -> LeaderMemory:
+    """The memory once a broker's report has gone: two samples of the others' bundles, none of its own.
+
+    >>> from engine.balance.limits import BundleStats
+    >>> reports = tuple(BrokerReport(b, (BundleStats(f"t/{b}/0x00000000_0xffffffff"),)) for b in ("b:1", "b:2"))
+    >>> memory = broker_left(sampled(LeaderMemory(reports)), "b:2")
+    >>> [(name, memory.samples_of(name)) for name in memory.averages]
+    [('t/b:1/0x00000000_0xffffffff', 3)]
+    """
+    kept = tuple(report for report in memory.reports if report.broker != broker)
+    return sampled(sampled(LeaderMemory(kept, memory.averages)))
+
+
 def attempted(memory: LeaderMemory, bundle: str) -> LeaderMemory:
     """The memory after a split attempt: the bundle's history is deleted first, even if nothing changes after it."""
     return LeaderMemory(memory.reports, {name: data for name, data in memory.averages.items() if name != bundle})

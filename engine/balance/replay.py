@@ -13,7 +13,15 @@ from itertools import pairwise, permutations
 from engine.balance.averages import BundleData
 from engine.balance.extensible import cycle
 from engine.balance.extensible_model import CycleDecision, CycleLimits, CycleObservation, SplitMemory
-from engine.balance.leader import LeaderMemory, attempted, report_written, sampled, with_reports
+from engine.balance.leader import (
+    LeaderMemory,
+    attempted,
+    broker_appeared,
+    broker_left,
+    report_written,
+    sampled,
+    with_reports,
+)
 from engine.balance.modular import BrokerReport, ModularDecision
 from engine.bundles.boundaries import BundleRange, NamespaceBundles, parse_range
 from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour
@@ -27,12 +35,22 @@ class ReportWritten:
     """A broker wrote its load report; bundles in the order of the report.
 
     ``already``: reports of other brokers that were there too when the leader read this one, because they were written
-    within milliseconds of it; each still has its own event.
+    within milliseconds of it; each still has its own event. ``is_new``: the broker has just started, so the leader
+    takes two samples.
     """
 
     at_ms: int
     report: BrokerReport
     already: tuple[BrokerReport, ...] = ()
+    is_new: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerLeft:
+    """A broker's report went with its session: the leader takes two samples of the others."""
+
+    at_ms: int
+    broker: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +68,7 @@ class BundlesChanged:
     bundles: NamespaceBundles
 
 
-ModularEvent = ReportWritten | AveragesStored | BundlesChanged
+ModularEvent = ReportWritten | AveragesStored | BundlesChanged | BrokerLeft
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +112,13 @@ def replay_modular(events: Sequence[ModularEvent], settings: BrokerSettings) -> 
         elif isinstance(event, AveragesStored):
             memory = sampled(memory)
             found.append(ReplayedReport(place, "", None, (), (), memory.averages))
+        elif isinstance(event, BrokerLeft):
+            memory = broker_left(memory, event.broker)
         else:
             counts = {namespace: len(bundles) for namespace, bundles in lists.items()}
             memory = with_reports(memory, event.already)
+            if event.is_new:
+                memory = broker_appeared(memory, event.report)
             memory, decision = report_written(memory, event.report, counts, settings)
             averages, tried, dropped = memory.averages, [], []
             for bundle, broker in decision.chosen.items():
@@ -214,7 +236,7 @@ def best_reading(events: Sequence[ModularEvent], agreement: Callable[[Sequence[M
 def _moments(events: Sequence[ModularEvent]) -> list[list[int]]:
     groups: list[list[int]] = []
     for place, event in enumerate(events):
-        if isinstance(event, BundlesChanged):
+        if isinstance(event, BundlesChanged | BrokerLeft):
             continue
         if groups and event.at_ms - events[groups[-1][0]].at_ms <= SAME_MOMENT_MS:
             groups[-1].append(place)

@@ -53,11 +53,15 @@ def report_needed(last: ReportFigures, now: ReportFigures, age_ms: int, settings
     """
     if age_ms > settings.loadBalancerReportUpdateMaxIntervalMinutes * MS_PER_MINUTE:
         return "age"
-    changes: tuple[tuple[ReportReason, float], ...] = (
+    threshold = settings.loadBalancerReportUpdateThresholdPercentage
+    return next((reason for reason, change in changes(last, now) if change > threshold), None)
+
+
+def changes(last: ReportFigures, now: ReportFigures) -> tuple[tuple[ReportReason, float], ...]:
+    """By how much each figure changed, in the order of the comparison."""
+    return (
         ("message-rate", percent_change(last.msgs_per_sec, now.msgs_per_sec)),
         ("throughput", percent_change(last.bytes_per_sec, now.bytes_per_sec)),
         ("bundles", percent_change(last.bundles, now.bundles)),
         ("usage", 100 * abs(last.usage - now.usage)),
     )
-    threshold = settings.loadBalancerReportUpdateThresholdPercentage
-    return next((reason for reason, change in changes if change > threshold), None)

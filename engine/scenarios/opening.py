@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from engine.admin.facts import BundleList, Snapshot
+from engine.admin.load_reports import all_bundles
 from engine.admin.reading import MAX_INPUT_BYTES
 from engine.admin.snapshot import Moment, combined, read_dump
 from engine.bundles.boundaries import FULL_LOWER_BOUND, FULL_UPPER_BOUND, BundleRange, default_boundaries, parse_range
@@ -69,7 +70,7 @@ def open_snapshot(snapshot: Snapshot, *, release: str | None = None, consistent_
     topics = topics_of(snapshot)
     notes: list[Notice] = []
     if not topics and not snapshot.bundles:
-        if not any(load.bundles or load.owned for load in snapshot.broker_loads.values()):
+        if not any(all_bundles(written.load) for written in snapshot.broker_loads.values()):
             raise InputError(
                 f"{snapshot.source}: the answers tell neither topics nor bundles; give topic statistics "
                 "(partitioned-stats, stats or broker-stats/topics)",
@@ -136,8 +137,8 @@ def topics_of(snapshot: Snapshot) -> tuple[Topic, ...]:
 def _bundles_of_reports(snapshot: Snapshot) -> dict[str, BundleList]:
     """The bundles that load reports name, by namespace; what lies between them counts as one bundle."""
     ends: dict[str, set[int]] = {}
-    for load in snapshot.broker_loads.values():
-        for name in (*load.owned, *(each.bundle for each in load.bundles)):
+    for written in snapshot.broker_loads.values():
+        for name in all_bundles(written.load):
             namespace, _, text = name.rpartition("/")
             piece = parse_range(text)
             if isinstance(piece, BundleRange):

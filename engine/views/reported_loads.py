@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from engine.admin.facts import BrokerLoad
+from engine.admin.facts import WrittenLoad
+from engine.admin.load_reports import all_bundles
+from engine.balance.brokers import ResourceUsage
 from engine.balance.limits import BundleStats
 from engine.views.model import BundleNode, DashboardView, NamespaceNode
 from engine.views.reported import Reported
@@ -23,16 +25,17 @@ def with_load_reports(view: DashboardView, reported: Reported, moment: int) -> D
     return replace(
         view,
         namespaces=tuple(_namespace(namespace, by_bundle) for namespace in view.namespaces),
-        brokers=tuple(_broker(load) for load in loads.values()),
+        brokers=tuple(_broker(written) for written in loads.values()),
     )
 
 
-def _by_bundle(loads: Mapping[str, BrokerLoad]) -> dict[str, ReportedLoad]:
+def _by_bundle(loads: Mapping[str, WrittenLoad]) -> dict[str, ReportedLoad]:
     """The bundles of all brokers by their full names; one that two brokers report is the later one's."""
     found = {}
-    for load in sorted(loads.values(), key=lambda load: load.at_ms):
-        found.update({name: _load(load.broker, ()) for name in load.owned})
-        found.update({each.bundle: _load(load.broker, (each,)) for each in load.bundles})
+    for written in sorted(loads.values(), key=lambda written: written.updated_at_ms):
+        load = written.load
+        found.update({name: _load(load.broker, ()) for name in load.bundles})
+        found.update({each.bundle: _load(load.broker, (each,)) for each in load.stats})
     return found
 
 
@@ -69,14 +72,20 @@ def _bundle(node: BundleNode, loads: Mapping[str, ReportedLoad]) -> BundleNode:
     return replace(node, reported=found, children=tuple(_bundle(child, loads) for child in node.children))
 
 
-def _broker(load: BrokerLoad) -> ReportedBroker:
-    sums = _load(load.broker, load.bundles)
+def _broker(written: WrittenLoad) -> ReportedBroker:
+    load = written.load
+    sums = _load(load.broker, load.stats)
     return ReportedBroker(
         load.broker,
-        load.at_ms or -1,
-        len(frozenset((*load.owned, *(each.bundle for each in load.bundles)))),
+        written.updated_at_ms if written.updated_at_ms > 0 else -1,
+        len(frozenset(all_bundles(load))),
         sums.msgs_per_sec,
         sums.bytes_per_sec,
-        load.usage.get("cpu"),
-        load.usage.get("memory"),
+        _usage(load.cpu),
+        _usage(load.memory),
     )
+
+
+def _usage(resource: ResourceUsage) -> tuple[float, float] | None:
+    """How much is used and the limit; None where the report says nothing of it."""
+    return (resource.usage, resource.limit) if resource.usage or resource.limit else None

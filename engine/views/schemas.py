@@ -8,9 +8,20 @@ from importlib.resources import files
 from typing import Any, Final
 
 SCREENS: Final = ("dashboard", "keys", "producers", "subscription")
-DOCUMENTS: Final = (*SCREENS, "bundles", "plan", "lint", "why", "explain", "verify", "script", "heirs")
-"""What has one: four screens, then ``forecast``, ``plan``, ``lint``, ``why``, ``explain``, ``verify``,
-``demo --headless`` and ``heirs``."""
+DOCUMENTS: Final = (
+    *SCREENS,
+    "bundles",
+    "shed",
+    "plan",
+    "lint",
+    "why",
+    "explain",
+    "verify",
+    "script",
+    "heirs",
+)
+"""What has one: four screens, and what ``forecast``, ``shed``, ``plan``, ``lint``, ``why``, ``explain``, ``verify``,
+``demo --headless`` and ``heirs`` print."""
 
 
 @cache

@@ -55,6 +55,8 @@ LEAST: Final[Mapping[str, int]] = {
     "g-autosplit-modular-count": 908,
     "g-autosplit-modular-flow": 1004,
     "g-autosplit-modular-range": 932,
+    "g-shed-extensible-transfer": 264,
+    "g-shed-modular-uniform": 371,
     "g-two-brokers": 953,
     "pip392-flag-off": 3932,
     "pip392-flag-on": 3932,

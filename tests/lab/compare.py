@@ -18,6 +18,7 @@ from engine.admin.namespaces import (
 )
 from engine.admin.text import raw_object
 from engine.admin.topics import decode_broker_stats_topics
+from engine.balance.leadership.state import Leader
 from engine.bundles.boundaries import BundleRange, parse_range
 from engine.config import BrokerSettings
 from engine.errors import Problem
@@ -39,6 +40,9 @@ from tests.lab.balance.extensible import ExtensibleComparison
 from tests.lab.balance.lists import ListHistory, compare_splits
 from tests.lab.balance.modular import ModularComparison
 from tests.lab.balance.owners import OwnersComparison
+from tests.lab.balance.records import BalanceRecords
+from tests.lab.balance.shedding_modular import SheddingComparison, load_settings
+from tests.lab.balance.shedding_transfer import TransferComparison
 from tests.lab.bundles.listed_splits import compare_listed_changes, compare_listed_splits
 from tests.lab.bundles.namespaces import (
     Namespaces,
@@ -315,7 +319,20 @@ class _Comparison:
                 ModularComparison(records, history, self.rules, self.ledger).compare()
             if records.cycles:
                 ExtensibleComparison(records, history, self.rules, self.ledger).compare()
+        self._compare_shedding(records)
         self.ledger.skip("lines of a series that no decision depends on", records.series.others)
+
+    def _compare_shedding(self, records: BalanceRecords) -> None:
+        """Compare what load managers unloaded and placed, where logs and reports are there."""
+        recording, rules = self._recording, self.rules.behaviour.load
+        settings = load_settings(dict(recording.named_settings), rules)
+        ids = {letter: addresses[0] for letter, addresses in recording.brokers.items() if addresses}
+        if not records.has_logs or not ids or not settings.loadBalancerSheddingEnabled:
+            return
+        if recording.load_manager == "modular":
+            SheddingComparison(records, Leader(settings, rules=rules), ids, self.ledger).compare()
+        else:
+            TransferComparison(records, settings, rules, ids, self.ledger).compare()
 
     def _count_the_rest(self) -> None:
         recording, ledger = self._recording, self.ledger

@@ -23,6 +23,8 @@ ONE_OF_EACH_KIND = (
     "f-inventory-2",
     "g-autosplit-extensible-flow",
     "g-autosplit-modular-count",
+    "g-shed-extensible-transfer",
+    "g-shed-modular-uniform",
     "g-two-brokers",
     "v2.11.0-c-keyshared-sticky-gaps",
     "v4.0.0-a-failover-6p-hash",

@@ -5,8 +5,10 @@ Where Pulsar draws, a picker chooses, so that a simulation can be repeated and a
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Literal
 
 from engine.balance.averages import new_bundle_data
@@ -29,8 +31,8 @@ from engine.balance.shedding.average import AverageMemory
 from engine.balance.top_bundles import SYSTEM_NAMESPACE
 from engine.errors import Rejection
 
-Picker = Callable[[Placement], str]
-"""Draws one of the possible answers."""
+Picker = Callable[[str, Placement], str]
+"""Draws one of the possible answers for a bundle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +41,15 @@ class Selection:
 
     ``placement``: the possible answers of the last question to the strategy, ``chances`` those of all it came to,
     ``picked`` the one drawn, None if no broker may have the bundle. ``filtered``: the candidates after each filter that
-    took some away, by its name.
+    took some away, by its name; ``considered``: how many brokers the leader logs as considered, which is before the
+    filters by load manager and version.
     """
 
     placement: Placement
     chances: Mapping[str, float]
     picked: str | None
     filtered: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    considered: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +112,7 @@ def select(leader: Leader, state: LeaderState, bundle: str, pick: Picker) -> tup
     if bundle not in state.data:
         state = replace(state, bundles=state.bundles.updated([bundle]), data={**state.data, bundle: new_bundle_data()})
     allowed = permitted_brokers(leader, state, bundle)
-    candidates, filtered = _filtered(leader, state, bundle, allowed)
+    candidates, filtered, considered = _filtered(leader, state, bundle, allowed)
     excluded = (
         leader.rules.excluded_namespaces
         and namespace_of(bundle) in leader.settings.loadBalancerSheddingExcludedNamespaces
@@ -122,11 +126,13 @@ def select(leader: Leader, state: LeaderState, bundle: str, pick: Picker) -> tup
             return replace(state, candidates=candidates), asked
         placement = asked
     if not placement.answers:
-        return replace(state, candidates=candidates), Selection(placement, {}, None, filtered)
-    picked = pick(placement)
+        return replace(state, candidates=candidates), Selection(placement, {}, None, filtered, considered)
+    picked = pick(bundle, placement)
     state = _remember(leader, state, bundle, placement, picked)
     chances = dict.fromkeys(placement.answers, 1 / len(placement.answers))
     overloaded = [broker for broker in placement.answers if _is_overloaded(leader, state, broker)]
+    if placement.reason == "random":
+        overloaded = []  # what was drawn is remembered, so a second question gets the same answer
     if overloaded:
         wider = candidates.updated(allowed)
         again_state, again = _ask(leader, state, bundle, wider)
@@ -137,9 +143,9 @@ def select(leader: Leader, state: LeaderState, bundle: str, pick: Picker) -> tup
             chances[broker] = chances.get(broker, 0.0) + share / len(again.answers)
         if picked in overloaded:
             state, placement, candidates = again_state, again, wider
-            picked = pick(again)
+            picked = pick(bundle, again)
             state = _remember(leader, state, bundle, again, picked)
-    return replace(state, candidates=candidates), Selection(placement, chances, picked, filtered)
+    return replace(state, candidates=candidates), Selection(placement, chances, picked, filtered, considered)
 
 
 def _is_overloaded(leader: Leader, state: LeaderState, broker: str) -> bool:
@@ -163,8 +169,8 @@ def _remember(leader: Leader, state: LeaderState, bundle: str, placement: Placem
 
 def _filtered(
     leader: Leader, state: LeaderState, bundle: str, allowed: tuple[str, ...]
-) -> tuple[MapOrder, dict[str, tuple[str, ...]]]:
-    """The candidates after all filters, in the order of their set, and what each filter left over."""
+) -> tuple[MapOrder, dict[str, tuple[str, ...]], int]:
+    """The candidates after all filters, in the order of their set, what each left over, and how many are logged."""
     settings, namespace = leader.settings, namespace_of(bundle)
     candidates = state.candidates.cleared().updated(allowed)
     filtered: dict[str, tuple[str, ...]] = {}
@@ -182,10 +188,9 @@ def _filtered(
     keep("anti-affinity", anti_affinity(tuple(candidates), group_counts(leader, state, namespace), domains))
     system = namespace == SYSTEM_NAMESPACE and leader.rules.system_namespace_shed
     if settings.loadBalancerDistributeBundlesEvenlyEnabled or system:
-        counts = {
-            broker: sum(namespace_of(name) == namespace for name in served) for broker, served in state.served.items()
-        }
+        counts = {broker: _by_namespace(served)[namespace] for broker, served in state.served.items()}
         keep("fewest-bundles", least_servicing(tuple(candidates), counts))
+    considered = len(candidates)
     classes = {broker: known.load.load_manager for broker, known in state.known.items()}
     keep("load-manager", same_load_manager(tuple(candidates), classes, settings.loadManagerClassName))
     if settings.preferLaterVersions:
@@ -199,7 +204,13 @@ def _filtered(
     if not candidates.keys and allowed:
         candidates = candidates.updated(allowed)
         filtered["none-left"] = tuple(candidates)
-    return candidates, filtered
+    return candidates, filtered, considered
+
+
+@lru_cache(maxsize=1024)
+def _by_namespace(bundles: frozenset[str]) -> Counter[str]:
+    """How many of these bundles each namespace has; the same set is asked about for every bundle that is placed."""
+    return Counter(namespace_of(bundle) for bundle in bundles)
 
 
 def group_counts(leader: Leader, state: LeaderState, namespace: str) -> dict[str, int] | None:
@@ -210,7 +221,7 @@ def group_counts(leader: Leader, state: LeaderState, namespace: str) -> dict[str
     same = {name for name, other in leader.policies.groups.items() if other.lower() == group.lower()}
     counts: dict[str, int] = {}
     for broker, served in state.served.items():
-        count = len(same.intersection(namespace_of(bundle) for bundle in served))
+        count = len(same.intersection(_by_namespace(served)))
         if count:
             counts[broker] = count
     return counts

@@ -8,7 +8,15 @@ import pytest
 
 from engine.balance.limits import BundleStats
 from engine.balance.modular import BrokerReport
-from engine.balance.replay import BundlesChanged, ModularEvent, ReportWritten, best_reading, replay_modular
+from engine.balance.replay import (
+    AveragesStored,
+    BrokerLeft,
+    BundlesChanged,
+    ModularEvent,
+    ReportWritten,
+    best_reading,
+    replay_modular,
+)
 from engine.bundles.boundaries import NamespaceBundles
 from engine.config import BrokerSettings
 
@@ -99,3 +107,19 @@ def test_a_report_can_have_been_read_together_with_the_next_one() -> None:
     first, second = found.events
     assert first == ReportWritten(0, written[0].report, (written[1].report,))
     assert (second, found.turned) == (written[1], 1)
+
+
+def test_a_broker_that_comes_or_goes_gives_two_samples_of_everything() -> None:
+    """S-32: appear, rewrite, disappear of another broker: 2, 1, 2 samples more."""
+    own = BrokerReport("b:1", (BundleStats("t/n/0x00000000_0xffffffff", topics=2, msg_rate_in=5.0),))
+    other = BrokerReport("b:2", ())
+    events = [
+        ReportWritten(0, own),
+        ReportWritten(10, other, is_new=True),
+        ReportWritten(20, other),
+        BrokerLeft(30, "b:2"),
+        AveragesStored(40),
+    ]
+    steps = replay_modular(events, BrokerSettings())
+    samples = [step.averages["t/n/0x00000000_0xffffffff"].long_term.num_samples for step in steps]
+    assert samples == [1, 3, 4, 7]  # the departure decides nothing; the storing after it is one more sample

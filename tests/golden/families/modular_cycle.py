@@ -16,7 +16,7 @@ from tests.golden.harness import Line, checks
 from tests.golden.load_lines import Given, load_of, settings_of, stats_of
 
 
-def _smallest(placement: Placement) -> str:
+def _smallest(_: str, placement: Placement) -> str:
     """What replaces a draw in these lines."""
     return min(placement.answers)
 

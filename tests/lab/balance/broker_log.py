@@ -101,7 +101,7 @@ def leader_lines(text: str) -> tuple[LeaderLine, ...]:
     't/n/0x0_0x9'
     """
     lines: list[LeaderLine] = []
-    for at_ms, words in _timed(text):
+    for at_ms, words in timed(text):
         considered, attempt, gone = _CONSIDERED.search(words), _ATTEMPT.search(words), _GONE.search(words)
         if considered is not None:
             lines.append(LeaderLine(at_ms, "chosen", considered[1], _numbers(considered, 2)))
@@ -118,7 +118,7 @@ def cycles(text: str) -> tuple[LoggedCycle, ...]:
     begun: int | None = None
     lines: list[CycleLine] = []
     stopped = False
-    for at_ms, words in _timed(text):
+    for at_ms, words in timed(text):
         decided = _DECIDED.search(words)
         if _CYCLE.search(words):
             begun, lines, stopped = at_ms, [], False
@@ -172,7 +172,8 @@ def _numbers(match: re.Match[str], first: int) -> LoggedNumbers:
     return LoggedNumbers(int(topics), int(producers), int(consumers), float(rate), float(throughput))
 
 
-def _timed(text: str) -> Iterator[tuple[int, str]]:
+def timed(text: str) -> Iterator[tuple[int, str]]:
+    """The lines of a log that begin with a time, each with that time in milliseconds of the day."""
     for line in text.splitlines():
         match = _TIME.match(line)
         if match is not None:

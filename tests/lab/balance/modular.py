@@ -37,7 +37,7 @@ class ModularComparison:
         self._records = records
         self._rules = rules
         self._ledger = ledger
-        self._stored = _storings(records.series.averages)
+        self._stored = storings(records.series.averages)
         self._events = _events(records.series, history, self._stored)
         self._logged = _logged_choices(records)
 
@@ -65,7 +65,7 @@ class ModularComparison:
         steps = _replay(events, self._rules.settings)
         agree, since_ms, until_ms = 0, *_EVER
         for entries, step in zip(self._stored, _storing_steps(steps), strict=True):
-            same = sum(_is_same(step.averages.get(entry.bundle), entry.data) for entry in entries)
+            same = sum(is_same(step.averages.get(entry.bundle), entry.data) for entry in entries)
             agree += same
             if until_ms == _EVER[1]:
                 at_ms = entries[-1].at_ms
@@ -82,12 +82,12 @@ class ModularComparison:
         for entries, (plain, changed) in zip(self._stored, both, strict=True):
             self._ledger.moment = f"{entries[0].at_ms / 1000:.3f} s"
             for entry in entries:
-                at_once = _is_same(plain.averages.get(entry.bundle), entry.data)
+                at_once = is_same(plain.averages.get(entry.bundle), entry.data)
                 data = (plain if at_once else changed).averages.get(entry.bundle)
-                explained = not at_once and _is_same(data, entry.data)
+                explained = not at_once and is_same(data, entry.data)
                 kind = StepFact.STORED_AVERAGE_OTHER_ORDER if explained else StepFact.STORED_AVERAGE
-                text = _average_text(entry.data)
-                modelled = text if at_once or explained else _average_text(data)
+                text = average_text(entry.data)
+                modelled = text if at_once or explained else average_text(data)
                 rule = "one sample of every bundle at each report of any broker"
                 self._ledger.compare(kind, entry.bundle, text, modelled, rule)
 
@@ -113,7 +113,10 @@ class ModularComparison:
 def _events(series: Series, history: ListHistory, stored: Averages) -> Events:
     """Reports, lists and storings in the order in which the metadata store took them."""
     placed: list[tuple[int, ReportWritten | AveragesStored | BundlesChanged]] = [
-        (written.order, ReportWritten(written.at_ms, BrokerReport(written.broker, written.report.bundles)))
+        (
+            written.order,
+            ReportWritten(written.at_ms, BrokerReport(written.broker, written.report.bundles), is_new=written.is_new),
+        )
         for written in series.reports
     ]
     placed += [(written.order, BundlesChanged(written.at_ms, bundles)) for written, bundles in history.lists]
@@ -121,7 +124,7 @@ def _events(series: Series, history: ListHistory, stored: Averages) -> Events:
     return tuple(event for _, event in sorted(placed, key=lambda pair: pair[0]))
 
 
-def _storings(averages: Sequence[WrittenAverages]) -> list[list[WrittenAverages]]:
+def storings(averages: Sequence[WrittenAverages]) -> list[list[WrittenAverages]]:
     """The stored averages, one group for each time the leader stored them all."""
     groups: list[list[WrittenAverages]] = []
     for entry in averages:
@@ -193,7 +196,7 @@ def _numbers_text(numbers: LoggedNumbers) -> str:
     return f"{numbers.topics} topics, {sessions}, {numbers.msgs_per_sec:.9g} msg/s, {numbers.mbytes_per_sec:.9g} MB/s"
 
 
-def _is_same(modelled: BundleData | None, recorded: BundleData) -> bool:
+def is_same(modelled: BundleData | None, recorded: BundleData) -> bool:
     if modelled is None or modelled.topics != recorded.topics:
         return False
     terms = ((modelled.short_term, recorded.short_term), (modelled.long_term, recorded.long_term))
@@ -217,7 +220,7 @@ def _rates(average: TimeAverageMessageData) -> tuple[float, float, float, float]
     )
 
 
-def _average_text(data: BundleData | None) -> str:
+def average_text(data: BundleData | None) -> str:
     if data is None:
         return "no average"
     terms = (("short", data.short_term), ("long", data.long_term))

@@ -32,7 +32,8 @@ class BalanceRecords:
     """Logged cycles have times in ms after the recording's zero.
 
     ``leader``: lines of the modular leader, from all logs; ``cycles``: letter -> cycles of an extensible broker.
-    ``files`` are the names of the series and the logs.
+    ``files`` are the names of the series and the logs, ``logs`` the logs' texts by letter, whose times count from
+    midnight, while the recording began ``zero_ms`` after it.
     """
 
     series: Series
@@ -41,6 +42,8 @@ class BalanceRecords:
     cycles: Mapping[str, tuple[LoggedCycle, ...]] = field(default_factory=dict)
     has_logs: bool = False
     files: tuple[str, ...] = ()
+    logs: Mapping[str, str] = field(default_factory=dict)
+    zero_ms: int = 0
 
 
 def balance_records(scenario: Mapping[str, Any], folder: Folder, problems: list[Problem]) -> BalanceRecords | None:
@@ -54,12 +57,15 @@ def balance_records(scenario: Mapping[str, Any], folder: Folder, problems: list[
     logs = {name: data for name, data in folder.files.items() if name.startswith("log-") and name.endswith(".txt")}
     leader: list[LeaderLine] = []
     by_broker: dict[str, tuple[LoggedCycle, ...]] = {}
+    texts: dict[str, str] = {}
     for name, data in sorted(logs.items()):
         words = data.decode("utf-8", "replace")
+        letter = name.removeprefix("log-").partition(".")[0]
+        texts[letter] = words
         leader += _leader_lines(words)
         logged = tuple(replace(one, at_ms=(one.at_ms - zero_ms) % _DAY_MS) for one in _cycles(words))
         if logged:
-            by_broker[name.removeprefix("log-").partition(".")[0]] = logged
+            by_broker[letter] = logged
     return BalanceRecords(
         series.good,
         tuple(_splits(scenario)),
@@ -67,6 +73,8 @@ def balance_records(scenario: Mapping[str, Any], folder: Folder, problems: list[
         by_broker,
         has_logs=bool(logs),
         files=(SERIES, *logs),
+        logs=texts,
+        zero_ms=zero_ms,
     )
 
 

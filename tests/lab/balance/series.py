@@ -11,11 +11,12 @@ from typing import Annotated, Final
 import msgspec
 
 from engine.admin.facts import LARGEST, BrokerStats, Count, Decoded, Rate
-from engine.admin.load_reports import BundleReport, decode_bundle_report
+from engine.admin.load_reports import BundleReport, decode_broker_load, decode_bundle_report
 from engine.admin.namespaces import decode_bundles
 from engine.admin.text import value_problem
 from engine.admin.topics import decode_broker_stats_topics
 from engine.balance.averages import BundleData, TimeAverageMessageData
+from engine.balance.brokers import BrokerLoad
 from engine.errors import Problem, Rejection
 from engine.names import refuse_bundle, refuse_namespace
 from tests.lab.folder import shared
@@ -36,6 +37,17 @@ class WrittenReport:
     order: int
     broker: str
     report: BundleReport
+    load: BrokerLoad
+    is_new: bool = False
+    """Whether the node was made by this write, as after a start of the broker."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeenRemoval:
+    """Something in the metadata store was gone at that time."""
+
+    at_ms: int
+    path: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +88,11 @@ class Series:
     averages: tuple[WrittenAverages, ...] = ()
     lists: tuple[WrittenList, ...] = ()
     topics: tuple[SeenTopics, ...] = ()
+    removals: tuple[SeenRemoval, ...] = ()
     others: int = 0
 
 
-_Entry = WrittenReport | WrittenAverages | WrittenList | SeenTopics
+_Entry = WrittenReport | WrittenAverages | WrittenList | SeenTopics | SeenRemoval
 
 
 @dataclass(slots=True)
@@ -131,6 +144,7 @@ def decode_series(data: bytes, source: str = "") -> Decoded[Series]:
         tuple(sorted((one for one in entries if isinstance(one, WrittenAverages)), key=lambda one: one.order)),
         tuple(sorted((one for one in entries if isinstance(one, WrittenList)), key=lambda one: one.order)),
         tuple(sorted((one for one in entries if isinstance(one, SeenTopics)), key=lambda one: one.at_ms)),
+        tuple(one for one in entries if isinstance(one, SeenRemoval)),
         sum(line.is_other for line in lines),
     )
     return Decoded(series, problems, len(problems))
@@ -154,13 +168,18 @@ def _keep(wire: _LineWire, body: bytes, line: _Line, source: str) -> None:
         stats = decode_broker_stats_topics(body, source)
         line.problems += stats.problems
         line.entry = SeenTopics(round(wire.t * 1000), wire.source, stats.good)
-    elif wire.source != "metadata" or not body:
+    elif wire.source == "metadata" and not body:
+        line.entry = SeenRemoval(at_ms, wire.path)
+        line.is_other = True
+    elif wire.source != "metadata":
         line.is_other = True
     elif wire.path.startswith(REPORTS) and b'"lastStats"' in body:
         report = decode_bundle_report(body, source, _PLACE)
         line.problems += report.problems
-        if report.good is not None:
-            line.entry = WrittenReport(at_ms, wire.mzxid, wire.path.removeprefix(REPORTS), report.good)
+        broker = wire.path.removeprefix(REPORTS)
+        load = decode_broker_load(body, source, _PLACE, broker)
+        if report.good is not None and load.good is not None:
+            line.entry = WrittenReport(at_ms, wire.mzxid, broker, report.good, load.good.load, wire.version == 0)
     elif wire.path.startswith(AVERAGES):
         bundle = wire.path.removeprefix(AVERAGES)
         if _is_good(refuse_bundle(bundle), line, source):

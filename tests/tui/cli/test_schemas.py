@@ -12,9 +12,12 @@ from typing import Any, get_args
 import pytest
 from jsonschema import Draft202012Validator
 
+from engine.balance.leadership.shedding import UnloadOutcome
 from engine.balance.limits import SplitReason
 from engine.balance.loops import LoopKind
 from engine.balance.model import AttemptOutcome
+from engine.balance.shed_ahead_model import Assumption
+from engine.balance.shedding.model import BrokerOutcome
 from engine.verify.report import FactKind
 from engine.views.schemas import DOCUMENTS, schema_of
 from tests.engine.diagnosis.made import consumer, stats
@@ -73,6 +76,13 @@ WORDS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("heirs", "billing-1", "--flag", "on"),
         ("heirs", str(RECORDINGS / "c-keyshared-ring")),
     ),
+    "shed": (
+        ("shed", str(RECORDINGS / "g-shed-modular-uniform"), "--compare"),
+        ("shed", "reports", "--cycles", "3", "--compare"),
+        ("shed", "reports", "--shedder", "TransferShedder", "--set", "loadBalancerCPUResourceWeight=0"),
+        ("shed", "reports", "--shedder", "AvgShedder", "--set", "minUnloadMessage=1"),
+        ("shed", "reports", "--pulsar", "2.11.0", "--shedder", "ThresholdShedder"),
+    ),
     "script": (
         ("demo", "pip392", "--headless"),
         ("demo", "keys-blocked", "--headless"),
@@ -110,6 +120,10 @@ def inputs(tmp_path: Path) -> None:
     for kind in ("Failover", "Shared"):
         moments = [stats(kind, who[:count], activeConsumerName="a", msgBacklog=count) for count in (1, 2)]
         _dump(tmp_path / kind.lower(), [json.dumps(moment).encode() for moment in moments])
+    reports = tmp_path / "reports"
+    reports.mkdir()
+    for name in ("05-load-report-a.json.gz", "05-load-report-b.json.gz", "scenario.json.gz"):
+        (reports / name).write_bytes((RECORDINGS / "g-shed-modular-uniform" / name).read_bytes())
     (tmp_path / "failing.ringside").write_text("scene pip392\nkill nobody\nexpect idle = 3\nexpect rule ring\n")
 
 
@@ -157,18 +171,14 @@ OPEN = frozenset({"per_bundle", "per_broker", "view"})
 """Members that hold what they hold: their own members are names."""
 
 
-@pytest.mark.parametrize(
-    "name", ["subscription", "bundles", "plan", "lint", "why", "explain", "verify", "script", "heirs"]
-)
+@pytest.mark.parametrize("name", [name for name in DOCUMENTS if name not in ("dashboard", "keys", "producers")])
 def test_a_spoilt_document_is_not_valid(run: Run, name: str) -> None:
     document = printed(run, WORDS[name][min(1, len(WORDS[name]) - 1)])
     accepted = [label for label, found in spoilt(document) if not faults(found, name)]
     assert [label for label in accepted if label.split(".")[0] not in OPEN] == []
 
 
-@pytest.mark.parametrize(
-    "name", ["subscription", "bundles", "plan", "lint", "why", "explain", "verify", "script", "heirs"]
-)
+@pytest.mark.parametrize("name", [name for name in DOCUMENTS if name not in ("dashboard", "keys", "producers")])
 def test_rows_of_lists_are_held_to_the_schema_too(run: Run, name: str) -> None:
     document = printed(run, WORDS[name][min(1, len(WORDS[name]) - 1)])
     lists = [key for key, value in document.items() if isinstance(value, list) and value]
@@ -199,5 +209,10 @@ def test_the_words_of_a_schema_are_those_there_are() -> None:
     assert attempt["outcome"]["enum"] == list(get_args(AttemptOutcome))
     assert attempt["reason"]["enum"] == list(get_args(SplitReason))
     assert trees["loops"]["items"]["properties"]["kind"]["enum"] == list(get_args(LoopKind))
+    shed = schema_of("shed")["properties"]
+    assert shed["assumptions"]["items"]["enum"] == list(get_args(Assumption))
+    cycle = shed["cycles"]["items"]["properties"]
+    assert cycle["left_alone"]["items"]["properties"]["why"]["enum"] == list(get_args(UnloadOutcome))
+    assert cycle["brokers"]["items"]["properties"]["outcome"]["enum"] == list(get_args(BrokerOutcome))
     facts = schema_of("verify")["properties"]["facts"]["items"]["properties"]
     assert facts["kind"]["enum"] == [kind.value for kind in FactKind]

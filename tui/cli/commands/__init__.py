@@ -100,7 +100,13 @@ _NEEDED = DeferredCommand(
     "bundles_needed_command",
     short_help="Say how many bundles keep brokers even, for so many topics.",
 )
-_BUNDLES = (_FORECAST, _CURVE, _OCCUPANCY, _NEEDED)
+_SHED = DeferredCommand(
+    "shed",
+    "tui.cli.commands.shed",
+    "shed_command",
+    short_help="Say which bundle is unloaded next, from which broker, to which, and why.",
+)
+_BUNDLES = (_FORECAST, _SHED, _CURVE, _OCCUPANCY, _NEEDED)
 _KEY_SHARED = (_KEYS, _PARTITIONS, _RANGES, _PLAN)
 _FLEET = DeferredCommand(
     "fleet",

@@ -1,0 +1,205 @@
+"""What a folder of answers says about shedding: load reports in the order of time, settings, isolation policies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from engine.admin.facts import WrittenLoad
+from engine.admin.files import AnswerFile, read_files
+from engine.admin.kinds import AnswerKind, recognise
+from engine.admin.load_reports import decode_broker_load
+from engine.admin.reading import MAX_INPUT_BYTES, Intake
+from engine.admin.text import plain_json, raw_object
+from engine.balance.brokers import EXTENSIBLE_CLASS, BrokerLoad
+from engine.balance.filters import IsolationPolicy
+from engine.balance.leadership.reports import reports_read
+from engine.balance.leadership.state import ClusterPolicies, Leader, LeaderState, elected
+from engine.balance.settings import LOAD_SETTING_DEFAULTS, LoadSettings
+from engine.errors import InputError, Problem, Rejection
+
+ISOLATION = "namespaceIsolationPolicies"
+
+
+@dataclass(frozen=True, slots=True)
+class ShedInputs:
+    """``written``: every load report, the oldest first, each once. ``settings``: texts by name, as brokers have them.
+
+    ``isolation`` is None where no answer tells the policies. ``version`` is the release that the reports name.
+    """
+
+    written: tuple[WrittenLoad, ...]
+    settings: Mapping[str, str] = field(default_factory=dict)
+    isolation: tuple[IsolationPolicy, ...] | None = None
+    version: str | None = None
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def loads(self) -> tuple[BrokerLoad, ...]:
+        """The last report of each broker, in the order of their first ones."""
+        last: dict[str, BrokerLoad] = {}
+        for written in self.written:
+            last[written.load.broker] = written.load
+        return tuple(last.values())
+
+    @property
+    def is_series(self) -> bool:
+        """Whether a broker has more than one report, so that averages can be computed."""
+        return len(self.written) > len(self.loads)
+
+    @property
+    def is_extensible(self) -> bool:
+        """Whether the brokers run the extensible load manager, by their settings or their reports."""
+        named = self.settings.get("loadManagerClassName", "")
+        classes = {load.load_manager for load in self.loads}
+        return named == EXTENSIBLE_CLASS or (not named and classes == {EXTENSIBLE_CLASS})
+
+    @property
+    def policies(self) -> ClusterPolicies | None:
+        return None if self.isolation is None else ClusterPolicies(self.isolation)
+
+    def settings_over(self, defaults: LoadSettings) -> tuple[LoadSettings, tuple[Problem, ...]]:
+        """The settings in force: these over the defaults of a release. A value that cannot be read is reported."""
+        settings, problems = defaults, []
+        for name, text in self.settings.items():
+            if name in LOAD_SETTING_DEFAULTS:
+                changed = settings.with_setting(name, text)
+                if isinstance(changed, Rejection):
+                    problems.append(Problem("settings", name, changed.message, "the default is taken for it"))
+                else:
+                    settings = changed
+        return settings, tuple(problems)
+
+    def leader_state(self, leader: Leader) -> LeaderState | None:
+        """What the modular leader remembers after these reports; None where there is only one of each broker."""
+        if not self.is_series:
+            return None
+        state, current = elected(leader), dict[str, BrokerLoad]()
+        for written in self.written:
+            current[written.load.broker] = written.load
+            state = reports_read(leader, state, tuple(current.values()))
+        return state
+
+
+def read_shed_inputs(path: str | Path, limit_bytes: int = MAX_INPUT_BYTES) -> ShedInputs:
+    """Everything about shedding in a folder or a file. Raises ``InputError`` without a load report.
+
+    A bundle that two last reports name belongs to the newer one. Reports that say the same as one before are left out.
+    """
+    read = read_files(Path(path), Intake(limit_bytes))
+    collector = _Collector(list(read.problems))
+    for file in read.files:
+        collector.take(file)
+    if not collector.written:
+        raise InputError(
+            f"{path}: no answer is a load report; save GET /admin/v2/broker-stats/load-report of every broker",
+            tuple(collector.problems),
+        )
+    collector.written.sort(key=lambda written: written.updated_at_ms)
+    written = tuple(_single_owners(list(dict.fromkeys(collector.written)), collector.problems))
+    versions = [each.load.version for each in written if each.load.version]
+    return ShedInputs(
+        written,
+        collector.settings,
+        collector.isolation,
+        versions[-1] if versions else None,
+        tuple(collector.problems),
+    )
+
+
+@dataclass(slots=True)
+class _Collector:
+    problems: list[Problem]
+    written: list[WrittenLoad] = field(default_factory=list)
+    settings: dict[str, str] = field(default_factory=dict)
+    isolation: tuple[IsolationPolicy, ...] | None = None
+
+    def take(self, file: AnswerFile) -> None:
+        data, problems = plain_json(file.data, file.name)
+        kind = recognise(file.name, data) if data else AnswerKind.OTHER
+        if file.name.rpartition("/")[2].startswith("scenario."):
+            self._take_settings(_object(data).get("broker_settings"))
+        elif ISOLATION in file.name:
+            self.problems += problems
+            self._take_isolation(file.name, data)
+        elif kind is AnswerKind.LOAD_REPORT and b'"lastStats"' in data:
+            decoded = decode_broker_load(data, file.name)
+            self.problems += (*problems, *decoded.problems)
+            if decoded.good is not None:
+                self.written.append(decoded.good)
+        elif kind is AnswerKind.NO_JSON:
+            self.problems += raw_object(data, file.name)[1]
+        elif kind is AnswerKind.RUNTIME_CONFIGURATION:
+            self._take_settings(_object(data))
+
+    def _take_settings(self, members: object) -> None:
+        if isinstance(members, dict):
+            self.settings.update({name: _text(value) for name, value in members.items() if isinstance(name, str)})
+
+    def _take_isolation(self, source: str, data: bytes) -> None:
+        policies: list[IsolationPolicy] = list(self.isolation or ())
+        for name, raw in _object(data).items():
+            if not isinstance(raw, dict):
+                self.problems.append(Problem(source, f"$[{name!r}]", "is not an isolation policy", "it is left out"))
+                continue
+            failover = raw.get("auto_failover_policy")
+            parameters = failover.get("parameters") if isinstance(failover, dict) else None
+            least = str(parameters.get("min_limit", "0")) if isinstance(parameters, dict) else "0"
+            policies.append(
+                IsolationPolicy(
+                    _texts(raw.get("namespaces")),
+                    _texts(raw.get("primary")),
+                    _texts(raw.get("secondary")),
+                    int(least) if least.isascii() and least.isdigit() and len(least) < 10 else 0,
+                )
+            )
+        self.isolation = tuple(policies)
+
+
+def _single_owners(written: list[WrittenLoad], problems: list[Problem]) -> Sequence[WrittenLoad]:
+    """The reports with every bundle at one broker only: of the last reports that name it the newest counts."""
+    last = {each.load.broker: at for at, each in enumerate(written)}
+    owner: dict[str, int] = {}
+    for at in sorted(last.values()):
+        for bundle in written[at].load.bundles:
+            if bundle in owner:
+                broker, other = written[owner[bundle]].load.broker, written[at].load.broker
+                reason = f"{bundle} is reported by {broker} and {other}"
+                problems.append(Problem("load reports", "$.bundles", reason, "the newer report counts"))
+                written[owner[bundle]] = _without(written[owner[bundle]], bundle)
+            owner[bundle] = at
+    return written
+
+
+def _without(written: WrittenLoad, bundle: str) -> WrittenLoad:
+    load = written.load
+    kept = replace(
+        load,
+        bundles=tuple(name for name in load.bundles if name != bundle),
+        stats=tuple(stats for stats in load.stats if stats.bundle != bundle),
+    )
+    return replace(written, load=kept)
+
+
+def _object(data: bytes) -> dict[str, Any]:
+    try:
+        decoded = msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return {}
+    return decoded if isinstance(decoded, dict) else {}
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list):
+        return ",".join(map(str, value))
+    return str(value).strip("[]")
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    return tuple(part for part in value if isinstance(part, str)) if isinstance(value, list) else ()

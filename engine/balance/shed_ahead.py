@@ -1,0 +1,338 @@
+"""The next cycles of shedding, from load reports: the modular leader's and the extensible one's.
+
+Traffic stays as it is reported and moves with its bundle; what a report cannot show is assumed and named
+(:data:`engine.balance.shed_ahead_model.Assumption`). Reports are written when they are due. A report that says nothing
+new is not read again, since it changes no average of steady traffic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from engine.balance.brokers import EXTENSIBLE_CLASS, BrokerLoad, BrokerLoadAverage, overload_usage
+from engine.balance.filters import (
+    below_max_topics_extensible,
+    is_isolated,
+    newest_version,
+    permitted,
+    same_load_manager,
+)
+from engine.balance.java_maps import concurrent_order, hash_order
+from engine.balance.leadership.placement import look_up
+from engine.balance.leadership.reports import reports_read
+from engine.balance.leadership.shedding import shed, view
+from engine.balance.leadership.state import ClusterPolicies, Leader, LeaderState, elected, namespace_of
+from engine.balance.limits import BundleStats
+from engine.balance.placement.least_resource import place_least_load
+from engine.balance.placement.model import Placement
+from engine.balance.placement.strategies import check_placement
+from engine.balance.reports import ReportFigures, report_needed
+from engine.balance.settings import MS_PER_MINUTE
+from engine.balance.shed_ahead_model import (
+    AheadCycle,
+    AheadMove,
+    Assumption,
+    ShedAhead,
+    ShedStart,
+    evenness,
+)
+from engine.balance.shed_world import LoadWorld
+from engine.balance.shedding import strategies as shedders
+from engine.balance.shedding.model import ShedView
+from engine.balance.shedding.transfer import (
+    PublishedLoad,
+    TransferCycle,
+    TransferMemory,
+    TransferView,
+    shed_transfer,
+)
+from engine.balance.top_bundles import MeasuredBundle, top_bundles
+from engine.errors import Rejection
+
+MAX_CYCLES = 10_000
+"""A limit of this model, against typing errors."""
+UPDATE_MS = 5000
+"""``loadBalancerReportUpdateMinIntervalMillis``: how often a broker of the extensible manager measures itself."""
+
+
+def shed_ahead(start: ShedStart, cycles: int) -> ShedAhead | Rejection:
+    """``cycles`` cycles of shedding. Refused: a strategy no broker starts with, and a number that is too large.
+
+    >>> from engine.balance.limits import BundleStats
+    >>> from engine.balance.brokers import ResourceUsage, report_of
+    >>> from engine.balance.settings import LoadSettings
+    >>> names = [f"t/n/0x{at:08x}_0x{at + 1:08x}" for at in range(8)]
+    >>> busy = report_of("b:1", [BundleStats(name, 1, msg_rate_in=500.0) for name in names])
+    >>> settings = LoadSettings(loadBalancerLoadSheddingStrategy="UniformLoadShedder", minUnloadMessage=100)
+    >>> found = shed_ahead(ShedStart((busy, report_of("b:2", [])), settings), 2)
+    >>> [[move.destination for move in cycle.moves] for cycle in found.cycles]
+    [['b:2'], ['b:2']]
+    """
+    if not 1 <= cycles <= MAX_CYCLES:
+        return Rejection("IllegalArgumentException", f"{cycles} cycles: give 1 to {MAX_CYCLES}", field="cycles")
+    if not start.loads:
+        return Rejection("NoBrokers", "there is no load report, so no broker to shed anything", field="loads")
+    refusal = _refusal(start)
+    if refusal is not None:
+        return refusal
+    running = _Modular(start) if start.load_manager == "modular" else _Extensible(start)
+    before = evenness(start.loads, start.settings, start.rules)
+    done = tuple(running.next(number) for number in range(1, cycles + 1))
+    return ShedAhead(start, done, before, _assumptions(start, done))
+
+
+def _refusal(start: ShedStart) -> Rejection | None:
+    if start.load_manager == "extensible":
+        if start.rules.extensible:
+            return None
+        message = "this release has no extensible load manager"
+        return Rejection("ClassNotFoundException", message, field="loadManagerClassName")
+    return shedders.check_shedder(start.settings, start.rules) or check_placement(start.settings, start.rules)
+
+
+def _assumptions(start: ShedStart, cycles: Iterable[AheadCycle]) -> tuple[Assumption, ...]:
+    found: list[Assumption] = ["traffic-stays", "usage-moves-with-traffic"]
+    if start.load_manager == "modular":
+        found.append("averages-from-one-report" if start.state is None else "averages-from-reports")
+    found.append("history-empty")
+    if start.policies is None:
+        found.append("policies-unknown")
+    if any(cycle.otherwise is not None for cycle in cycles):
+        found.append("map-order-unknown")
+    return tuple(found)
+
+
+@dataclass(slots=True)
+class _Trail:
+    """Where bundles have been in a forecast, so that one that comes back is known."""
+
+    left: dict[str, set[str]] = field(default_factory=dict)
+
+    def goes(self, bundle: str, source: str, destination: str | None) -> bool:
+        """Note a move; whether it is back to a broker the bundle had left."""
+        returns = destination in self.left.get(bundle, ())
+        self.left.setdefault(bundle, set()).add(source)
+        return returns
+
+
+@dataclass(slots=True)
+class _Modular:
+    """The modular leader from cycle to cycle; lives no longer than the forecast."""
+
+    start: ShedStart
+    leader: Leader = field(init=False)
+    state: LeaderState = field(init=False)
+    world: LoadWorld = field(init=False)
+    reported: dict[str, BrokerLoad] = field(init=False)
+    written_ms: dict[str, int] = field(init=False)
+    trail: _Trail = field(default_factory=_Trail)
+    draws: int = 0
+
+    def __post_init__(self) -> None:
+        start = self.start
+        self.leader = Leader(start.settings, start.policies or ClusterPolicies(), start.rules)
+        self.world = LoadWorld.of(start.loads)
+        self.reported = dict(self.world.loads)
+        self.written_ms = dict.fromkeys(self.reported, 0)
+        self.state = start.state or reports_read(self.leader, elected(self.leader), start.loads)
+
+    def next(self, number: int) -> AheadCycle:
+        settings = self.start.settings
+        at_ms = number * settings.loadBalancerSheddingIntervalMinutes * MS_PER_MINUTE
+        self._write_reports(at_ms)
+        otherwise = self._otherwise() if number == 1 else None
+        self.state, cycle = shed(self.leader, self.state, at_ms, self._pick)
+        moves: list[AheadMove] = []
+        for unload in cycle.carried_out:
+            destination = unload.destination
+            chances = dict(unload.selection.chances) if unload.selection is not None else {}
+            # Its clients look it up at once: the first of them uses the wish up.
+            self.state, answer = look_up(self.leader, self.state, unload.bundle, self._pick)
+            if not isinstance(answer, Rejection):
+                destination = answer.picked
+                chances = chances or (dict(answer.selection.chances) if answer.selection is not None else {})
+            moves.append(self._moved(unload.bundle, unload.source, destination, chances))
+        now = tuple(self.world.loads.values())
+        even = evenness(now, settings, self.start.rules)
+        return AheadCycle(number, at_ms, cycle, tuple(moves), self.world.loads, even, otherwise)
+
+    def _moved(self, bundle: str, source: str, destination: str | None, chances: dict[str, float]) -> AheadMove:
+        stats = self.world.stats_of(bundle, source)
+        if destination is not None:
+            self.world = self.world.moved(bundle, source, destination)
+        returns = self.trail.goes(bundle, source, destination)
+        return AheadMove(
+            bundle, source, destination, chances, stats.topics, stats.msgs_per_sec, stats.bytes_per_sec, returns
+        )
+
+    def _pick(self, _: str, placement: Placement) -> str:
+        self.draws += 1
+        picked = placement.pick(self.start.seed, self.draws)
+        assert picked is not None, placement
+        return picked
+
+    def _write_reports(self, at_ms: int) -> None:
+        """The reports that brokers wrote since the last cycle, each of which makes the leader read all."""
+        for broker, load in self.world.loads.items():
+            if load == self.reported[broker]:
+                continue
+            last, now = self._figures(self.reported[broker]), self._figures(load)
+            if report_needed(last, now, at_ms - self.written_ms[broker], self.start.settings) is not None:
+                self.reported[broker] = load
+                self.written_ms[broker] = at_ms
+                self.state = reports_read(self.leader, self.state, tuple(self.reported.values()))
+
+    def _figures(self, load: BrokerLoad) -> ReportFigures:
+        usage = overload_usage(load, self.start.settings, self.start.rules)
+        return _figures(load, usage)
+
+    def _otherwise(self) -> tuple[tuple[str, tuple[str, ...]], ...] | None:
+        """The plan of this cycle if the names that share a bucket came in the other order, where it differs."""
+        seen = view(self.leader, self.state)
+        bundles = hash_order(seen.bundles)
+        brokers = self.state.brokers
+        if not brokers.doubtful and not bundles.doubtful:
+            return None
+        turned = ShedView(
+            tuple(self.state.known[broker].load for broker in brokers.turned_round),
+            {bundle: seen.bundles[bundle] for bundle in bundles.turned_round},
+            seen.recently_unloaded,
+        )
+        settings, rules = self.start.settings, self.start.rules
+        plans = [shedders.shed(self.state.shedder, each, settings, rules)[1].unloads for each in (seen, turned)]
+        return plans[1] if sorted(plans[0]) != sorted(plans[1]) else None
+
+
+def _figures(load: BrokerLoad, usage: float) -> ReportFigures:
+    rates = (load.msg_rate_in, load.msg_rate_out, load.throughput_in_bytes_per_sec, load.throughput_out_bytes_per_sec)
+    return ReportFigures(usage, *rates, bundles=len(load.bundles))
+
+
+@dataclass(slots=True)
+class _Published:
+    """A broker's averages, and what it published last; ``load`` None after it gained or lost a bundle."""
+
+    average: BrokerLoadAverage = field(default_factory=BrokerLoadAverage)
+    load: PublishedLoad | None = None
+    figures: ReportFigures = field(default_factory=ReportFigures)
+
+
+@dataclass(slots=True)
+class _Extensible:
+    """The leader and the brokers of the extensible manager from cycle to cycle; lives no longer than the forecast."""
+
+    start: ShedStart
+    world: LoadWorld = field(init=False)
+    memory: TransferMemory = field(default_factory=TransferMemory)
+    published: dict[str, _Published] = field(default_factory=dict)
+    trail: _Trail = field(default_factory=_Trail)
+    now_ms: int = 0
+    draws: int = 0
+
+    def __post_init__(self) -> None:
+        self.world = LoadWorld.of(self.start.loads)
+        self.published = {broker: _Published() for broker in self.world.loads}
+        for broker in self.world.loads:
+            self._update(broker)
+
+    def next(self, number: int) -> AheadCycle:
+        settings = self.start.settings
+        at_ms = number * settings.loadBalancerSheddingIntervalMinutes * MS_PER_MINUTE
+        while self.now_ms + UPDATE_MS <= at_ms:
+            self.now_ms += UPDATE_MS
+            for broker in self.world.loads:
+                self._update(broker)
+        self.now_ms = at_ms
+        decision = TransferCycle()
+        moves: list[AheadMove] = []
+        if settings.loadBalancerEnabled and settings.loadBalancerSheddingEnabled and len(self.world.loads) > 1:
+            decision = self._shed()
+        for each in decision.decisions:
+            chances = {each.target: 1.0} if each.target is not None else self._chances(each.bundle)
+            moves.append(self._moved(each.bundle, each.source, each.target or self._draw(chances), chances))
+            self.memory = self.memory.after_unload(each, at_ms)
+        even = evenness(tuple(self.world.loads.values()), settings, self.start.rules)
+        return AheadCycle(number, at_ms, decision, tuple(moves), self.world.loads, even)
+
+    def _shed(self) -> TransferCycle:
+        loads = {broker: each.load for broker, each in self.published.items() if each.load is not None}
+        seen = TransferView(
+            tuple(loads[broker] for broker in concurrent_order(self.published) if broker in loads),
+            tuple(self.world.loads),
+            {broker: self._top(broker) for broker in loads},
+            self.now_ms,
+            movable=self._movable,
+        )
+        memory = self.memory.within_grace(self.now_ms, self.start.settings)
+        self.memory, cycle = shed_transfer(memory, seen, self.start.settings, self.start.rules)
+        return cycle
+
+    def _update(self, broker: str) -> None:
+        """One measurement of a broker, published if it is worth it."""
+        settings, known, load = self.start.settings, self.published[broker], self.world.loads[broker]
+        known.average = known.average.updated(load, settings)
+        figures = _figures(load, known.average.max_usage)
+        if known.load is not None:
+            age = self.now_ms - known.load.updated_at_ms
+            if report_needed(known.figures, figures, age, settings) is None:
+                return
+        known.figures = figures
+        known.load = PublishedLoad(
+            broker,
+            known.average.load,
+            known.average.throughput_average,
+            load.throughput_in_bytes_per_sec,
+            load.throughput_out_bytes_per_sec,
+            self.now_ms,
+        )
+
+    def _top(self, broker: str) -> tuple[BundleStats, ...]:
+        stats = {each.bundle: MeasuredBundle(each) for each in self.world.loads[broker].stats}
+        measured = [stats[bundle] for bundle in concurrent_order(stats)]
+        namespaces = {namespace_of(bundle) for bundle in stats}
+        barred = frozenset(namespace for namespace in namespaces if self._has_policy(namespace))
+        idle = self.start.rules.shed_idle_bundles
+        return top_bundles(measured, self.start.settings, with_policies=barred, idle_too=idle)
+
+    def _has_policy(self, namespace: str) -> bool:
+        policies = self.start.policies or ClusterPolicies()
+        return namespace in policies.groups or is_isolated(namespace, policies.isolation)
+
+    def _movable(self, bundle: str, source: str, target: str) -> bool:
+        if not self.start.settings.loadBalancerSheddingBundlesWithPoliciesEnabled:
+            return not self._has_policy(namespace_of(bundle))
+        return target in self._candidates(bundle)
+
+    def _candidates(self, bundle: str) -> tuple[str, ...]:
+        """The brokers that the filters of the extensible manager leave over for a bundle."""
+        settings, loads = self.start.settings, self.world.loads
+        classes = {broker: load.load_manager for broker, load in loads.items() if load.load_manager is not None}
+        kept = same_load_manager(tuple(concurrent_order(loads)), classes, EXTENSIBLE_CLASS)
+        topics = {broker: load.topics for broker, load in loads.items()}
+        kept = below_max_topics_extensible(kept, topics, settings.loadBalancerBrokerMaxTopics)
+        if settings.preferLaterVersions:
+            newest = newest_version(kept, {broker: load.version for broker, load in loads.items()})
+            kept = kept if isinstance(newest, Rejection) else newest
+        policies = self.start.policies or ClusterPolicies()
+        allowed = permitted(namespace_of(bundle), {broker: loads[broker] for broker in kept}, policies.isolation)
+        return tuple(broker for broker in kept if broker in allowed)
+
+    def _chances(self, bundle: str) -> dict[str, float]:
+        loads = {broker: each.load.load for broker, each in self.published.items() if each.load is not None}
+        return place_least_load(self._candidates(bundle), loads, self.start.settings).chances
+
+    def _draw(self, chances: dict[str, float]) -> str | None:
+        self.draws += 1
+        return Placement(tuple(chances), "least").pick(self.start.seed, self.draws)
+
+    def _moved(self, bundle: str, source: str, destination: str | None, chances: dict[str, float]) -> AheadMove:
+        """Carry out a move; both brokers forget their averages and take back what they published."""
+        stats = self.world.stats_of(bundle, source)
+        returns = self.trail.goes(bundle, source, destination)
+        if destination is not None:
+            self.world = self.world.moved(bundle, source, destination)
+            self.published[source], self.published[destination] = _Published(), _Published()
+        return AheadMove(
+            bundle, source, destination, chances, stats.topics, stats.msgs_per_sec, stats.bytes_per_sec, returns
+        )

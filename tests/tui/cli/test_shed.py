@@ -1,0 +1,174 @@
+"""``ringside shed``: who sheds what to whom, from load reports on disk."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.engine.scenarios.recordings import RECORDINGS
+from tests.tui.cli.conftest import Run
+
+RECORDED = RECORDINGS / "g-shed-modular-uniform"
+A, B = "127.0.0.1:39025", "127.0.0.1:47845"
+
+
+@pytest.fixture
+def reports(tmp_path: Path) -> Path:
+    """One report of each broker, before anything was shed, and the settings they had."""
+    folder = tmp_path / "reports"
+    folder.mkdir()
+    for name in ("05-load-report-a.json", "05-load-report-b.json", "scenario.json"):
+        (folder / name).write_bytes(gzip.decompress((RECORDED / f"{name}.gz").read_bytes()))
+    return folder
+
+
+def shown(run: Run, *words: str) -> Any:
+    ran = run("shed", *words, "--json")
+    assert ran.code == 0, ran
+    return json.loads(ran.out)
+
+
+def test_the_first_cycle_moves_what_the_cluster_moved_first(run: Run, reports: Path) -> None:
+    """The cluster moved 0xc.. and 0x0..; its averages were a little higher, so 0x8.. came in its second cycle."""
+    document = shown(run, str(reports), "--cycles", "3")
+    moves = document["cycles"][0]["moves"]
+    assert [move["bundle"].rpartition("/")[2][:5] for move in moves] == ["0xc00", "0x800", "0x000"]
+    assert {(move["from"], move["to"]) for move in moves} == {(B, A)}
+    assert all(move["candidates"] == [{"broker": A, "chance": 1.0}] for move in moves)
+    assert [len(cycle["moves"]) for cycle in document["cycles"]] == [3, 0, 0]
+    assert (document["unloads"], document["topics_interrupted"], document["quiet_after_cycles"]) == (3, 3, 1)
+    assert document["assumptions"][2] == "averages-from-one-report"
+    assert document["compared"] == []
+
+
+def test_messages_are_conserved_and_more_even(run: Run, reports: Path) -> None:
+    document = shown(run, str(reports), "--cycles", "1")
+    assert document["before"]["msgs_per_sec"]["max_over_mean"] == pytest.approx(2.0)
+    assert document["after"]["msgs_per_sec"]["max_over_mean"] < 1.02
+
+
+def test_a_series_of_reports_gives_averages(run: Run) -> None:
+    document = shown(run, str(RECORDED), "--cycles", "2")
+    assert "averages-from-reports" in document["assumptions"]
+    assert document["unloads"] == 0
+
+
+def test_every_shedder_is_compared(run: Run, reports: Path) -> None:
+    compared = {each["shedder"]: each["unloads"] for each in shown(run, str(reports), "--compare")["compared"]}
+    assert list(compared) == [
+        "ThresholdShedder", "OverloadShedder", "UniformLoadShedder", "AvgShedder", "TransferShedder",
+    ]  # fmt: skip
+    assert compared["UniformLoadShedder"] == 3
+    assert compared["TransferShedder"] == 7
+    assert compared["OverloadShedder"] == 0
+
+
+def test_a_release_without_a_shedder_leaves_it_out(run: Run, reports: Path) -> None:
+    compared = shown(run, str(reports), "--compare", "--pulsar", "2.11.0")["compared"]
+    assert [each["shedder"] for each in compared] == ["ThresholdShedder", "OverloadShedder", "UniformLoadShedder"]
+    refused = run("shed", str(reports), "--shedder", "AvgShedder", "--pulsar", "2.11.0")
+    assert refused.code == 2
+    assert "--shedder" in refused.err
+
+
+def test_thresholds_can_be_tried(run: Run, reports: Path) -> None:
+    document = shown(run, str(reports), "--set", "minUnloadMessage=1000000")
+    assert document["unloads"] == 0
+    outcomes = {each["broker"]: each["outcome"] for each in document["cycles"][0]["brokers"]}
+    assert outcomes == {A: "not-the-busiest", B: "below-minimum-traffic"}
+
+
+def test_one_broker_sheds_nothing(run: Run, reports: Path) -> None:
+    (reports / "05-load-report-a.json").unlink()
+    document = shown(run, str(reports), "--cycles", "2", "--compare")
+    assert [cycle["skipped"] for cycle in document["cycles"]] == ["one-broker", "one-broker"]
+    assert {each["unloads"] for each in document["compared"]} == {0}
+
+
+def test_isolation_policies_bar_the_way(run: Run, reports: Path) -> None:
+    failover = {"policy_type": "min_available", "parameters": {"min_limit": "1"}}
+    members = {"namespaces": ["ring/.*"], "primary": ["127.0.0.1"], "secondary": [], "auto_failover_policy": failover}
+    policy: dict[str, dict[str, Any]] = {"p": members}
+    (reports / "namespaceIsolationPolicies.json").write_text(json.dumps(policy))
+    assert shown(run, str(reports))["unloads"] == 3  # both brokers have this host
+    policy["p"]["primary"] = ["nobody"]
+    (reports / "namespaceIsolationPolicies.json").write_text(json.dumps(policy))
+    document = shown(run, str(reports))
+    assert document["unloads"] == 0
+    assert {each["why"] for each in document["cycles"][0]["left_alone"]} == {"no-other-broker"}
+    assert "policies-unknown" not in document["assumptions"]
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (("--cycles", "0"), "--cycles"),
+        (("--placement", "Nobody"), "--placement"),
+        (("--set", "minUnloadMessage=x"), "minUnloadMessage"),
+        (("--set", "noSuchSetting=1"), "noSuchSetting"),
+    ],
+)
+def test_what_cannot_be_is_refused(run: Run, reports: Path, words: tuple[str, ...], named: str) -> None:
+    refused = run("shed", str(reports), *words)
+    assert (refused.code, refused.out) == (2, "")
+    assert named in refused.err
+
+
+def test_a_folder_without_load_reports_is_refused(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text("{}")
+    refused = run("shed", str(tmp_path))
+    assert refused.code == 2
+    assert "load-report" in refused.err
+
+
+def test_bad_reports_are_told_and_the_rest_is_kept(run: Run, reports: Path) -> None:
+    """A usage below 0, a bundle with two owners, a setting nobody can read."""
+    a, b = (json.loads((reports / f"05-load-report-{letter}.json").read_text()) for letter in "ab")
+    b["cpu"]["usage"] = -5.0
+    stolen = b["bundles"][0]
+    a["bundles"].append(stolen)
+    a["lastStats"][stolen] = b["lastStats"][stolen]
+    (reports / "05-load-report-a.json").write_text(json.dumps(a))
+    (reports / "05-load-report-b.json").write_text(json.dumps(b))
+    (reports / "broken.json").write_text("{")
+    scenario = json.loads((reports / "scenario.json").read_text())
+    scenario["broker_settings"]["maxUnloadPercentage"] = "much"
+    (reports / "scenario.json").write_text(json.dumps(scenario))
+    ran = run("shed", str(reports), "--json")
+    assert ran.code == 0
+    for told in ("$.cpu", stolen, "maxUnloadPercentage", "broken.json"):
+        assert told in ran.err
+    assert json.loads(ran.out)["brokers"] == [A, B]
+
+
+def test_the_text_says_the_same(run: Run, reports: Path) -> None:
+    ran = run("shed", str(reports), "--cycles", "4", "--compare", "--ascii")
+    assert ran.code == 0
+    assert ran.out.isascii()
+    assert "ring/shed/0xc0000000_0xe0000000 to 127.0.0.1:39025" in ran.out
+    assert ran.out.count("the same") == 2
+    assert "TransferShedder" in ran.out
+
+
+def test_the_seed_decides_a_draw_and_nothing_else(run: Run, reports: Path) -> None:
+    """With every broker free the placement draws; all it may draw is in the list of candidates."""
+    settings = (
+        "--set",
+        "loadBalancerDistributeBundlesEvenlyEnabled=false",
+        "--placement",
+        "LeastResourceUsageWithWeight",
+    )
+    picks = set()
+    for seed in range(6):
+        document = shown(run, str(reports), *settings, "--seed", str(seed), "--cycles", "1")
+        for move in document["cycles"][0]["moves"]:
+            candidates = {each["broker"]: each["chance"] for each in move["candidates"]}
+            assert move["to"] in candidates
+            assert sum(candidates.values()) == pytest.approx(1.0)
+        picks.add(json.dumps(document["cycles"][0]["moves"]))
+    assert len(picks) > 1
+    assert shown(run, str(reports), *settings, "--seed", "1") == shown(run, str(reports), *settings, "--seed", "1")
