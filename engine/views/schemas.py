@@ -7,9 +7,11 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
-DOCUMENTS: Final = ("dashboard", "keys", "producers", "bundles", "plan", "lint", "why", "verify", "script", "heirs")
-"""What has one: three screens, then ``forecast``, ``plan``, ``lint``, ``why``, ``verify``, ``demo --headless`` and
-``heirs``."""
+DOCUMENTS: Final = (
+    *("dashboard", "keys", "producers", "bundles"),
+    *("plan", "lint", "why", "verify", "script", "heirs", "diff"),
+)
+"""What has one: screens, then ``plan``, ``lint``, ``why``, ``verify``, ``demo --headless``, ``heirs`` and ``diff``."""
 
 
 @cache

@@ -59,6 +59,11 @@ WORDS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("heirs", "billing-1", "--flag", "on"),
         ("heirs", str(RECORDINGS / "c-keyshared-ring")),
     ),
+    "diff": (
+        ("diff", "rule:modulo", "rule:ring"),
+        ("diff", str(RECORDINGS / "f-inventory-2"), "rule:ring"),
+        ("diff", str(RECORDINGS / "c-keyshared-ring"), "apply:kill ks-b"),
+    ),
     "script": (
         ("demo", "pip392", "--headless"),
         ("demo", "keys-blocked", "--headless"),
@@ -122,14 +127,14 @@ OPEN = frozenset({"per_bundle", "per_broker", "view"})
 """Members that hold what they hold: their own members are names."""
 
 
-@pytest.mark.parametrize("name", ["bundles", "plan", "lint", "why", "verify", "script", "heirs"])
+@pytest.mark.parametrize("name", ["bundles", "plan", "lint", "why", "verify", "script", "heirs", "diff"])
 def test_a_spoilt_document_is_not_valid(run: Run, name: str) -> None:
     document = printed(run, WORDS[name][1])
     accepted = [label for label, found in spoilt(document) if not faults(found, name)]
     assert [label for label in accepted if label.split(".")[0] not in OPEN] == []
 
 
-@pytest.mark.parametrize("name", ["bundles", "plan", "lint", "why", "verify", "script", "heirs"])
+@pytest.mark.parametrize("name", ["bundles", "plan", "lint", "why", "verify", "script", "heirs", "diff"])
 def test_rows_of_lists_are_held_to_the_schema_too(run: Run, name: str) -> None:
     document = printed(run, WORDS[name][1])
     lists = [key for key, value in document.items() if isinstance(value, list) and value]

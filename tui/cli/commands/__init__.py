@@ -108,7 +108,10 @@ _FLEET = DeferredCommand(
     "fleet_command",
     short_help="Do it for a whole installation: import, assign, keys, bundles, lint, report, watch.",
 )
-_COMPARE = (_HEIRS,)
+_DIFF = DeferredCommand(
+    "diff", "tui.cli.commands.diff", "diff_command", short_help="Put two dumps, steps, rules or releases side by side."
+)
+_COMPARE = (_HEIRS, _DIFF)
 for command in (
     *(open_command, new, demo, replay, explain, _WHY, *_COMPARE, split),
     *(*_BUNDLES, *_KEY_SHARED, _LINT, _FLEET, _VERIFY),
