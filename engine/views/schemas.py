@@ -9,9 +9,9 @@ from typing import Any, Final
 
 DOCUMENTS: Final = (
     *("dashboard", "keys", "producers", "bundles"),
-    *("plan", "lint", "why", "verify", "script", "heirs", "diff"),
+    *("plan", "lint", "why", "verify", "script", "heirs", "diff", "upgrade"),
 )
-"""What has one: screens, then ``plan``, ``lint``, ``why``, ``verify``, ``demo --headless``, ``heirs`` and ``diff``."""
+"""What has one: screens, then commands by their names; ``script`` is of ``demo --headless``."""
 
 
 @cache

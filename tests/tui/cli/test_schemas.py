@@ -64,6 +64,10 @@ WORDS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("diff", str(RECORDINGS / "f-inventory-2"), "rule:ring"),
         ("diff", str(RECORDINGS / "c-keyshared-ring"), "apply:kill ks-b"),
     ),
+    "upgrade": (
+        ("upgrade", "--to", "5.0"),
+        ("upgrade", str(RECORDINGS / "v4.0.0-c-keyshared-sticky-gaps"), "--pulsar", "4.0.0", "--to", "5.0"),
+    ),
     "script": (
         ("demo", "pip392", "--headless"),
         ("demo", "keys-blocked", "--headless"),
@@ -127,14 +131,14 @@ OPEN = frozenset({"per_bundle", "per_broker", "view"})
 """Members that hold what they hold: their own members are names."""
 
 
-@pytest.mark.parametrize("name", ["bundles", "plan", "lint", "why", "verify", "script", "heirs", "diff"])
+@pytest.mark.parametrize("name", ["bundles", "plan", "lint", "why", "verify", "script", "heirs", "diff", "upgrade"])
 def test_a_spoilt_document_is_not_valid(run: Run, name: str) -> None:
     document = printed(run, WORDS[name][1])
     accepted = [label for label, found in spoilt(document) if not faults(found, name)]
     assert [label for label in accepted if label.split(".")[0] not in OPEN] == []
 
 
-@pytest.mark.parametrize("name", ["bundles", "plan", "lint", "why", "verify", "script", "heirs", "diff"])
+@pytest.mark.parametrize("name", ["bundles", "plan", "lint", "why", "verify", "script", "heirs", "diff", "upgrade"])
 def test_rows_of_lists_are_held_to_the_schema_too(run: Run, name: str) -> None:
     document = printed(run, WORDS[name][1])
     lists = [key for key, value in document.items() if isinstance(value, list) and value]

@@ -111,7 +111,13 @@ _FLEET = DeferredCommand(
 _DIFF = DeferredCommand(
     "diff", "tui.cli.commands.diff", "diff_command", short_help="Put two dumps, steps, rules or releases side by side."
 )
-_COMPARE = (_HEIRS, _DIFF)
+_UPGRADE = DeferredCommand(
+    "upgrade",
+    "tui.cli.commands.upgrade",
+    "upgrade_command",
+    short_help="Say what another Pulsar release does with the same state.",
+)
+_COMPARE = (_HEIRS, _DIFF, _UPGRADE)
 for command in (
     *(open_command, new, demo, replay, explain, _WHY, *_COMPARE, split),
     *(*_BUNDLES, *_KEY_SHARED, _LINT, _FLEET, _VERIFY),

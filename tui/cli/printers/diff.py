@@ -20,7 +20,7 @@ def difference_lines(view: DifferenceView, top: int) -> Iterator[str]:
     yield f"A: {safe_name(view.before)} (Pulsar {safe_name(view.release_before)})"
     yield f"B: {safe_name(view.after)} (Pulsar {safe_name(view.release_after)})"
     yield "who is active is computed by the rules on either side, not what brokers reported"
-    yield from _sums(view)
+    yield from sum_lines(view)
     if view.settings:
         yield ""
         rows = [("setting", "A", "B"), *((f"  {each.name}", each.before, each.after) for each in view.settings)]
@@ -30,6 +30,11 @@ def difference_lines(view: DifferenceView, top: int) -> Iterator[str]:
     yield from _names("topics appeared", view.topics_appeared)
     yield from _names("topics vanished", view.topics_vanished)
     yield from _pairs("topics likely renamed", view.topics_renamed)
+    yield from differing_lines(view, top)
+
+
+def differing_lines(view: DifferenceView, top: int) -> Iterator[str]:
+    """The subscriptions that differ, and how many do not."""
     changed = [one for one in view.subscriptions if _differs(one)]
     for one in changed:
         yield ""
@@ -46,7 +51,8 @@ def _differs(one: SubscriptionDifference) -> bool:
     return bool(one.verdict.moved) or one.verdict.judgement != "even"
 
 
-def _sums(view: DifferenceView) -> Iterator[str]:
+def sum_lines(view: DifferenceView) -> Iterator[str]:
+    """How much moves over all subscriptions."""
     sums = sums_of(view)
     if not sums.items:
         yield "no partition is on both sides"
