@@ -9,7 +9,7 @@ from typing import Any, Final
 
 DOCUMENTS: Final = (
     *("dashboard", "keys", "producers", "bundles"),
-    *("plan", "lint", "why", "verify", "script", "heirs", "diff", "upgrade"),
+    *("plan", "lint", "why", "verify", "script", "heirs", "diff", "upgrade", "suggest"),
 )
 """What has one: screens, then commands by their names; ``script`` is of ``demo --headless``."""
 

@@ -117,7 +117,13 @@ _UPGRADE = DeferredCommand(
     "upgrade_command",
     short_help="Say what another Pulsar release does with the same state.",
 )
-_COMPARE = (_HEIRS, _DIFF, _UPGRADE)
+_SUGGEST = DeferredCommand(
+    "suggest",
+    "tui.cli.commands.suggest",
+    "suggest_command",
+    short_help="Suggest consumer names, numbers or the flag, with what each is worth.",
+)
+_COMPARE = (_HEIRS, _DIFF, _UPGRADE, _SUGGEST)
 for command in (
     *(open_command, new, demo, replay, explain, _WHY, *_COMPARE, split),
     *(*_BUNDLES, *_KEY_SHARED, _LINT, _FLEET, _VERIFY),
