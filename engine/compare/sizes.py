@@ -13,6 +13,7 @@ import numpy as np
 
 from engine.cluster.facts import behaviour_in, columns_of
 from engine.cluster.load_table import LoadTable
+from engine.cluster.owners import dispatch_order, in_connect_order
 from engine.cluster.partitions import traffic
 from engine.cluster.state import ClusterState, Subscription
 from engine.cluster.topic_table import TopicTable
@@ -21,7 +22,7 @@ from engine.compare.evenness import evenness
 from engine.compare.heirs import losses
 from engine.compare.names import Work, score_of
 from engine.errors import Rejection
-from engine.failover.choose import Rule, rule_in_force
+from engine.failover.choose import Rule, cohort, rule_in_force
 from engine.failover.model import Consumer
 from engine.names import partition_name
 
@@ -94,7 +95,7 @@ def consumers_needed(
     wanted = sorted({number for number in numbers if number > 0})
     if not wanted or wanted[-1] > MOST_CONSUMERS:
         return Rejection("TooManyConsumers", f"between 1 and {MOST_CONSUMERS} consumers can be compared", "up_to")
-    names = [each.name for each in subscription.consumers if each.priority_level == _first_level(subscription)]
+    names = [each.name for each in in_connect_order(subscription.consumers, _cohort(subscription))]
     flow = traffic(columns, state.loads, subscription.loads).msgs_per_sec
     ring = _ring_decides(state, subscription)
     rows = []
@@ -135,8 +136,7 @@ def partitions_needed(
         chance = (0.0, 0.0)
         if _ring_decides(made, one):
             columns = columns_of(made, one)
-            cohort = sum(each.priority_level == _first_level(one) for each in one.consumers)
-            chance = chance_of(cohort, Work.of_topics(columns.hash, np.ones(len(columns))), seed)
+            chance = chance_of(len(_cohort(one)), Work.of_topics(columns.hash, np.ones(len(columns))), seed)
         rows.append(_size(made, one, goal, number, chance))
     now = max((state.topics[name].partitions for name in topics), default=0)
     return _sizing(state, subscription, now, rows)
@@ -204,8 +204,8 @@ def _sizing(state: ClusterState, subscription: Subscription, now: int, rows: lis
     )
 
 
-def _first_level(subscription: Subscription) -> int:
-    return min((each.priority_level for each in subscription.consumers), default=0)
+def _cohort(subscription: Subscription) -> tuple[Consumer, ...]:
+    return cohort(dispatch_order(subscription.consumers))
 
 
 def _ring_decides(state: ClusterState, subscription: Subscription) -> bool:
