@@ -18,7 +18,7 @@ from engine.cluster.partitions import Ids, PartitionColumns
 from engine.cluster.remember import Remembered
 from engine.config import ReleaseBehaviour
 from engine.failover.bulk_ring import NOBODY
-from engine.failover.choose import Rule, cohort, rule_in_force, sort_consumers
+from engine.failover.choose import Rule, cohort, levels_overflow, rule_in_force, sort_consumers
 from engine.failover.live import LiveRing, Moves
 from engine.failover.model import Consumer
 
@@ -145,6 +145,8 @@ def busiest_by_ring(columns: PartitionColumns, consumers: tuple[Consumer, ...]) 
     """
     if not consumers:
         return None
+    if levels_overflow([each.priority_level for each in consumers]):
+        consumers = in_connect_order(consumers, cohort(dispatch_order(consumers)))
     live = _live.get(id(columns))
     if live is None:
         live = _followed(columns, consumers)
@@ -159,10 +161,14 @@ def _owner_ids(
     if not consumers:
         return np.full(len(columns), NOBODY, dtype=np.int32)
 
+    # Where levels overflow a live ring would not find the cohort, so it gets nobody else.
+    odd = levels_overflow([each.priority_level for each in consumers])
+    members = in_connect_order(consumers, cohort(dispatch_order(consumers))) if odd else consumers
+
     def by(index: int) -> NDArray[np.int32]:
         rule = rule_in_force(index, consistent_hashing=consistent_hashing, behaviour=behaviour)
         if rule is Rule.RING:
-            return _followed(columns, consumers).ring.owner.copy()
+            return _followed(columns, members).ring.owner.copy()
         if rule is Rule.FIRST_CONNECTED:
             return np.full(len(columns), consumers[0].consumer_id, dtype=np.int32)
         ids = np.array([each.consumer_id for each in cohort(dispatch_order(consumers))], dtype=np.int32)
@@ -173,6 +179,12 @@ def _owner_ids(
     if not columns.without:
         return by(0)
     return np.where(columns.index < 0, by(-1), by(0)) if columns.with_index else by(-1)
+
+
+def in_connect_order(consumers: tuple[Consumer, ...], some: tuple[Consumer, ...]) -> tuple[Consumer, ...]:
+    """Some of the consumers, in the order of all."""
+    wanted = {each.consumer_id for each in some}
+    return tuple(each for each in consumers if each.consumer_id in wanted)
 
 
 class _Live:

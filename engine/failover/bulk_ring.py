@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 from engine.bulk_hashing import HASH_BITS
 from engine.bulk_points import point_hashes
+from engine.failover.choose import cohort, sort_consumers
+from engine.failover.model import Consumer
 from engine.failover.ring import POINTS_PER_CONSUMER
 from engine.hashing import utf8, utf16_order
 
@@ -126,10 +128,24 @@ def cohorts(names: Sequence[Sequence[str]], priorities: Sequence[Sequence[int]] 
         level = np.fromiter((priority for row in priorities for priority in row), dtype=np.int64, count=len(flat))
     order = np.lexsort((rank, level, number))
     number, level = number[order], level[order]
+    if priorities is not None and flat and int(level.max()) - int(level.min()) >= 2**31:
+        return _with_overflow(names, priorities)
     leading = level == level[start[number]] if flat else np.zeros(0, dtype=bool)
     members = (order - start[number])[leading].astype(np.int32)
     kept = np.bincount(number[leading], minlength=len(names))
     return Cohorts(members, np.concatenate(([0], np.cumsum(kept))))
+
+
+def _with_overflow(names: Sequence[Sequence[str]], priorities: Sequence[Sequence[int]]) -> Cohorts:
+    """``cohorts`` list by list, by the scalar sort: some levels are so far apart that Pulsar's order overflows."""
+    members: list[int] = []
+    sizes = []
+    for row, levels in zip(names, priorities, strict=True):
+        consumers = [Consumer(at, name, level) for at, (name, level) in enumerate(zip(row, levels, strict=True))]
+        leading = cohort(sort_consumers(consumers))
+        members += [each.consumer_id for each in leading]
+        sizes.append(len(leading))
+    return Cohorts(np.array(members, dtype=np.int32), np.concatenate(([0], np.cumsum(sizes, dtype=np.int64))))
 
 
 def build_rings(

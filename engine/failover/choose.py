@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import cmp_to_key
+from typing import Final
 
 from engine.config import CURRENT, ReleaseBehaviour
 from engine.failover.model import Consumer
@@ -45,8 +47,50 @@ def sort_consumers(consumers: Sequence[Consumer]) -> tuple[Consumer, ...]:
     >>> [c.name for c in sort_consumers([Consumer(1, "b"), Consumer(2, "a", 1), Consumer(3, "B")])]
     ['B', 'b', 'a']
     """
-    # Pulsar subtracts 32-bit levels, so levels more than 2^31 - 1 apart compare wrongly there; that is not copied.
-    return tuple(sorted(consumers, key=lambda consumer: (consumer.priority_level, utf16_order(consumer.name))))
+    if levels_overflow([consumer.priority_level for consumer in consumers]):
+        return _sorted_with_overflow(consumers)
+    return tuple(sorted(consumers, key=_rank))
+
+
+def levels_overflow(levels: Sequence[int]) -> bool:
+    """Whether two of these are so far apart that their difference does not fit into 32 bits, where Pulsar has it.
+
+    >>> levels_overflow([-2, 2**31 - 1]), levels_overflow([0, 2**31 - 1]), levels_overflow([])
+    (True, False, False)
+    """
+    return bool(levels) and max(levels) - min(levels) >= 2**31
+
+
+def _rank(consumer: Consumer) -> tuple[int, bytes]:
+    return consumer.priority_level, utf16_order(consumer.name)
+
+
+def _sorted_with_overflow(consumers: Sequence[Consumer]) -> tuple[Consumer, ...]:
+    """The list as Pulsar's ``o1.priority - o2.priority`` leaves it where that overflows and turns its sign.
+
+    That order has circles (a before b before c before a), so what comes out depends on the algorithm, and on what
+    was there before: Pulsar sorts its list at every join by Java's TimSort, which up to 31 elements does what Python's
+    does. So the joins of those that are connected are played again. Of more than ``PLAYED`` one sort stands for all.
+    """
+
+    def compare(one: Consumer, other: Consumer) -> int:
+        difference = (one.priority_level - other.priority_level + 2**31) % 2**32 - 2**31
+        if difference:
+            return difference
+        mine, theirs = utf16_order(one.name), utf16_order(other.name)
+        return (mine > theirs) - (mine < theirs)
+
+    key = cmp_to_key(compare)
+    if len(consumers) > PLAYED:
+        return tuple(sorted(consumers, key=key))
+    order: list[Consumer] = []
+    for consumer in consumers:
+        order = sorted([*order, consumer], key=key)
+    return tuple(order)
+
+
+PLAYED: Final = 200
+"""Consumers with levels that overflow whose joins are played again one by one."""
 
 
 def cohort(order: Sequence[Consumer]) -> tuple[Consumer, ...]:

@@ -15,7 +15,7 @@ from engine.compare.evenness import shares
 from engine.compare.heirs import Loss, losses, without
 from engine.compare.verdict import Judgement, Verdict, carried_out, subscription_of, verdict_between
 from engine.errors import Rejection
-from engine.views.handovers import HandoverRow, handovers
+from engine.views.handovers import HandoverKind, HandoverRow, handovers
 from engine.views.keys_moves import key_moves
 from engine.views.keys_slice import KeysSlice, keys_slice_by_key
 from engine.views.keys_verdict import keys_verdict
@@ -205,9 +205,14 @@ def key_handovers(before: KeysSlice, now: KeysSlice) -> tuple[HandoverRow, ...]:
         old = was.get(key)
         if old is None or old == owner:
             continue
-        kind = "taken up" if old < 0 else "orphaned" if owner < 0 else "moved"
-        rows.append(HandoverRow(text, kind, names.get(old), later.get(owner), float(count), 0.0, 0))  # type: ignore[arg-type]
+        rows.append(handover_of_key(text, names.get(old), later.get(owner), count))
     return tuple(sorted(rows, key=lambda row: (-row.msgs_per_sec, row.name)))
+
+
+def handover_of_key(text: str, source: str | None, target: str | None, messages: int) -> HandoverRow:
+    """A known key that changes hands."""
+    kind: HandoverKind = "taken up" if source is None else "orphaned" if target is None else "moved"
+    return HandoverRow(text, kind, source, target, float(messages), 0.0, 0)
 
 
 def _failover_losses(state: ClusterState, subscription: Subscription) -> LossesView:

@@ -2,13 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from engine.cluster.commands import Command
 from engine.cluster.state import ClusterState
 from engine.compare.verdict import Verdict, carried_out, subscription_of, verdict_between
 from engine.errors import Rejection
+from engine.views.handovers import HandoverRow, handovers
+from engine.views.heirs import PARTITION, SLOT, key_handovers
 from engine.views.keys_moves import key_moves
 from engine.views.keys_slice import keys_slice_by_key
 from engine.views.keys_verdict import keys_verdict
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ChangeView:
+    """What became of one subscription from one state to another; ``rows`` are partitions or known keys."""
+
+    noun: str
+    verdict: Verdict
+    rows: Sequence[HandoverRow]
+
+
+def change_view(before: ClusterState, after: ClusterState, subscription_key: str) -> ChangeView | None:
+    """The change of a subscription of either type in one history; None where one of the states lacks it."""
+    mine, theirs = subscription_of(before, subscription_key), subscription_of(after, subscription_key)
+    if mine is not None and theirs is not None:
+        verdict = verdict_between(before, after, subscription_key)
+        return ChangeView(PARTITION, verdict, handovers(before, mine, after, theirs))
+    was, now = keys_slice_by_key(before, subscription_key), keys_slice_by_key(after, subscription_key)
+    if was is None or now is None:
+        return None
+    return ChangeView(SLOT, keys_verdict(was, now, key_moves(was, now)), key_handovers(was, now))
 
 
 def preview_of(state: ClusterState, command: Command, subscription_key: str) -> Verdict | Rejection | None:

@@ -19,9 +19,12 @@ DOCUMENTS: Final = (
     "verify",
     "script",
     "heirs",
+    "diff",
+    "upgrade",
+    "suggest",
 )
-"""What has one: four screens, and what ``forecast``, ``shed``, ``plan``, ``lint``, ``why``, ``explain``, ``verify``,
-``demo --headless`` and ``heirs`` print."""
+"""What has one: four screens, then commands by their names; ``bundles`` is of ``forecast`` and of the screen of bundles,
+``script`` of ``demo --headless``."""
 
 
 @cache

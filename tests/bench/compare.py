@@ -8,12 +8,17 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Final
 
+import numpy as np
+
 from engine.cluster.commands import KillConsumer
 from engine.cluster.facts import active_ids, columns_of
 from engine.cluster.state import ClusterState
 from engine.compare.heirs import losses, one_loss, without
+from engine.compare.names import Fit, Work, fit_names, score_of
 from engine.compare.verdict import Verdict, preview
+from engine.errors import Rejection
 from engine.failover.choose import choose_many
+from engine.hashing import murmur3_32
 from engine.names import partition_index
 from engine.scenarios.synthetic import synthetic_state
 from tests.bench.table import Row, lines
@@ -69,9 +74,25 @@ def judged(state: ClusterState, number: int) -> Verdict:
     return found
 
 
+def names_row(topics: int, consumers: int, bar: str) -> Row:
+    """Names for a ring; the peer builds each ring that is tried from nothing, as a broker does."""
+    names = [f"consumer-{at}" for at in range(consumers)]
+    hashes = [murmur3_32(f"persistent://t/n/topic-{at}-partition-0") for at in range(topics)]
+    work = Work.of_topics(np.array(hashes), np.ones(topics))
+    found: list[Fit | Rejection] = []
+    ours = seconds(lambda: found.append(fit_names(names, work)))
+    [fit] = found
+    assert isinstance(fit, Fit), fit
+    peer = seconds(lambda: [score_of([f"{name}-{at}" for name in names], work) for at in range(SOME)])
+    what = f"suggest names, {topics:,} topics x {consumers} consumers"
+    return Row(what, ours * 1000, "each ring built from nothing", peer * 1000 * 2 * fit.tried / SOME, bar)
+
+
 def rows() -> list[Row]:
-    """Two sizes of every single failure, and one loss of a large state."""
+    """Two sizes of every single failure, one loss of a large state, and two searches for names."""
     return [
+        names_row(100, 10, "< 5 s"),
+        names_row(1_000, 50, "< 10 s"),
         heirs_row(10_000, 100, "< 2 s"),
         heirs_row(1_000_000, 1_000, ""),
         one_row(1_000_000, 1_000),

@@ -6,7 +6,19 @@ from typing import Final
 
 from textual.binding import Binding
 
-from tui.kit.bindings import CLOSE, COMMAND, HEIRS, SUBSCRIPTIONS, TIME, WHY, ZOOM, grouped, panel_keys, same_reason
+from tui.kit.bindings import (
+    CLOSE,
+    COMMAND,
+    DIFF,
+    HEIRS,
+    SUBSCRIPTIONS,
+    TIME,
+    WHY,
+    ZOOM,
+    grouped,
+    panel_keys,
+    same_reason,
+)
 
 CHANGE: Final = (
     Binding("a", "add", "Add", tooltip="Add a consumer"),
@@ -17,6 +29,7 @@ ASK: Final = (
     Binding("f", "explain", "Explain", tooltip="Explain a topic: where it goes, and why"),
     WHY,
     HEIRS,
+    DIFF,
     Binding("v", "next_view", "View", tooltip="Next view of the ring"),
     Binding("s", "split", "Split", tooltip="Preview splits of the marked bundle"),
     Binding("b", "bundles", "Forecast", show=False, tooltip="Bundles over time: what splits next"),

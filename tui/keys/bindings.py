@@ -9,6 +9,7 @@ from textual.binding import Binding
 from tui.kit.bindings import (
     CLOSE,
     COMMAND,
+    DIFF,
     HEIRS,
     SUBSCRIPTIONS,
     TIME,
@@ -33,6 +34,7 @@ ASK: Final = (
     Binding("f", "explain", "Explain", tooltip="Explain a key: where it goes, and why"),
     WHY,
     HEIRS,
+    DIFF,
     Binding("v", "next_view", "View", tooltip="Next view of the slots"),
     Binding("i", "notices", "Notices", show=False, tooltip="Read everything about what is shown"),
     Binding("slash", "filter", "Filter", key_display="/", show=False, tooltip="Filter the consumer table by name"),

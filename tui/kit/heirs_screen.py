@@ -84,7 +84,7 @@ class HeirsScreen(SinglePaintModal[str]):
             head.update(verdict_text(view.verdict, view.noun))
             self.query_one("#heirs", PlainStatic).update(heirs_text(view))
             table.lines = table_lines(
-                view.rows, lambda rows, width: _handover_columns(rows, width, view.noun), handover_cell
+                view.rows, lambda rows, width: handover_columns(rows, width, view.noun), handover_cell
             )
         else:
             set_title(box, f"every single failure of {shorten_middle(safe_name(view.subscription), 40)}")
@@ -120,7 +120,8 @@ def losses_head(view: LossesView) -> str:
     return f"{counted(len(view.rows), 'consumer')}; {now}; {worse:,} of these losses would be worse"
 
 
-def _handover_columns(rows: Sequence[HandoverRow], width: int, noun: str) -> Columns:
+def handover_columns(rows: Sequence[HandoverRow], width: int, noun: str) -> Columns:
+    """The columns of a table of what changes hands: topic or key, from, to, traffic, unacknowledged messages."""
     messages = "msg/s" if noun != SLOT else "messages"
     whole = max((len(short_topic(row.name)) for row in rows), default=5) + 2
     name = NameColumn("topic" if noun != SLOT else "known key", whole, min(whole, 30), 12)

@@ -25,6 +25,7 @@ from engine.errors import Rejection
 from engine.views.model import Notice, TimelineView
 from themes.palettes import Palette, palette
 from tui.kit.bindings import Groups
+from tui.kit.diff_screen import DiffScreen
 from tui.kit.explain_panel import ExplainPanel
 from tui.kit.footer import KeyFooter, key_hints
 from tui.kit.heirs_screen import HeirsScreen
@@ -415,6 +416,13 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
             self.complain("there is no consumer that could go; a connects one")
             return
         self.app.push_screen(HeirsScreen(self.selected, self.store.heirs_of, self.store.losses, self.colours))
+
+    def action_diff(self) -> None:
+        """Say what changed since a step."""
+        if not self.store.subscription_key or self.store.shows_producers:
+            self.complain("there is no subscription whose steps could be compared")
+            return
+        self.app.push_screen(DiffScreen(self.store, self.colours))
 
     def show_diagnosis(self, diagnoses: Sequence[Diagnosis], at: int) -> None:
         """Show one of many diagnoses in the place of an explanation."""

@@ -18,7 +18,7 @@ from engine.cluster.navigation import navigate
 from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Timeline
 from engine.cluster.timeline_commands import End, Home, TimelineCommand
-from engine.compare.verdict import Verdict
+from engine.compare.verdict import Verdict, carried_out, flag_change
 from engine.diagnosis.model import Cause, Diagnosis
 from engine.diagnosis.why import diagnose_all
 from engine.errors import InputError, Rejection
@@ -38,7 +38,7 @@ from engine.views.keys_answers import key_answer, keys_of_consumer
 from engine.views.keys_model import ConsumerKeysView, KeyAnswer, KeysView
 from engine.views.model import BundleTopic, DashboardView, Notice, PartitionRow
 from engine.views.partition_growth import GrowthView
-from engine.views.previews import preview_of
+from engine.views.previews import ChangeView, change_view, preview_of
 from engine.views.producers import producers_view, shown_places
 from engine.views.producers_answers import known_keys_view, send_answer, statistics_view
 from engine.views.producers_model import ProducersView, SendAnswer, StatisticsView
@@ -276,6 +276,17 @@ class Store:
     def losses(self) -> LossesView | Rejection:
         """Every single failure of the shown subscription, the worst first."""
         return losses_view(self._timeline.state, self._key)
+
+    def change_since(self, step: int) -> ChangeView | None:
+        """What became of the shown subscription from a step to the cursor; None for producers."""
+        timeline = self._timeline
+        return change_view(timeline.state_at(min(step, timeline.cursor)), timeline.state, self._key)
+
+    def change_of_rule(self) -> ChangeView | None:
+        """What turning consistent hashing of Failover on or off would make of the shown subscription."""
+        state = self._timeline.state
+        after = carried_out(state, flag_change(state))
+        return None if isinstance(after, Rejection) else change_view(state, after, self._key)
 
     def step_by(self, count: int) -> None:
         """Move in time, forwards or backwards, as far as there are moments and steps."""

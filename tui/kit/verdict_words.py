@@ -42,7 +42,8 @@ def moved_text(verdict: Verdict, noun: str = "partition") -> str:
     """What moves, the least that would do, the traffic in it, and what may be delivered twice."""
     if not verdict.moved:
         return "nothing moves"
-    text = f"{verdict.moved:,} of {counted(verdict.items, noun)} move, at least {verdict.least:,} must"
+    verb = "moves" if verdict.moved == 1 else "move"
+    text = f"{verdict.moved:,} of {counted(verdict.items, noun)} {verb}, at least {verdict.least:,} must"
     if verdict.msgs_per_sec or verdict.bytes_per_sec:
         text += f", {msgs_per_sec(verdict.msgs_per_sec)}, {bytes_per_sec(verdict.bytes_per_sec)}"
     if verdict.unacked_at_risk:

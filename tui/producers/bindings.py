@@ -45,8 +45,5 @@ PLACE: Final = (
 
 BINDINGS: Final = (*CHANGE, *ASK, *TIME, *PLACE)
 GROUPS: Final = grouped(CHANGE, ASK, PLACE)
-ELSEWHERE: Final = {
-    **same_reason("oO", "producers acknowledge nothing; consumers of Key_Shared subscriptions do"),
-    "h": "h says who inherits what a consumer had; nobody inherits from a producer",
-}
+ELSEWHERE: Final = same_reason("oO", "producers acknowledge nothing; consumers of Key_Shared subscriptions do")
 """Keys of the sister screens, and why they do nothing here."""

@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.cluster.owners import owner_ids
+from engine.cluster.partitions import partition_columns
+from engine.cluster.state import Subscription
+from engine.cluster.topic_table import TopicTable
+from engine.cluster.topics import Topic
 from engine.config import CURRENT, ReleaseBehaviour, behaviour_of
+from engine.failover.bulk_ring import cohorts as cohorts_of
 from engine.failover.choose import Rule, choose, choose_many, cohort, rule_in_force, sort_consumers
 from engine.failover.model import Consumer
 from tests.properties.strategies import cohorts, topics
@@ -32,9 +38,45 @@ def test_lower_level_first_then_utf16_order_then_connect_order() -> None:
     assert [consumer.consumer_id for consumer in sort_consumers(consumers)] == [7, 8, 6, 1, 5, 3, 2, 4]
 
 
-def test_levels_at_both_ends_of_32_bits_compare_as_numbers() -> None:
-    """Pulsar subtracts and overflows there; that is not copied."""
-    assert [c.consumer_id for c in sort_consumers([Consumer(1, "a", 2**31 - 1), Consumer(2, "a", -(2**31))])] == [2, 1]
+TOP, LOW, MID = Consumer(0, "top", -2), Consumer(1, "low", 2**31 - 1), Consumer(2, "mid", 0)
+BACK = Consumer(3, "low", 2**31 - 1)
+
+
+@pytest.mark.parametrize(
+    ("connected", "order"),
+    [
+        ([TOP], "top"),
+        ([TOP, LOW], "low top"),
+        ([TOP, LOW, MID], "low top mid"),
+        ([TOP, MID], "top mid"),
+        ([TOP, MID, BACK], "top mid low"),
+        ([MID, BACK], "mid low"),
+    ],
+    ids=lambda found: found if isinstance(found, str) else "",
+)
+def test_levels_that_overflow_are_in_the_order_that_a_broker_of_4_2_4_reported(
+    connected: list[Consumer], order: str
+) -> None:
+    """Its list after each join and leave of one recording: -2 less 2147483647 overflows and is positive."""
+    found = sort_consumers(connected)
+    assert " ".join(each.name for each in found) == order
+    names, levels = [each.name for each in connected], [each.priority_level for each in connected]
+    leading = cohorts_of([names], [levels])
+    assert [connected[at].name for at in leading.members.tolist()] == [each.name for each in cohort(found)]
+
+
+@given(st.lists(st.sampled_from([-(2**31), -2, 0, 7, 2**31 - 1]), min_size=1, max_size=9), st.booleans())
+def test_levels_that_overflow_have_one_owner_in_every_form(levels: list[int], flag: bool) -> None:
+    consumers = tuple(Consumer(at, f"c-{at % 4}", level) for at, level in enumerate(levels))
+    topics = [(f"persistent://t/n/x-partition-{at}", at) for at in range(12)]
+    wanted = [each.active.consumer_id for each in choose_many(consumers, topics, consistent_hashing=flag)]
+    table = TopicTable.of([Topic("persistent://t/n/x", 12)])
+    one = Subscription("s", "s", "t/n", ("persistent://t/n/x",), consumers)
+    columns = partition_columns(table, one)
+    ids = owner_ids(columns, consumers, consistent_hashing=flag, behaviour=CURRENT)
+    assert {columns.names[at]: int(owner) for at, owner in enumerate(ids)} == {
+        name: owner for (name, _), owner in zip(topics, wanted, strict=True)
+    }
 
 
 def test_the_cohort_is_the_leading_level() -> None:

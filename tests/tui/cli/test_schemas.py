@@ -83,6 +83,15 @@ WORDS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("shed", "reports", "--shedder", "AvgShedder", "--set", "minUnloadMessage=1"),
         ("shed", "reports", "--pulsar", "2.11.0", "--shedder", "ThresholdShedder"),
     ),
+    "diff": (
+        ("diff", "rule:modulo", "rule:ring"),
+        ("diff", str(RECORDINGS / "f-inventory-2"), "rule:ring"),
+        ("diff", str(RECORDINGS / "c-keyshared-ring"), "apply:kill ks-b"),
+    ),
+    "upgrade": (
+        ("upgrade", "--to", "5.0"),
+        ("upgrade", str(RECORDINGS / "v4.0.0-c-keyshared-sticky-gaps"), "--pulsar", "4.0.0", "--to", "5.0"),
+    ),
     "script": (
         ("demo", "pip392", "--headless"),
         ("demo", "keys-blocked", "--headless"),

@@ -15,6 +15,7 @@ from tests.tui.screens_under_test import after_keys, app_of, cluster, main_scree
 from tui.app import RingsideApp
 from tui.failover.status import status_parts
 from tui.failover.words import flag_helps, state_hint
+from tui.kit.diff_screen import DiffScreen
 from tui.kit.heirs_screen import HeirsScreen
 from tui.kit.line_table import LineTable
 from tui.kit.prompt import Prompt
@@ -137,3 +138,34 @@ def test_h_on_keys_lists_known_keys() -> None:
 
 def test_h_without_consumers_is_told() -> None:
     assert "no consumer that could go" in after_keys(app_of(cluster(())), "h")
+
+
+def test_d_compares_the_last_step_an_earlier_one_and_the_other_rule() -> None:
+    app = app_of(cluster(SIX, topics=1, partitions=12))
+
+    async def story(pilot: Pilot[int]) -> None:
+        await pilot.press("c", "x", "d")
+        await pilot.pause()
+        screen = app.screen
+        assert isinstance(screen, DiffScreen)
+        assert screen.since == 1
+        assert screen.change is not None
+        assert {row.before for row in screen.change.rows} == {"billing-0"}
+        await pilot.press("left_square_bracket")
+        await pilot.pause()
+        assert screen.since == 0
+        whole = screen.change
+        assert whole.verdict.moved == len(whole.rows)
+        await pilot.press("c")
+        await pilot.pause()
+        assert screen.change is not whole
+        assert screen.change.verdict == app.store.view.flag_change
+        await pilot.press("escape")
+        await pilot.pause()
+        assert app.screen is main_screen(app)
+
+    run(app, story)
+
+
+def test_d_before_the_first_step_has_nothing_to_tell() -> None:
+    assert "no step was taken yet" in after_keys(app_of(), "d")

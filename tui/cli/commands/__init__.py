@@ -120,8 +120,23 @@ _RECORD = DeferredCommand(
     "record_command",
     short_help="Save what a running cluster answers, for every other command to read.",
 )
-_COMPARE = (_HEIRS,)
 _SEEN = (_VERIFY, _RECORD)
+_DIFF = DeferredCommand(
+    "diff", "tui.cli.commands.diff", "diff_command", short_help="Put two dumps, steps, rules or releases side by side."
+)
+_UPGRADE = DeferredCommand(
+    "upgrade",
+    "tui.cli.commands.upgrade",
+    "upgrade_command",
+    short_help="Say what another Pulsar release does with the same state.",
+)
+_SUGGEST = DeferredCommand(
+    "suggest",
+    "tui.cli.commands.suggest",
+    "suggest_command",
+    short_help="Suggest consumer names, numbers or the flag, with what each is worth.",
+)
+_COMPARE = (_HEIRS, _DIFF, _UPGRADE, _SUGGEST)
 for command in (
     *(open_command, new, demo, replay, explain, _WHY, *_COMPARE, split),
     *(*_BUNDLES, *_KEY_SHARED, _LINT, _FLEET, *_SEEN),

@@ -1,0 +1,115 @@
+"""What is the same in two states that know nothing of each other: subscriptions, consumers by name, renamed topics."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from difflib import SequenceMatcher
+from typing import Final, TypeVar
+
+from engine.cluster.key_state import KeySubscription
+from engine.cluster.state import ClusterState, Subscription
+
+LIKELY: Final = 0.75
+"""Names that are alike by so much of their characters may be one thing under a new name."""
+COMPARED: Final = 200
+"""Names on either side that are compared each with each; of more none is called renamed."""
+
+
+AnySubscription = TypeVar("AnySubscription", Subscription, KeySubscription)
+
+
+def matched_subscriptions(
+    before: Iterable[AnySubscription], after: Iterable[AnySubscription]
+) -> list[tuple[AnySubscription | None, AnySubscription | None]]:
+    """Pairs of one name and namespace; of several of those, the ones with most topics in common first. None: missing.
+
+    In the order of ``before``, then what appeared.
+    """
+    left: dict[tuple[str, str], list[AnySubscription]] = defaultdict(list)
+    for each in after:
+        left[each.namespace, each.name].append(each)
+    pairs: list[tuple[AnySubscription | None, AnySubscription | None]] = []
+    for mine in before:
+        candidates = left[mine.namespace, mine.name]
+        if not candidates:
+            pairs.append((mine, None))
+            continue
+        topics = set(mine.topics) if len(candidates) > 1 else set()
+        best = max(candidates, key=lambda each: len(topics.intersection(each.topics)))
+        candidates.remove(best)
+        pairs.append((mine, best))
+    pairs += [(None, each) for remaining in left.values() for each in remaining]
+    return pairs
+
+
+def renumbered(state: ClusterState, theirs: Subscription, mine: Subscription) -> tuple[ClusterState, Subscription]:
+    """A state where the consumers of a subscription have the ids of ``mine``, name by name; others get new ones.
+
+    Of namesakes the first connected here is the first connected there.
+
+    >>> from engine.failover.model import Consumer
+    >>> a = Subscription("s", "s", "t/n", (), (Consumer(7, "x"), Consumer(8, "y")))
+    >>> b = Subscription("s", "s", "t/n", (), (Consumer(0, "y"), Consumer(1, "z")))
+    >>> [each.consumer_id for each in renumbered(ClusterState(subscriptions=(b,)), b, a)[1].consumers]
+    [8, 9]
+    """
+    ids = ids_by_name(
+        [(each.name, each.consumer_id) for each in mine.consumers], [each.name for each in theirs.consumers]
+    )
+    made = replace(
+        theirs,
+        consumers=tuple(replace(each, consumer_id=number) for each, number in zip(theirs.consumers, ids, strict=True)),
+    )
+    others = tuple(made if each is theirs else each for each in state.subscriptions)
+    return replace(state, subscriptions=others, next_consumer_id=max([state.next_consumer_id, *ids]) + 1), made
+
+
+def ids_by_name(known: Sequence[tuple[str, int]], names: Sequence[str]) -> list[int]:
+    """The ids of ``known`` (name, id) for these names, each id once; new ids for the others."""
+    free: dict[str, list[int]] = defaultdict(list)
+    for name, number in known:
+        free[name].append(number)
+    following = max((number for _, number in known), default=-1) + 1
+    found = []
+    for name in names:
+        if free[name]:
+            found.append(free[name].pop(0))
+        else:
+            found.append(following)
+            following += 1
+    return found
+
+
+def came_and_left(before: Sequence[str], after: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Names that are only in ``after``, and only in ``before``; namesakes are counted.
+
+    >>> came_and_left(["a", "b", "b"], ["b", "c"])
+    (('c',), ('a', 'b'))
+    """
+    came, left = Counter(after) - Counter(before), Counter(before) - Counter(after)
+    return tuple(sorted(came.elements())), tuple(sorted(left.elements()))
+
+
+def renamed(gone: Sequence[str], came: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Pairs of names that are alike enough to be one thing under a new name: likely, never certain.
+
+    >>> renamed(["orders-v1", "audit"], ["orders-v2"])
+    (('orders-v1', 'orders-v2'),)
+    """
+    if not gone or not came or len(gone) > COMPARED or len(came) > COMPARED:
+        return ()
+    scored = sorted(
+        ((SequenceMatcher(None, old, new).ratio(), old, new) for old in gone for new in came),
+        key=lambda found: (-found[0], found[1], found[2]),
+    )
+    pairs: dict[str, str] = {}
+    taken: set[str] = set()
+    for score, old, new in scored:
+        if score < LIKELY:
+            break
+        if old not in pairs and new not in taken:
+            pairs[old] = new
+            taken.add(new)
+    return tuple(sorted(pairs.items()))

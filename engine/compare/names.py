@@ -1,0 +1,246 @@
+"""Consumer names that make a Failover ring even: a search over suffixes, deterministic for a seed.
+
+A ring point is a hash of a name and a number, so a name is a draw of a hundred points, and another suffix another draw.
+What is fitted to the topics at hand is worth less on others: ``fit_names`` says how much, on topics that it left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.bulk_points import point_hashes
+from engine.errors import Rejection
+from engine.failover.bulk_ring import build_rings
+from engine.failover.ring import POINTS_PER_CONSUMER
+from engine.hashing import HASH_SPACE_SIZE, utf8
+
+ALPHABET: Final = "abcdefghijklmnopqrstuvwxyz0123456789"
+"""What suffixes are made of: letters that every host name may have."""
+SUFFIX: Final = 3
+"""Characters of a suffix: 46,656 draws for each consumer."""
+BATCH: Final = 32
+"""Suffixes whose points are computed at a time."""
+TRIES: Final = 5_000
+"""Names that are tried on rings of few consumers; of many fewer, since each costs more."""
+WORK: Final = 20_000_000
+"""Points that are looked at in one search, at most: this keeps it within seconds."""
+MOST: Final = 200
+"""Consumers of a ring that names are searched for."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Work:
+    """What a ring shares out: ``hash``: (n,) ascending, and the ``weight`` of each. Without any, the space itself."""
+
+    hash: NDArray[np.int64]
+    weight: NDArray[np.float64]
+
+    @classmethod
+    def of_topics(cls, hashes: NDArray[np.integer], weight: NDArray[np.float64]) -> Work:
+        """Topics by their ring hash, in any order."""
+        order = np.argsort(hashes, kind="stable")
+        return cls(hashes[order].astype(np.int64), weight[order].astype(np.float64))
+
+    @classmethod
+    def of_space(cls) -> Work:
+        """The hash space: what is even there is even for any topics that come, as far as chance goes."""
+        return cls(np.zeros(0, dtype=np.int64), np.zeros(0))
+
+    def part(self, rows: NDArray[np.int64]) -> Work:
+        """Some of it, by ascending rows."""
+        return Work(self.hash[rows], self.weight[rows])
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """``now`` is max/mean; ``after_loss`` the worst one after the loss of any one consumer, 0.0 for less than two."""
+
+    now: float
+    after_loss: float
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """``names`` instead of ``given``, parallel, and what both are worth.
+
+    ``held_out_*`` is what names that were fitted to one half of the topics are worth on the other half, beside the
+    given names there: None for the hash space, and for fewer than ``HELD_OUT_LEAST`` topics. ``tried`` names were
+    looked at.
+    """
+
+    given: tuple[str, ...]
+    names: tuple[str, ...]
+    before: Score
+    after: Score
+    held_out_before: Score | None
+    held_out_after: Score | None
+    tried: int
+
+
+HELD_OUT_LEAST: Final = 20
+"""Topics of which a half says something about the other one."""
+
+
+def score_of(names: Sequence[str], work: Work) -> Score:
+    """How even a ring of these names is, exactly as a broker builds it. O(p log p + n).
+
+    >>> score_of(["a"], Work.of_space())
+    Score(now=1.0, after_loss=0.0)
+    """
+    rings = build_rings([list(names)])
+    return _score(rings.points_of(0), rings.owners_of(0).astype(np.int64), len(names), work)
+
+
+def fit_names(
+    given: Sequence[str],
+    work: Work,
+    *,
+    seed: int = 0,
+    goal: float = 1.0,
+    survive: bool = True,
+    tries: int | None = None,
+) -> Fit | Rejection:
+    """Names with suffixes that make a ring more even, also after the loss of any one consumer where ``survive``.
+
+    The search ends where both scores are at most ``goal``, or after ``tries``. Refused: no names, namesakes, more than
+    ``MOST``. The same arguments give the same names.
+    """
+    if not given or len(set(given)) < len(given):
+        return Rejection("IllegalArgumentException", "names are needed, each of them once", "names")
+    if len(given) > MOST:
+        return Rejection("TooManyConsumers", f"{len(given)} consumers are more than {MOST}", "names")
+    points = len(given) * POINTS_PER_CONSUMER
+    wanted = tries if tries is not None else max(300, min(TRIES, WORK // points))
+    search = _Search(given, work, Random(seed), survive=survive)
+    search.run(wanted, goal)
+    half_before = half_after = None
+    if len(work.hash) >= HELD_OUT_LEAST:
+        fitted, other = _halves(work, seed)
+        half = _Search(given, fitted, Random(seed), survive=survive)
+        half.run(wanted, goal)
+        half_before, half_after = score_of(given, other), score_of(half.names, other)
+    names = tuple(search.names)
+    before, after = score_of(given, work), score_of(names, work)
+    if _rank(after, survive=survive) >= _rank(before, survive=survive):
+        names, after = tuple(given), before
+    return Fit(tuple(given), names, before, after, half_before, half_after, search.tried)
+
+
+def _halves(work: Work, seed: int) -> tuple[Work, Work]:
+    rows = np.random.default_rng(seed).permutation(len(work.hash))
+    middle = len(rows) // 2
+    return work.part(np.sort(rows[:middle])), work.part(np.sort(rows[middle:]))
+
+
+def _rank(score: Score, *, survive: bool) -> float:
+    return score.now + (score.after_loss if survive else 0.0)
+
+
+def _score(points: NDArray[np.int64], owners: NDArray[np.int64], size: int, work: Work) -> Score:
+    weights = _weights(points, work)
+    counts = np.bincount(owners, weights=weights, minlength=size)
+    total = float(counts.sum())
+    if total <= 0:
+        return Score(0.0, 0.0)
+    now = float(counts.max()) * size / total
+    if size < 2:
+        return Score(now, 0.0)
+    after = counts + _transfers(owners, weights, size)
+    np.fill_diagonal(after, 0.0)
+    return Score(now, float(after.max()) * (size - 1) / total)
+
+
+def _weights(points: NDArray[np.int64], work: Work) -> NDArray[np.float64]:
+    """What falls on each point, ascending: the topics up to it, or the stretch of the space before it: (p,)."""
+    if not len(work.hash):
+        widths = np.diff(points, prepend=points[-1] - HASH_SPACE_SIZE)
+        return widths.astype(np.float64)
+    sums = np.concatenate(([0.0], np.cumsum(work.weight)))
+    upto = sums[np.searchsorted(work.hash, points, side="right")]
+    weights = np.diff(upto, prepend=0.0)
+    weights[0] += sums[-1] - upto[-1]
+    return weights
+
+
+def _transfers(owners: NDArray[np.int64], weights: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+    """What each consumer's loss gives to each other: (size, size), the loser's row."""
+    ends = np.flatnonzero(owners != np.roll(owners, -1))
+    if not len(ends):
+        return np.zeros((size, size))
+    runs = np.bincount(np.searchsorted(ends, np.arange(len(owners))) % len(ends), weights=weights, minlength=len(ends))
+    pair = owners[ends] * size + np.roll(owners[ends], -1)
+    sums: NDArray[np.float64] = np.bincount(pair, weights=runs, minlength=size * size).astype(np.float64)
+    return sums.reshape(size, size)
+
+
+class _Search:
+    """Local search: another suffix for one consumer, kept where the ring is not less even."""
+
+    def __init__(self, given: Sequence[str], work: Work, random: Random, *, survive: bool) -> None:
+        self._given = list(given)
+        self._work = work
+        self._random = random
+        self._survive = survive
+        self.names = list(given)
+        self.tried = 0
+        hashes = point_hashes([utf8(name) for name in given], POINTS_PER_CONSUMER).astype(np.int64)
+        packed = (hashes << 16) | np.arange(len(given), dtype=np.int64)[:, None]
+        self._packed = np.sort(packed.reshape(-1))
+        self._drawn: dict[int, list[tuple[str, NDArray[np.int64]]]] = {}
+
+    def run(self, tries: int, goal: float) -> None:
+        """Try so many names, or until the goal is met."""
+        value, score, heavy = self._judge(self._packed)
+        for _ in range(tries):
+            if score.now <= goal and (not self._survive or score.after_loss <= goal):
+                return
+            # One that has too much, or any one: both lead out of a corner where the other does not.
+            at = self._random.choice(heavy) if self._random.random() < 0.5 else self._random.randrange(len(self.names))
+            name, hashes = self._draw(at)
+            self.tried += 1
+            if name in self.names:
+                continue
+            kept = self._packed[(self._packed & 0xFFFF) != at]
+            changed = np.insert(kept, np.searchsorted(kept, hashes), hashes)
+            found, new_score, new_heavy = self._judge(changed)
+            if found <= value:
+                value, score, heavy = found, new_score, new_heavy
+                self._packed = changed
+                self.names[at] = name
+
+    def _draw(self, at: int) -> tuple[str, NDArray[np.int64]]:
+        """Another name for a consumer with its points, packed and ascending."""
+        waiting = self._drawn.setdefault(at, [])
+        if not waiting:
+            names = [f"{self._given[at]}-{''.join(self._random.choices(ALPHABET, k=SUFFIX))}" for _ in range(BATCH)]
+            hashes = np.sort(point_hashes([utf8(name) for name in names], POINTS_PER_CONSUMER).astype(np.int64), axis=1)
+            waiting.extend(zip(names, (hashes << 16) | at, strict=True))
+        return waiting.pop()
+
+    def _judge(self, packed: NDArray[np.int64]) -> tuple[float, Score, list[int]]:
+        """A number that is lower for a more even ring, its score, and the consumers that have too much."""
+        points, owners, size = packed >> 16, packed & 0xFFFF, len(self.names)
+        weights = _weights(points, self._work)
+        counts = np.bincount(owners, weights=weights, minlength=size)
+        mean = float(counts.sum()) / size
+        if mean <= 0:
+            return 0.0, Score(0.0, 0.0), [0]
+        now = float(counts.max()) / mean
+        # Squares of all tell which of two rings with the same worst one is nearer to a better one.
+        value = now + 0.1 * float(np.square(counts / mean).mean())
+        heavy = [int(counts.argmax()), int(counts.argmin())]
+        loss = 0.0
+        if self._survive and size > 1:
+            after = counts + _transfers(owners, weights, size)
+            np.fill_diagonal(after, 0.0)
+            worst = int(after.argmax())
+            loss = float(after.flat[worst]) * (size - 1) / (mean * size)
+            value += loss + 0.1 * float(np.square(after.max(axis=1) / mean).mean())
+            heavy += [worst // size, worst % size]
+        return value, Score(now, loss), heavy

@@ -1,0 +1,223 @@
+"""How many consumers or partitions make a Failover subscription even enough, with the curve around the answer."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Final
+
+import numpy as np
+
+from engine.cluster.facts import behaviour_in, columns_of
+from engine.cluster.load_table import LoadTable
+from engine.cluster.owners import dispatch_order, in_connect_order
+from engine.cluster.partitions import traffic
+from engine.cluster.state import ClusterState, Subscription
+from engine.cluster.topic_table import TopicTable
+from engine.cluster.topics import Load, Topic
+from engine.compare.evenness import evenness
+from engine.compare.heirs import losses
+from engine.compare.names import Work, score_of
+from engine.errors import Rejection
+from engine.failover.choose import Rule, cohort, rule_in_force
+from engine.failover.model import Consumer
+from engine.names import partition_name
+
+CHANCES: Final = 30
+"""Rings of random names that say what chance gives."""
+MOST_CONSUMERS: Final = 200
+MOST_PARTITIONS: Final = 200_000
+"""Partitions of all topics together, in any row."""
+ROWS: Final = 24
+_NUMBERED: Final = re.compile(r"(?P<stem>.*?)(?P<number>[0-9]{1,9})", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """One number of consumers or partitions: ``max_over_mean`` by what was asked, also the worst after any one loss.
+
+    ``busiest_msgs`` are messages a second of the busiest consumer, ``idle`` consumers have nothing. ``chance_low`` and
+    ``chance_high`` hold nine of ten rings of random names; both 0.0 where no ring decides. ``good`` says whether it
+    meets the goal.
+    """
+
+    number: int
+    max_over_mean: float
+    after_loss: float
+    busiest_msgs: float
+    idle: int
+    chance_low: float
+    chance_high: float
+    good: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Sizing:
+    """The rows around ``now``, and the smallest and largest number that is good, None where none is among them.
+
+    ``hottest`` has the share ``hottest_share`` (0..1) of all messages: a partition stays with one consumer, so no
+    number of consumers takes any of it off.
+    """
+
+    now: int
+    smallest: int | None
+    largest: int | None
+    rows: tuple[Size, ...]
+    hottest: str
+    hottest_share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """At most ``max_over_mean`` by messages where ``by_messages`` (else by partitions), also after a loss where
+    ``survive``, and at most ``busiest_msgs`` messages a second for one consumer (0.0: any).
+    """
+
+    max_over_mean: float = 1.3
+    survive: bool = False
+    by_messages: bool = False
+    busiest_msgs: float = 0.0
+
+
+def consumers_needed(
+    state: ClusterState, subscription: Subscription, goal: Goal, numbers: Iterable[int], *, seed: int = 0
+) -> Sizing | Rejection:
+    """What each number of consumers gives: the present ones by name, fewer of them or more in the same manner.
+
+    Refused without partitions, and for more than ``MOST_CONSUMERS``.
+    """
+    columns = columns_of(state, subscription)
+    if not len(columns):
+        return Rejection("NoTopics", f"{subscription.key} has no partition to share out", "subscription")
+    wanted = sorted({number for number in numbers if number > 0})
+    if not wanted or wanted[-1] > MOST_CONSUMERS:
+        return Rejection("TooManyConsumers", f"between 1 and {MOST_CONSUMERS} consumers can be compared", "up_to")
+    names = [each.name for each in in_connect_order(subscription.consumers, _cohort(subscription))]
+    flow = traffic(columns, state.loads, subscription.loads).msgs_per_sec
+    ring = _ring_decides(state, subscription)
+    rows = []
+    for number in wanted:
+        members = tuple(Consumer(at, name) for at, name in enumerate(grown(names, number)))
+        chance = (0.0, 0.0)
+        if ring:
+            weight = flow if goal.by_messages and flow.sum() > 0 else np.ones(len(columns))
+            chance = chance_of(number, Work.of_topics(columns.hash, weight), seed)
+        rows.append(_size(state, replace(subscription, consumers=members), goal, number, chance))
+    return _sizing(state, subscription, len(names), rows)
+
+
+def partitions_needed(
+    state: ClusterState, subscription: Subscription, goal: Goal, numbers: Iterable[int], *, seed: int = 0
+) -> Sizing | Rejection:
+    """What each number of partitions of every topic gives, the topic's traffic spread evenly over them.
+
+    Refused without consumers, without topics, and for more than ``MOST_PARTITIONS`` in all.
+    """
+    if not subscription.consumers:
+        return Rejection("NoConsumers", f"nobody consumes {subscription.key}", "subscription")
+    wanted = sorted({number for number in numbers if number > 0})
+    topics = list(subscription.topics)
+    if not topics:
+        return Rejection("NoTopics", f"{subscription.key} has no topic", "subscription")
+    if not wanted or wanted[-1] * len(topics) > MOST_PARTITIONS:
+        return Rejection("TooManyPartitions", f"at most {MOST_PARTITIONS:,} partitions in all can be compared", "up_to")
+    rates = _topic_rates(state, subscription)
+    rows = []
+    for number in wanted:
+        split = {
+            partition_name(name, at): Load(msg_rate_out=rates[name] / number) for name in topics for at in range(number)
+        }
+        table = TopicTable.of([Topic(name, number) for name in topics])
+        made = replace(state, topics=table, loads=LoadTable.of(table, split), subscriptions=())
+        one = replace(subscription, topics=tuple(topics), loads={})
+        chance = (0.0, 0.0)
+        if _ring_decides(made, one):
+            columns = columns_of(made, one)
+            chance = chance_of(len(_cohort(one)), Work.of_topics(columns.hash, np.ones(len(columns))), seed)
+        rows.append(_size(made, one, goal, number, chance))
+    now = max((state.topics[name].partitions for name in topics), default=0)
+    return _sizing(state, subscription, now, rows)
+
+
+def grown(names: Sequence[str], number: int) -> list[str]:
+    """So many names: the first of these, and more that go on with the commonest stem.
+
+    >>> grown(["billing-0", "billing-1"], 4), grown(["a", "b"], 1), grown([], 2)
+    (['billing-0', 'billing-1', 'billing-2', 'billing-3'], ['a'], ['consumer-0', 'consumer-1'])
+    """
+    found = list(names[:number])
+    matches = [match for name in names if (match := _NUMBERED.fullmatch(name))]
+    stem = Counter(match["stem"] for match in matches).most_common(1)[0][0] if matches else "consumer-"
+    following = max((int(match["number"]) + 1 for match in matches if match["stem"] == stem), default=0)
+    while len(found) < number:
+        name = f"{stem}{following}"
+        following += 1
+        if name not in found:
+            found.append(name)
+    return found
+
+
+def chance_of(consumers: int, work: Work, seed: int) -> tuple[float, float]:
+    """Between which max/mean nine of ten rings of random names are, for this work. O(``CHANCES`` rings)."""
+    if consumers < 1:
+        return 0.0, 0.0
+    random = Random(f"{seed}/{consumers}")
+    drawn = [score_of([f"{random.getrandbits(48):012x}" for _ in range(consumers)], work).now for _ in range(CHANCES)]
+    low, high = np.quantile(drawn, [0.05, 0.95])
+    return float(low), float(high)
+
+
+def _size(
+    state: ClusterState, subscription: Subscription, goal: Goal, number: int, chance: tuple[float, float]
+) -> Size:
+    made = replace(state, subscriptions=(subscription,))
+    even = evenness(made, subscription)
+    by_messages = goal.by_messages and even.msgs_per_sec > 0
+    ratio = even.max_over_mean_rate if by_messages else even.max_over_mean
+    after = [
+        each.after.max_over_mean_rate if by_messages else each.after.max_over_mean
+        for each in losses(made, subscription)
+        if len(subscription.consumers) > 1
+    ]
+    worst = max(after, default=0.0)
+    good = ratio <= goal.max_over_mean and (not goal.survive or 0 < worst <= goal.max_over_mean)
+    if goal.busiest_msgs and even.busiest_msgs_per_sec > goal.busiest_msgs:
+        good = False
+    return Size(number, ratio, worst, even.busiest_msgs_per_sec, even.idle, *chance, good)
+
+
+def _sizing(state: ClusterState, subscription: Subscription, now: int, rows: list[Size]) -> Sizing:
+    columns = columns_of(state, subscription)
+    flow = traffic(columns, state.loads, subscription.loads).msgs_per_sec
+    total = float(flow.sum())
+    hottest = int(flow.argmax()) if total > 0 else -1
+    return Sizing(
+        now=now,
+        smallest=min((row.number for row in rows if row.good), default=None),
+        largest=max((row.number for row in rows if row.good), default=None),
+        rows=tuple(rows),
+        hottest=columns.names[hottest] if hottest >= 0 else "",
+        hottest_share=float(flow[hottest]) / total if hottest >= 0 else 0.0,
+    )
+
+
+def _cohort(subscription: Subscription) -> tuple[Consumer, ...]:
+    return cohort(dispatch_order(subscription.consumers))
+
+
+def _ring_decides(state: ClusterState, subscription: Subscription) -> bool:
+    columns, behaviour = columns_of(state, subscription), behaviour_in(state)
+    flag = state.settings.activeConsumerFailoverConsistentHashing
+    kinds = [*([0] if columns.with_index else []), *([-1] if columns.without else [])]
+    return all(rule_in_force(each, consistent_hashing=flag, behaviour=behaviour) is Rule.RING for each in kinds)
+
+
+def _topic_rates(state: ClusterState, subscription: Subscription) -> dict[str, float]:
+    columns = columns_of(state, subscription)
+    flow = traffic(columns, state.loads, subscription.loads).msgs_per_sec
+    places = columns.topics.topic_of(columns.numbers)
+    sums = np.bincount(places, weights=flow, minlength=len(columns.topics.names))
+    return {columns.topics.names[at]: float(sums[at]) for at in np.unique(places).tolist()}

@@ -1,0 +1,76 @@
+"""Numbers of consumers and partitions: each row is what a cluster of that size has."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.cluster.state import ClusterState
+from engine.compare.evenness import evenness
+from engine.compare.sizes import Goal, Sizing, consumers_needed, grown, partitions_needed
+from engine.errors import Rejection
+from tests.engine.views.states import cluster
+
+
+def sized(found: Sizing | Rejection) -> Sizing:
+    assert isinstance(found, Sizing), found
+    return found
+
+
+def consumers(state: ClusterState, goal: Goal, upto: int) -> Sizing:
+    return sized(consumers_needed(state, state.subscriptions[0], goal, range(1, upto + 1)))
+
+
+def test_by_modulo_divisors_are_even() -> None:
+    state = cluster([f"c-{at}" for at in range(5)], {"x": 12}, rate=0.0)
+    found = consumers(state, Goal(1.0), 12)
+    assert [row.number for row in found.rows if row.good] == [1, 2, 3, 4, 6, 12]
+    assert (found.now, found.smallest, found.largest) == (5, 1, 12)
+    assert all(row.chance_high == 0.0 for row in found.rows)
+
+
+def test_after_a_loss_another_number_counts() -> None:
+    state = cluster([f"c-{at}" for at in range(5)], {"x": 12}, rate=0.0)
+    found = consumers(state, Goal(1.0, survive=True), 12)
+    assert [row.number for row in found.rows if row.good] == [2, 3, 4]
+
+
+@pytest.mark.parametrize("flag", [False, True])
+def test_each_row_is_what_a_cluster_of_that_size_has(flag: bool) -> None:
+    state = cluster([f"c-{at}" for at in range(3)], {"x": 40}, flag=flag)
+    for row in consumers(state, Goal(1.2, by_messages=True), 7).rows:
+        same = cluster([f"c-{at}" for at in range(row.number)], {"x": 40}, flag=flag)
+        even = evenness(same, same.subscriptions[0])
+        assert row.max_over_mean == pytest.approx(even.max_over_mean_rate)
+        assert row.busiest_msgs == pytest.approx(even.busiest_msgs_per_sec)
+        assert row.idle == even.idle
+        if flag:
+            assert 1.0 <= row.chance_low <= row.chance_high
+
+
+def test_a_rate_that_one_consumer_can_do() -> None:
+    state = cluster(["a", "b"], {"x": 4})  # 1, 2, 3 and 4 messages a second
+    found = consumers(state, Goal(9.0, busiest_msgs=4.0), 6)
+    assert found.smallest == 4
+    assert (found.hottest.endswith("partition-3"), found.hottest_share) == (True, 0.4)
+    assert consumers(state, Goal(9.0, busiest_msgs=3.9), 6).smallest is None
+
+
+def test_more_partitions_spread_a_topic() -> None:
+    state = cluster([f"c-{at}" for at in range(6)], {"x": 1}, rate=600.0)
+    found = sized(partitions_needed(state, state.subscriptions[0], Goal(1.0), range(1, 13)))
+    assert [row.number for row in found.rows if row.good] == [6, 12]
+    assert {row.number: round(row.busiest_msgs) for row in found.rows}[12] == 100
+
+
+def test_what_cannot_be_sized_is_refused() -> None:
+    nobody, nothing = cluster([], {"x": 1}), cluster(["a"], {})
+    goal = Goal()
+    assert isinstance(partitions_needed(nobody, nobody.subscriptions[0], goal, [1]), Rejection)
+    assert isinstance(consumers_needed(nothing, nothing.subscriptions[0], goal, [1]), Rejection)
+    one = cluster(["a"], {"x": 1})
+    assert isinstance(consumers_needed(one, one.subscriptions[0], goal, [201]), Rejection)
+    assert isinstance(partitions_needed(one, one.subscriptions[0], goal, [10**7]), Rejection)
+
+
+def test_names_go_on_as_they_began() -> None:
+    assert grown(["web-1", "web-7"], 4) == ["web-1", "web-7", "web-8", "web-9"]

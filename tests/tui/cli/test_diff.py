@@ -1,0 +1,85 @@
+"""``diff``: dumps, journals, steps, rules and releases side by side, on the command line."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.engine.scenarios.recordings import RECORDINGS
+from tests.tui.cli.conftest import Answers, Run
+
+DUMP = str(RECORDINGS / "f-inventory-2")
+
+
+def told(run: Run, *words: str) -> Any:
+    ran = run("diff", *words, "--json")
+    assert ran.code == 0, ran
+    return json.loads(ran.out)
+
+
+def test_two_dumps(run: Run, answers: Answers) -> None:
+    partitions = [f"persistent://t/n/orders-partition-{at}" for at in range(6)]
+    before = str(answers(["c-a", "c-b", "c-c"], partitions, "monday.json"))
+    later = str(answers(["c-b", "c-c"], partitions, "tuesday.json"))
+    document = told(run, before, later)
+    [one] = document["subscriptions"]
+    assert one["consumers_left"] == ["c-a"]
+    assert document["sums"]["moved"] == one["verdict"]["moved"] == len(one["handovers"]) > 0
+    assert {row["before"] for row in one["handovers"]} >= {"c-a"}
+    assert "c-a" not in {row["after"] for row in one["handovers"]}
+
+
+def test_a_dump_beside_itself(run: Run) -> None:
+    document = told(run, DUMP, DUMP)
+    assert document["sums"]["moved"] == document["sums"]["worse"] == 0
+    assert all(each["handovers"] == [] for each in document["subscriptions"])
+
+
+def test_rules_and_releases_of_one_state(run: Run) -> None:
+    rules = told(run, "rule:modulo", "rule:ring")
+    assert [each["name"] for each in rules["settings"]] == ["activeConsumerFailoverConsistentHashing"]
+    assert rules["subscriptions"][0]["verdict"]["judgement"] == "better"
+    dump = str(RECORDINGS / "a-failover-8p-hash")
+    older = told(run, dump, "release:2.10")
+    assert older["release_after"] != older["release_before"]
+    assert older["sums"]["moved"] > 0
+    assert told(run, "rule:ring", "rule:ring", "--in", dump)["sums"]["moved"] == 0
+
+
+def test_steps_of_a_journal(run: Run) -> None:
+    assert run("--apply", "kill billing-0", "--apply", "add billing-0", "--once", "--journal", "kept.jsonl").code == 0
+    document = told(run, "step:0", "step:1", "--in", "kept.jsonl")
+    [one] = document["subscriptions"]
+    assert (one["consumers_left"], one["verdict"]["moved"]) == (["billing-0"], 100)
+    back = told(run, "step:0", "kept.jsonl", "--in", "kept.jsonl")
+    assert back["sums"]["moved"] in (0, 100)  # by name it is the same consumer, by identity another one
+    applied = told(run, "kept.jsonl", "apply:kill billing-1")
+    assert applied["subscriptions"][0]["consumers_left"] == ["billing-1"]
+
+
+@pytest.mark.parametrize(
+    ("limit", "code"), [("moved>10%", 1), ("moved>95%", 0), ("idle>0", 0), ("max_over_mean>1.2", 1)]
+)
+def test_a_limit_that_holds_fails_the_run(run: Run, limit: str, code: int) -> None:
+    ran = run("diff", "rule:modulo", "rule:ring", "--fail-on", limit)
+    assert ran.code == code
+    assert (limit in ran.err) is bool(code)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("rule:modulo", "rule:triangle"),
+        ("rule:modulo", "step:many"),
+        ("rule:modulo", "step:7"),
+        ("rule:modulo", "release:0.1"),
+        ("nowhere", "rule:ring"),
+        ("rule:modulo", "rule:ring", "--fail-on", "speed>1"),
+        ("rule:modulo", "rule:ring", "--fail-on", "moved"),
+    ],
+    ids=repr,
+)
+def test_what_cannot_be_compared_is_refused(run: Run, words: tuple[str, ...]) -> None:
+    assert run("diff", *words).code == 2

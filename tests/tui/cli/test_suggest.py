@@ -1,0 +1,70 @@
+"""``suggest`` on the command line: documents by their schema, exit codes, and names as Helm values."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from engine.views.schemas import schema_of
+from tests.tui.cli.conftest import Run
+
+
+def told(run: Run, *words: str, code: int = 0) -> Any:
+    ran = run("suggest", *words, "--json")
+    assert ran.code == code, ran
+    document = json.loads(ran.out)
+    assert [fault.message for fault in Draft202012Validator(schema_of("suggest")).iter_errors(document)] == []
+    return document
+
+
+def test_names_for_the_hash_space(run: Run) -> None:
+    document = told(run, "names", "--for", "any", "--prefix", "web", "--count", "3", "--max-over-mean", "1.2")
+    names = document["names"]
+    assert names["given"] == ["web-0", "web-1", "web-2"]
+    assert names["after"]["now"] <= 1.2
+    assert told(run, "names", "--for", "any", "--pods", "web-0,web-1,web-2", "--max-over-mean", "1.2") == document
+    ran = run(
+        "suggest", "names", "--for", "any", "--pods", ",".join(names["names"]), "--max-over-mean", "1.2", "--helm"
+    )
+    assert ran.out.splitlines()[1:] == [f'  - "{name}"' for name in names["names"]]
+
+
+def test_a_goal_that_nothing_meets_is_exit_code_1(run: Run) -> None:
+    document = told(run, "consumers", "--flag", "off", "--up-to", "4", code=1)
+    assert document["sizing"]["smallest"] is None
+    assert [row["number"] for row in document["sizing"]["rows"]] == [2, 3, 4]
+    assert run("suggest", "consumers", "--flag", "off", "--up-to", "4").code == 1
+
+
+def test_partitions_and_consumers(run: Run) -> None:
+    partitions = told(run, "partitions", "--up-to", "10", "--max-over-mean", "1.0")
+    assert partitions["sizing"]["smallest"] == 10
+    consumers = told(run, "consumers", "--flag", "on", "--up-to", "6", "--by", "messages", "--max-over-mean", "2")
+    assert consumers["sizing"]["goal"]["by_messages"] is True
+    assert run("suggest", "consumers", "--flag", "on", "--up-to", "6", "--max-over-mean", "2").code == 0
+
+
+@pytest.mark.parametrize(("flag", "change"), [("off", True), ("on", False)])
+def test_the_flag(run: Run, flag: str, change: bool) -> None:
+    document = told(run, "flag", "--flag", flag)
+    assert (document["flag"]["on"], document["flag"]["change"]) == (flag == "on", change)
+    assert run("suggest", "flag", "--flag", flag).out.startswith("set" if change else "leave")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("names", "--prefix", "web"),
+        ("names", "--prefix", "web", "--count", "2", "--pods", "a"),
+        ("names", "--pods", "a,a"),
+        ("consumers", "--up-to", "201"),
+        ("partitions", "nowhere"),
+        ("everything",),
+    ],
+    ids=repr,
+)
+def test_what_cannot_be_suggested_is_refused(run: Run, words: tuple[str, ...]) -> None:
+    assert run("suggest", *words).code == 2

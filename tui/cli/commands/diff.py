@@ -1,0 +1,135 @@
+"""``diff``: two states side by side, of dumps, journals, steps, rules and releases."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from tui.cli.exits import FAILED, FINE
+from tui.cli.options import FLAG, WhatIf, ascii_option, json_option, max_input_option
+from tui.cli.output import say, say_problems, write_out, write_page
+
+if TYPE_CHECKING:
+    from engine.cluster.state import ClusterState
+    from engine.views.difference_limits import Limit
+    from tui.cli.session import Session
+
+RULES: Final = {"ring": "true", "modulo": "false"}
+KINDS: Final = ("rule", "release", "step", "apply")
+
+
+@click.command("diff", short_help="Put two dumps, steps, rules or releases side by side.")
+@click.argument("before", metavar="A")
+@click.argument("after", metavar="B")
+@click.option("--in", "base", metavar="PATH", help="What rule:, release:, step: and apply: are about.")
+@click.option("--subscription", metavar="NAME", help="Only this subscription.")
+@click.option("--fail-on", "limits", metavar="LIMIT", multiple=True, help="Exit 1 where it holds, such as 'moved>10%'.")
+@click.option("--top", metavar="N", type=click.IntRange(min=1), default=20, show_default=True, help="Rows of text.")
+@max_input_option
+@json_option
+@ascii_option
+def diff_command(
+    *,
+    before: str,
+    after: str,
+    base: str | None,
+    subscription: str | None,
+    limits: tuple[str, ...],
+    top: int,
+    max_input: int,
+    as_json: bool,
+    ascii_only: bool,
+) -> int:
+    """Put A and B side by side: what is set otherwise, who came and left, and which topics change hands.
+
+    A and B are each a FILE or FOLDER of answers, a journal, or a change: rule:ring, rule:modulo, release:5.0, step:3,
+    "apply:kill c-1". A change is about --in PATH, else about the other side, else about the embedded cluster. In
+    changes of one state consumers are the same by identity, in two dumps by name.
+
+    --fail-on takes moved, least (also in %), msgs_per_sec, bytes_per_sec, unacked_at_risk, appeared, vanished, idle,
+    max_over_mean, max_over_mean_rate and worse. Exit code 1: a limit holds.
+
+    Example: ringside diff monday/ tuesday/ --fail-on 'moved>10%'
+    """
+    from engine.views.difference import difference_document, difference_view, sums_of
+    from engine.views.difference_limits import exceeded
+    from tui.cli.printers.documents import json_text
+
+    wanted = [_limit(text) for text in limits]
+    changes = [_change(text) for text in (before, after)]
+    root = base
+    if root is None:
+        root = next((text for text, change in zip((before, after), changes, strict=True) if change is None), None)
+    sides = [_side(text, change, root, max_input) for text, change in zip((before, after), changes, strict=True)]
+    for side in sides:
+        say_problems(side.problems)
+    one_history = sum(change is not None for change in changes) > 0 and (
+        base is None or all(change is not None for change in changes)
+    )
+    states = [side.timeline.state for side in sides]
+    if subscription is not None:
+        states = [_only(state, subscription) for state in states]
+    view = difference_view(states[0], states[1], (before, after), one_history=one_history)
+    if as_json:
+        write_out(json_text(difference_document(view)))
+    else:
+        from tui.cli.printers.diff import difference_lines
+
+        write_page(difference_lines(view, top), ascii_only=ascii_only)
+    sums = sums_of(view)
+    failed = [limit for limit in wanted if exceeded(limit, sums)]
+    for limit in failed:
+        say(f"--fail-on {limit.text}: it holds, {limit.name} is {getattr(sums, limit.name):,}")
+    return FAILED if failed else FINE
+
+
+def _limit(text: str) -> Limit:
+    from engine.errors import Rejection
+    from engine.views.difference_limits import parse_limit
+
+    found = parse_limit(text)
+    if isinstance(found, Rejection):
+        raise click.BadParameter(found.message, param_hint="--fail-on")
+    return found
+
+
+def _change(text: str) -> tuple[str, str] | None:
+    """Kind and value of a change, None for a path; a path that is there goes before."""
+    kind, found, value = text.partition(":")
+    return (kind, value) if found and kind in KINDS and not Path(text).exists() else None
+
+
+def _side(text: str, change: tuple[str, str] | None, root: str | None, max_input: int) -> Session:
+    """One of the two states. Raises ``InputError``."""
+    from engine.errors import InputError
+    from tui.cli.states import session_of
+
+    what_if = WhatIf((), None, (), None, None, max_input)
+    if change is None:
+        return session_of(text, what_if)
+    kind, value = change
+    if kind == "rule":
+        if value not in RULES:
+            raise InputError(f"{text}: the rules of Failover are rule:ring and rule:modulo")
+        what_if = replace(what_if, settings=((FLAG, RULES[value]),))
+    elif kind == "release":
+        what_if = replace(what_if, pulsar=value)
+    elif kind == "step":
+        if not value.isdecimal():
+            raise InputError(f"{text}: write the number of a step, such as step:3; step:0 is the state as opened")
+        what_if = replace(what_if, commands=(f"step {int(value)}",))
+    else:
+        what_if = replace(what_if, commands=(value,))
+    return session_of(root, what_if)
+
+
+def _only(state: ClusterState, name: str) -> ClusterState:
+    """The state with the subscriptions of a name or a key alone; it may have none of them."""
+    return replace(
+        state,
+        subscriptions=tuple(each for each in state.subscriptions if name in (each.key, each.name)),
+        key_subscriptions=tuple(each for each in state.key_subscriptions if name in (each.key, each.name)),
+    )

@@ -1,0 +1,247 @@
+"""``suggest``: consumer names that make a ring even, how many consumers or partitions are enough, and the flag."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from tui.cli.exits import FAILED, FINE
+from tui.cli.options import WhatIf, ascii_option, json_option, what_if_options
+from tui.cli.output import say_problems, write_out, write_page
+
+if TYPE_CHECKING:
+    from engine.cluster.state import ClusterState, Subscription
+    from engine.compare.names import Work
+
+TOPICS, ANY = "topics", "any"
+UP_TO: Final = 24
+"""Numbers that are compared beyond the present one, unless said otherwise."""
+
+
+@click.group("suggest")
+def suggest_command() -> None:
+    """Suggest names, numbers or the flag for a Failover subscription, with what each is worth.
+
+    Exit code 1: nothing that was looked at meets the goal.
+    """
+
+
+def _goal_options(command: Callable[..., int]) -> Callable[..., int]:
+    for decorate in (
+        click.option("--survive", type=click.IntRange(0, 1), default=0, help="1: also after the loss of any one."),
+        click.option("--by", type=click.Choice(["partitions", "messages"]), default="partitions", help="What is even."),
+        click.option(
+            "--max-over-mean",
+            "ratio",
+            metavar="X",
+            type=click.FloatRange(min=1.0),
+            default=1.3,
+            show_default=True,
+            help="The goal: the busiest consumer has at most so many times the mean.",
+        ),
+    ):
+        command = decorate(command)
+    return command
+
+
+_seed = click.option("--seed", metavar="N", type=int, default=0, show_default=True, help="For what is drawn.")
+_path = click.argument("path", metavar="[FILE | FOLDER]", required=False)
+
+
+@suggest_command.command("names", short_help="Consumer names that make the ring more even.")
+@_path
+@click.option("--prefix", metavar="TEXT", help="Names TEXT-0, TEXT-1 … instead of the present consumers; with --count.")
+@click.option("--count", metavar="N", type=click.IntRange(min=1), help="How many; with --prefix.")
+@click.option("--pods", metavar="A,B,C", help="These names instead of the present consumers.")
+@click.option(
+    "--for",
+    "target",
+    type=click.Choice([TOPICS, ANY]),
+    default=TOPICS,
+    show_default=True,
+    help="The topics at hand, or any that may come (the hash space).",
+)
+@click.option("--helm", is_flag=True, help="Print Helm values.")
+@_seed
+@_goal_options
+@what_if_options
+@json_option
+@ascii_option
+def suggest_names(
+    *,
+    path: str | None,
+    target: str,
+    helm: bool,
+    seed: int,
+    what_if: WhatIf,
+    as_json: bool,
+    ascii_only: bool,
+    **how: Any,
+) -> int:
+    """Suggest consumer names: the given ones with suffixes, so that the ring is as even as --max-over-mean asks.
+
+    With --survive 1 also after the loss of any one consumer. The same --seed gives the same names. What is fitted to
+    the topics at hand is worth less on others: one half of them is fitted and the other one judged, and both are told.
+
+    Example: ringside suggest names answers/ --survive 1
+    """
+    from engine.compare.names import Work, fit_names
+    from engine.errors import InputError, Rejection
+    from engine.views.suggestions import names_document
+    from tui.cli.printers.documents import json_text
+    from tui.cli.printers.suggest import helm_lines, names_lines
+
+    state, subscription = _subscription(path, what_if)
+    given = _given(how["prefix"], how["count"], how["pods"]) or [each.name for each in subscription.consumers]
+    work = Work.of_space() if target == ANY else _work(state, subscription, by=how["by"])
+    survive = how["survive"] == 1
+    fit = fit_names(given, work, seed=seed, goal=how["ratio"] if _asked("ratio") else 1.0, survive=survive)
+    if isinstance(fit, Rejection):
+        raise InputError(fit.message)
+    fitted_to = "the hash space" if target == ANY else f"{len(work.hash):,} partitions of {subscription.key}"
+    if as_json:
+        write_out(json_text(names_document(fit, fitted_to=fitted_to, seed=seed)))
+    elif helm:
+        write_page(helm_lines(fit), ascii_only=ascii_only)
+    else:
+        write_page(names_lines(fit, fitted_to, survive=survive), ascii_only=ascii_only)
+    met = fit.after.now <= how["ratio"] and (not survive or fit.after.after_loss <= how["ratio"])
+    return FINE if met else FAILED
+
+
+def _sized(kind: str, path: str | None, up_to: int | None, what_if: WhatIf, how: dict[str, Any]) -> int:
+    from engine.compare.sizes import MOST_CONSUMERS, Goal, consumers_needed, partitions_needed
+    from engine.errors import InputError, Rejection
+    from engine.views.suggestions import sizing_document
+    from tui.cli.printers.documents import json_text
+    from tui.cli.printers.suggest import sizing_lines
+
+    state, subscription = _subscription(path, what_if)
+    goal = Goal(how["ratio"], how["survive"] == 1, how["by"] == "messages", how.get("most") or 0.0)
+    if kind == "consumers":
+        now = len(subscription.consumers)
+        last = up_to if up_to is not None else min(now + UP_TO, MOST_CONSUMERS)
+        found = consumers_needed(state, subscription, goal, range(2, max(last, 2) + 1), seed=how["seed"])
+    else:
+        now = max((state.topics[name].partitions for name in subscription.topics), default=0)
+        last = up_to if up_to is not None else max(now, 1) + UP_TO
+        found = partitions_needed(state, subscription, goal, range(max(now, 1), last + 1), seed=how["seed"])
+    if isinstance(found, Rejection):
+        raise InputError(found.message)
+    if how["as_json"]:
+        write_out(json_text(sizing_document(kind, found, goal)))
+    else:
+        write_page(sizing_lines(kind, found, goal), ascii_only=how["ascii_only"])
+    return FINE if found.smallest is not None else FAILED
+
+
+@suggest_command.command("consumers", short_help="The smallest number of consumers for a goal.")
+@_path
+@click.option("--up-to", metavar="N", type=click.IntRange(min=2), help="Look at so many.")
+@click.option("--most", metavar="RATE", type=click.FloatRange(min=0.0), help="Messages a second one consumer can do.")
+@_seed
+@_goal_options
+@what_if_options
+@json_option
+@ascii_option
+def suggest_consumers(*, path: str | None, up_to: int | None, what_if: WhatIf, **how: Any) -> int:
+    """Suggest numbers of consumers for a goal, with the curve around it and what chance gives on a ring.
+
+    Example: ringside suggest consumers answers/ --max-over-mean 1.3 --survive 1
+    """
+    return _sized("consumers", path, up_to, what_if, how)
+
+
+@suggest_command.command("partitions", short_help="The smallest number of partitions for a goal.")
+@_path
+@click.option("--up-to", metavar="N", type=click.IntRange(min=2), help="Look at so many.")
+@_seed
+@_goal_options
+@what_if_options
+@json_option
+@ascii_option
+def suggest_partitions(*, path: str | None, up_to: int | None, what_if: WhatIf, **how: Any) -> int:
+    """Suggest the smallest number of partitions of every topic for a goal, its traffic spread evenly over them.
+
+    Example: ringside suggest partitions answers/ --max-over-mean 1.2
+    """
+    return _sized("partitions", path, up_to, what_if, how)
+
+
+@suggest_command.command("flag", short_help="Whether consistent hashing of Failover should be on here.")
+@_path
+@what_if_options
+@json_option
+@ascii_option
+def suggest_flag(*, path: str | None, what_if: WhatIf, as_json: bool, ascii_only: bool) -> int:
+    """Suggest whether activeConsumerFailoverConsistentHashing should be on, by the verdict on changing it.
+
+    Example: ringside suggest flag answers/
+    """
+    from engine.compare.verdict import flag_change, preview
+    from engine.errors import InputError, Rejection
+    from engine.views.suggestions import flag_document
+    from tui.cli.printers.documents import json_text
+    from tui.cli.printers.suggest import flag_lines
+
+    state, subscription = _subscription(path, what_if)
+    on = state.settings.activeConsumerFailoverConsistentHashing
+    verdict = preview(state, flag_change(state), subscription.key)
+    if isinstance(verdict, Rejection):
+        raise InputError(verdict.message)
+    if as_json:
+        write_out(json_text(flag_document(verdict, on=on)))
+    else:
+        write_page(flag_lines(verdict, on=on), ascii_only=ascii_only)
+    return FINE
+
+
+def _asked(name: str) -> bool:
+    """Whether an option was given."""
+    from click.core import ParameterSource
+
+    return click.get_current_context().get_parameter_source(name) is not ParameterSource.DEFAULT
+
+
+def _given(prefix: str | None, count: int | None, pods: str | None) -> list[str]:
+    """The names that the command line gives; none for those of the subscription. Raises ``UsageError``."""
+    if (prefix is None) is not (count is None):
+        raise click.UsageError("--prefix and --count belong together; give both or none")
+    if prefix is not None and pods is not None:
+        raise click.UsageError("--prefix and --pods are two ways to give names; choose one of them")
+    if pods is not None:
+        return [name.strip() for name in pods.split(",") if name.strip()]
+    return [f"{prefix}-{at}" for at in range(count or 0)]
+
+
+def _subscription(path: str | None, what_if: WhatIf) -> tuple[ClusterState, Subscription]:
+    """The Failover subscription that is meant. Raises ``InputError``."""
+    from engine.compare.verdict import subscription_of
+    from engine.errors import InputError
+    from tui.cli.states import session_of, subscription_key
+
+    session = session_of(path, what_if)
+    say_problems(session.problems)
+    state = session.timeline.state
+    found = subscription_of(state, subscription_key(session))
+    if found is None:
+        raise InputError("suggestions are for Failover subscriptions; --subscription NAME chooses one")
+    return state, found
+
+
+def _work(state: ClusterState, subscription: Subscription, *, by: str) -> Work:
+    import numpy as np
+
+    from engine.cluster.facts import columns_of
+    from engine.cluster.partitions import traffic
+    from engine.compare.names import Work
+    from engine.errors import InputError
+
+    columns = columns_of(state, subscription)
+    if not len(columns):
+        raise InputError(f"{subscription.key} has no partition; --for any fits names to the hash space")
+    flow = traffic(columns, state.loads, subscription.loads).msgs_per_sec
+    by_messages = by == "messages" and flow.sum() > 0
+    return Work.of_topics(columns.hash, flow if by_messages else np.ones(len(columns)))

@@ -1,0 +1,92 @@
+"""``diff`` as text: the sums first, then what is set otherwise, then each subscription with what changes hands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from engine.views.difference import DifferenceView, SubscriptionDifference, sums_of
+from tui.cli.plain import Align, table, wrapped
+from tui.cli.printers.heirs import handover_lines
+from tui.kit.verdict_words import verdict_text
+from tui.kit.wording import bytes_per_sec, counted, msgs_per_sec, percent, safe_name, short_topic
+
+NAMED: Final = 8
+_SETTING_ALIGNS: Final[tuple[Align, ...]] = ("<", "<", "<")
+
+
+def difference_lines(view: DifferenceView, top: int) -> Iterator[str]:
+    """Everything, of each subscription at most ``top`` rows."""
+    yield f"A: {safe_name(view.before)} (Pulsar {safe_name(view.release_before)})"
+    yield f"B: {safe_name(view.after)} (Pulsar {safe_name(view.release_after)})"
+    yield "who is active is computed by the rules on either side, not what brokers reported"
+    yield from sum_lines(view)
+    if view.settings:
+        yield ""
+        rows = [("setting", "A", "B"), *((f"  {each.name}", each.before, each.after) for each in view.settings)]
+        yield from table(rows, _SETTING_ALIGNS)
+    for each in view.bundles:
+        yield f"bundles of {safe_name(each.namespace)}: {each.before:,} → {each.after:,}"
+    yield from _names("topics appeared", view.topics_appeared)
+    yield from _names("topics vanished", view.topics_vanished)
+    yield from _pairs("topics likely renamed", view.topics_renamed)
+    yield from differing_lines(view, top)
+
+
+def differing_lines(view: DifferenceView, top: int) -> Iterator[str]:
+    """The subscriptions that differ, and how many do not."""
+    changed = [one for one in view.subscriptions if _differs(one)]
+    for one in changed:
+        yield ""
+        yield from _subscription(one, top)
+    same = len(view.subscriptions) - len(changed)
+    if same:
+        yield ""
+        yield f"{counted(same, 'subscription')} without a difference"
+
+
+def _differs(one: SubscriptionDifference) -> bool:
+    if one.verdict is None or one.came or one.left or len(one.rows):
+        return True
+    return bool(one.verdict.moved) or one.verdict.judgement != "even"
+
+
+def sum_lines(view: DifferenceView) -> Iterator[str]:
+    """How much moves over all subscriptions."""
+    sums = sums_of(view)
+    if not sums.items:
+        yield "no partition is on both sides"
+        return
+    share = percent(sums.moved / sums.items)
+    told = f"{sums.moved:,} of {counted(sums.items, 'partition')} ({share}) move, at least {sums.least:,} must"
+    if sums.moved:
+        told += f": {msgs_per_sec(sums.msgs_per_sec)}, {bytes_per_sec(sums.bytes_per_sec)}"
+        told += f", {counted(sums.unacked_at_risk, 'unacknowledged message')}"
+    yield from wrapped(told)
+
+
+def _subscription(one: SubscriptionDifference, top: int) -> Iterator[str]:
+    name = f"{safe_name(one.key)} ({one.type}) in {safe_name(one.namespace)}"
+    if one.verdict is None:
+        yield f"{name}: {one.presence}"
+        return
+    yield from wrapped(f"{name}: {verdict_text(one.verdict, one.noun)}", rest="  ")
+    yield from _names("  came", one.came)
+    yield from _names("  left", one.left)
+    yield from _pairs("  likely renamed", one.renamed)
+    if one.rows:
+        yield from handover_lines(one.rows, one.noun, top)
+
+
+def _names(label: str, names: Sequence[str]) -> Iterator[str]:
+    if names:
+        more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+        listed = ", ".join(map(short_topic, names[:NAMED]))
+        yield from wrapped(f"{listed}{more}", first=f"{label} ({len(names):,}): ", rest="    ")
+
+
+def _pairs(label: str, pairs: Sequence[tuple[str, str]]) -> Iterator[str]:
+    if pairs:
+        listed = ", ".join(f"{short_topic(old)} → {short_topic(new)}" for old, new in pairs[:NAMED])
+        more = f" and {len(pairs) - NAMED:,} more" if len(pairs) > NAMED else ""
+        yield from wrapped(f"{listed}{more}", first=f"{label} ({len(pairs):,}): ", rest="    ")

@@ -1,0 +1,101 @@
+"""``suggest`` as text: what is suggested, what it is worth, and what stands in its way."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Final
+
+from engine.compare.names import Fit, Score
+from engine.compare.sizes import ROWS, Goal, Size, Sizing
+from engine.compare.verdict import Verdict
+from tui.cli.plain import Align, table, wrapped
+from tui.kit.verdict_words import verdict_text
+from tui.kit.wording import FLAG, percent, quantity, safe_name, short_topic
+
+_NAME_ALIGNS: Final[tuple[Align, ...]] = ("<", "<")
+_SIZE_ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", ">", ">", ">", "<")
+HOT: Final = 0.5
+"""A partition with so much of a mean consumer's share decides how even it can be."""
+
+
+def names_lines(fit: Fit, fitted_to: str, *, survive: bool) -> Iterator[str]:
+    """The names, what they are worth where they were fitted, and elsewhere."""
+    rows = [
+        ("now", "suggested"),
+        *((safe_name(old), safe_name(new)) for old, new in zip(fit.given, fit.names, strict=True)),
+    ]
+    yield from table(rows, _NAME_ALIGNS, indent="  ")
+    yield ""
+    yield from wrapped(f"fitted to {fitted_to}, {fit.tried:,} names tried: {_worth(fit.before, fit.after, survive)}")
+    if fit.held_out_before is not None and fit.held_out_after is not None:
+        told = _worth(fit.held_out_before, fit.held_out_after, survive)
+        yield from wrapped(f"on topics it was not fitted to (one half fitted, the other one judged): {told}")
+        if fit.held_out_after.now >= fit.held_out_before.now:
+            yield from wrapped(
+                "so the names are worth nothing where topics change; --for any fits them to the hash space"
+            )
+
+
+def _worth(before: Score, after: Score, survive: bool) -> str:
+    told = f"max/mean {before.now:.2f} → {after.now:.2f}"
+    return told + (f", after any one loss {before.after_loss:.2f} → {after.after_loss:.2f}" if survive else "")
+
+
+def helm_lines(fit: Fit) -> Iterator[str]:
+    """The names as values of a chart."""
+    yield "consumerNames:"
+    yield from (f"  - {json.dumps(name)}" for name in fit.names)
+
+
+def sizing_lines(kind: str, sizing: Sizing, goal: Goal) -> Iterator[str]:
+    """The answer, and the curve around it."""
+    wanted = f"max/mean {goal.max_over_mean:.2f}{' after any one loss too' if goal.survive else ''}"
+    if goal.busiest_msgs:
+        wanted += f", at most {quantity(goal.busiest_msgs)} msg/s for one"
+    if sizing.smallest is None:
+        last = sizing.rows[-1].number
+        yield from wrapped(f"no number of {kind} up to {last:,} meets {wanted}; there are {sizing.now:,} now")
+    else:
+        between = f"{sizing.smallest:,}"
+        if sizing.largest != sizing.smallest:
+            between += f" is the smallest and {sizing.largest:,} the largest number of {kind} looked at that"
+        yield from wrapped(f"{between} meets {wanted}; there are {sizing.now:,} now")
+    mean_share = 1 / max(sizing.now if kind == "consumers" else 1, 1)
+    if kind == "consumers" and sizing.hottest and sizing.hottest_share > HOT * mean_share:
+        share = percent(sizing.hottest_share)
+        told = f"{short_topic(sizing.hottest)} has {share} of all messages, and one consumer has all of it"
+        yield from wrapped(f"{told}: more consumers take nothing off it")
+    rows = _around(sizing)
+    heading = ("", kind, "max/mean", "after a loss", "most msg/s", "idle", "by chance")
+    yield from table([heading, *map(_size_row, rows)], _SIZE_ALIGNS)
+
+
+def _around(sizing: Sizing) -> tuple[Size, ...]:
+    """The rows to show: around the answer, or the last ones."""
+    at = next((at for at, row in enumerate(sizing.rows) if row.number == (sizing.smallest or sizing.now)), 0)
+    low = max(0, min(at - ROWS // 2, len(sizing.rows) - ROWS))
+    return sizing.rows[low : low + ROWS]
+
+
+def _size_row(row: Size) -> tuple[str, ...]:
+    chance = f"{row.chance_low:.2f} to {row.chance_high:.2f}" if row.chance_high else ""
+    return (
+        "*" if row.good else "",
+        f"{row.number:,}",
+        f"{row.max_over_mean:.2f}",
+        f"{row.after_loss:.2f}" if row.after_loss else "",
+        quantity(row.busiest_msgs),
+        f"{row.idle:,}",
+        chance,
+    )
+
+
+def flag_lines(verdict: Verdict, *, on: bool) -> Iterator[str]:
+    """Whether to change the flag, and why."""
+    now, other = ("true", "false") if on else ("false", "true")
+    if verdict.judgement == "better":
+        yield f"set {FLAG}={other}"
+    else:
+        yield f"leave {FLAG}={now}"
+    yield from wrapped(f"{other} would be {verdict_text(verdict)}", first="  ", rest="  ")
