@@ -120,8 +120,14 @@ _RECORD = DeferredCommand(
     "record_command",
     short_help="Save what a running cluster answers, for every other command to read.",
 )
+_LIVE = DeferredCommand(
+    "live",
+    "tui.cli.commands.live",
+    "live_command",
+    short_help="Open the dashboard on a running cluster, which is only read.",
+)
 _COMPARE = (_HEIRS,)
-_SEEN = (_VERIFY, _RECORD)
+_SEEN = (_VERIFY, _LIVE, _RECORD)
 for command in (
     *(open_command, new, demo, replay, explain, _WHY, *_COMPARE, split),
     *(*_BUNDLES, *_KEY_SHARED, _LINT, _FLEET, *_SEEN),
