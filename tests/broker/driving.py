@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -85,11 +85,11 @@ class Driven:
     def consumers(self) -> list[str]:
         return list(self._clients)
 
-    def join(self, name: str, priority: int = 0) -> None:
-        """Connect a consumer to every topic, as one process of an application does."""
+    def join(self, name: str, priority: int = 0, ranges: Sequence[tuple[int, int]] | None = None) -> None:
+        """Connect a consumer to every topic, as one process of an application does. Raises ``RefusedError``."""
         client = self._clients[name] = Client(self._broker.port)
         for topic in self.dispatchers:
-            client.subscribe(topic, self.subscription, self._kind, name, priority=priority)
+            client.subscribe(topic, self.subscription, self._kind, name, priority=priority, ranges=ranges)
 
     def kill(self, name: str) -> None:
         """Let a process die."""
