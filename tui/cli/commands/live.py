@@ -50,7 +50,7 @@ def live_command(*, url: str, every: float, subscription: str | None, cluster: C
         session = pictures.session(reading, subscription)
         if not output.on_screen:
             return session
-        return replace(session, feed=Feed(source, every, pictures.scene, reading.cluster))
+        return replace(session, feed=Feed(source.for_refreshing(), every, pictures.scene, reading.cluster))
 
     return show_session(begun, output, JournalChoice(None, keep=False), name=source.access.origin)
 
