@@ -22,7 +22,8 @@ _LATE_TURNS: Final = 3
 class Freshness:
     """``shown_ms`` is when the picture was read, in epoch milliseconds; ``newest_ms`` when the cluster was last read.
 
-    ``trouble`` says why the last try brought nothing, "" where it did. ``steps`` of a what-if keep the picture.
+    ``trouble`` says why the last try brought nothing, "" where it did. ``steps`` of a what-if keep the picture, and so
+    does an earlier moment: ``moment`` is which one of how many is shown.
     """
 
     origin: str
@@ -31,6 +32,7 @@ class Freshness:
     newest_ms: int
     trouble: str = ""
     steps: int = 0
+    moment: tuple[int, int] = (0, 0)
 
     @property
     def is_stale(self) -> bool:
@@ -38,7 +40,7 @@ class Freshness:
 
     @property
     def waits(self) -> bool:
-        """Whether a newer reading is there that is not shown."""
+        """Whether a newer reading is there that is not shown, since somebody works on an earlier picture."""
         return self.newest_ms > self.shown_ms
 
 
@@ -69,11 +71,12 @@ def freshness_parts(freshness: Freshness, now_ms: float) -> tuple[tuple[str, str
             f"{origin} has not answered for {age_text(silent_s)}",
             "$bad",
         )
-    if freshness.steps and freshness.waits:
-        newest = age_text(silent_s)
+    if freshness.waits:
+        at, of = freshness.moment
+        held = f"moment {at} of {of}," if at < of else f"what-if, {counted(freshness.steps, 'step')} on a picture"
         return (
-            (f"= what-if, {counted(freshness.steps, 'step')} on a picture read {age} ago ", "$warn bold"),
-            (f"f5 leaves it for the newest, read {newest} ago  {origin}", "$dim"),
+            (f"= {held} read {age} ago ", "$warn bold"),
+            (f"f5 leaves it for the newest, read {age_text(silent_s)} ago  {origin}", "$dim"),
         )
     return (f"* live, read {age} ago ", "$good bold"), (f"every {freshness.every_s:g} s  {origin}", "$dim")
 

@@ -15,6 +15,7 @@ from engine.errors import InputError
 from tests.playing.server import STANDALONE
 from tests.tui.screens_under_test import run, text_of
 from tui.app import RingsideApp
+from tui.cli.commands import live
 from tui.cli.commands.live import Pictures
 from tui.kit import live_line
 from tui.kit.live_line import Freshness, freshness_parts
@@ -101,7 +102,9 @@ def test_a_newer_reading_becomes_the_picture(at: Callable[[float], None]) -> Non
         await pilot.pause()
         assert names(app) == ["c-0", "c-2"]
         assert "live, read 1 s ago" in text_of(app)
-        assert "c-1" not in text_of(app)
+        reported = app.store.view.reported
+        assert reported is not None
+        assert [event.kind for event in reported.events if "c-1" in event.text][:1] == ["left"]
         await pilot.press("w")
         await pilot.pause()
         assert app.store.diagnoses()
@@ -180,10 +183,40 @@ def test_pictures_of_files_have_no_such_line() -> None:
     run(app, story)
 
 
-def test_two_readings_are_kept_and_no_more() -> None:
+def test_so_many_readings_are_kept_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     pictures = Pictures()
-    kept = [len(pictures.session(reading(second)).seen) for second in (0, 10, 20, 30)]
-    assert kept == [1, 2, 2, 2]
+    monkeypatch.setattr(live, "MOST_TOPICS", 33)
+    kept = [len(pictures.session(reading(second)).seen) for second in (0, 10, 20, 30, 40)]
+    assert kept == [1, 2, 3, 3, 3]
+    monkeypatch.setattr(live, "MOST_TOPICS", 1)
+    assert len(pictures.session(reading(50)).seen) == 2
+
+
+def test_what_happened_between_readings_can_be_gone_back_to(at: Callable[[float], None]) -> None:
+    feed, pictures = Hand(), Pictures()
+    app = app_with(feed, pictures)
+
+    async def story(pilot: Pilot[int]) -> None:
+        assert feed.arrived is not None
+        feed.arrived(pictures.scene(reading(10, without="c-1")))
+        await pilot.pause()
+        assert app.store.moment == (2, 2)
+        await pilot.press("[")
+        await pilot.pause()
+        assert app.store.moment == (1, 2)
+        assert names(app) == ["c-0", "c-1", "c-2"]
+        at(25)
+        feed.arrived(pictures.scene(reading(20, without="c-1")))
+        await pilot.pause()
+        assert names(app) == ["c-0", "c-1", "c-2"]
+        assert "= moment 1 of 2, read 25 s ago" in text_of(app)
+        await pilot.press("f5")
+        await pilot.pause()
+        assert names(app) == ["c-0", "c-2"]
+        assert app.store.moment == (3, 3)
+        assert "live, read 5 s ago" in text_of(app)
+
+    run(app, story)
 
 
 @pytest.mark.parametrize(
@@ -193,6 +226,7 @@ def test_two_readings_are_kept_and_no_more() -> None:
         (0, "", 0, 31, "!"),
         (0, "away", 0, 5, "!"),
         (10, "", 1, 12, "="),
+        (10, "", 0, 12, "="),
         (0, "", 1, 5, "*"),
         (10, "away", 1, 12, "!"),
     ],

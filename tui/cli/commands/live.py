@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 EVERY_S: Final = 10.0
 _NOTHING_FIRST: Final = WhatIf((), None, (), None)
+MOST_MOMENTS: Final = 60
+MOST_TOPICS: Final = 10_000
 SETTINGS_ASSUMED: Final = "settings-assumed"
 GAPS: Final = "not-all-read"
 NOT_LOADED: Final = "not-loaded"
@@ -56,7 +58,10 @@ def live_command(*, url: str, every: float, subscription: str | None, cluster: C
 
 
 class Pictures:
-    """Turns readings into what is shown. Of the readings the last two are kept: two say what stands still."""
+    """Turns readings into what is shown, with the moments before: they say what stands still, and can be gone back to.
+
+    So many moments are kept that they hold ``MOST_TOPICS`` topics together, two at least and ``MOST_MOMENTS`` at most.
+    """
 
     def __init__(self) -> None:
         self._before: tuple[Moment, ...] = ()
@@ -83,18 +88,30 @@ class Pictures:
         if reading.not_loaded:
             text = f"{reading.not_loaded:,} topics are shown without statistics: asking would load them"
             notes.append(Notice(NOT_LOADED, text))
-        seen = (*self._before, *moments)
-        self._before = moments
+        kept = min(MOST_MOMENTS, max(2, MOST_TOPICS // max(1, len(moments[-1].snapshot.topics))))
+        seen = self._before = (*self._before, *moments)[-kept:]
         what_if = replace(_NOTHING_FIRST, subscription=subscription)
         return begin(replace(opened, notes=tuple(notes), seen=seen), what_if)
 
     def scene(self, reading: ClusterReading) -> Scene:
         """A later reading, for the screen that is open already."""
-        from engine.diagnosis.why import why
+        from engine.diagnosis.why import diagnose_all
+        from engine.views.reported import Reported
         from tui.kit.store import is_soon_diagnosed
         from tui.scene import Scene
 
         session = self.session(reading)
-        found = tuple(why(session.seen)) if is_soon_diagnosed(session.seen) else None
-        problems = len(session.problems)
-        return Scene(session.timeline, 0, problems, session.notes, seen=session.seen, diagnoses=found)
+        reported = Reported(session.seen)
+        # In this thread, for the screen would wait for it.
+        last = reported.subscriptions(reported.last)
+        reported.prepare()
+        found = tuple(diagnose_all(last.values())) if is_soon_diagnosed(session.seen) else None
+        return Scene(
+            session.timeline,
+            0,
+            len(session.problems),
+            session.notes,
+            seen=session.seen,
+            reported=reported,
+            diagnoses=found,
+        )
