@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 STAMP  := $(VENV)/.ready-for-tests
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 
-.PHONY: run setup test check soak fuzz pictures bench bench-spark fleet clean soak-ui mutants
+.PHONY: run setup test test-broker check soak fuzz pictures bench bench-spark fleet clean soak-ui mutants
 
 run: $(READY)
 	@$(BIN)/ringside
@@ -30,6 +30,11 @@ $(STAMP): $(READY)
 # them. Byte code is kept even where that is switched off, so that no worker or started process compiles all again.
 test: $(STAMP)
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 3 --dist loadgroup
+
+# The engine's predictions against a real Apache Pulsar broker (Java 17; Maven brings its jars once, 104 MB). `make test` has a
+# short form. STEPS=n changes a run, SEED=s; what is found wrong is kept in build/broker.
+test-broker: $(STAMP)
+	@RINGSIDE_BROKER_STEPS=$(or $(STEPS),60) RINGSIDE_BROKER_SEED=$(SEED) $(BIN)/python -m pytest -q -n 0 tests/broker
 
 check: $(STAMP)
 	@$(BIN)/ruff check .

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -23,7 +23,7 @@ from themes.palettes import Depth, ThemeName
 from tui.failover.bindings import GROUPS
 from tui.kit.theme import theme_name
 from tui.kit.themed_app import ThemedApp
-from tui.scene import Opening, Scene
+from tui.scene import Feed, Opening, Scene
 
 if TYPE_CHECKING:
     from engine.cluster.timeline import Timeline
@@ -56,6 +56,7 @@ class RingsideApp(ThemedApp):
 
     store: Store
     _navigator: Navigator | None = None
+    _feed: Feed | None = None
 
     def __init__(
         self,
@@ -83,7 +84,7 @@ class RingsideApp(ThemedApp):
         else:
             self._opening = self._early = None
             scene = shown if isinstance(shown, Scene) else Scene(shown, subscription, problems, notes, journal, script)
-            self.store, self._script = _store_of(scene), scene.script
+            self.store, self._script, self._feed = _store_of(scene), scene.script, scene.feed
 
     def get_default_screen(self) -> Screen[None]:
         """The screen of the first subscription, bound to the store; while there is no store the bare frame."""
@@ -103,7 +104,31 @@ class RingsideApp(ThemedApp):
         self._navigator = Navigator(
             self, self.store, stage, self.colours, animate=self._animate_changes, ascii_only=self._ascii_only
         )
+        if self._feed is not None:
+            self._follow(self._feed)
         return self._navigator.screen
+
+    def _follow(self, feed: Feed) -> None:
+        """Show what a running cluster says from now on. Readings come from another thread, and wait for their turn."""
+        loop = asyncio.get_running_loop()
+        feed.start(
+            lambda scene: loop.call_soon_threadsafe(self._in_context, self.store.arrive, scene),
+            lambda trouble: loop.call_soon_threadsafe(self._in_context, self.store.miss, trouble),
+        )
+        self.bind("f5", "newest", description="Newest", show=False)
+
+    def _in_context(self, take: Callable[[Any], None], what: Any) -> None:
+        if self.is_running:
+            self.call_later(take, what)
+
+    def action_newest(self) -> None:
+        """Show the newest reading of a running cluster; steps of a what-if are left."""
+        self.store.show_newest()
+
+    def on_unmount(self) -> None:
+        """Ask a running cluster nothing more."""
+        if self._feed is not None:
+            self._feed.stop()
 
     def _open_later(self, opening: Opening) -> None:
         """Called after the first paint. A worker, so that keys and signals are heard meanwhile."""
@@ -111,11 +136,12 @@ class RingsideApp(ThemedApp):
 
     async def _open(self, opening: Opening) -> None:
         try:
-            self.store, self._script = await asyncio.to_thread(_loaded, opening)
+            self.store, scene = await asyncio.to_thread(_loaded, opening)
         except Exception as error:
             self.failure = error
             self.exit(return_code=1)
             return
+        self._script, self._feed = scene.script, scene.feed
         screen = self._first_screen()
         with self.batch_update():
             await self.push_screen(screen)
@@ -200,19 +226,21 @@ class RingsideApp(ThemedApp):
         self.call_later(screen.run_action, action)
 
 
-def _loaded(opening: Opening) -> tuple[Store, Script | None]:
+def _loaded(opening: Opening) -> tuple[Store, Scene]:
     """What takes long between the first paint and the first state; runs in a thread."""
     import tui.navigator  # noqa: F401 - so that making the screen finds it loaded
 
     scene = opening.load()
     store = _store_of(scene)
     store.prepare()
-    return store, scene.script
+    return store, scene
 
 
 def _store_of(scene: Scene) -> Store:
-    from tui.kit.store import Store
+    from tui.kit.live_line import Freshness
+    from tui.kit.store import Store, read_ms
 
+    at_ms = read_ms(scene)
     return Store(
         scene.timeline,
         subscription=scene.subscription,
@@ -220,4 +248,5 @@ def _store_of(scene: Scene) -> Store:
         notes=scene.notes,
         journal=scene.journal,
         seen=scene.seen,
+        live=Freshness(scene.origin, scene.feed.every_s, at_ms, at_ms) if scene.feed is not None else None,
     )

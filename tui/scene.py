@@ -4,21 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:  # what is shown may be loaded after the first picture stands, so nothing heavy is imported here
     from engine.admin.snapshot import Moment
     from engine.cluster.timeline import Timeline
+    from engine.diagnosis.model import Diagnosis
     from engine.scenarios.script_model import Script
     from engine.views.model import Notice
+    from engine.views.reported import Reported
     from tui.kit.store import Journal
+
+
+class Feed(Protocol):
+    """What brings newer scenes of a running cluster, each ``every_s`` seconds."""
+
+    every_s: float
+
+    def start(self, arrived: Callable[[Scene], object], missed: Callable[[str], object]) -> None:
+        """Begin, in a thread of its own, in which both are called: with a newer scene, or why there is none."""
+
+    def stop(self) -> None:
+        """Bring nothing more. Does not wait."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
     """A timeline, the place of the subscription to show first, and what opening the state had to tell.
 
-    ``journal`` keeps the steps; ``script`` is what the screen plays; ``seen`` is what brokers reported.
+    ``journal`` keeps the steps; ``script`` is what the screen plays; ``seen`` is what brokers reported; ``feed`` brings
+    newer scenes, and ``origin`` is where they are from. ``reported`` and ``diagnoses`` are of ``seen``, where they were
+    made already.
     """
 
     timeline: Timeline
@@ -28,6 +44,10 @@ class Scene:
     journal: Journal | None = None
     script: Script | None = None
     seen: tuple[Moment, ...] = ()
+    feed: Feed | None = None
+    origin: str = ""
+    reported: Reported | None = None
+    diagnoses: tuple[Diagnosis, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,6 +87,10 @@ class Reported:
             self._seen[moment] = {(each.namespace, each.name): each for each in seen}
         return self._seen[moment]
 
+    def prepare(self) -> None:
+        """Find what happened between the moments, so that nobody has to wait for it later."""
+        _ = self._changes
+
     def known(self, moment: int) -> Snapshot:
         """All that is known up to a moment."""
         if moment not in self._known:

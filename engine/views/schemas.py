@@ -23,8 +23,8 @@ DOCUMENTS: Final = (
     "upgrade",
     "suggest",
 )
-"""What has one: four screens, then commands by their names; ``bundles`` is of ``forecast`` and of the screen of bundles,
-``script`` of ``demo --headless``."""
+"""What has one: four screens, then commands by their names; ``bundles`` is of ``forecast``, ``script`` of
+``demo --headless``."""
 
 
 @cache

@@ -117,6 +117,8 @@ def _take(rows: Rows, kind: AnswerKind, data: bytes, name: str, told: Told) -> s
             _take_settings(rows, data, name)
         case AnswerKind.SCENARIO:
             _take_scenario(rows, data, name)
+        case AnswerKind.NO_JSON if _is_plain(name, told):
+            return OF_NO_USE
         case AnswerKind.NO_JSON if data.lstrip()[:1] != b"0":  # a bundle's range is a plain text
             return QUARANTINED
         case AnswerKind.OTHER if raw_list(data, name)[1] and data.lstrip()[:1] == b"[":
@@ -124,6 +126,12 @@ def _take(rows: Rows, kind: AnswerKind, data: bytes, name: str, told: Told) -> s
         case _:
             return OF_NO_USE
     return READ
+
+
+def _is_plain(name: str, told: Told) -> bool:
+    """Whether a number or a plain text is a whole answer to what was asked."""
+    request = told.requests.get(name.rpartition("/")[2])
+    return request is not None and request.what in ("version", *TOPIC_POLICIES)
 
 
 def _why_no_answer(data: bytes, name: str) -> tuple[Problem, ...]:

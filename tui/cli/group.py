@@ -15,8 +15,8 @@ from tui.sources.nearby import missing
 
 OPEN: Final = "open"
 _OF_A_CLUSTER: Final = (
-    "an address is that of a running cluster: ringside why URL, ringside lint URL and ringside verify URL look at it,"
-    " ringside record URL FOLDER saves it"
+    "an address is that of a running cluster: ringside live URL opens it, ringside why URL, ringside lint URL and"
+    " ringside verify URL look at it, ringside record URL FOLDER saves it"
 )
 _OWN_OPTIONS: Final = frozenset({"--help", "-h", "--version"})
 

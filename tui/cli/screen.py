@@ -74,7 +74,15 @@ class Begun:
         self._session, self._keeping = session, keeping = self._begin()
         problems = len(session.problems)
         return Scene(
-            session.timeline, session.subscription, problems, session.notes, keeping, session.script, session.seen
+            session.timeline,
+            session.subscription,
+            problems,
+            session.notes,
+            keeping,
+            session.script,
+            session.seen,
+            session.feed,
+            session.timeline.source,
         )
 
     def say_problems(self) -> None:

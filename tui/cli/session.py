@@ -32,6 +32,7 @@ from engine.views.reported import Reported, Subject, keys_with_reported, subject
 from engine.views.reported_loads import with_load_reports
 from engine.views.reported_subscription import SubscriptionView, all_places, reported_only, subscription_view
 from tui.cli.options import FLAG, WhatIf
+from tui.scene import Feed
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class Session:
     """What is shown: a timeline, the place of the shown subscription, and what opening the state brought to light.
 
     ``journal`` is open where the session goes on with an earlier one, kept in ``journal_path``; ``script`` is what the
-    screen plays; ``seen`` is what brokers reported.
+    screen plays; ``seen`` is what brokers reported; ``feed`` brings newer readings of a running cluster.
     """
 
     timeline: Timeline
@@ -50,6 +51,7 @@ class Session:
     journal_path: Path | None = None
     script: Script | None = None
     seen: tuple[Moment, ...] = ()
+    feed: Feed | None = None
 
     @property
     def view(self) -> DashboardView:

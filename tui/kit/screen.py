@@ -33,6 +33,7 @@ from tui.kit.help import Group
 from tui.kit.layouts import arrange, name_panels
 from tui.kit.line_table import LineTable
 from tui.kit.list_panel import AnyList, ListPanel
+from tui.kit.live_line import LiveLine
 from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
 from tui.kit.playing import Playback, Stage
 from tui.kit.prompt import Prompt
@@ -189,6 +190,8 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
     def compose(self) -> ComposeResult:
         cls = DashboardScreen
         yield self.compose_status()
+        if self.store.live is not None:
+            yield LiveLine(self.store.live, id="live")
         yield SentenceLine(id="sentence").data_bind(cls.sentence)
         with Container(id="body"):
             yield from self.compose_panels()
@@ -222,6 +225,7 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
             self.on_front()
         if self.in_front and self.ready:
             self.show_now()
+            self._show_age()
             self.playback.take_over()
 
     def on_screen_suspend(self) -> None:
@@ -242,6 +246,11 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
     def _store_changed(self) -> None:
         if self.ready:
             self.show_now()
+            self._show_age()
+
+    def _show_age(self) -> None:
+        if self.store.live is not None:
+            self.query_one(LiveLine).show(self.store.live)
 
     def show_now(self) -> None:
         """Show the store's view, if it is another one than before and of this screen's kind."""

@@ -45,10 +45,38 @@ from engine.views.producers_model import ProducersView, SendAnswer, StatisticsVi
 from engine.views.reported import Reported, Subject, keys_with_reported, subject_of, with_reported
 from engine.views.reported_loads import with_load_reports
 from engine.views.reported_subscription import BUNDLES, SubscriptionView, all_places, reported_only, subscription_view
+from tui.kit.live_line import Freshness
 from tui.kit.wording import namespace_suffix, safe_name
 
 PREPARED: Final = 5_000
 """Subscriptions of topics that are diagnosed in a few tenths of a second."""
+
+
+class Scene(Protocol):
+    """What a reading of a running cluster is, as far as the store is concerned."""
+
+    @property
+    def timeline(self) -> Timeline: ...
+    @property
+    def problems(self) -> int: ...
+    @property
+    def notes(self) -> tuple[Notice, ...]: ...
+    @property
+    def seen(self) -> tuple[Moment, ...]: ...
+    @property
+    def reported(self) -> Reported | None: ...
+    @property
+    def diagnoses(self) -> tuple[Diagnosis, ...] | None: ...
+
+
+def is_soon_diagnosed(seen: Sequence[Moment]) -> bool:
+    """Whether diagnosing all of it takes no time that anybody notices."""
+    return sum(len(topic.subscriptions) for moment in seen for topic in moment.snapshot.topics.values()) <= PREPARED
+
+
+def read_ms(scene: Scene) -> int:
+    """When a scene was read, in epoch milliseconds, 0 where it does not say it."""
+    return scene.seen[-1].at_ms or 0 if scene.seen else 0
 
 
 class Journal(Protocol):
@@ -83,12 +111,15 @@ class Store:
         notes: tuple[Notice, ...] = (),
         journal: Journal | None = None,
         seen: tuple[Moment, ...] = (),
+        live: Freshness | None = None,
     ) -> None:
         self._timeline = self._main = timeline
         self._reported = Reported(seen)
         self._moment = self._reported.last
         self._earlier: dict[int, Timeline] = {}
         self._others: dict[int, tuple[Subject, ...]] = {}
+        self._live = live
+        self._newest: Scene | None = None
         self._diagnoses: list[Diagnosis] | None = None
         self._problems = problems
         self._notes = notes
@@ -345,6 +376,56 @@ class Store:
         """What every split algorithm would make of a bundle."""
         return split_previews(self._timeline, namespace, range_text)
 
+    # a running cluster
+
+    @property
+    def live(self) -> Freshness | None:
+        """How old the picture is; None where it is not that of a running cluster."""
+        if self._live is None:
+            return None
+        at_ms = self._reported.moments[self._moment].at_ms if self._moment >= 0 else None
+        shown_ms = self._live.shown_ms if at_ms is None else at_ms
+        return replace(self._live, shown_ms=shown_ms, steps=self._main.length, moment=self.moment)
+
+    @property
+    def _stays(self) -> bool:
+        """Whether the picture is one that somebody works on: steps of a what-if, or an earlier moment."""
+        return bool(self._main.length) or self._moment < self._reported.last
+
+    def arrive(self, scene: Scene) -> None:
+        """Take a newer reading: it is the picture now, unless somebody works on the one before."""
+        if self._live is None:
+            return
+        self._live = replace(self._live, newest_ms=read_ms(scene), trouble="")
+        self._newest = scene
+        if self._stays:
+            self._publish()
+        else:
+            self.show_newest()
+
+    def miss(self, trouble: str) -> None:
+        """Keep the picture, and say why there is no newer one."""
+        if self._live is not None:
+            self._live = replace(self._live, trouble=trouble)
+            self._publish()
+
+    def show_newest(self) -> None:
+        """Leave the what-if or the earlier moment for the newest reading."""
+        scene, self._newest = self._newest, None
+        if self._live is None:
+            return
+        if scene is None:
+            self.submit(End())
+            return
+        self._live = replace(self._live, shown_ms=read_ms(scene))
+        self._reported = scene.reported or Reported(scene.seen)
+        self._moment = self._reported.last
+        self._earlier, self._others = {}, {}
+        self._diagnoses = None if scene.diagnoses is None else list(scene.diagnoses)
+        self._timeline = self._main = scene.timeline
+        self._problems, self._notes = scene.problems, scene.notes
+        self._publish()
+
     # what brokers reported
 
     def diagnoses(self) -> list[Diagnosis]:
@@ -359,8 +440,7 @@ class Store:
 
         The moments before the last one are opened too, so that no key has to wait for them.
         """
-        topics = (topic for moment in self._reported.moments for topic in moment.snapshot.topics.values())
-        if sum(len(topic.subscriptions) for topic in topics) <= PREPARED:
+        if is_soon_diagnosed(self._reported.moments):
             self.diagnoses()
         for moment in range(self._reported.last):
             self._at_moment(moment)

@@ -296,3 +296,27 @@ def test_a_mirror_s_answer_about_a_name_that_no_broker_has_is_set_aside(tmp_path
     rows = Rows()
     assert take_file(rows, file.path, file.name, told_of([file])[file.name]).outcome == READ
     assert (rows.topics, aside(rows)["topics"]) == ([], 1)
+
+
+def test_a_mirror_of_the_admin_api_names_what_its_answers_are_about(tmp_path: Path) -> None:
+    answers = {
+        "admin/v2/brokers/version.json": "4.2.4",
+        "admin/v2/namespaces/t/n/bundles.json": '{"boundaries":["0x00000000","0xffffffff"],"numBundles":1}',
+        "admin/v2/persistent/t/n/a%20b/stats.json": json.dumps(TOPIC),
+        "admin/v2/persistent/t/n/a%20b/maxUnackedMessagesOnConsumer@applied=true.json": "50000",
+        "admin/v2/persistent/t/n/partitioned.json": '["persistent://t/n/x"]',
+    }
+    rows = Rows()
+    for name, text in answers.items():
+        path = tmp_path / "dump" / "2026-11-22T09-48-07.231Z" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    files = find_answers(tmp_path / "dump").files
+    told = told_of(files)
+    outcomes = {file.name: take_file(rows, file.path, file.name, told[file.name]).outcome for file in files}
+    assert set(outcomes.values()) == {READ, OF_NO_USE}
+    assert [row[0] for row in rows.topics] == ["persistent://t/n/a b"]
+    assert [row[0] for row in rows.boundary_lists] == ["t/n"]
+    assert [(row[0], row[3]) for row in rows.listed] == [("persistent://t/n/x", True)]
+    assert aside(rows) == {}
+    assert adds_up(rows)

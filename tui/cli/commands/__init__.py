@@ -120,7 +120,6 @@ _RECORD = DeferredCommand(
     "record_command",
     short_help="Save what a running cluster answers, for every other command to read.",
 )
-_SEEN = (_VERIFY, _RECORD)
 _DIFF = DeferredCommand(
     "diff", "tui.cli.commands.diff", "diff_command", short_help="Put two dumps, steps, rules or releases side by side."
 )
@@ -137,6 +136,13 @@ _SUGGEST = DeferredCommand(
     short_help="Suggest consumer names, numbers or the flag, with what each is worth.",
 )
 _COMPARE = (_HEIRS, _DIFF, _UPGRADE, _SUGGEST)
+_LIVE = DeferredCommand(
+    "live",
+    "tui.cli.commands.live",
+    "live_command",
+    short_help="Open the dashboard on a running cluster, which is only read.",
+)
+_SEEN = (_VERIFY, _LIVE, _RECORD)
 for command in (
     *(open_command, new, demo, replay, explain, _WHY, *_COMPARE, split),
     *(*_BUNDLES, *_KEY_SHARED, _LINT, _FLEET, *_SEEN),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Final
 
 from tui.sources.cluster.access import Access
 from tui.sources.cluster.client import AdminClient
@@ -13,6 +14,9 @@ from tui.sources.cluster.reader import Said, read_cluster
 from tui.sources.cluster.reading import ClusterReading
 from tui.sources.cluster.scope import Scope
 from tui.sources.cluster.settings import with_settings
+
+REFRESHED_DETAILS: Final = 10
+"""Topics with a backlog of which positions and limits are read at each refresh."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,10 @@ class Source:
     ) -> ClusterReading:
         """Read it once. Raises ``ClusterOutOfReachError``; ``stop`` ends it early with what is there until then."""
         return asyncio.run(self._read(said, stop, clock))
+
+    def for_refreshing(self) -> Source:
+        """The same, with less to ask for: what is looked at again and again need not say everything each time."""
+        return replace(self, scope=replace(self.scope, skips_idle=True, details=REFRESHED_DETAILS))
 
     async def _read(self, said: Said | None, stop: threading.Event | None, clock: Clock | None) -> ClusterReading:
         async with AdminClient(self.access, self.limits, clock=clock, stop=stop) as client:

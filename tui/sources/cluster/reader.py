@@ -69,7 +69,7 @@ class _Reading:
         wanted = self._wanted(listed | self._loaded.keys())
         asked = [name for text, name in wanted.items() if self._scope.loads_topics or text in self._loaded]
         counts = await self._partition_counts(parents)
-        await self._statistics(asked, counts)
+        await self._statistics([name for name in asked if self._says_more(str(name))], counts)
         busy = details.topics_with_backlog(self._loaded, [str(name) for name in asked], self._scope.details)
         await self._all(
             self._ask(path, broker=self._broker_of.get(topic, "")) for topic, path in details.requests(busy)
@@ -201,6 +201,10 @@ class _Reading:
             if isinstance(count, int) and 0 < count <= _MOST_PARTITIONS:
                 counts[text] = count
         return counts
+
+    def _says_more(self, topic: str) -> bool:
+        """Whether statistics of a topic say more than the list of loaded topics did."""
+        return not self._scope.skips_idle or topic not in self._loaded or bool(self._loaded[topic].subscriptions)
 
     async def _statistics(self, asked: list[TopicName], counts: dict[str, int]) -> None:
         """All partitions in one request where all of them are loaded, else one by one."""

@@ -19,12 +19,14 @@ class Scope:
     """``namespaces``: all without one. ``topic``: a pattern with ``*`` and ``?`` for full names or their last part.
 
     ``loads_topics``: ask also for statistics of topics that no broker has loaded, which makes brokers load them.
+    ``skips_idle``: do not ask again of topics without subscriptions what the lists of loaded topics say already.
     ``details``: of how many topics with a backlog positions and limits are read.
     """
 
     namespaces: tuple[str, ...] = ()
     topic: str = ""
     loads_topics: bool = False
+    skips_idle: bool = False
     details: int = MOST_DETAILS
 
     def has_topic(self, name: TopicName) -> bool:

@@ -221,3 +221,20 @@ def test_the_recorded_broker_is_named_in_no_answer_that_is_played(read: Read) ->
     with playing() as server:
         reading = read(server)
     assert not [answer.path for answer in reading.answers if RECORDED_BROKER.encode() in answer.data]
+
+
+def test_a_refresh_leaves_out_what_the_lists_of_loaded_topics_say(read: Read) -> None:
+    loaded = json.loads(recorded()[LOADED])
+    for bundles in loaded.values():
+        for domains in bundles.values():
+            for topic, stats in domains["persistent"].items():
+                if "idle" in topic:
+                    stats["subscriptions"] = {}
+    with playing(answers={**recorded(), LOADED: json.dumps(loaded).encode()}) as server:
+        reading = read(server, Scope(skips_idle=True, details=1))
+        asked = [each.path for each in server.asked]
+    assert not [path for path in asked if "idle" in path and path.endswith("stats")]
+    assert ORDERS in asked
+    assert sum(path.endswith("internalStats") for path in asked) == 1
+    assert (reading.topics, reading.not_loaded) == (10, 0)
+    assert len(combined(moments_read([reading], limit_bytes=10**9)).topics) == 11

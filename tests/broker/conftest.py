@@ -1,0 +1,60 @@
+"""Real brokers, one for each set of settings, started when the first test needs it and ended with the session."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.broker.jars import NoBrokerError, jars
+from tests.broker.standalone import Broker, real_broker
+
+Brokers = Callable[[Mapping[str, str]], Broker]
+STEPS_VARIABLE = "RINGSIDE_BROKER_STEPS"
+SEED_VARIABLE = "RINGSIDE_BROKER_SEED"
+SHORT = 10
+"""Steps of each run where nobody asks for more: all of them take half a minute."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.xdist_group("broker"))
+
+
+@pytest.fixture(scope="session")
+def broker_jars() -> Path:
+    """The jars, or a skip that says in one line why there is no broker."""
+    try:
+        return jars()
+    except NoBrokerError as error:
+        pytest.skip(f"no real broker here: {error}")
+
+
+@pytest.fixture(scope="session")
+def brokers(broker_jars: Path) -> Iterator[Brokers]:
+    """A broker with the given settings, the same one for the same settings."""
+    running: dict[tuple[tuple[str, str], ...], Broker] = {}
+    with ExitStack() as ending:
+
+        def started(settings: Mapping[str, str]) -> Broker:
+            key = tuple(sorted(settings.items()))
+            if key not in running:
+                running[key] = ending.enter_context(real_broker(broker_jars, settings))
+            return running[key]
+
+        yield started
+
+
+@pytest.fixture
+def steps() -> int:
+    """How many changes a run makes."""
+    return int(os.environ.get(STEPS_VARIABLE) or SHORT)
+
+
+@pytest.fixture
+def seed() -> int:
+    return int(os.environ.get(SEED_VARIABLE, "1"))

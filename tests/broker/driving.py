@@ -1,0 +1,202 @@
+"""A subscription on a real broker, driven step by step: what the engine predicts, then what the broker says.
+
+A prediction that fails is kept as a dump: the broker before and after the step, and the step itself.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+from engine.admin.facts import SubscriptionFacts
+from engine.admin.topics import decode_partitioned_stats, decode_topic_stats
+from engine.cluster.commands import Command
+from engine.cluster.grammar import parse_command
+from engine.cluster.state import ClusterState
+from engine.cluster.timeline import Timeline
+from engine.scenarios.opening import open_moments
+from tests.broker.standalone import Broker
+from tests.broker.wire import Client
+from tests.patience import HANG_S
+from tui.sources.cluster.access import Access
+from tui.sources.cluster.dump import write_moment
+from tui.sources.cluster.once import Source
+from tui.sources.cluster.reading import ClusterReading, moments_read
+from tui.sources.cluster.scope import Scope
+
+NAMESPACE: Final = "public/default"
+FOUND: Final = Path(__file__).parents[2] / "build" / "broker"
+MOST: Final = 9
+
+
+class Driven:
+    """Consumers of one subscription over ``topics``: name -> number of partitions, 0 for none.
+
+    ``levels``: the priority levels that consumers may have.
+    """
+
+    def __init__(
+        self,
+        broker: Broker,
+        subscription: str,
+        kind: str,
+        topics: dict[str, int],
+        seed: int,
+        levels: tuple[int, ...] = (0,),
+    ) -> None:
+        self.subscription = subscription
+        self.predictions = 0
+        self.found = FOUND
+        self._broker = broker
+        self._kind = kind
+        self._draw = random.Random(seed)
+        self._seed = seed
+        self._levels = levels
+        self._clients: dict[str, Client] = {}
+        self._names = [f"{letter}-{number}" for number in range(1, 40) for letter in ("c", "C", "é", "")]
+        self._draw.shuffle(self._names)
+        self._partitions: dict[str, int] = {}
+        for name, partitions in topics.items():
+            full = f"persistent://{NAMESPACE}/{name}"
+            self._partitions[full] = partitions
+            path = self._path(full)
+            body = partitions or None
+            broker.admin("PUT", f"{path}/partitions" if partitions else path, body)
+        for topic in self.dispatchers:
+            # Only a broker that owns a topic lets a plain connection subscribe.
+            broker.admin("GET", f"/lookup/v2/topic/{topic.replace('://', '/')}")
+        self._source = Source(Access(broker.url), Scope((NAMESPACE,), loads_topics=True))
+
+    @property
+    def dispatchers(self) -> list[str]:
+        """The full names of all partitions, and of topics without any."""
+        return [
+            f"{topic}-partition-{index}" if count else topic
+            for topic, count in self._partitions.items()
+            for index in range(count or 1)
+        ]
+
+    @property
+    def consumers(self) -> list[str]:
+        return list(self._clients)
+
+    def join(self, name: str, priority: int = 0, ranges: Sequence[tuple[int, int]] | None = None) -> None:
+        """Connect a consumer to every topic, as one process of an application does. Raises ``RefusedError``."""
+        client = self._clients[name] = Client(self._broker.port)
+        for topic in self.dispatchers:
+            client.subscribe(topic, self.subscription, self._kind, name, priority=priority, ranges=ranges)
+
+    def kill(self, name: str) -> None:
+        """Let a process die."""
+        self._clients.pop(name).close()
+
+    def seen(self) -> dict[str, SubscriptionFacts]:
+        """What the broker says of each dispatcher, once it has noticed who is there."""
+        wanted = sorted(self._clients)
+        until = time.monotonic() + HANG_S
+        while time.monotonic() < until:
+            found = self._asked()
+            if all(sorted(each.name for each in facts.consumers) == wanted for facts in found.values()):
+                return found
+            time.sleep(0.02)
+        raise TimeoutError(f"the broker does not show the consumers {wanted}")
+
+    def reading(self) -> ClusterReading:
+        return self._source.read()
+
+    def opened(self) -> Timeline:
+        """The present state of the broker in the model."""
+        opened = open_moments(moments_read([self.reading()], limit_bytes=10**9))
+        return Timeline.start(opened.state, 0, self._broker.url)
+
+    def drive(
+        self,
+        steps: int,
+        predict: Callable[[ClusterState], dict[str, object]],
+        observe: Callable[[SubscriptionFacts], object],
+    ) -> None:
+        """Change something at random, as often: first in the model, then at the broker, and compare.
+
+        ``predict`` and ``observe`` give the same thing for each dispatcher, by its name.
+        """
+        self.join(self._names.pop())
+        self.seen()
+        timeline = self.opened()
+        for _ in range(steps):
+            before = self.reading()
+            line, act = self._step()
+            timeline, refused = timeline.submit(self._command(line, timeline.state))
+            assert refused is None, f"{line}: {refused}"
+            predicted = predict(timeline.state)
+            act()
+            observed = {name: observe(facts) for name, facts in self.seen().items()}
+            self.predictions += len(observed)
+            if predicted != observed:
+                place = self._kept(before, line)
+                wrong = {
+                    name: (predicted.get(name), observed[name])
+                    for name in observed
+                    if predicted.get(name) != observed[name]
+                }
+                raise AssertionError(
+                    f"after {line!r} (seed {self._seed}) model and broker differ, see {place}: {wrong}"
+                )
+
+    def _command(self, line: str, state: ClusterState) -> Command:
+        keys = [each.key for each in (*state.subscriptions, *state.key_subscriptions) if each.name == self.subscription]
+        command = parse_command(line, state, keys[0])
+        assert isinstance(command, Command), command
+        return command
+
+    def _step(self) -> tuple[str, Callable[[], None]]:
+        joins = len(self._clients) < 2 or (len(self._clients) < MOST and self._draw.random() < 0.6)
+        if not joins:
+            name = self._draw.choice(self.consumers)
+            return f'kill "{name}"', lambda: self.kill(name)
+        name, level = self._names.pop(), self._draw.choice(self._levels)
+        return f'add "{name}" priority {level}' if level else f'add "{name}"', lambda: self.join(name, level)
+
+    def _asked(self) -> dict[str, SubscriptionFacts]:
+        found = {}
+        for topic, partitions in self._partitions.items():
+            what = "partitioned-stats" if partitions else "stats"
+            data = self._broker.raw(f"{self._path(topic)}/{what}")
+            if partitions:
+                facts = decode_partitioned_stats(data).good
+            else:
+                one = decode_topic_stats(data, topic).good
+                facts = {topic: one} if one is not None else {}
+            for name, each in facts.items():
+                for subscription in each.subscriptions:
+                    if subscription.name == self.subscription:
+                        found[name] = subscription
+        return found
+
+    @staticmethod
+    def _path(topic: str) -> str:
+        domain, _, rest = topic.partition("://")
+        return f"/admin/v2/{domain}/{quote(rest)}"
+
+    def _kept(self, before: ClusterReading, line: str) -> Path:
+        folder = self.found / f"{self.subscription}-{self._seed}"
+        folder.mkdir(parents=True, exist_ok=True)
+        write_moment(folder, before)
+        place, _ = write_moment(folder, self.reading())
+        (folder / "step.txt").write_text(f"{line}\n")
+        return place.parent
+
+
+@contextmanager
+def driven(*args: object, **how: object) -> Iterator[Driven]:
+    """Consumers that are gone afterwards."""
+    driving = Driven(*args, **how)  # type: ignore[arg-type]
+    try:
+        yield driving
+    finally:
+        for name in driving.consumers:
+            driving.kill(name)

@@ -1,0 +1,67 @@
+"""The dashboard on a real broker: a consumer that dies is gone at the next reading."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+
+from textual.pilot import Pilot
+
+from tests.broker.conftest import Brokers
+from tests.broker.driving import NAMESPACE, driven
+from tests.patience import HANG_S
+from tests.tui.screens_under_test import text_of
+from tui.app import RingsideApp
+from tui.cli.commands.live import Pictures
+from tui.kit.screen import DashboardScreen
+from tui.scene import Scene
+from tui.sources.cluster.access import Access
+from tui.sources.cluster.feed import Feed
+from tui.sources.cluster.once import Source
+from tui.sources.cluster.scope import Scope
+
+SETTINGS = {"activeConsumerFailoverConsistentHashing": "true", "activeConsumerFailoverDelayTimeMillis": "0"}
+
+
+async def until(pilot: Pilot[int], true: Callable[[], bool]) -> None:
+    async with asyncio.timeout(HANG_S):
+        while not true():
+            await pilot.pause()
+
+
+def test_a_consumer_that_dies_leaves_the_screen(brokers: Brokers, seed: int) -> None:
+    broker = brokers({**SETTINGS, "subscriptionKeySharedUseConsistentHashing": "false"})
+    topic = f"watched-{seed}"
+    with driven(broker, topic, "Failover", {topic: 6}, seed) as driving:
+        for name in ("anna", "berta", "clara"):
+            driving.join(name)
+        driving.seen()
+        source = Source(Access(broker.url), Scope((NAMESPACE,), f"{topic}*", loads_topics=True))
+        pictures = Pictures()
+        first = source.read()
+        session = pictures.session(first, topic)
+        scene = Scene(session.timeline, session.subscription, seen=session.seen, origin=broker.url)
+        feed = Feed(source, 0.2, pictures.scene, first.cluster)
+        app = RingsideApp(replace(scene, feed=feed), animate=False)
+
+        def shown() -> list[str]:
+            listed = (each for each in app.store.timeline.state.subscriptions if each.name == topic)
+            return [consumer.name for each in listed for consumer in each.consumers]
+
+        async def story() -> None:
+            async with app.run_test(size=(120, 40)) as pilot:
+                await until(pilot, lambda: isinstance(app.screen, DashboardScreen) and "berta" in text_of(app))
+                assert shown() == ["anna", "berta", "clara"]
+                driving.kill("berta")
+                await until(pilot, lambda: "berta" not in text_of(app))
+                assert shown() == ["anna", "clara"]
+                assert "live, read" in text_of(app)
+                driving.join("dora")
+                await until(pilot, lambda: "dora" in text_of(app))
+                await pilot.press("w")
+                await until(pilot, lambda: app.screen.has_class("-why"))
+                await pilot.press("q")
+
+        asyncio.run(story())
+        assert app.return_code == 0

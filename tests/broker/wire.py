@@ -1,0 +1,176 @@
+"""A client of Pulsar's binary protocol that subscribes and goes away, as plainly as a test needs it.
+
+Clients of the project's own would hide who connects when, cannot have two consumers of one name, and reconnect by
+themselves. A frame is its length, the length of the command, and the command, a protocol buffer.
+"""
+
+from __future__ import annotations
+
+import itertools
+import socket
+import struct
+import threading
+from collections.abc import Sequence
+from typing import Final
+
+CONNECT, CONNECTED, SUBSCRIBE, FLOW = 2, 3, 4, 11
+SUCCESS, ERROR, CLOSE_CONSUMER, PING, PONG = 13, 14, 16, 18, 19
+TYPES: Final = {"Exclusive": 0, "Shared": 1, "Failover": 2, "Key_Shared": 3}
+PROTOCOL: Final = 21
+ANSWER_S: Final = 60.0
+_VARINT, _FIXED_64, _FIXED_32 = 0, 1, 5
+
+
+class RefusedError(Exception):
+    """The broker refused a request; the text is the broker's."""
+
+
+def _varint(number: int) -> bytes:
+    out = bytearray()
+    while number >= 0x80:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes((*out, number))
+
+
+def encoded(*members: tuple[int, int | str | bytes | None]) -> bytes:
+    """A message of numbered members; None is left out.
+
+    >>> encoded((1, 150), (2, "ab"), (3, None)).hex()
+    '08960112026162'
+    """
+    out = b""
+    for number, value in members:
+        if isinstance(value, int):
+            out += _varint(number << 3) + _varint(value)
+        elif value is not None:
+            data = value.encode() if isinstance(value, str) else value
+            out += _varint(number << 3 | 2) + _varint(len(data)) + data
+    return out
+
+
+def decoded(data: bytes) -> dict[int, int | bytes]:
+    """The members of a message by their numbers, the last of repeated ones.
+
+    >>> decoded(bytes.fromhex("08960112026162"))
+    {1: 150, 2: b'ab'}
+    """
+    found: dict[int, int | bytes] = {}
+    at = 0
+
+    def number() -> int:
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = data[at]
+            at += 1
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+    while at < len(data):
+        tag = number()
+        kind = tag & 7
+        if kind == _VARINT:
+            found[tag >> 3] = number()
+        else:
+            size = {_FIXED_64: 8, _FIXED_32: 4}.get(kind) or number()
+            found[tag >> 3] = data[at : at + size]
+            at += size
+    return found
+
+
+class Client:
+    """One connection, that of one process: closing it is what a broker sees when the process dies."""
+
+    def __init__(self, port: int) -> None:
+        self._socket = socket.create_connection(("127.0.0.1", port), timeout=ANSWER_S)
+        self._socket.settimeout(None)
+        self._numbers = itertools.count(1)
+        self._answers: dict[int, tuple[int, dict[int, int | bytes]]] = {}
+        self._changed = threading.Condition()
+        self._gone = False
+        self._send(CONNECT, encoded((1, "ringside-test"), (4, PROTOCOL), (10, encoded((1, 1), (2, 1)))))
+        threading.Thread(target=self._listen, daemon=True).start()
+        self._answer(0)
+
+    def subscribe(
+        self,
+        topic: str,
+        subscription: str,
+        kind: str,
+        name: str,
+        *,
+        priority: int = 0,
+        ranges: Sequence[tuple[int, int]] | None = None,
+    ) -> None:
+        """Connect a consumer to a topic or a partition that this broker owns. Raises ``RefusedError``."""
+        request = next(self._numbers)
+        sharing = None
+        if kind == "Key_Shared":
+            listed = tuple((3, encoded((1, start), (2, end))) for start, end in ranges or ())
+            sharing = encoded((1, 0 if ranges is None else 1), *listed)
+        members = (
+            (1, topic),
+            (2, subscription),
+            (3, TYPES[kind]),
+            (4, request),
+            (5, request),
+            (6, name),
+            (7, priority),
+        )
+        self._send(SUBSCRIBE, encoded(*members, (17, sharing)))
+        self._answer(request)
+
+    def close(self) -> None:
+        """Go away without a word."""
+        self._gone = True
+        try:
+            self._socket.shutdown(socket.SHUT_RDWR)
+        finally:
+            self._socket.close()
+
+    def _send(self, kind: int, body: bytes) -> None:
+        command = encoded((1, kind), (kind, body))
+        with self._changed:
+            self._socket.sendall(struct.pack(">II", len(command) + 4, len(command)) + command)
+
+    def _answer(self, request: int) -> None:
+        with self._changed:
+            if not self._changed.wait_for(lambda: request in self._answers or self._gone, ANSWER_S):
+                raise TimeoutError(f"the broker does not answer request {request}")
+            if request not in self._answers:
+                raise ConnectionError("the broker closed the connection")
+            kind, body = self._answers.pop(request)
+        if kind == ERROR:
+            text = body.get(3, b"")
+            raise RefusedError(text.decode(errors="replace") if isinstance(text, bytes) else str(text))
+
+    def _listen(self) -> None:
+        try:
+            while True:
+                total, size = struct.unpack(">II", self._read(8))
+                command = decoded(self._read(total - 4)[:size])
+                kind = command[1]
+                inner = command.get(int(kind), b"")
+                body = decoded(inner) if isinstance(inner, bytes) else {}
+                if kind == PING:
+                    self._send(PONG, b"")
+                elif kind in (CONNECTED, SUCCESS, ERROR):
+                    with self._changed:
+                        self._answers[0 if kind == CONNECTED else int(body[1])] = (int(kind), body)
+                        self._changed.notify_all()
+        except (OSError, EOFError, struct.error):
+            with self._changed:
+                self._gone = True
+                self._changed.notify_all()
+
+    def _read(self, count: int) -> bytes:
+        data = b""
+        while len(data) < count:
+            piece = self._socket.recv(count - len(data))
+            if not piece:
+                raise EOFError
+            data += piece
+        return data

@@ -1,0 +1,281 @@
+"""The dashboard on a running cluster: newer readings become the picture, its age is in sight, trouble marks it."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from engine.errors import InputError
+from tests.playing.server import STANDALONE
+from tests.tui.screens_under_test import run, text_of
+from tui.app import RingsideApp
+from tui.cli.commands import live
+from tui.cli.commands.live import Pictures
+from tui.kit import live_line
+from tui.kit.live_line import Freshness, freshness_parts
+from tui.scene import Scene
+from tui.sources.cluster.feed import Feed
+from tui.sources.cluster.outcomes import Answer, ClusterOutOfReachError, Fault, Gap
+from tui.sources.cluster.reading import ClusterReading
+
+ORIGIN = "http://broker.example:8080"
+ORDERS = "persistent/public/default/orders/partitioned-stats"
+BEGAN_MS = 1_795_427_287_000
+
+
+def reading(second: int, without: str = "", cluster: str = "standalone") -> ClusterReading:
+    """What was recorded, as if it was read then, without a consumer of this name."""
+    answers = []
+    for file in sorted(STANDALONE.rglob("*.json")):
+        path = "/" + file.relative_to(STANDALONE).as_posix().removesuffix(".json").replace("@", "?")
+        data = file.read_bytes()
+        if without and path.endswith(ORDERS):
+            stats = json.loads(data)
+            for partition in stats["partitions"].values():
+                billing = partition["subscriptions"]["billing"]
+                billing["consumers"] = [each for each in billing["consumers"] if each["consumerName"] != without]
+                if billing["activeConsumerName"] == without:
+                    billing["activeConsumerName"] = billing["consumers"][0]["consumerName"]
+            data = json.dumps(stats).encode()
+        answers.append(Answer(path, data))
+    at_ms = BEGAN_MS + 1000 * second
+    return ClusterReading(ORIGIN, at_ms, cluster, "4.2.4", ("127.0.0.1:53283",), tuple(answers), ())
+
+
+class Hand:
+    """A feed that brings what a test says."""
+
+    every_s = 10.0
+
+    def __init__(self) -> None:
+        self.arrived: Callable[[Scene], object] | None = None
+        self.missed: Callable[[str], object] | None = None
+        self.stopped = False
+
+    def start(self, arrived: Callable[[Scene], object], missed: Callable[[str], object]) -> None:
+        self.arrived, self.missed = arrived, missed
+
+    def stop(self) -> None:
+        self.stopped = True
+
+
+@pytest.fixture
+def at(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Say what time it is, in seconds after the first reading."""
+    now = BEGAN_MS + 2000.0
+
+    def moved(seconds: float) -> None:
+        nonlocal now
+        now = BEGAN_MS + 1000 * seconds
+
+    monkeypatch.setattr(live_line, "now_ms", lambda: now)
+    return moved
+
+
+def app_with(feed: Hand, pictures: Pictures) -> RingsideApp:
+    session = pictures.session(reading(0))
+    scene = Scene(session.timeline, 0, 0, session.notes, seen=session.seen, feed=feed, origin=ORIGIN)
+    return RingsideApp(scene, animate=False, depth="truecolor")
+
+
+def names(app: RingsideApp) -> list[str]:
+    (billing,) = app.store.timeline.state.subscriptions
+    return [consumer.name for consumer in billing.consumers]
+
+
+def test_a_newer_reading_becomes_the_picture(at: Callable[[float], None]) -> None:
+    feed, pictures = Hand(), Pictures()
+    app = app_with(feed, pictures)
+
+    async def story(pilot: Pilot[int]) -> None:
+        assert "live, read 2 s ago" in text_of(app)
+        assert names(app) == ["c-0", "c-1", "c-2"]
+        assert feed.arrived is not None
+        at(11)
+        feed.arrived(pictures.scene(reading(10, without="c-1")))
+        await pilot.pause()
+        assert names(app) == ["c-0", "c-2"]
+        assert "live, read 1 s ago" in text_of(app)
+        reported = app.store.view.reported
+        assert reported is not None
+        assert [event.kind for event in reported.events if "c-1" in event.text][:1] == ["left"]
+        await pilot.press("w")
+        await pilot.pause()
+        assert app.store.diagnoses()
+
+    run(app, story)
+    assert feed.stopped
+
+
+def test_trouble_keeps_the_picture_and_marks_it_until_the_cluster_is_back(at: Callable[[float], None]) -> None:
+    feed, pictures = Hand(), Pictures()
+    app = app_with(feed, pictures)
+
+    async def story(pilot: Pilot[int]) -> None:
+        assert feed.missed is not None
+        assert feed.arrived is not None
+        at(75)
+        feed.missed("no connection [/red]")
+        await pilot.pause()
+        assert "STALE, read 1 min 15 s ago" in text_of(app)
+        assert "no connection [/red]" in text_of(app)
+        assert names(app) == ["c-0", "c-1", "c-2"]
+        feed.arrived(pictures.scene(reading(75)))
+        await pilot.pause()
+        assert "live, read 0 s ago" in text_of(app)
+        assert "STALE" not in text_of(app)
+
+    run(app, story)
+
+
+def test_steps_of_a_what_if_stay_until_the_newest_is_asked_for(at: Callable[[float], None]) -> None:
+    feed, pictures = Hand(), Pictures()
+    app = app_with(feed, pictures)
+
+    async def story(pilot: Pilot[int]) -> None:
+        assert feed.arrived is not None
+        assert app.store.submit_line("add what-if") is None
+        at(20)
+        feed.arrived(pictures.scene(reading(10, without="c-1")))
+        await pilot.pause()
+        assert names(app) == ["c-0", "c-1", "c-2", "what-if"]
+        assert "what-if, 1 step on a picture read 20 s ago" in text_of(app)
+        assert "read 10 s ago" in text_of(app)
+        await pilot.press("f5")
+        await pilot.pause()
+        assert names(app) == ["c-0", "c-2"]
+        assert "live, read 10 s ago" in text_of(app)
+
+    run(app, story)
+
+
+def test_the_shown_subscription_stays_the_shown_one(at: Callable[[float], None]) -> None:
+    feed, pictures = Hand(), Pictures()
+    app = app_with(feed, pictures)
+
+    async def story(pilot: Pilot[int]) -> None:
+        assert feed.arrived is not None
+        await pilot.press("n")
+        await pilot.pause()
+        shown = app.store.subscription_key
+        assert "ks" in shown
+        feed.arrived(pictures.scene(reading(10, without="c-1")))
+        await pilot.pause()
+        assert app.store.subscription_key == shown
+        assert "live, read" in text_of(app)
+
+    run(app, story)
+
+
+def test_pictures_of_files_have_no_such_line() -> None:
+    session = Pictures().session(reading(0))
+    app = RingsideApp(Scene(session.timeline, seen=session.seen), animate=False)
+
+    async def story(pilot: Pilot[int]) -> None:
+        assert not app.screen.query("#live")
+
+    run(app, story)
+
+
+def test_so_many_readings_are_kept_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    pictures = Pictures()
+    monkeypatch.setattr(live, "MOST_TOPICS", 33)
+    kept = [len(pictures.session(reading(second)).seen) for second in (0, 10, 20, 30, 40)]
+    assert kept == [1, 2, 3, 3, 3]
+    monkeypatch.setattr(live, "MOST_TOPICS", 1)
+    assert len(pictures.session(reading(50)).seen) == 2
+
+
+def test_what_happened_between_readings_can_be_gone_back_to(at: Callable[[float], None]) -> None:
+    feed, pictures = Hand(), Pictures()
+    app = app_with(feed, pictures)
+
+    async def story(pilot: Pilot[int]) -> None:
+        assert feed.arrived is not None
+        feed.arrived(pictures.scene(reading(10, without="c-1")))
+        await pilot.pause()
+        assert app.store.moment == (2, 2)
+        await pilot.press("[")
+        await pilot.pause()
+        assert app.store.moment == (1, 2)
+        assert names(app) == ["c-0", "c-1", "c-2"]
+        at(25)
+        feed.arrived(pictures.scene(reading(20, without="c-1")))
+        await pilot.pause()
+        assert names(app) == ["c-0", "c-1", "c-2"]
+        assert "= moment 1 of 2, read 25 s ago" in text_of(app)
+        await pilot.press("f5")
+        await pilot.pause()
+        assert names(app) == ["c-0", "c-2"]
+        assert app.store.moment == (3, 3)
+        assert "live, read 5 s ago" in text_of(app)
+
+    run(app, story)
+
+
+@pytest.mark.parametrize(
+    ("newest_s", "trouble", "steps", "now_s", "sign"),
+    [
+        (0, "", 0, 5, "*"),
+        (0, "", 0, 31, "!"),
+        (0, "away", 0, 5, "!"),
+        (10, "", 1, 12, "="),
+        (10, "", 0, 12, "="),
+        (0, "", 1, 5, "*"),
+        (10, "away", 1, 12, "!"),
+    ],
+)
+def test_the_sign_says_what_the_colour_says(newest_s: int, trouble: str, steps: int, now_s: int, sign: str) -> None:
+    freshness = Freshness(ORIGIN, 10.0, BEGAN_MS, BEGAN_MS + 1000 * newest_s, trouble, steps)
+    assert freshness_parts(freshness, BEGAN_MS + 1000 * now_s)[0][0].startswith(sign)
+
+
+class Planned:
+    """Reads what was planned; the last of it for ever."""
+
+    def __init__(self, *outcomes: ClusterReading | Exception) -> None:
+        self.outcomes = list(outcomes)
+
+    def read(self, *, stop: threading.Event) -> ClusterReading:
+        outcome = self.outcomes.pop(0)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+
+def test_a_turn_says_what_came_of_it() -> None:
+    away = ClusterOutOfReachError(ORIGIN, Gap("/admin/v2/clusters", Fault.TIMEOUT))
+    source = Planned(reading(0), away, InputError("nothing in it"), reading(30, cluster="another"), reading(40))
+    feed = Feed(source, 10.0, lambda each: each.at_ms, "standalone")
+    arrived: list[int] = []
+    missed: list[str] = []
+    for _ in range(5):
+        feed.turn(arrived.append, missed.append)
+    assert arrived == [BEGAN_MS, BEGAN_MS + 40_000]
+    assert len(missed) == 3
+    assert "another" in missed[2]
+
+
+def test_a_stopped_feed_says_nothing_more() -> None:
+    feed = Feed(Planned(reading(0)), 10.0, lambda each: each.at_ms, "standalone")
+    feed.stop()
+    said: list[object] = []
+    feed.turn(said.append, said.append)
+    assert said == []
+
+
+def test_a_reading_with_gaps_says_so() -> None:
+    gap = Gap("/admin/v2/tenants", Fault.FORBIDDEN, "no", ORIGIN, 403)
+    bare = replace(reading(0), gaps=(gap,), not_loaded=4, assumed=("settings",))
+    codes = {notice.code for notice in Pictures().session(bare).notes}
+    assert {"not-all-read", "not-loaded", "settings-assumed"} <= codes
+
+
+def test_the_recorded_cluster_is_there() -> None:
+    assert (Path(STANDALONE) / f"admin/v2/{ORDERS}.json").is_file()

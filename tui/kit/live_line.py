@@ -1,0 +1,109 @@
+"""The line that says how old the picture of a running cluster is, and when it is not the newest any longer."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Final
+
+from textual.content import Content
+from textual.widget import Widget
+
+from tui.kit.plain_text import assembled
+from tui.kit.wording import counted, safe_name
+
+_MINUTE_S: Final = 60
+_HOUR_S: Final = 3600
+_LATE_TURNS: Final = 3
+"""Of the pauses between readings: after so many without an answer the picture is late, whatever holds it up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Freshness:
+    """``shown_ms`` is when the picture was read, in epoch milliseconds; ``newest_ms`` when the cluster was last read.
+
+    ``trouble`` says why the last try brought nothing, "" where it did. ``steps`` of a what-if keep the picture, and so
+    does an earlier moment: ``moment`` is which one of how many is shown.
+    """
+
+    origin: str
+    every_s: float
+    shown_ms: int
+    newest_ms: int
+    trouble: str = ""
+    steps: int = 0
+    moment: tuple[int, int] = (0, 0)
+
+    @property
+    def is_stale(self) -> bool:
+        return bool(self.trouble)
+
+    @property
+    def waits(self) -> bool:
+        """Whether a newer reading is there that is not shown, since somebody works on an earlier picture."""
+        return self.newest_ms > self.shown_ms
+
+
+def age_text(seconds: float) -> str:
+    """An age in the largest unit that says enough.
+
+    >>> [age_text(seconds) for seconds in (0.4, 59, 61, 7300)]
+    ['0 s', '59 s', '1 min 1 s', '2 h 1 min']
+    """
+    whole = max(0, int(seconds))
+    if whole < _MINUTE_S:
+        return f"{whole} s"
+    if whole < _HOUR_S:
+        return f"{whole // _MINUTE_S} min {whole % _MINUTE_S} s"
+    return f"{whole // _HOUR_S} h {whole % _HOUR_S // _MINUTE_S} min"
+
+
+def freshness_parts(freshness: Freshness, now_ms: float) -> tuple[tuple[str, str], ...]:
+    """Text and style of what the line says at a time; signs carry what colours do."""
+    age = age_text((now_ms - freshness.shown_ms) / 1000)
+    origin = safe_name(freshness.origin)
+    if freshness.is_stale:
+        head = (f"! STALE, read {age} ago ", "$bad bold")
+        return head, (f"{origin}: {safe_name(freshness.trouble)}; tried again every {freshness.every_s:g} s", "$bad")
+    silent_s = (now_ms - freshness.newest_ms) / 1000
+    if silent_s > _LATE_TURNS * freshness.every_s:
+        return (f"! LATE, read {age} ago ", "$bad bold"), (
+            f"{origin} has not answered for {age_text(silent_s)}",
+            "$bad",
+        )
+    if freshness.waits:
+        at, of = freshness.moment
+        held = f"moment {at} of {of}," if at < of else f"what-if, {counted(freshness.steps, 'step')} on a picture"
+        return (
+            (f"= {held} read {age} ago ", "$warn bold"),
+            (f"f5 leaves it for the newest, read {age_text(silent_s)} ago  {origin}", "$dim"),
+        )
+    return (f"* live, read {age} ago ", "$good bold"), (f"every {freshness.every_s:g} s  {origin}", "$dim")
+
+
+class LiveLine(Widget):
+    """One line, painted again each second. ``freshness`` is set by the screen."""
+
+    DEFAULT_CSS = """
+    LiveLine { height: 1; width: 1fr; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }
+    """
+
+    def __init__(self, freshness: Freshness, *, id: str) -> None:  # noqa: A002 - Textual's own name
+        super().__init__(id=id)
+        self._freshness = freshness
+
+    def on_mount(self) -> None:
+        self.set_interval(1.0, self.refresh)
+
+    def show(self, freshness: Freshness) -> None:
+        """Say something else from now on."""
+        self._freshness = freshness
+        self.refresh()
+
+    def render(self) -> Content:
+        return assembled(*freshness_parts(self._freshness, now_ms()))
+
+
+def now_ms() -> float:
+    """Epoch milliseconds."""
+    return time.time() * 1000
