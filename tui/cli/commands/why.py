@@ -54,7 +54,7 @@ def why_command(
     from engine.diagnosis.document import diagnoses_document, diagnosis_document
     from engine.diagnosis.seen import subscriptions_seen
     from engine.diagnosis.selecting import selected
-    from engine.diagnosis.why import diagnose_all
+    from engine.diagnosis.why import diagnose_all, worst
     from engine.errors import InputError, Rejection
     from tui.cli.printers import why as printer
     from tui.cli.printers.documents import json_text
@@ -81,14 +81,13 @@ def why_command(
         if isinstance(found, Rejection):
             raise InputError(found.message)
         chosen = found
-    diagnoses = diagnose_all(chosen)
-    shown = diagnoses if lists_all else diagnoses[:1]
+    shown = diagnose_all(chosen) if lists_all else [worst(chosen)]
     if as_json:
         write_out(json_text(diagnoses_document(shown) if lists_all else diagnosis_document(shown[0])))
     elif lists_all:
         write_page(printer.all_lines(shown), ascii_only=ascii_only)
     else:
-        lines = printer.why_lines(shown[0], others=len(diagnoses) - 1, in_full=ruled_out)
+        lines = printer.why_lines(shown[0], others=len(chosen) - 1, in_full=ruled_out)
         write_page(lines, ascii_only=ascii_only)
     return FAILED if any(each.blocks for each in shown) else FINE
 
