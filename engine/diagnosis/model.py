@@ -79,6 +79,16 @@ class Cause:
         return dict(self.numbers)[name]
 
 
+def in_order_of_verdict(causes: Iterable[Cause]) -> list[Cause]:
+    """The worst first; what is fine is left out where something is not."""
+    found = list(causes)
+    harmed = any(cause.verdict.harms for cause in found)
+    return sorted(
+        (cause for cause in found if not harmed or cause.verdict is not Verdict.FINE),
+        key=lambda cause: cause.verdict.rank,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class RuledOut:
     """A cause that the answers speak against, and how."""

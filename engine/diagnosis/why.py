@@ -6,8 +6,29 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from engine.admin.snapshot import Moment
-from engine.diagnosis.causes import absent, draining, failover, fine, pace, permits, producers, slots, unacked_limits
-from engine.diagnosis.model import Cause, Decider, Diagnosis, Rank, RuledOut, Verdict, rank_of, worst_first
+from engine.diagnosis.causes import (
+    absent,
+    draining,
+    failover,
+    fine,
+    pace,
+    permits,
+    producers,
+    ranges,
+    slots,
+    unacked_limits,
+)
+from engine.diagnosis.model import (
+    Cause,
+    Decider,
+    Diagnosis,
+    Rank,
+    RuledOut,
+    Verdict,
+    in_order_of_verdict,
+    rank_of,
+    worst_first,
+)
 from engine.diagnosis.seen import EXCLUSIVE, FAILOVER, KEY_SHARED, NOBODY, SHARED, SubscriptionSeen, subscriptions_seen
 
 _ALL: Final = frozenset({SHARED, KEY_SHARED, FAILOVER, EXCLUSIVE, NOBODY})
@@ -50,9 +71,11 @@ DECIDERS: Final = (
     Decider(slots.FEW_KEYS, "no key falls to some consumers", _KEYS, slots.few_keys, also_quiet=True),
     Decider(failover.DIFFERS, "no rule gives the reported active consumers", _FAILOVER, failover.active_differs,
             also_quiet=True),
+    Decider(ranges.DIFFER, "no rule gives the reported hash ranges", _KEYS, ranges.ranges_differ),
     Decider(pace.DELAYED, "messages were sent to be delivered later", _ALL, pace.delayed),
     Decider(failover.STANDBY, "consumers stand by", _FAILOVER, failover.standby, also_quiet=True),
     Decider(slots.AUTO_SPLIT_SKEW, "auto-split gives uneven shares", _KEYS, slots.auto_split_skew, also_quiet=True),
+    Decider(ranges.BATCHES, "batches go by their first key", _KEYS, ranges.batches),
     Decider(fine.CATCHING_UP, "the backlog shrinks", _ALL, fine.catching_up),
     Decider(fine.IDLE, "nothing waits", _ALL, fine.idle, also_quiet=True),
 )  # fmt: skip
@@ -72,7 +95,7 @@ def diagnose(seen: SubscriptionSeen) -> Diagnosis:
             causes.append(judgement)
         else:
             ruled_out.append(RuledOut(decider.id, judgement))
-    causes = _in_order(causes)
+    causes = in_order_of_verdict(causes)
     first = causes[0] if causes else None
     return Diagnosis(
         seen.namespace,
@@ -85,13 +108,6 @@ def diagnose(seen: SubscriptionSeen) -> Diagnosis:
         tuple(causes),
         tuple(ruled_out),
     )
-
-
-def _in_order(causes: list[Cause]) -> list[Cause]:
-    """The worst first; what is fine is left out where something is not."""
-    if any(cause.verdict.harms for cause in causes):
-        causes = [cause for cause in causes if cause.verdict is not Verdict.FINE]
-    return sorted(causes, key=lambda cause: cause.verdict.rank)
 
 
 def diagnose_all(subscriptions: Iterable[SubscriptionSeen]) -> list[Diagnosis]:
@@ -124,7 +140,7 @@ def _rank(seen: SubscriptionSeen) -> Rank:
     quiet = not seen.busy
     asked = (each for each in DECIDERS if seen.type in each.types and (each.also_quiet or not quiet))
     causes = [judgement for each in asked if isinstance(judgement := each.decide(seen), Cause)]
-    first = next(iter(_in_order(causes)), None)
+    first = next(iter(in_order_of_verdict(causes)), None)
     return rank_of(first, seen.backlog, seen.namespace, seen.name)
 
 
