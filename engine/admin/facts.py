@@ -71,6 +71,7 @@ class ConsumerFacts(
         "first_sent_ms": "firstMessagesSentTimestamp",
         "last_flow_ms": "lastConsumedFlowTimestamp",
         "first_flow_ms": "firstConsumedFlowTimestamp",
+        "avg_messages_per_entry": "avgMessagesPerEntry",
     },
 ):
     """One consumer as statistics show it. Brokers expose neither its priority level nor its consumer id.
@@ -102,6 +103,7 @@ class ConsumerFacts(
     first_sent_ms: Counter | None = None
     last_flow_ms: Counter = 0
     first_flow_ms: Counter | None = None
+    avg_messages_per_entry: Counter | None = None
 
     @property
     def key_hash_ranges(self) -> tuple[tuple[int, int], ...]:

@@ -118,11 +118,16 @@ class ShareKeys:
 
 @dataclass(frozen=True, slots=True)
 class SendKeys:
-    """Messages of these keys are published, ``times`` over, one after another."""
+    """Messages of these keys are published, ``times`` over, one after another.
+
+    ``batched``: in one batch each time, not made by key (``BatcherBuilder.KEY_BASED``), so that it goes whole to the
+    owner of its first key.
+    """
 
     subscription: str
     keys: tuple[str, ...]
     times: int = 1
+    batched: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@
     release VERSION
 
     subscribe NAME to TOPIC [unordered]              share MODE [points N] [of SUBSCRIPTION]
-    add NAME ranges START-END,... [to SUBSCRIPTION]  send KEY... [times N] [to SUBSCRIPTION]
+    add NAME ranges START-END,... [to SUBSCRIPTION]  send KEY... [batched] [times N] [to SUBSCRIPTION]
     wait MILLISECONDS                                ack NAME|#ID|all [key KEY] [count N] [of SUBSCRIPTION]
 
     producer add [count N] [lazy] [partial N] [...]  partition fail N [on TOPIC]
@@ -66,7 +66,7 @@ COMMAND_FORMS: Final[Mapping[str, str]] = {
     "redo": "redo",
     "release": "release VERSION",
     "rename": "rename NAME|#ID to NEW [of SUBSCRIPTION]",
-    "send": "send KEY... [times N] [to SUBSCRIPTION]",
+    "send": "send KEY... [batched] [times N] [to SUBSCRIPTION]",
     "set": "set SETTING VALUE",
     "share": "share MODE [points N] [of SUBSCRIPTION]",
     "split": "split NAMESPACE/RANGE [ALGORITHM] [at N,N], or split NAMESPACE LARGEST|HOT [ALGORITHM] [at N,N]",

@@ -31,15 +31,18 @@ def _send(line: LineReader) -> Command:
     keys = [line.take("KEY")]
     times: int | None = None
     key: str | None = None
+    batched = False
     while not line.at_end():
-        option = line.option("times", "to")
-        if option == "times":
+        option = line.option("times", "to", "batched")
+        if option == "batched":
+            batched = True
+        elif option == "times":
             times = line.once("times", times, line.number("N"))
         elif option == "to":
             key = line.once("to", key, line.take("SUBSCRIPTION"))
         else:
             keys.append(line.take("KEY"))
-    return SendKeys(line.subscription(key), tuple(keys), 1 if times is None else times)
+    return SendKeys(line.subscription(key), tuple(keys), 1 if times is None else times, batched)
 
 
 def _ack(line: LineReader) -> Command:

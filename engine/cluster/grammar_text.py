@@ -30,7 +30,21 @@ from engine.cluster.timeline_commands import End, GoTo, Home, Redo, SwitchBranch
 from engine.cluster.words import quote
 
 OPTION_WORDS: Final = frozenset(
-    {"at", "bundle", "count", "key", "of", "partitions", "points", "priority", "ranges", "times", "to", "unordered"}
+    {
+        "at",
+        "batched",
+        "bundle",
+        "count",
+        "key",
+        "of",
+        "partitions",
+        "points",
+        "priority",
+        "ranges",
+        "times",
+        "to",
+        "unordered",
+    }
 )
 """Words that begin an option; a value of that spelling is written in quotes where an option could stand."""
 
@@ -96,10 +110,10 @@ def _key_command_text(
             declares_points = points or mode == SharingMode.CONSISTENT_STICKY.value
             amount = f" points {points}" if declares_points else ""
             return f"share {quote(mode, OPTION_WORDS)}{amount}{_subscription('of', key, state)}"
-        case SendKeys(key, keys, times):
+        case SendKeys(key, keys, times, batched):
             words = " ".join(quote(each, OPTION_WORDS) for each in keys)
             amount = f" times {times}" if times != 1 else ""
-            return f"send {words}{amount}{_subscription('to', key, state)}"
+            return f"send {words}{' batched' if batched else ''}{amount}{_subscription('to', key, state)}"
         case Acknowledge(key, consumer_id, text, count):
             who = "all" if consumer_id is None else _consumer(key, consumer_id, state, reserved=("all",))
             what = "" if text is None else f" key {quote(text)}"

@@ -37,7 +37,9 @@ def send_keys(state: ClusterState, command: SendKeys) -> tuple[Event, ...] | Rej
     if backlog > MAX_MESSAGES:
         message = f"up to {MAX_MESSAGES} unacknowledged messages are modelled, and these would be {backlog}"
         return Rejection("TooManyMessages", message, "times")
-    return (KeysPublished(subscription.key, command.keys * command.times),)
+    # A broker reads the key of an entry alone, which is that of the first message in it.
+    keys = (command.keys[0],) * len(command.keys) if command.batched else command.keys
+    return (KeysPublished(subscription.key, keys * command.times),)
 
 
 def acknowledge_keys(state: ClusterState, command: Acknowledge) -> tuple[Event, ...] | Rejection:

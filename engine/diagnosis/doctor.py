@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from engine.diagnosis.causes import failover, fine, pace, slots
+from engine.diagnosis.causes import failover, fine, pace, ranges, slots
 from engine.diagnosis.model import Cause, Diagnosis, Verdict
 from engine.diagnosis.seen import parent_of
 from engine.diagnosis.why import DECIDERS
@@ -22,7 +22,16 @@ SEVERITIES: Final[Mapping[Verdict, Severity]] = {
 _UNEVEN: Final = frozenset({failover.IDLE, slots.FEW_KEYS, slots.NO_SLOTS})
 _SLOW: Final = frozenset({pace.RATE_LIMITED, pace.HOT_KEY, pace.SLOW_CONSUMER, pace.REDELIVERY})
 _HARMLESS: Final = frozenset(
-    {pace.DELAYED, failover.DIFFERS, failover.STANDBY, slots.AUTO_SPLIT_SKEW, fine.IDLE, fine.CATCHING_UP}
+    {
+        pace.DELAYED,
+        failover.DIFFERS,
+        failover.STANDBY,
+        slots.AUTO_SPLIT_SKEW,
+        fine.IDLE,
+        fine.CATCHING_UP,
+        ranges.DIFFER,
+        ranges.BATCHES,
+    }
 )
 
 

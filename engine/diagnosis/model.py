@@ -79,6 +79,16 @@ class Cause:
         return dict(self.numbers)[name]
 
 
+def in_order_of_verdict(causes: Iterable[Cause]) -> list[Cause]:
+    """The worst first; what is fine is left out where something is not."""
+    found = list(causes)
+    harmed = any(cause.verdict.harms for cause in found)
+    return sorted(
+        (cause for cause in found if not harmed or cause.verdict is not Verdict.FINE),
+        key=lambda cause: cause.verdict.rank,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class RuledOut:
     """A cause that the answers speak against, and how."""
@@ -93,12 +103,26 @@ Judgement = Cause | str
 
 @dataclass(frozen=True, slots=True)
 class Decider:
-    """A cause that can be found. ``types`` are the subscription types that can have it, as Pulsar writes them."""
+    """A cause that can be found. ``types`` are the subscription types that can have it, as Pulsar writes them.
+
+    ``also_quiet``: whether a subscription can have it where nothing waits and nobody is stopped.
+    """
 
     id: str
     about: str
     types: frozenset[str]
     decide: Callable[[SubscriptionSeen], Judgement]
+    also_quiet: bool = False
+
+
+Rank = tuple[int, int, str, str]
+"""Sorts the worst first: by verdict, then by how much waits, then by name."""
+
+
+def rank_of(first: Cause | None, backlog: int, namespace: str, subscription: str) -> Rank:
+    """The rank of a subscription by its first cause, None for none."""
+    rank = Verdict.FINE.rank if first is None else first.verdict.rank
+    return rank, -max(backlog, first.waiting if first else 0), namespace, subscription
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +149,9 @@ class Diagnosis:
         return any(cause.verdict is Verdict.BLOCKS for cause in self.causes)
 
     @property
-    def rank(self) -> tuple[int, int, str, str]:
-        """Sorts the worst first: by verdict, then by how much waits, then by name."""
-        first = self.first
-        rank = Verdict.FINE.rank if first is None else first.verdict.rank
-        return rank, -max(self.backlog, first.waiting if first else 0), self.namespace, self.subscription
+    def rank(self) -> Rank:
+        """Sorts the worst first."""
+        return rank_of(self.first, self.backlog, self.namespace, self.subscription)
 
 
 def worst_first(diagnoses: Iterable[Diagnosis]) -> list[Diagnosis]:

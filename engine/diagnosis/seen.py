@@ -190,8 +190,26 @@ class Dispatcher:
     @cached_property
     def active(self) -> ConsumerSeen | None:
         """The active consumer that the broker names, if it is connected."""
+        if self.active_name is None:
+            return None
+        return next(each for each in self.consumers if each.name == self.active_name)
+
+    @cached_property
+    def active_name(self) -> str | None:
+        """Its name."""
         name = self.sub.active_consumer_name
-        return next((each for each in self.consumers if each.name == name), None)
+        return name if any(each.name == name for each in self.sub.consumers) else None
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nothing waits and nobody is stopped, whatever the counters say."""
+        sub = self.sub
+        if self.backlog or sub.unacked_messages or sub.msg_in_replay or sub.msg_delayed or sub.blocked_on_unacked:
+            return False
+        if any(each.blocked_on_unacked or each.draining or each.unacked_messages for each in sub.consumers):
+            return False
+        # Without a cursor the backlog says what is unread.
+        return self.last.ledger is None or not self.unread
 
     def consumer_at(self, slot: int) -> ConsumerSeen | None:
         """Who owns a slot by the reported ranges."""
@@ -222,9 +240,19 @@ class SubscriptionSeen:
         types = [each.sub.type for each in self.dispatchers if each.sub.type != NOBODY]
         return types[0] if types else NOBODY
 
-    @property
+    @cached_property
     def backlog(self) -> int:
         return sum(each.backlog for each in self.dispatchers)
+
+    @cached_property
+    def busy(self) -> tuple[Dispatcher, ...]:
+        """Where something waits or somebody is stopped."""
+        return tuple(each for each in self.dispatchers if not each.is_quiet)
+
+    @cached_property
+    def largest(self) -> Dispatcher:
+        """The dispatcher with the largest backlog, the first of several."""
+        return max(self.dispatchers, key=lambda each: each.backlog)
 
     @cached_property
     def topics(self) -> tuple[str, ...]:

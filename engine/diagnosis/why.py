@@ -6,8 +6,29 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from engine.admin.snapshot import Moment
-from engine.diagnosis.causes import absent, draining, failover, fine, pace, permits, producers, slots, unacked_limits
-from engine.diagnosis.model import Cause, Decider, Diagnosis, RuledOut, Verdict, worst_first
+from engine.diagnosis.causes import (
+    absent,
+    draining,
+    failover,
+    fine,
+    pace,
+    permits,
+    producers,
+    ranges,
+    slots,
+    unacked_limits,
+)
+from engine.diagnosis.model import (
+    Cause,
+    Decider,
+    Diagnosis,
+    Rank,
+    RuledOut,
+    Verdict,
+    in_order_of_verdict,
+    rank_of,
+    worst_first,
+)
 from engine.diagnosis.seen import EXCLUSIVE, FAILOVER, KEY_SHARED, NOBODY, SHARED, SubscriptionSeen, subscriptions_seen
 
 _ALL: Final = frozenset({SHARED, KEY_SHARED, FAILOVER, EXCLUSIVE, NOBODY})
@@ -23,7 +44,7 @@ DECIDERS: Final = (
             unacked_limits.broker_limit),
     Decider(unacked_limits.SUBSCRIPTION, "the subscription has too many unacknowledged messages", _SPREAD,
             unacked_limits.subscription_limit),
-    Decider(producers.QUOTA, "the backlog quota keeps producers out", _ALL, producers.backlog_quota),
+    Decider(producers.QUOTA, "the backlog quota keeps producers out", _ALL, producers.backlog_quota, also_quiet=True),
     Decider(draining.LOOK_AHEAD, "too much waits for single consumers, so nothing more is read", _KEYS,
             draining.look_ahead),
     Decider(unacked_limits.KEY_SHARED_CONSUMER, "a consumer has too many unacknowledged messages", _KEYS,
@@ -33,26 +54,30 @@ DECIDERS: Final = (
     Decider(draining.DRAINING, "slots wait for their former owner", _KEYS, draining.draining),
     Decider(permits.KEY_SHARED, "the owner of keys asks for nothing", _KEYS, permits.of_key_owner),
     Decider(slots.STICKY_GAP, "messages wait for slots of nobody", _KEYS, slots.sticky_gap),
-    Decider(absent.ACTIVE_NOT_CONNECTED, "the active consumer is not connected", _ONE, absent.active_not_connected),
+    Decider(absent.ACTIVE_NOT_CONNECTED, "the active consumer is not connected", _ONE, absent.active_not_connected,
+            also_quiet=True),
     Decider(permits.FAILOVER_ACTIVE, "the active consumer asks for nothing", _ONE, permits.of_active),
     Decider(failover.HAND_OVER, "a hand-over is under way", _FAILOVER, failover.hand_over),
     Decider(failover.TAKES_NOTHING, "the active consumer asks and is not served", _FAILOVER,
             failover.active_not_served),
-    Decider(permits.ALL, "no consumer asks for anything", frozenset({SHARED}), permits.of_all),
+    Decider(permits.ALL, "no consumer asks for anything", _SPREAD, permits.of_all),
     Decider(pace.RATE_LIMITED, "the dispatch rate is limited", _ALL, pace.dispatch_rate),
     Decider(pace.HOT_KEY, "one consumer's keys are more than it can do", _KEYS, pace.hot_key),
     Decider(pace.SLOW_CONSUMER, "one consumer holds what others could do", _SPREAD, pace.slow_consumer),
-    Decider(pace.REDELIVERY, "the same messages go out again and again", _SPREAD, pace.redelivery),
-    Decider(slots.NO_SLOTS, "consumers own no slot", _KEYS, slots.no_slots),
+    Decider(pace.REDELIVERY, "the same messages go out again and again", _SPREAD, pace.redelivery, also_quiet=True),
+    Decider(slots.NO_SLOTS, "consumers own no slot", _KEYS, slots.no_slots, also_quiet=True),
     Decider(failover.IDLE, "consumers are active nowhere although there are partitions enough", _FAILOVER,
-            failover.idle_consumers),
-    Decider(slots.FEW_KEYS, "no key falls to some consumers", _KEYS, slots.few_keys),
-    Decider(failover.DIFFERS, "no rule gives the reported active consumers", _FAILOVER, failover.active_differs),
+            failover.idle_consumers, also_quiet=True),
+    Decider(slots.FEW_KEYS, "no key falls to some consumers", _KEYS, slots.few_keys, also_quiet=True),
+    Decider(failover.DIFFERS, "no rule gives the reported active consumers", _FAILOVER, failover.active_differs,
+            also_quiet=True),
+    Decider(ranges.DIFFER, "no rule gives the reported hash ranges", _KEYS, ranges.ranges_differ),
     Decider(pace.DELAYED, "messages were sent to be delivered later", _ALL, pace.delayed),
-    Decider(failover.STANDBY, "consumers stand by", _FAILOVER, failover.standby),
-    Decider(slots.AUTO_SPLIT_SKEW, "auto-split gives uneven shares", _KEYS, slots.auto_split_skew),
+    Decider(failover.STANDBY, "consumers stand by", _FAILOVER, failover.standby, also_quiet=True),
+    Decider(slots.AUTO_SPLIT_SKEW, "auto-split gives uneven shares", _KEYS, slots.auto_split_skew, also_quiet=True),
+    Decider(ranges.BATCHES, "batches go by their first key", _KEYS, ranges.batches),
     Decider(fine.CATCHING_UP, "the backlog shrinks", _ALL, fine.catching_up),
-    Decider(fine.IDLE, "nothing waits", _ALL, fine.idle),
+    Decider(fine.IDLE, "nothing waits", _ALL, fine.idle, also_quiet=True),
 )  # fmt: skip
 """In the order in which they count among causes of one verdict: what explains more comes first."""
 
@@ -70,9 +95,7 @@ def diagnose(seen: SubscriptionSeen) -> Diagnosis:
             causes.append(judgement)
         else:
             ruled_out.append(RuledOut(decider.id, judgement))
-    if any(cause.verdict.harms for cause in causes):
-        causes = [cause for cause in causes if cause.verdict is not Verdict.FINE]
-    causes.sort(key=lambda cause: cause.verdict.rank)
+    causes = in_order_of_verdict(causes)
     first = causes[0] if causes else None
     return Diagnosis(
         seen.namespace,
@@ -90,6 +113,55 @@ def diagnose(seen: SubscriptionSeen) -> Diagnosis:
 def diagnose_all(subscriptions: Iterable[SubscriptionSeen]) -> list[Diagnosis]:
     """Diagnose each subscription, the worst first."""
     return worst_first(map(diagnose, subscriptions))
+
+
+def worst(subscriptions: Iterable[SubscriptionSeen]) -> Diagnosis:
+    """The first of ``diagnose_all``; there must be one.
+
+    What each can be at worst is known at a glance, so those that cannot come first are not looked at, and of quiet ones
+    only what quiet ones can have.
+    """
+    waiting = sorted(
+        ((_at_worst(seen), place, seen) for place, seen in enumerate(subscriptions)), key=lambda each: each[:2]
+    )
+    found: tuple[Rank, int, SubscriptionSeen] | None = None
+    for bound, place, seen in waiting:
+        if found is not None and found[0] < bound:
+            break
+        rank = _rank(seen)
+        if found is None or (rank, place) < found[:2]:
+            found = rank, place, seen
+    assert found is not None, "there is a subscription"
+    return diagnose(found[2])
+
+
+def _rank(seen: SubscriptionSeen) -> Rank:
+    """The rank of ``diagnose(seen)``, for less."""
+    quiet = not seen.busy
+    asked = (each for each in DECIDERS if seen.type in each.types and (each.also_quiet or not quiet))
+    causes = [judgement for each in asked if isinstance(judgement := each.decide(seen), Cause)]
+    first = next(iter(in_order_of_verdict(causes)), None)
+    return rank_of(first, seen.backlog, seen.namespace, seen.name)
+
+
+def _at_worst(seen: SubscriptionSeen) -> Rank:
+    """A rank that ``diagnose(seen)`` is not worse than."""
+    name = (seen.namespace, seen.name)
+    if seen.busy:
+        # No cause has more waiting than this.
+        most = sum(each.backlog + each.replay + each.unread + each.sub.msg_delayed for each in seen.busy)
+        return Verdict.BLOCKS.rank, -max(seen.backlog, most), *name
+    return _quiet_at_worst(seen).rank, 0, *name
+
+
+def _quiet_at_worst(seen: SubscriptionSeen) -> Verdict:
+    if any(each.last.topic.backlog_quota_bytes > 0 for each in seen.dispatchers):
+        return Verdict.BLOCKS
+    if seen.type in _ONE and any(each.sub.active_consumer_name != each.active_name for each in seen.dispatchers):
+        return Verdict.SLOWS
+    if seen.type in _SPREAD and any((each.out or 0) > (each.came_in or 0) for each in seen.dispatchers):
+        return Verdict.SLOWS
+    return Verdict.UNEVEN if seen.type in _KEYS | _FAILOVER else Verdict.FINE
 
 
 def why(moments: Sequence[Moment]) -> list[Diagnosis]:

@@ -22,9 +22,10 @@ from engine.cluster.topics import Topic
 from engine.config import BrokerSettings, ReleaseBehaviour
 from engine.errors import Rejection
 from engine.keyshared.model import RANGE_SIZE, RangesById
+from engine.keyshared.name_indices import name_indices
 from engine.keyshared.ring import RingSelector, refuse_ring
 from engine.ranges import HashRange
-from engine.scenarios.namesakes import name_indices, with_namesakes_that_left
+from engine.scenarios.namesakes import with_namesakes_that_left
 from engine.scenarios.subscriptions import KEY_SHARED
 from engine.views.model import Notice
 

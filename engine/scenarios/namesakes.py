@@ -1,48 +1,10 @@
-"""Name indices of namesakes on a Key_Shared ring, read off the ranges that a broker reported.
-
-Since #23327 namesakes have points of their own by a name index, the smallest that is free when they join. Statistics do
-not tell it: where one of them left, the one that stays keeps a higher index than its order suggests.
-"""
+"""Namesakes that must have left a Key_Shared ring, as events of the past."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from engine.cluster.key_events import KeyConsumerJoined, KeyConsumerLeft
-from engine.keyshared.model import Consumer
-from engine.keyshared.ring import RingMember, RingSelector
-from engine.ranges import HashRange
-
-MAX_INDICES: Final = 64
-"""How many namesakes of a consumer are thought of."""
-
-
-def name_indices(ring: RingSelector, reported: Sequence[tuple[str, tuple[HashRange, ...]]]) -> tuple[int, ...]:
-    """The name index of each consumer, given in the order of joining as (name, ranges); ``ring`` is empty.
-
-    Ranges end at points of their owner, except the one that reaches the end of the space. Of the indices that nobody
-    of that name has, the smallest that makes all these points; where none does, the smallest of them.
-    O(n p) for n consumers of p points, times the indices tried.
-
-    >>> from engine.keyshared.ring import ring_selector
-    >>> ring = ring_selector(points=3)
-    >>> three = ring.join(Consumer(1, "c")).join(Consumer(2, "c")).join(Consumer(3, "d"))
-    >>> left = three.leave(1).ranges()
-    >>> name_indices(ring, [("c", left[2]), ("d", left[3])])
-    (1, 0)
-    """
-    used: dict[str, set[int]] = {}
-    found: list[int] = []
-    last = {ring.slots.high, ring.slots.high - 1}
-    for name, ranges in reported:
-        taken = used.setdefault(name, set())
-        free = [index for index in range(MAX_INDICES + len(taken)) if index not in taken]
-        ends = {piece.end for piece in ranges} - last
-        fits = (index for index in free if ring.form.tracks_names and ends <= _points(ring, name, index))
-        found.append(next(fits, free[0]) if ends else free[0])
-        taken.add(found[-1])
-    return tuple(found)
 
 
 def with_namesakes_that_left(
@@ -68,7 +30,3 @@ def with_namesakes_that_left(
         events.append(join)
     subscription = joins[0].subscription if joins else ""
     return (*events, *(KeyConsumerLeft(subscription, each) for each in held.values() if each is not None))
-
-
-def _points(ring: RingSelector, name: str, index: int) -> frozenset[int]:
-    return frozenset(ring.points_of(RingMember(Consumer(0, name), index)))

@@ -84,7 +84,7 @@ def active_not_connected(seen: SubscriptionSeen) -> Judgement:
             return "nobody is connected"
         if name is None:
             return "the answer names no active consumer"
-        if dispatcher.active is not None:
+        if dispatcher.active_name is not None:
             return f"{name} is connected"
         return Cause(
             ACTIVE_NOT_CONNECTED,
@@ -99,4 +99,4 @@ def active_not_connected(seen: SubscriptionSeen) -> Judgement:
             fields=("activeConsumerName", "consumers[].consumerName"),
         )
 
-    return worst_of(seen, decide)
+    return worst_of(seen, decide, also_quiet=True)

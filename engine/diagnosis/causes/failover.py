@@ -134,9 +134,10 @@ def active_differs(seen: SubscriptionSeen) -> Judgement:
     """
     by_list: defaultdict[tuple[str, ...], dict[tuple[str, int], str]] = defaultdict(dict)
     for each in seen.dispatchers:
-        if each.sub.type == FAILOVER and each.active is not None:
-            names = tuple(consumer.name for consumer in each.consumers)
-            by_list[names][each.topic, partition_index(each.topic)] = each.active.name
+        active = each.active_name
+        if each.sub.type == FAILOVER and active is not None:
+            names = tuple([consumer.name for consumer in each.sub.consumers])
+            by_list[names][each.topic, partition_index(each.topic)] = active
     if not by_list:
         return "no answer names an active consumer"
     rules = (Rule.MODULO, Rule.RING, Rule.FIRST_CONNECTED)
@@ -248,11 +249,11 @@ def _must_be_idle(seen: SubscriptionSeen, active: Counter[str], consumers: list[
     if len(consumers) - len(active) <= max(0, len(consumers) - partitions):
         return True
     observed = {
-        (each.topic, partition_index(each.topic)): each.active.name
+        (each.topic, partition_index(each.topic)): each.active_name
         for each in seen.dispatchers
-        if each.active is not None
+        if each.active_name is not None
     }
-    names = next(each.sub.consumers for each in seen.dispatchers if each.active is not None)
+    names = next(each.sub.consumers for each in seen.dispatchers if each.active_name is not None)
     inferred = infer_priority_levels([each.name for each in names], observed)
     return inferred.basis != "contradiction" and inferred.cohort_size == len(active) < len(consumers)
 
@@ -260,8 +261,8 @@ def _must_be_idle(seen: SubscriptionSeen, active: Counter[str], consumers: list[
 def _activity(seen: SubscriptionSeen) -> tuple[Counter[str], list[str], int]:
     """On how many topics each consumer is active, all consumers by name, and the number of topics and partitions."""
     of_type = [each for each in seen.dispatchers if each.sub.type == FAILOVER and each.sub.consumers]
-    active = Counter(each.active.name for each in of_type if each.active is not None)
-    consumers = dict.fromkeys(consumer.name for each in of_type for consumer in each.consumers)
+    active = Counter(each.active_name for each in of_type if each.active_name is not None)
+    consumers = dict.fromkeys(consumer.name for each in of_type for consumer in each.sub.consumers)
     return active, list(consumers), len(of_type)
 
 

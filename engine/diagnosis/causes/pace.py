@@ -245,4 +245,4 @@ def redelivery(seen: SubscriptionSeen) -> Judgement:
             fields=("msgRateRedeliver", "msgOutCounter", "msgInCounter", "msgBacklog"),
         )
 
-    return worst_of(seen, decide)
+    return worst_of(seen, decide, also_quiet=True)

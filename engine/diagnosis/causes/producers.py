@@ -55,7 +55,7 @@ def backlog_quota(seen: SubscriptionSeen) -> Judgement:
             fields=("backlogSize", "backlogQuotaLimitSize", "publishers", "backlogQuotaMap"),
         )
 
-    return worst_of(seen, decide)
+    return worst_of(seen, decide, also_quiet=True)
 
 
 def _by_age(seen: SubscriptionSeen, dispatcher: Dispatcher) -> Judgement:

@@ -90,7 +90,7 @@ def no_slots(seen: SubscriptionSeen) -> Judgement:
             fields=("keyHashRangeArrays", "keyHashRanges"),
         )
 
-    return worst_of(seen, decide)
+    return worst_of(seen, decide, also_quiet=True)
 
 
 def few_keys(seen: SubscriptionSeen) -> Judgement:
@@ -121,7 +121,7 @@ def few_keys(seen: SubscriptionSeen) -> Judgement:
             fields=("msgOutCounter", "keyHashRangeArrays", "msgInReplay"),
         )
 
-    return worst_of(seen, decide)
+    return worst_of(seen, decide, also_quiet=True)
 
 
 def _gets_no_key(consumer: ConsumerSeen, dispatcher: Dispatcher) -> bool:
@@ -156,7 +156,7 @@ def auto_split_skew(seen: SubscriptionSeen) -> Judgement:
             fields=("keyHashRangeArrays",),
         )
 
-    return worst_of(seen, decide)
+    return worst_of(seen, decide, also_quiet=True)
 
 
 def _share(ranges: tuple[tuple[int, int], ...]) -> float:

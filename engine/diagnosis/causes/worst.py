@@ -10,16 +10,18 @@ from engine.diagnosis.model import Cause, Judgement
 from engine.diagnosis.seen import Dispatcher, SubscriptionSeen
 
 
-def worst_of(seen: SubscriptionSeen, decide: Callable[[Dispatcher], Judgement]) -> Judgement:
+def worst_of(
+    seen: SubscriptionSeen, decide: Callable[[Dispatcher], Judgement], *, also_quiet: bool = False
+) -> Judgement:
     """Judge each dispatcher; the cause of the one where most waits, with all who are blocked or block anywhere.
 
-    Where no dispatcher has the cause, the reason is that of the one with the largest backlog.
+    Where no dispatcher has the cause, the reason is that of the one with the largest backlog. Only dispatchers that are
+    busy are asked, unless a cause can be of others, too: most of many topics are quiet.
     """
-    judged = [(dispatcher, decide(dispatcher)) for dispatcher in seen.dispatchers]
-    causes = [judgement for _, judgement in judged if isinstance(judgement, Cause)]
+    judged = map(decide, seen.dispatchers if also_quiet else seen.busy)
+    causes = [judgement for judgement in judged if isinstance(judgement, Cause)]
     if not causes:
-        reasons = ((dispatcher.backlog, judgement) for dispatcher, judgement in judged if isinstance(judgement, str))
-        return max(reasons, key=lambda pair: pair[0], default=(0, "no topic has it"))[1]
+        return decide(seen.largest)
     worst = min(causes, key=lambda cause: (cause.verdict.rank, -cause.waiting))
     same = [cause for cause in causes if cause.verdict is worst.verdict]
     return replace(

@@ -78,7 +78,7 @@ def test_one_moment_of_a_healthy_twin_blocks_nothing(name: str, tmp_path: Path) 
 
 def test_every_decider_has_a_recorded_fault_or_a_test_that_finds_it() -> None:
     recorded = {sample(name)["cause"]["kind"] for name in FAULTS}
-    tested = Path(__file__).with_name("test_causes.py").read_text()
+    tested = "".join(path.read_text() for path in Path(__file__).parent.glob("test_*.py"))
     kept_still = {"fine_catching_up"}
     healthy = {cause for name in HEALTHY for cause in (name.removesuffix("-healthy").replace("-", "_"),)}
     missing = [each.id for each in DECIDERS if each.id not in recorded and f'"{each.id}"' not in tested]

@@ -81,3 +81,20 @@ def test_names_from_outside_stay_text_and_are_quoted_in_commands(run: Run, tmp_p
     assert "'s $(touch pwned)" in " ".join(
         json.loads(run("why", str(tmp_path), "--json").out)["causes"][0]["fix"].split()
     )
+
+
+def test_a_trace_of_keys_names_the_hot_one(run: Run, tmp_path: Path) -> None:
+    folder = dump("hot-key-a", tmp_path / "dump")
+    trace = tmp_path / "keys.txt"
+    plain = json.loads(run("why", str(folder), "--json").out)
+    assert plain["causes"][0]["id"] == "hot_key" and "hot_key" not in plain["causes"][0]["numbers"]
+    owner = plain["causes"][0]["by"][0]
+    lines = [f"key-{number}\t1" for number in range(40)]
+    shares = []
+    for number in range(40):
+        trace.write_text("\n".join([*lines, f"key-{number}\t500"]))
+        cause = json.loads(run("why", str(folder), "--keys", str(trace), "--json").out)["causes"][0]
+        shares.append((cause["numbers"]["hot_key"], cause["numbers"]["hot_key_share"]))
+    assert {share for _, share in shares} == {round(501 / 540, 4)}
+    named = {key for key, _ in shares if key}
+    assert named and named != {f"key-{number}" for number in range(40)}, owner

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 @click.argument("path", metavar="[FILE | FOLDER | URL]", required=False)
 @click.argument("what", metavar="[SUBSCRIPTION | TOPIC | CONSUMER]", required=False)
 @click.option("--subscription", metavar="NAME", help="The subscription, where another thing has its name too.")
+@click.option("--keys", metavar="FILE", help="Known keys, one a line, if wanted with a tab and a count: which is hot?")
 @click.option("--all", "lists_all", is_flag=True, help="List every subscription, the worst first.")
 @click.option("--ruled-out", is_flag=True, help="Say also which causes were ruled out, and how.")
 @click.option("--again-after", type=Duration(), metavar="TIME", help="URL: read twice: it shows what stands still.")
@@ -34,6 +35,7 @@ def why_command(
     path: str | None,
     what: str | None,
     subscription: str | None,
+    keys: str | None,
     lists_all: bool,
     ruled_out: bool,
     again_after: float | None,
@@ -47,14 +49,14 @@ def why_command(
     FOLDER is a dump: answers of the admin API below admin/v2/..., by moments where folders are named by time. Loose
     files are read too. Two moments some seconds apart say what stands still. Without a name the worst subscription is
     taken; without a FILE or FOLDER the embedded cluster. A URL (http://HOST:8080) is a running cluster, which is only
-    read.
+    read. With --keys a trace says which key makes a consumer of a Key_Shared subscription slow.
 
     Exit code 0: nothing blocks. 1: something does. 2: the input cannot be used. 3: the cluster is out of reach.
     """
     from engine.diagnosis.document import diagnoses_document, diagnosis_document
     from engine.diagnosis.seen import subscriptions_seen
     from engine.diagnosis.selecting import selected
-    from engine.diagnosis.why import diagnose_all
+    from engine.diagnosis.why import diagnose_all, worst
     from engine.errors import InputError, Rejection
     from tui.cli.printers import why as printer
     from tui.cli.printers.documents import json_text
@@ -81,14 +83,21 @@ def why_command(
         if isinstance(found, Rejection):
             raise InputError(found.message)
         chosen = found
-    diagnoses = diagnose_all(chosen)
-    shown = diagnoses if lists_all else diagnoses[:1]
+    shown = diagnose_all(chosen) if lists_all else [worst(chosen)]
+    if keys is not None:
+        from engine.diagnosis.traces import with_trace
+        from tui.cli.key_options import KeyChoice
+        from tui.cli.known_keys import known_keys
+
+        counts = known_keys(KeyChoice((), keys, 0))
+        by_name = {(each.namespace, each.name): each for each in chosen}
+        shown = [with_trace(each, by_name[each.namespace, each.subscription], counts) for each in shown]
     if as_json:
         write_out(json_text(diagnoses_document(shown) if lists_all else diagnosis_document(shown[0])))
     elif lists_all:
         write_page(printer.all_lines(shown), ascii_only=ascii_only)
     else:
-        lines = printer.why_lines(shown[0], others=len(diagnoses) - 1, in_full=ruled_out)
+        lines = printer.why_lines(shown[0], others=len(chosen) - 1, in_full=ruled_out)
         write_page(lines, ascii_only=ascii_only)
     return FAILED if any(each.blocks for each in shown) else FINE
 

@@ -1,0 +1,123 @@
+"""What a trace of keys adds to a diagnosis: statistics show who is busy, and a trace shows by which key."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from engine.diagnosis.causes.pace import HOT_KEY
+from engine.diagnosis.model import Cause, Diagnosis, RuledOut, Verdict, in_order_of_verdict
+from engine.diagnosis.seen import KEY_SHARED, Dispatcher, SubscriptionSeen
+from engine.keyshared.key_text import text_of_key
+from engine.keyshared.luck import HOT_TIMES
+from engine.keyshared.model import RANGE_SIZE, RING_SLOTS, SlotSpace
+from engine.lint.words import counted
+
+HALVES: Final = SlotSpace(0, RANGE_SIZE - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class HotKey:
+    """The heaviest key of a trace by the ranges that a dispatcher reports. Shares are of all messages of the trace."""
+
+    key: bytes
+    slot: int
+    owner: str
+    messages: float
+    share: float
+    owner_share: float
+    keys_of_owner: int
+    is_hot: bool
+
+
+def hottest(dispatcher: Dispatcher, counts: Mapping[bytes, float]) -> HotKey | None:
+    """The heaviest key, None where its slot is nobody's. It is hot where it alone is more than a fair part.
+
+    It also has to carry at least three times what other keys carry on average. O(keys x consumers).
+    """
+    total = sum(counts.values())
+    if not total or not dispatcher.consumers:
+        return None
+    slots = slots_of(dispatcher)
+    key = max(counts, key=lambda each: (counts[each], each))
+    slot = slots.slot_of_key(key)
+    owner = dispatcher.consumer_at(slot)
+    if owner is None:
+        return None
+    carried: defaultdict[str, float] = defaultdict(float)
+    keys: Counter[str] = Counter()
+    for each, count in counts.items():
+        its = dispatcher.consumer_at(slots.slot_of_key(each))
+        if its is not None:
+            carried[its.name] += count
+            keys[its.name] += 1
+    others = (total - counts[key]) / max(1, len(counts) - 1)
+    share = counts[key] / total
+    return HotKey(
+        key,
+        slot,
+        owner.name,
+        counts[key],
+        share,
+        carried[owner.name] / total,
+        keys[owner.name],
+        share * len(dispatcher.consumers) >= 1 and counts[key] >= HOT_TIMES * others,
+    )
+
+
+def slots_of(dispatcher: Dispatcher) -> SlotSpace:
+    """The slots that keys fall on: those of the ring where a consumer has several ranges that it did not declare."""
+    several = any(len(each.key_hash_ranges) > 1 for each in dispatcher.sub.consumers)
+    return RING_SLOTS if several and dispatcher.sub.mode != "STICKY" else HALVES
+
+
+def with_trace(diagnosis: Diagnosis, seen: SubscriptionSeen, counts: Mapping[bytes, float]) -> Diagnosis:
+    """The diagnosis with what a trace says about hot keys; as it is for other types than Key_Shared.
+
+    A cause ``hot_key`` gets the key's name and share, or is told to be none of one key. A hot key that slows nobody
+    yet is a cause that is uneven.
+    """
+    if seen.type != KEY_SHARED:
+        return diagnosis
+    found = next((each for each in diagnosis.causes if each.id == HOT_KEY), None)
+    topic = found.topic if found is not None else seen.largest.topic
+    dispatcher = next(each for each in seen.dispatchers if each.topic == topic)
+    hot = hottest(dispatcher, counts)
+    if hot is None:
+        return diagnosis
+    numbers = (
+        ("hot_key_share", round(hot.share, 4)),
+        ("hot_key_messages", hot.messages),
+        ("hot_key_slot", hot.slot),
+        ("owner_share", round(hot.owner_share, 4)),
+        ("keys_of_owner", hot.keys_of_owner),
+        ("keys", len(counts)),
+    )
+    name = text_of_key(hot.key)
+    if found is not None:
+        guilty = hot.is_hot and hot.owner in found.by
+        what = (
+            f"{found.what}; in the trace the key {name} carries {hot.share:.0%}"
+            if guilty
+            else f"{found.what}; no single key of the trace is hot, so {hot.owner if hot.is_hot else 'it'} is slow"
+        )
+        added = replace(found, what=what, numbers=(*found.numbers, *numbers, ("hot_key", name if guilty else "")))
+        causes = [added if each is found else each for each in diagnosis.causes]
+        return replace(diagnosis, causes=tuple(causes))
+    if not hot.is_hot:
+        return diagnosis
+    cause = Cause(
+        HOT_KEY,
+        Verdict.UNEVEN,
+        f"in the trace the key {name} carries {hot.share:.0%} of {counted(int(sum(counts.values())), 'message')}: all"
+        f" of them go to {hot.owner}",
+        topic,
+        by=(hot.owner,),
+        numbers=(*numbers, ("hot_key", name)),
+        fix="a finer key; more consumers do not help, since a key has one",
+        fields=("keyHashRangeArrays",),
+    )
+    ruled_out: tuple[RuledOut, ...] = tuple(each for each in diagnosis.ruled_out if each.id != HOT_KEY)
+    return replace(diagnosis, causes=tuple(in_order_of_verdict([*diagnosis.causes, cause])), ruled_out=ruled_out)

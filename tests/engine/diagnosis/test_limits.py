@@ -1,0 +1,129 @@
+"""Which limit is in force and who says so, and how a diagnosis becomes a finding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from engine.config import ReleaseBehaviour, behaviour_of
+from engine.diagnosis.doctor import CAUSE_RULES, findings_of
+from engine.diagnosis.limits import Limits, limits_of
+from engine.diagnosis.model import Cause, Diagnosis, Verdict, worst_first
+from engine.lint.model import Severity
+from tests.engine.diagnosis.made import TOPIC, consumer, moments, stats, stats_path
+
+RUNTIME = "admin/v2/brokers/configuration/runtime"
+NAMESPACE = "admin/v2/namespaces/t/n"
+
+
+def limits(*answers: dict[str, Any], version: str = "4.2.4") -> Limits:
+    behaviour = behaviour_of(version)
+    assert isinstance(behaviour, ReleaseBehaviour)
+    shown = {stats_path(): stats("Shared", [consumer("a")])}
+    found = moments(*({**shown, **each} for each in answers or ({},)))
+    return limits_of([each.snapshot for each in found], behaviour)
+
+
+def test_what_no_answer_says_has_the_default_of_the_release() -> None:
+    name = "keySharedLookAheadMsgInReplayThresholdPerConsumer"
+    assert (limits().of_broker(name).value, limits().of_broker(name).default, limits().of_broker(name).source) == (
+        None, 2_000, "",
+    )  # fmt: skip
+    assert limits(version="5.0.0").number(name) == 4_000
+    assert limits().number("maxUnackedMessagesPerBroker") == 0
+    assert limits().number("maxUnackedMessagesPerSubscriptionOnBrokerBlocked") == 0.16
+    assert limits().number("dispatcherMaxRoundRobinBatchSize") == 20
+    assert limits().number("delayedDeliveryEnabled") == 0.0
+
+
+def test_a_later_answer_counts_more() -> None:
+    first = {RUNTIME: {"maxUnackedMessagesPerConsumer": "7", "maxUnackedMessagesPerSubscription": "70"}}
+    second = {RUNTIME: {"maxUnackedMessagesPerConsumer": "8", "activeConsumerFailoverConsistentHashing": "true"}}
+    found = limits(first, second)
+    assert found.number("maxUnackedMessagesPerConsumer") == 8
+    assert found.number("maxUnackedMessagesPerSubscription") == 70
+    assert found.of_broker("activeConsumerFailoverConsistentHashing").value == "true"
+    assert found.settings is not None and found.settings.maxUnackedMessagesPerConsumer == 8
+
+
+@pytest.mark.parametrize(
+    ("applied", "of_namespace", "of_broker", "value", "source"),
+    [
+        (40, None, None, 40, "topic policy"), (40, 40, "40", 40, "namespace policy"), (40, 50, "40", 40, "broker"),
+        (40, 50, "60", 40, "topic policy"), (None, 50, "60", 50, "namespace policy"), (None, None, "60", 60, "broker"),
+        (None, None, None, None, ""),
+    ],
+)  # fmt: skip
+def test_who_limits_unacknowledged_messages(
+    applied: int | None, of_namespace: int | None, of_broker: str | None, value: int | None, source: str
+) -> None:
+    answers: dict[str, Any] = {}
+    if applied is not None:
+        answers["admin/v2/persistent/t/n/x/maxUnackedMessagesOnConsumer@applied=true"] = applied
+    if of_namespace is not None:
+        answers[NAMESPACE] = {"bundles": None, "auth_policies": {}, "max_unacked_messages_per_consumer": of_namespace}
+    if of_broker is not None:
+        answers[RUNTIME] = {"maxUnackedMessagesPerConsumer": of_broker}
+    for topic in (TOPIC, f"{TOPIC}-partition-3"):
+        setting = limits(answers).unacked_per_consumer(topic)
+        assert (setting.value, setting.default, setting.source) == (value, 50_000, source)
+    other = limits(answers).unacked_per_consumer("persistent://t/other/x")
+    assert other.source in ("", "broker")
+
+
+def test_a_quota_of_a_topic_goes_before_that_of_its_namespace() -> None:
+    of_namespace = {"message_age": {"limitTime": 9, "policy": "a"}, "destination_storage": {"policy": "b"}}
+    answers: dict[str, Any] = {NAMESPACE: {"bundles": None, "auth_policies": {}, "backlog_quota_map": of_namespace}}
+    found = limits(answers)
+    assert (found.backlog_age_limit_s(TOPIC), found.backlog_policy(TOPIC)) == (9, "b")
+    answers["admin/v2/persistent/t/n/x/backlogQuotaMap@applied=true"] = {"message_age": {"limitTime": 4, "policy": "c"}}
+    found = limits(answers)
+    assert (found.backlog_age_limit_s(TOPIC), found.backlog_policy(TOPIC, "message_age")) == (4, "c")
+    assert found.backlog_policy(TOPIC) == "b"
+    assert (limits().backlog_age_limit_s(TOPIC), limits().backlog_policy(TOPIC)) == (-1, "producer_request_hold")
+    evicts = limits({RUNTIME: {"backlogQuotaDefaultRetentionPolicy": "consumer_backlog_eviction", "clusterName": "c",
+                               "maxUnackedMessagesPerConsumer": "1"}})  # fmt: skip
+    assert evicts.backlog_policy(TOPIC) == "consumer_backlog_eviction"
+
+
+def diagnosis(verdict: Verdict, *, id_: str = "x", name: str = "s", backlog: int = 0, waiting: int = 0) -> Diagnosis:
+    cause = Cause(id_, verdict, "w", TOPIC, 2, ("a",), ("b",), waiting, (("n", 3), ("text", "t")), None, "f")
+    return Diagnosis("t/n", name, "Shared", TOPIC, 2, 1, backlog, (cause,))
+
+
+@pytest.mark.parametrize(
+    ("verdict", "severity"),
+    [
+        (Verdict.BLOCKS, Severity.ERROR), (Verdict.SLOWS, Severity.WARNING), (Verdict.UNEVEN, Severity.WARNING),
+        (Verdict.CANNOT_TELL, Severity.INFO), (Verdict.BY_DESIGN, None), (Verdict.FINE, None),
+    ],
+)  # fmt: skip
+def test_a_verdict_is_a_severity(verdict: Verdict, severity: Severity | None) -> None:
+    found = findings_of([diagnosis(verdict)])
+    assert [each.severity for each in found] == ([severity] if severity else [])
+    for each in found:
+        assert (each.rule, each.what, each.advice, each.numbers) == ("x", "w", "f", (("n", 3.0),))
+        assert (each.where.namespace, each.where.subscription, each.where.consumer) == ("t/n", "s", "b")
+        assert (each.where.topic, each.where.topics) == (TOPIC, 2)
+    assert findings_of([diagnosis(verdict)], ["y"]) == findings_of([diagnosis(verdict)], namespace="t/m") == ()
+    assert findings_of([diagnosis(verdict)], ["x"], namespace="t/n") == found
+
+
+def test_causes_that_can_block_are_rules_that_can_be_errors() -> None:
+    worst = {rule.id: rule.worst for rule in CAUSE_RULES}
+    assert worst["keyshared_draining"] is worst["no_consumers"] is worst["producer_side"] is Severity.ERROR
+    assert worst["hot_key"] is worst["slow_consumer"] is worst["failover_idle_consumers"] is Severity.WARNING
+    assert not {"fine_idle", "failover_standby", "delayed_messages", "keyshared_batches"} & worst.keys()
+
+
+def test_the_worst_comes_first_by_verdict_then_by_what_waits_then_by_name() -> None:
+    found = [
+        diagnosis(Verdict.SLOWS, name="a", backlog=900),
+        diagnosis(Verdict.BLOCKS, name="b", backlog=5),
+        diagnosis(Verdict.BLOCKS, name="c", waiting=6),
+        diagnosis(Verdict.BLOCKS, name="d", backlog=5),
+        Diagnosis("t/n", "e", "Shared", TOPIC, 1, 1, 0),
+    ]
+    assert [each.subscription for each in worst_first(reversed(found))] == ["c", "b", "d", "a", "e"]
+    assert [each.blocks for each in found] == [False, True, True, True, False]

@@ -1,0 +1,94 @@
+"""Hash ranges as reported and as the ring gives them, the likeliest reason where they differ, and batches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from engine.diagnosis.model import Diagnosis, Verdict
+from tests.engine.diagnosis.made import Stats, consumer, diagnosed, of_stats, stats, stats_path
+from tests.engine.keyshared.selectors import ring
+
+RUNTIME = "admin/v2/brokers/configuration/runtime"
+
+
+def ranges_of(names: str, *, points: int = 100, leave: int | None = None) -> list[list[list[int]]]:
+    """What the consumers of a ring report, in their order; one of them may have left."""
+    selector = ring(names, points=points)
+    if leave is not None:
+        selector = selector.leave(leave)
+    told = selector.ranges()
+    return [[[piece.start, piece.end] for piece in told[each.consumer_id]] for each in selector.consumers]
+
+
+def shown(names: str, ranges: list[Any], **more: Any) -> Stats:
+    members = [consumer(name, keyHashRangeArrays=pieces) for name, pieces in zip(names, ranges, strict=True)]
+    return stats("Key_Shared", members, **{"keySharedMode": "AUTO_SPLIT", "msgBacklog": 5, **more})
+
+
+def differing(diagnosis: Diagnosis) -> tuple[int, str] | None:
+    found = next((each for each in diagnosis.causes if each.id == "keyshared_ranges_differ"), None)
+    if found is None:
+        return None
+    assert found.verdict is Verdict.CANNOT_TELL
+    slots = found.number("slots")
+    assert isinstance(slots, int)
+    return slots, found.what.partition("likeliest: ")[2]
+
+
+@pytest.mark.parametrize("names", ["a", "ab", "abc", "aab"])
+def test_what_the_ring_gives_is_no_difference(names: str) -> None:
+    assert differing(of_stats(shown(names, ranges_of(names)))) is None
+
+
+def test_nor_are_halves_declared_ranges_or_a_namesake_that_left() -> None:
+    thirds = [[[0, 16383]], [[32768, 65536]], [[16384, 32767]]]
+    assert differing(of_stats(shown("abc", thirds))) is None
+    declared = [[[0, 10]], [[20, 30]]]
+    assert differing(of_stats(shown("ab", declared, keySharedMode="STICKY"))) is None
+    assert differing(of_stats(shown("ab", ranges_of("aab", leave=1)))) is None
+    assert differing(of_stats(shown("ab", [ranges_of("ab")[0], []]))) is None
+
+
+def test_a_slot_that_two_report_is_somebody_who_came_or_went() -> None:
+    found = differing(of_stats(shown("ab", [[[0, 40_000]], [[40_000, 65_536]]])))
+    assert found is not None and "joined or left" in found[1]
+
+
+def test_points_that_were_others_when_the_consumers_connected_are_told() -> None:
+    runtime = {"subscriptionKeySharedConsistentHashingReplicaPoints": "20"}
+    hundred = shown("ab", ranges_of("ab"))
+    found = differing(diagnosed({stats_path(): hundred, RUNTIME: runtime}))
+    assert found is not None and "ReplicaPoints was 100" in found[1]
+
+
+def test_another_order_of_connecting_is_told() -> None:
+    first, second = ranges_of("aa")
+    assert first != second
+    # Namesakes are told apart by the order alone.
+    found = differing(of_stats(shown("aa", [second, first])))
+    assert found is not None and "another order" in found[1]
+    tangled = [ranges_of("ab")[1], ranges_of("ab")[0]]
+    found = differing(of_stats(shown("ab", tangled)))
+    assert found is not None
+    assert found[0] == 65_535
+
+
+def test_how_many_slots_differ_is_counted_once() -> None:
+    ranges = ranges_of("ab")
+    (start, end), *rest = ranges[0]
+    moved = [rest, sorted([*ranges[1], [start, end]])]
+    found = differing(of_stats(shown("ab", moved)))
+    assert found is not None
+    assert found[0] == end - start + 1
+
+
+@pytest.mark.parametrize(("per_entry", "told"), [(None, False), (1, False), (2, True), (40, True)])
+def test_entries_of_several_messages_are_told_to_go_by_their_first_key(per_entry: int | None, told: bool) -> None:
+    members = [consumer("a", keyHashRangeArrays=[[0, 65535]], avgMessagesPerEntry=per_entry), consumer("b")]
+    found = of_stats(stats("Key_Shared", members, msgBacklog=3))
+    assert ("keyshared_batches" in [each.id for each in found.causes]) is told
+    if told:
+        cause = next(each for each in found.causes if each.id == "keyshared_batches")
+        assert (cause.verdict, cause.number("messages_per_entry")) == (Verdict.BY_DESIGN, per_entry)

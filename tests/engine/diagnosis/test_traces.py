@@ -1,0 +1,99 @@
+"""A trace of keys says which key makes a consumer slow, or that none does."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.diagnosis.model import Diagnosis, Verdict
+from engine.diagnosis.seen import subscriptions_seen
+from engine.diagnosis.traces import hottest, slots_of, with_trace
+from engine.diagnosis.why import diagnose
+from engine.hashing import murmur3_32
+from tests.engine.diagnosis.made import Stats, consumer, moments, stats, stats_path
+
+HALVES = ([[0, 32767]], [[32768, 65535]])
+KEYS = [f"k{number}".encode() for number in range(200)]
+LOW = [key for key in KEYS if murmur3_32(key) % 65_536 < 32_768]
+HIGH = [key for key in KEYS if murmur3_32(key) % 65_536 >= 32_768]
+
+
+def at(out: int, replay: int, permits: int, *, type_: str = "Key_Shared") -> Stats:
+    busy = consumer("a", msgOutCounter=out, availablePermits=permits, keyHashRangeArrays=HALVES[0], unackedMessages=9)
+    calm = consumer("b", msgOutCounter=out // 4, keyHashRangeArrays=HALVES[1])
+    return stats(
+        type_, [busy, calm], keySharedMode="AUTO_SPLIT", msgInReplay=replay, unackedMessages=9, msgBacklog=9 + replay,
+        msgOutCounter=out + out // 4, topic={"msgInCounter": out * 2},
+    )  # fmt: skip
+
+
+def traced(counts: dict[bytes, int], *answers: Stats) -> Diagnosis:
+    (seen,) = subscriptions_seen(moments(*({stats_path(): each} for each in answers)))
+    return with_trace(diagnose(seen), seen, counts)
+
+
+def hot_key(diagnosis: Diagnosis) -> dict[str, object] | None:
+    found = next((each for each in diagnosis.causes if each.id == "hot_key"), None)
+    return None if found is None else {**dict(found.numbers), "verdict": found.verdict, "by": found.by}
+
+
+BUSY = (at(100, 50, 0), at(300, 120, 0))
+CALM = (at(100, 0, 500), at(300, 0, 500))
+
+
+def test_the_key_that_fills_a_consumer_is_named() -> None:
+    counts = dict.fromkeys(LOW[:5] + HIGH[:5], 10) | {LOW[7]: 100}
+    found = hot_key(traced(counts, *BUSY))
+    assert found is not None
+    assert (found["hot_key"], found["hot_key_share"], found["verdict"]) == (LOW[7].decode(), 0.5, Verdict.SLOWS)
+    assert (found["owner_share"], found["keys_of_owner"], found["keys"]) == (0.75, 6, 11)
+    assert found["hot_key_slot"] == murmur3_32(LOW[7]) % 65_536
+
+
+def test_even_keys_make_it_a_slow_consumer() -> None:
+    found = hot_key(traced(dict.fromkeys(LOW[:20] + HIGH[:20], 3), *BUSY))
+    assert found is not None and found["hot_key"] == ""
+
+
+def test_a_hot_key_of_somebody_else_is_not_to_blame() -> None:
+    found = hot_key(traced(dict.fromkeys(LOW[:3], 1) | {HIGH[0]: 100}, *BUSY))
+    assert found is not None and (found["hot_key"], found["by"]) == ("", ("a",))
+
+
+def test_a_hot_key_that_slows_nobody_yet_is_uneven() -> None:
+    found = hot_key(traced(dict.fromkeys(HIGH[:4], 1) | {LOW[0]: 60}, *CALM))
+    assert found is not None
+    assert (found["verdict"], found["by"], found["hot_key"]) == (Verdict.UNEVEN, ("a",), LOW[0].decode())
+    assert hot_key(traced(dict.fromkeys(HIGH[:20] + LOW[:20], 1), *CALM)) is None
+
+
+@pytest.mark.parametrize(("hottest_count", "is_hot"), [(9, False), (10, True), (11, True)])
+def test_a_key_is_hot_from_a_fair_part_on(hottest_count: int, is_hot: bool) -> None:
+    (seen,) = subscriptions_seen(moments({stats_path(): CALM[0]}))
+    counts = dict.fromkeys(HIGH[:10], 1) | {LOW[0]: hottest_count}
+    found = hottest(seen.dispatchers[0], counts)
+    assert found is not None and found.is_hot is is_hot
+
+
+@pytest.mark.parametrize(("hottest_count", "is_hot"), [(29, False), (30, True)])
+def test_and_only_from_three_times_the_others_on(hottest_count: int, is_hot: bool) -> None:
+    (seen,) = subscriptions_seen(moments({stats_path(): CALM[0]}))
+    found = hottest(seen.dispatchers[0], {LOW[0]: hottest_count, HIGH[0]: 10, HIGH[1]: 10})
+    assert found is not None and found.is_hot is is_hot
+
+
+def test_nothing_is_said_of_nobody_s_slots_no_messages_or_other_types() -> None:
+    (seen,) = subscriptions_seen(moments({stats_path(): stats("Key_Shared", [consumer("a")], msgBacklog=1)}))
+    assert hottest(seen.dispatchers[0], {b"k": 1}) is None
+    assert hottest(seen.dispatchers[0], {}) is None
+    shared = at(100, 0, 500, type_="Shared")
+    assert hot_key(traced({LOW[0]: 50}, shared, shared)) is None
+
+
+@pytest.mark.parametrize(
+    ("ranges", "mode", "low"),
+    [([[0, 9], [20, 29]], "AUTO_SPLIT", 1), ([[0, 9], [20, 29]], "STICKY", 0), ([[0, 65535]], "AUTO_SPLIT", 0)],
+)
+def test_slots_are_those_of_the_ring_where_a_consumer_has_several_ranges(ranges: object, mode: str, low: int) -> None:
+    shown = stats("Key_Shared", [consumer("a", keyHashRangeArrays=ranges)], keySharedMode=mode)
+    (seen,) = subscriptions_seen(moments({stats_path(): shown}))
+    assert slots_of(seen.dispatchers[0]).low == low
