@@ -105,7 +105,7 @@ class Store:
         self._place = max(0, min(subscription, len(keys) - 1))
         if keys[:1] == (BUNDLES,) and not self._place:
             self._place = 1  # what was reported says more than the bundles
-        self._key = keys[self._place] if keys else ""
+        self._key = self._wanted = keys[self._place] if keys else ""
         self._find_place()
 
     def tell(self, listener: Callable[[Message], object]) -> None:
@@ -243,9 +243,11 @@ class Store:
         if isinstance(command, Command):
             timeline, rejection = self._timeline.submit(command)
             if rejection is None and isinstance(command, SubscribeKeyShared):
-                self._key = timeline.state.key_subscriptions[-1].key  # what was just made is what one wants to see
+                self._key = self._wanted = timeline.state.key_subscriptions[
+                    -1
+                ].key  # what was just made is what one wants to see
             elif len(timeline.state.producer_topics) > len(self._timeline.state.producer_topics):
-                self._key = timeline.state.producer_topics[-1].topic
+                self._key = self._wanted = timeline.state.producer_topics[-1].topic
         else:
             moved = navigate(self._timeline, command)
             timeline, rejection = moved.timeline, moved.rejection
@@ -284,6 +286,8 @@ class Store:
     def _go_to(self, place: int) -> None:
         """Show a place among the moments that were seen, from 0, and the steps behind the last of them."""
         last = max(0, self._reported.last)
+        if self._moment == self._reported.last:
+            self._wanted = self._key  # an earlier moment may not have it
         place = max(0, min(place, last + self._main.length))
         if place < last:
             self._main = self._main.home()
@@ -311,7 +315,7 @@ class Store:
         keys = self.subscriptions
         if len(keys) > 1:
             self._place = (self._place + by) % len(keys)
-            self._key = keys[self._place]
+            self._key = self._wanted = keys[self._place]
             self._publish()
 
     def busiest_partition_of(self, consumer_id: int) -> str:
@@ -346,13 +350,24 @@ class Store:
     def prepare(self) -> None:
         """Diagnose what was reported before anything is shown, unless that takes noticeable time.
 
-        The moments before the last one are opened too, so that no key has to wait for them.
+        What is shown first is made too, and the moment before, or all moments where that is quick: no key waits then.
         """
         topics = (topic for moment in self._reported.moments for topic in moment.snapshot.topics.values())
-        if sum(len(topic.subscriptions) for topic in topics) <= PREPARED:
+        is_quick = sum(len(topic.subscriptions) for topic in topics) <= PREPARED
+        if is_quick:
             self.diagnoses()
-        for moment in range(self._reported.last):
-            self._at_moment(moment)
+        if len(self._reported):
+            place = self._reported.last + self._main.cursor
+            for moment in range(0 if is_quick else max(0, self._reported.last - 1), self._reported.last):
+                self._go_to(moment)
+                self._make_view()
+            self._go_to(place)
+            self._make_view()
+
+    def _make_view(self) -> None:
+        """Make the view of what is shown."""
+        if self.keys_view is None and self.producers_view is None and self.reported_view is None:
+            assert self.view is not None
 
     def reported_trouble(self) -> Cause | None:
         """What blocks the shown subscription by what brokers reported, as far as that was looked at."""
@@ -428,6 +443,8 @@ class Store:
     def _find_place(self) -> None:
         """Where the shown subscription stands now; where it is gone, another one takes its place."""
         keys = self.subscriptions
+        if len(self._reported) > 1 and self._wanted in keys:
+            self._key = self._wanted
         self._place = keys.index(self._key) if self._key in keys else max(0, min(self._place, len(keys) - 1))
         self._key = keys[self._place] if keys else ""
         if not self.shows_keys and not self.shows_producers and not self.shows_reported:
