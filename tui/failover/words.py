@@ -130,7 +130,7 @@ def _hint_alone(row: ConsumerRow, view: DashboardView) -> str:
 def bundles_title(brokers: Sequence[ReportedBroker]) -> str:
     """The title of the bundle tree: where load reports are all there is, when and by whom they were written."""
     if not brokers:
-        return "3 bundles"
+        return PANEL_TITLES["bundles"]
     if len(brokers) > 1:
         return f"3 bundles, {REPORTED_SIGN} by {len(brokers):,} load reports"
     (broker,) = brokers
