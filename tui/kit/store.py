@@ -89,6 +89,7 @@ class Store:
         self._moment = self._reported.last
         self._earlier: dict[int, Timeline] = {}
         self._others: dict[int, tuple[Subject, ...]] = {}
+        self._keys: tuple[str, ...] | None = None
         self._diagnoses: list[Diagnosis] | None = None
         self._problems = problems
         self._notes = notes
@@ -135,7 +136,9 @@ class Store:
     @property
     def subscriptions(self) -> tuple[str, ...]:
         """The keys of all subscriptions, and the names of topics with producers, in the order of their places."""
-        return all_places(shown_places(self._timeline.state), self._reported_only())
+        if self._keys is None:
+            self._keys = all_places(shown_places(self._timeline.state), self._reported_only())
+        return self._keys
 
     def _reported_only(self) -> tuple[Subject, ...]:
         """What brokers reported up to this moment and the model does not have."""
@@ -451,6 +454,7 @@ class Store:
             self._failover = self._place
 
     def _publish(self) -> None:
+        self._keys = None
         self._find_place()
         self._view = self._keys_view = self._producers_view = self._reported_view = None
         for listener in self._listeners:
