@@ -174,8 +174,9 @@ def _of_dispatcher(
     """Kind, before, after and number of each change of one subscription on one topic."""
     if then.type != now.type and "None" not in (then.type, now.type):
         yield TYPE, then.type, now.type, 0
-    if knows_consumers:
-        old, new = Counter(map(_identity, then.consumers)), Counter(map(_identity, now.consumers))
+    before, after = [_identity(each) for each in then.consumers], [_identity(each) for each in now.consumers]
+    if knows_consumers and before != after:  # nearly always they are the same
+        old, new = Counter(before), Counter(after)
         for (name, *_), count in (old - new).items():
             yield LEFT, name, "", count
         for (name, *_), count in (new - old).items():
@@ -183,7 +184,7 @@ def _of_dispatcher(
     was, became = then.active_consumer_name, now.active_consumer_name
     if was is not None and became is not None and was != became:
         yield ACTIVE, was, became, 0
-    moved = slots_moved(then.consumers, now.consumers)
+    moved = slots_moved(then.consumers, now.consumers) if now.type == then.type == "Key_Shared" else 0
     if moved:
         yield RANGES, "", "", moved
 

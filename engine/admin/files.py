@@ -89,7 +89,7 @@ def _mirrored(path: Path, folders: list[str]) -> tuple[list[str], list[str]]:
     answers: list[str] = []
     others: list[str] = []
     for folder in folders:
-        if folder not in MIRROR_FOLDERS and moment_ms(folder) is None:
+        if folder not in MIRROR_FOLDERS and moment_ms(folder) is None and not _holds_mirror(path / folder):
             continue
         for place, _, names in os.walk(path / folder):
             inside = Path(place).relative_to(path).as_posix()
@@ -98,9 +98,20 @@ def _mirrored(path: Path, folders: list[str]) -> tuple[list[str], list[str]]:
     return sorted(answers, key=natural_key), sorted(others)
 
 
+def _holds_mirror(path: Path) -> bool:
+    """Whether a folder mirrors the admin API itself, as one dump of several does."""
+    return any((path / folder).is_dir() for folder in MIRROR_FOLDERS)
+
+
 def has_moments(path: Path) -> bool:
-    """Whether a folder holds folders that are named by time. Raises ``InputError`` for one that cannot be read."""
-    return path.is_dir() and any(moment_ms(folder) is not None for folder in _listed(path)[1])
+    """Whether a folder holds dumps: folders that are named by time, or that mirror the admin API themselves.
+
+    Raises ``InputError`` for a folder that cannot be read.
+    """
+    if not path.is_dir():
+        return False
+    folders = [folder for folder in _listed(path)[1] if folder not in MIRROR_FOLDERS]
+    return any(moment_ms(folder) is not None or _holds_mirror(path / folder) for folder in folders)
 
 
 def moment_ms(folder: str) -> int | None:

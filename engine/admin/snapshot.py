@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from engine.admin.facts import BundleList, Counts, Decoded, LedgerFacts, Snapshot, TopicFacts, WrittenLoad
-from engine.admin.files import AnswerFile, FilesRead, has_moments, moment_ms, read_files
+from engine.admin.files import MIRROR_FOLDERS, AnswerFile, FilesRead, has_moments, moment_ms, read_files
 from engine.admin.kinds import AnswerKind, recognise
 from engine.admin.ledgers import decode_internal_stats, decode_named_internal_stats
 from engine.admin.load_reports import all_bundles, decode_broker_load
@@ -55,9 +55,10 @@ def read_moments(
 ) -> tuple[Moment, ...]:
     """Read folders, files and answers in memory as moments in the order of time, one where nothing tells them apart.
 
-    Moments are told by folders named by time, by the steps of a recording, or by the number or time that file names
-    begin with. Files without any of these belong to all moments. Statistics of a topic that nothing names get a made-up
-    name, see :func:`nameless_topic`. ``title`` is what the snapshots are called, their sources without one. Raises
+    Moments are told by folders named by time or holding a dump each (these in the order of the latest times that their
+    answers name), by the steps of a recording, or by the number or time that file names begin with. Files without any
+    of these belong to all moments. Statistics of a topic that nothing names get a made-up name, see
+    :func:`nameless_topic`. ``title`` is what the snapshots are called, their sources without one. Raises
     ``InputError`` as :func:`read_answers` does.
     """
     intake = Intake(limit_bytes)
@@ -97,13 +98,32 @@ def read_moments(
         first = found[0]
         every = (*problems, *left_out, *first.snapshot.problems)
         found[0] = replace(first, snapshot=replace(first.snapshot, problems=every))
-    if all(moment.at_ms is not None for moment in found):
-        found.sort(key=lambda moment: moment.at_ms or 0)
-    return tuple(found)
+    return _in_order(found, are_numbered=any(map(_NUMBERED.match, groups)))
+
+
+def _in_order(found: list[Moment], *, are_numbered: bool) -> tuple[Moment, ...]:
+    """Moments by their times; where none has one and none is numbered, by the latest times that their answers name."""
+    times = [moment.at_ms for moment in found]
+    if all(at_ms is None for at_ms in times) and not are_numbered:
+        times = [latest_ms(moment.snapshot) or None for moment in found]
+    if None in times:
+        return tuple(found)
+    return tuple(moment for _, moment in sorted(zip(times, found, strict=True), key=lambda pair: pair[0] or 0))
+
+
+def latest_ms(snapshot: Snapshot) -> int:
+    """The latest time that answers name, in epoch milliseconds; 0 for none. They are not older than that."""
+    times = [written.updated_at_ms for written in snapshot.broker_loads.values()]
+    for topic in snapshot.topics.values():
+        times.append(topic.last_publish_ms)
+        for sub in topic.subscriptions:
+            times += (sub.last_consumed_ms, sub.last_acked_ms)
+            times += (max(each.last_consumed_ms, each.last_acked_ms, each.last_flow_ms) for each in sub.consumers)
+    return max(times, default=0)
 
 
 def read_dump(*sources: str | Path | bytes | AnswerFile, limit_bytes: int = MAX_INPUT_BYTES) -> tuple[Moment, ...]:
-    """Read as :func:`read_moments` where a folder has moments named by time, else as one moment of everything.
+    """Read as :func:`read_moments` where a folder holds dumps of several moments, else as one moment of everything.
 
     Files that are only numbered may be of one moment: a dashboard shows all of them. Raises ``InputError``.
     """
@@ -152,14 +172,20 @@ def _summed(found: Snapshot, later: Snapshot) -> Counts:
 
 
 def _moment_of(name: str) -> str:
-    """What tells the moment in a file's name: a folder named by time, or the number or time that it begins with.
+    """What tells the moment in a file's name: a folder named by time, one that is a dump of its own, or the number or
+    time that the name begins with.
 
     >>> [_moment_of(name) for name in ("2026-11-22T09-48-07Z/admin/v2/x.json", "07-stats.json", "stats.json")]
     ['2026-11-22T09-48-07Z', '07', '']
+    >>> _moment_of("before/admin/v2/x.json"), _moment_of("admin/v2/x.json")
+    ('before', '')
     """
-    for folder in name.split("/")[:-1]:
+    folders = name.split("/")[:-1]
+    for folder in folders:
         if moment_ms(folder) is not None:
             return folder
+    if len(folders) > 1 and folders[0] not in MIRROR_FOLDERS and folders[1] in MIRROR_FOLDERS:
+        return folders[0]
     match = _NUMBERED.match(name.rpartition("/")[2])
     return match[1] if match else ""
 

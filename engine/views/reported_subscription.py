@@ -56,8 +56,6 @@ class SubscriptionStatus:
     source: str
     step: int
     steps: int
-    seed: int
-    now_ms: int = 0
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -129,7 +127,6 @@ def subscription_view(
             source=timeline.source,
             step=timeline.cursor,
             steps=timeline.length,
-            seed=timeline.seed,
         ),
         consumers=tuple(
             SubscriptionRow(at, each.name, letter_tag(at), at, each) for at, each in enumerate(found.consumers)

@@ -14,6 +14,7 @@ from engine.cluster.timeline import Timeline
 from engine.scenarios.embedded import embedded
 from tests.tui.key_scenes import SUBSCRIBED, before_a_move, in_mode, keys_app, state_after, with_a_gap
 from tests.tui.producer_scenes import hundred_app, mixed_app, producers_app
+from tests.tui.reported_scenes import LOAD_REPORT, app_on, draining_app, sample_app
 from tests.tui.screens_under_test import after_keys, app_of, cluster
 from tui.app import RingsideApp
 
@@ -120,6 +121,25 @@ GRIDS: Final[dict[str, tuple[Any, tuple[str, ...], tuple[int, int]]]] = {
     "producers-notices-120x40": (mixed_app, ("i",), MIDDLE),
     "producers-help-80x24": (producers_app, ("question_mark",), SMALL),
     "producers-nobody-80x24": (lambda: producers_app(0, 6), (), SMALL),
+    "seen-keys-80x24": (draining_app, ("left_square_bracket",) * 2, SMALL),
+    "seen-keys-120x40": (draining_app, ("left_square_bracket",) * 2, MIDDLE),
+    "seen-keys-200x60": (draining_app, ("left_square_bracket",) * 2, LARGE),
+    "seen-keys-mono-120x40": (lambda: draining_app(mono=True), ("left_square_bracket",) * 2, MIDDLE),
+    "seen-keys-ascii-80x24": (lambda: draining_app(ascii_only=True), ("left_square_bracket",) * 2, SMALL),
+    "seen-keys-first-moment-120x40": (draining_app, ("home",), MIDDLE),
+    "seen-keys-after-a-kill-120x40": (draining_app, ("x",), MIDDLE),
+    "seen-failover-80x24": (lambda: sample_app("failover-active-no-permits-a"), (), SMALL),
+    "seen-failover-120x40": (lambda: sample_app("failover-active-no-permits-a"), (), MIDDLE),
+    "seen-failover-200x60": (lambda: sample_app("failover-active-no-permits-a"), (), LARGE),
+    "seen-failover-mono-80x24": (lambda: sample_app("failover-active-no-permits-a", mono=True), (), SMALL),
+    "seen-shared-80x24": (lambda: sample_app("subscription-unacked-limit-a"), (), SMALL),
+    "seen-shared-120x40": (lambda: sample_app("subscription-unacked-limit-a"), (), MIDDLE),
+    "seen-shared-200x60": (lambda: sample_app("subscription-unacked-limit-a"), (), LARGE),
+    "seen-shared-mono-80x24": (lambda: sample_app("subscription-unacked-limit-a", mono=True), (), SMALL),
+    "seen-shared-details-80x24": (lambda: sample_app("subscription-unacked-limit-a"), ("f",), SMALL),
+    "seen-shared-why-120x40": (lambda: sample_app("subscription-unacked-limit-a"), ("w",), MIDDLE),
+    "seen-loads-80x24": (lambda: app_on(LOAD_REPORT), (), SMALL),
+    "seen-loads-120x40": (lambda: app_on(LOAD_REPORT), (), MIDDLE),
 }
 
 

@@ -16,7 +16,10 @@ from engine.keyshared.consistent_sticky import node_ranges
 from engine.keyshared.delivery_state import DeliveryState
 from engine.keyshared.model import Consumer, DeclaredRanges, Selector
 from engine.keyshared.ownership import OwnedSlots, keys_of, slots_by_consumer
+from engine.views.reported import Reported, subject_of
+from engine.views.reported_model import ReportedView
 from tui.cli.key_options import DEFAULT_POINTS, SharingChoice
+from tui.cli.session import Session
 from tui.sources.consumer_files import (
     NamedRanges,
     named_ranges,
@@ -31,7 +34,10 @@ KEY_NOTES: Final = "key-"
 
 @dataclass(frozen=True, slots=True)
 class Sharing:
-    """Who shares keys. ``subscription``, ``delivery`` and ``keys`` are those of a recording, if it is one."""
+    """Who shares keys. ``subscription``, ``delivery`` and ``keys`` are those of a recording, if it is one.
+
+    ``reported`` is what brokers said of it, with consumers in the order of the selector.
+    """
 
     selector: Selector
     mode: SharingMode
@@ -41,6 +47,7 @@ class Sharing:
     subscription: str = ""
     delivery: DeliveryState | None = None
     keys: Mapping[bytes, int] = field(default_factory=dict)
+    reported: ReportedView | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +196,17 @@ def _recorded(choice: SharingChoice, path: str) -> Sharing:
         subscription.key,
         delivery,
         subscription.keys,
+        _reported(session, subscription.key, delivery.selector),
     )
+
+
+def _reported(session: Session, key: str, selector: Selector) -> ReportedView | None:
+    """What brokers said of the subscription, None where they said nothing."""
+    reported, subject = Reported(session.seen), subject_of(session.timeline, key)
+    if subject is None:
+        return None
+    rows = [(consumer.consumer_id, consumer.name) for consumer in selector.consumers]
+    return reported.view(reported.last, replace(subject, rows=rows), session.timeline.cursor)
 
 
 def chosen_subscription(found: Sequence[KeySubscription], wanted: str | None, path: str) -> KeySubscription:

@@ -63,6 +63,7 @@ SLOTS_LEGEND: Final[Group] = (
         KeyHelp("inside", "how much of the slots each consumer has, where arcs are too narrow to read"),
         KeyHelp("dots", "known keys at their slots, in the colour of their consumer"),
         KeyHelp("!", "slots where messages wait; in the table, who lost slots although another joined or left"),
+        KeyHelp("*", "reported by brokers at the time in the title, until a step of the simulation; ! there: blocked"),
         KeyHelp("hash map", "the same slots row by row, from 0 on"),
     ),
 )

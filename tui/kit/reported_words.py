@@ -27,6 +27,8 @@ _OBSTACLES: Final = {
     NO_PERMITS: ("no permits", "permits"),
 }
 _NAMED: Final = 2
+_LAST_MS: Final = 253_402_300_799_000
+"""The last second that a calendar has; brokers may print anything."""
 
 
 class Seen(Protocol):
@@ -47,12 +49,12 @@ class Tagged(Protocol):
 
 
 def clock_text(at_ms: int) -> str:
-    """A time of day in UTC.
+    """A time of day in UTC; a time that no calendar has is shown as the number that it is.
 
-    >>> clock_text(1_795_258_955_109)
-    '11:02:35Z'
+    >>> clock_text(1_795_258_955_109), clock_text(2**62)
+    ('11:02:35Z', '4611686018427387904 ms')
     """
-    return f"{datetime.fromtimestamp(at_ms / 1000, UTC):%H:%M:%SZ}"
+    return f"{datetime.fromtimestamp(at_ms / 1000, UTC):%H:%M:%SZ}" if at_ms <= _LAST_MS else f"{at_ms} ms"
 
 
 def moment_text(at_ms: int) -> str:
@@ -61,7 +63,11 @@ def moment_text(at_ms: int) -> str:
     >>> moment_text(1_795_258_955_109), moment_text(0)
     ('2026-11-21 11:02:35Z', 'never')
     """
-    return f"{datetime.fromtimestamp(at_ms / 1000, UTC):%Y-%m-%d} {clock_text(at_ms)}" if at_ms > 0 else "never"
+    return f"{_day(at_ms)}{clock_text(at_ms)}" if at_ms > 0 else "never"
+
+
+def _day(at_ms: int) -> str:
+    return f"{datetime.fromtimestamp(at_ms / 1000, UTC):%Y-%m-%d} " if at_ms <= _LAST_MS else ""
 
 
 def seen_text(time: SeenTime, *, short: bool = False) -> str:
@@ -74,8 +80,7 @@ def seen_text(time: SeenTime, *, short: bool = False) -> str:
     at_ms, after = (time.at_ms, "") if time.at_ms >= 0 else (time.not_before_ms, "after ")
     if at_ms < 0:
         return f"seen at an unknown time{moment}" if not short else f"seen{moment}"
-    day = "" if short else f"{datetime.fromtimestamp(at_ms / 1000, UTC):%Y-%m-%d} "
-    return f"seen {after}{day}{clock_text(at_ms)}{moment}"
+    return f"seen {after}{'' if short else _day(at_ms)}{clock_text(at_ms)}{moment}"
 
 
 def table_remark(view: ReportedView | None) -> str:

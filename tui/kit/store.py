@@ -120,6 +120,7 @@ class Store:
         self._others: dict[int, tuple[Subject, ...]] = {}
         self._live = live
         self._newest: Scene | None = None
+        self._keys: tuple[str, ...] | None = None
         self._diagnoses: list[Diagnosis] | None = None
         self._problems = problems
         self._notes = notes
@@ -136,7 +137,7 @@ class Store:
         self._place = max(0, min(subscription, len(keys) - 1))
         if keys[:1] == (BUNDLES,) and not self._place:
             self._place = 1  # what was reported says more than the bundles
-        self._key = keys[self._place] if keys else ""
+        self._key = self._wanted = keys[self._place] if keys else ""
         self._find_place()
 
     def tell(self, listener: Callable[[Message], object]) -> None:
@@ -166,7 +167,9 @@ class Store:
     @property
     def subscriptions(self) -> tuple[str, ...]:
         """The keys of all subscriptions, and the names of topics with producers, in the order of their places."""
-        return all_places(shown_places(self._timeline.state), self._reported_only())
+        if self._keys is None:
+            self._keys = all_places(shown_places(self._timeline.state), self._reported_only())
+        return self._keys
 
     def _reported_only(self) -> tuple[Subject, ...]:
         """What brokers reported up to this moment and the model does not have."""
@@ -274,9 +277,11 @@ class Store:
         if isinstance(command, Command):
             timeline, rejection = self._timeline.submit(command)
             if rejection is None and isinstance(command, SubscribeKeyShared):
-                self._key = timeline.state.key_subscriptions[-1].key  # what was just made is what one wants to see
+                self._key = self._wanted = timeline.state.key_subscriptions[
+                    -1
+                ].key  # what was just made is what one wants to see
             elif len(timeline.state.producer_topics) > len(self._timeline.state.producer_topics):
-                self._key = timeline.state.producer_topics[-1].topic
+                self._key = self._wanted = timeline.state.producer_topics[-1].topic
         else:
             moved = navigate(self._timeline, command)
             timeline, rejection = moved.timeline, moved.rejection
@@ -326,6 +331,8 @@ class Store:
     def _go_to(self, place: int) -> None:
         """Show a place among the moments that were seen, from 0, and the steps behind the last of them."""
         last = max(0, self._reported.last)
+        if self._moment == self._reported.last:
+            self._wanted = self._key  # an earlier moment may not have it
         place = max(0, min(place, last + self._main.length))
         if place < last:
             self._main = self._main.home()
@@ -353,7 +360,7 @@ class Store:
         keys = self.subscriptions
         if len(keys) > 1:
             self._place = (self._place + by) % len(keys)
-            self._key = keys[self._place]
+            self._key = self._wanted = keys[self._place]
             self._publish()
 
     def busiest_partition_of(self, consumer_id: int) -> str:
@@ -438,12 +445,23 @@ class Store:
     def prepare(self) -> None:
         """Diagnose what was reported before anything is shown, unless that takes noticeable time.
 
-        The moments before the last one are opened too, so that no key has to wait for them.
+        What is shown first is made too, and the moment before, or all moments where that is quick: no key waits then.
         """
-        if is_soon_diagnosed(self._reported.moments):
+        is_quick = is_soon_diagnosed(self._reported.moments)
+        if is_quick:
             self.diagnoses()
-        for moment in range(self._reported.last):
-            self._at_moment(moment)
+        if len(self._reported):
+            place = self._reported.last + self._main.cursor
+            for moment in range(0 if is_quick else max(0, self._reported.last - 1), self._reported.last):
+                self._go_to(moment)
+                self._make_view()
+            self._go_to(place)
+            self._make_view()
+
+    def _make_view(self) -> None:
+        """Make the view of what is shown."""
+        if self.keys_view is None and self.producers_view is None and self.reported_view is None:
+            assert self.view is not None
 
     def reported_trouble(self) -> Cause | None:
         """What blocks the shown subscription by what brokers reported, as far as that was looked at."""
@@ -519,12 +537,15 @@ class Store:
     def _find_place(self) -> None:
         """Where the shown subscription stands now; where it is gone, another one takes its place."""
         keys = self.subscriptions
+        if len(self._reported) > 1 and self._wanted in keys:
+            self._key = self._wanted
         self._place = keys.index(self._key) if self._key in keys else max(0, min(self._place, len(keys) - 1))
         self._key = keys[self._place] if keys else ""
         if not self.shows_keys and not self.shows_producers and not self.shows_reported:
             self._failover = self._place
 
     def _publish(self) -> None:
+        self._keys = None
         self._find_place()
         self._view = self._keys_view = self._producers_view = self._reported_view = None
         for listener in self._listeners:

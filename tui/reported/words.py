@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.views.reported_subscription import SubscriptionRow, SubscriptionStatus, SubscriptionView
 from tui.kit.remarks import Remark
 from tui.kit.reported_words import moment_text, obstacle_texts, seen_text, sums_text
-from tui.kit.status_line import GAP, KEPT, Part, Ranked, RankedLine, fitted_parts, place_among, time_and_source
+from tui.kit.status_line import GAP, KEPT, Part, Ranked, RankedLine, fitted_parts, place_among, saved_part
 from tui.kit.wording import counted, namespace_suffix, safe_name, shorten_middle
 
 NOBODY = "nobody connected"
@@ -33,7 +33,10 @@ def _parts(status: SubscriptionStatus, saved: str, name_cells: int) -> list[Rank
         (4, namespace_suffix(status.subscription, status.namespace, keys), "$dim"),
         (4, several, "$dim"),
         (0, f"{GAP}{type_text(status.type)}, as reported", "$warn bold"),
-        *time_and_source(status, saved),
+        (7, f"{GAP}Pulsar {status.release}", ""),
+        (2, f"{GAP}step {status.step}/{status.steps}", ""),
+        (8, f"{GAP}{safe_name(status.source)}" if status.source else "", "$dim"),
+        saved_part(saved, status.steps, 11),
     ]
     return [part for part in parts if part[1]]
 
@@ -55,7 +58,7 @@ def consumer_remarks(row: SubscriptionRow, view: SubscriptionView) -> tuple[Rema
     obstacles = obstacle_texts(seen, view.consumers)[0]
     remarks = [
         Remark("of", f"{safe_name(row.name)} of {safe_name(view.status.subscription)} ({view.status.type})"),
-        Remark("seen", seen_text(view.reported.time)),
+        Remark("seen", seen_text(view.reported.time).removeprefix("seen ")),
         Remark("blocked" if obstacles else "fine", obstacles or "it asks for messages and is not blocked", main=True),
         Remark("permits", f"{seen.permits:,}"),
         Remark("unacked", f"{seen.unacked:,}"),

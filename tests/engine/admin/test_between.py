@@ -28,7 +28,7 @@ from engine.admin.between import (
 )
 from engine.admin.facts import ConsumerFacts
 from engine.admin.files import AnswerFile
-from engine.admin.snapshot import Moment, combined, read_moments
+from engine.admin.snapshot import Moment, combined, read_dump, read_moments
 from engine.scenarios.opening import open_moments
 from engine.views.between_words import LISTED
 from engine.views.reported import Reported, Subject
@@ -229,3 +229,30 @@ def test_many_changes_of_a_kind_are_counted() -> None:
     assert view is not None
     assert len(view.events) == LISTED + 1
     assert view.events[-1].text == "5 more changes of the kind joined"
+
+
+def dump_of(folder: Path, at: int) -> None:
+    """One of the recorded statistics as a dump of its own."""
+    place = folder / "admin" / "v2" / "persistent" / "t" / "n" / "x"
+    place.mkdir(parents=True)
+    (place / "stats.json").write_bytes(gzip.decompress(sorted(RECORDED.glob("0*-stats.json.gz"))[at].read_bytes()))
+
+
+def test_folders_with_a_dump_each_are_moments_in_the_order_of_the_times_in_them(tmp_path: Path) -> None:
+    dump_of(tmp_path / "a-later", 3)
+    dump_of(tmp_path / "b-earlier", 0)
+    found = read_dump(tmp_path)
+    assert [moment.at_ms for moment in found] == [None, None]
+    assert [len(moment.snapshot.topics[TOPIC].subscriptions[0].consumers) for moment in found] == [1, 3]
+    view = Reported(found).view(1, Subject("sub", "t/n", "sub"))
+    assert view is not None
+    assert [event.kind for event in view.events] == [JOINED, JOINED, RANGES, BACKLOG]
+    assert (view.time.at_ms, view.time.not_before_ms) == (-1, 1_795_258_955_109)
+
+
+def test_one_dump_in_a_folder_is_one_moment_and_other_folders_are_left_alone(tmp_path: Path) -> None:
+    dump_of(tmp_path / "only", 3)
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "x.json").write_text("{")
+    (moment,) = read_dump(tmp_path)
+    assert moment.snapshot.topics.keys() == {TOPIC} and moment.snapshot.problems == ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from urllib.parse import quote
@@ -225,3 +226,20 @@ def test_statistics_that_do_not_say_whose_they_are_get_their_topic_from_the_opti
     told = json.loads(run("explain", "key", "a", path, "--topic", "persistent://t/n/x", "--json").out)
     assert told["explanation"]["owner"]["name"] == "d-b"
     assert run("keys", "--consumers", "a,b", "--topic", "persistent://t/n/x").code == 2
+
+
+def test_what_brokers_reported_is_said_with_the_shares(run: Run, tmp_path: Path) -> None:
+    recorded = RECORDINGS / "c-keyshared-draining" / "05-stats.json.gz"
+    place = tmp_path / "dump" / "admin" / "v2" / "persistent" / "t" / "n" / "x"
+    place.mkdir(parents=True)
+    (place / "stats.json").write_bytes(gzip.decompress(recorded.read_bytes()))
+    reported = json.loads(run("keys", "dump", "--json").out)["reported"]
+    ids = {each["name"]: each["consumer_id"] for each in reported["consumers"]}
+    assert (reported["backlog_entries"], reported["unacked_messages"], reported["draining_slots"]) == (200, 127, 73)
+    assert [(each["owner"], each["holder"], each["slots"]) for each in reported["pairs"]] == [
+        (ids["d-b"], ids["d-a"], 37),
+        (ids["d-c"], ids["d-a"], 36),
+    ]
+    text = run("keys", "dump").out
+    assert "31179" in text and "waits for A" in text
+    assert json.loads(run("keys", "--consumers", "a,b", "--json").out)["reported"] is None

@@ -192,3 +192,26 @@ def test_a_load_report_alone_shows_bundles_with_rates_and_owner(size: tuple[int,
 
     report = Path(__file__).parents[2] / "recordings" / "pip392-flag-on" / "03-load-report.json.gz"
     run(app_on(report), story, size)
+
+
+def test_a_subscription_that_a_moment_does_not_have_comes_back_with_the_next(tmp_path: Path) -> None:
+    for at, subs in enumerate((["old"], ["old", "new"])):
+        place = tmp_path / f"2026-11-22T09-48-0{at}Z/admin/v2/persistent/t/n/x"
+        place.mkdir(parents=True)
+        one = stats("Shared", [consumer("a")])["subscriptions"]["s"]
+        (place / "stats.json").write_text(json.dumps({"publishers": [], "subscriptions": dict.fromkeys(subs, one)}))
+
+    async def story(pilot: Pilot[int]) -> None:
+        store = pilot.app.store  # type: ignore[attr-defined]
+        await pilot.press("n")
+        await pilot.pause()
+        assert store.shown_name() == ("t/n", "new")
+        assert [event.kind for event in store.reported_view.reported.events] == ["new"]
+        await pilot.press("home")
+        await pilot.pause()
+        assert store.shown_name() == ("t/n", "old")
+        await pilot.press("end")
+        await pilot.pause()
+        assert store.shown_name() == ("t/n", "new")
+
+    run(app_on(tmp_path), story)

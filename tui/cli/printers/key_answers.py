@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Final
 
 from engine.cluster.key_state import SharingMode
@@ -15,9 +16,12 @@ from engine.keyshared.rivals import Rival, rivals_of
 from engine.keyshared.waits import Wait, waits
 from engine.views.keys_answers import key_sentence
 from engine.views.keys_words import VERDICTS, luck_sentence, verdict_text
+from engine.views.reported_document import reported_document
+from engine.views.table import letter_tag
 from tui.cli.plain import Align, table, wrapped
 from tui.cli.printers.documents import plain_values
 from tui.cli.printers.explanation import FORMAT
+from tui.cli.printers.reported import reported_lines
 from tui.cli.sharing import Owned, Sharing
 from tui.keys.explaining import nearest_first, why_not
 from tui.kit.wording import counted, percent, safe_name, shorten_middle
@@ -172,7 +176,23 @@ def spread_lines(who: Sharing, luck: Luck) -> list[str]:
     lines += _labelled("luck", luck_sentence(luck))
     if luck.keys:
         lines += _labelled("verdict", verdict_text(VERDICTS[luck.verdict]))
-    return lines
+    return [*lines, *reported_lines(who.reported, _reported_rows(who))]
+
+
+@dataclass(frozen=True, slots=True)
+class _ReportedRow:
+    """A consumer as what was reported of it refers to it."""
+
+    consumer_id: int
+    name: str
+    tag: str
+
+
+def _reported_rows(who: Sharing) -> list[_ReportedRow]:
+    return [
+        _ReportedRow(consumer.consumer_id, consumer.name, letter_tag(at))
+        for at, consumer in enumerate(who.selector.consumers)
+    ]
 
 
 def spread_document(who: Sharing, luck: Luck) -> dict[str, Any]:
@@ -214,6 +234,7 @@ def spread_document(who: Sharing, luck: Luck) -> dict[str, Any]:
             "hottest_key": text_of_key(luck.hottest_key) if luck.hottest_key is not None else None,
             "hottest_share": luck.hottest_share,
         },
+        "reported": reported_document(who.reported, _reported_rows(who)),
     }
 
 
