@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
 from engine.admin.facts import BundleList, Snapshot
 from engine.admin.load_reports import all_bundles
 from engine.admin.reading import MAX_INPUT_BYTES
+from engine.admin.rules_in_force import ObservedActives, rules_in_force
 from engine.admin.snapshot import Moment, combined, read_dump
 from engine.bundles.boundaries import FULL_LOWER_BOUND, FULL_UPPER_BOUND, BundleRange, default_boundaries, parse_range
 from engine.cluster.facts import active_consumers
@@ -29,6 +31,8 @@ from engine.scenarios.subscriptions import Group, flag_of, gather, subscriptions
 from engine.views.model import Notice
 
 RELEASE_ASSUMED: Final = "release-assumed"
+_MOST_ACTIVES: Final = 64
+"""Recorded active consumers of one list that are looked at to infer the release."""
 FLAG_INFERRED: Final = "flag-inferred"
 BUNDLES_ASSUMED: Final = "bundles-assumed"
 LOAD_REPORTS_ALONE: Final = "load-reports-alone"
@@ -78,9 +82,10 @@ def open_snapshot(snapshot: Snapshot, *, release: str | None = None, consistent_
             )
         snapshot = replace(snapshot, bundles=_bundles_of_reports(snapshot))
         notes.append(Notice(LOAD_REPORTS_ALONE, "load reports alone: bundles with their rates, but no topic is known"))
-    behaviour = _behaviour(release or snapshot.version, notes)
     groups, more = gather(snapshot, topics)
     notes += more
+    named = release or snapshot.version
+    behaviour = _behaviour(named, notes) if named is not None else _inferred_release(snapshot, groups, notes)
     settings = snapshot.settings or default_settings(behaviour)
     flag = consistent_hashing
     if flag is None and snapshot.settings is None:
@@ -146,10 +151,23 @@ def _bundles_of_reports(snapshot: Snapshot) -> dict[str, BundleList]:
     return {namespace: BundleList(tuple(sorted(found))) for namespace, found in ends.items()}
 
 
-def _behaviour(version: str | None, notes: list[Notice]) -> ReleaseBehaviour:
-    if version is None:
+def _inferred_release(snapshot: Snapshot, groups: Sequence[Group], notes: list[Notice]) -> ReleaseBehaviour:
+    """The newest release, unless the recorded active consumers are such that only an older one explains them."""
+    flags = [] if snapshot.settings is None else [snapshot.settings.activeConsumerFailoverConsistentHashing]
+    observed = (ObservedActives(group.names, dict(islice(group.actives.items(), _MOST_ACTIVES))) for group in groups)
+    rules = rules_in_force(observed, (), flags)
+    if rules.behaviour == CURRENT:
         notes.append(Notice(RELEASE_ASSUMED, f"no answer tells the release; Pulsar {CURRENT.label} is assumed"))
         return CURRENT
+    text = (
+        f"no answer tells the release; the recorded active consumers are not those of Pulsar {CURRENT.label}, so the "
+        f"rules of {rules.behaviour.label} are taken (--pulsar names the release)"
+    )
+    notes.append(Notice(RELEASE_ASSUMED, text))
+    return rules.behaviour
+
+
+def _behaviour(version: str, notes: list[Notice]) -> ReleaseBehaviour:
     behaviour = behaviour_of(version)
     if isinstance(behaviour, Rejection):
         notes.append(Notice(RELEASE_ASSUMED, f"{behaviour.message}; Pulsar {CURRENT.label} is assumed"))
