@@ -65,7 +65,7 @@ def view(leader: Leader, state: LeaderState) -> ShedView:
 def shed(leader: Leader, state: LeaderState, now_ms: int, pick: Picker) -> tuple[LeaderState, SheddingCycle]:
     """One cycle of shedding (``doLoadShedding``): the plan, and bundle by bundle what becomes of it.
 
-    The bundles of one cycle are placed as if the others stayed, so many may go to the same broker (S-9).
+    The bundles of one cycle are placed as if the others stayed, so many may go to the same broker (bug pattern S09).
     """
     settings = leader.settings
     if not settings.loadBalancerEnabled or not settings.loadBalancerSheddingEnabled:
