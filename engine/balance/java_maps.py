@@ -60,6 +60,9 @@ class MapOrder:
 
     def updated(self, add: Iterable[str] = (), *, remove: Iterable[str] = ()) -> MapOrder:
         """The map after keys were removed and others put in this order; a known key keeps its place. O(n)."""
+        if not self.keys:
+            keys = tuple(dict.fromkeys(add))
+            return _filled(self.kind, self.capacity, keys) if keys else self
         known = set(self.keys)
         gone = known.intersection(remove)
         fresh = [key for key in dict.fromkeys(add) if key not in known or key in gone]
@@ -94,6 +97,15 @@ class MapOrder:
         """The same map with the keys of each bucket the other way round: what another history could have made of it."""
         buckets = groupby(self.keys, key=lambda key: spread_hash(key) & (self.capacity - 1))
         return replace(self, keys=tuple(key for _, keys in buckets for key in reversed(list(keys))))
+
+
+@lru_cache(maxsize=64)
+def _filled(kind: MapKind, capacity: int, keys: tuple[str, ...]) -> MapOrder:
+    """An empty table once these keys were put; sets of candidates are filled with the same ones again and again."""
+    table = _Table(kind, capacity)
+    for key in keys:
+        table.insert(key)
+    return MapOrder(kind, table.keys(), table.capacity)
 
 
 def hash_order(keys: Iterable[str]) -> MapOrder:

@@ -7,9 +7,11 @@ new is not read again, since it changes no average of steady traffic.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from engine.balance.averages import BundleData
 from engine.balance.brokers import EXTENSIBLE_CLASS, BrokerLoad, BrokerLoadAverage, overload_usage
 from engine.balance.filters import (
     below_max_topics_extensible,
@@ -50,6 +52,7 @@ from engine.balance.shedding.transfer import (
 from engine.balance.top_bundles import MeasuredBundle, top_bundles
 from engine.errors import Rejection
 
+_ROUNDING = 1e-9
 MAX_CYCLES = 10_000
 """A limit of this model, against typing errors."""
 UPDATE_MS = 5000
@@ -173,15 +176,24 @@ class _Modular:
         return picked
 
     def _write_reports(self, at_ms: int) -> None:
-        """The reports that brokers wrote since the last cycle, each of which makes the leader read all."""
+        """The reports that brokers wrote since the last cycle: each makes the leader read all, once they are there.
+
+        Once a reading changes no average, the others of the moment would not either.
+        """
+        written = 0
         for broker, load in self.world.loads.items():
-            if load == self.reported[broker]:
+            if load is self.reported[broker]:
                 continue
             last, now = self._figures(self.reported[broker]), self._figures(load)
             if report_needed(last, now, at_ms - self.written_ms[broker], self.start.settings) is not None:
                 self.reported[broker] = load
                 self.written_ms[broker] = at_ms
-                self.state = reports_read(self.leader, self.state, tuple(self.reported.values()))
+                written += 1
+        for _ in range(written):
+            before = self.state.data
+            self.state = reports_read(self.leader, self.state, tuple(self.reported.values()))
+            if all(_is_settled(before.get(bundle), data) for bundle, data in self.state.data.items()):
+                break
 
     def _figures(self, load: BrokerLoad) -> ReportFigures:
         usage = overload_usage(load, self.start.settings, self.start.rules)
@@ -204,6 +216,18 @@ class _Modular:
         return plans[1] if sorted(plans[0]) != sorted(plans[1]) else None
 
 
+def _is_settled(before: BundleData | None, after: BundleData) -> bool:
+    """Whether one more sample left an average where it was, but for rounding."""
+    if before is None:
+        return False
+    pairs = ((before.short_term, after.short_term), (before.long_term, after.long_term))
+    return all(
+        math.isclose(one.msgs_per_sec, other.msgs_per_sec, rel_tol=_ROUNDING)
+        and math.isclose(one.bytes_per_sec, other.bytes_per_sec, rel_tol=_ROUNDING)
+        for one, other in pairs
+    )
+
+
 def _figures(load: BrokerLoad, usage: float) -> ReportFigures:
     rates = (load.msg_rate_in, load.msg_rate_out, load.throughput_in_bytes_per_sec, load.throughput_out_bytes_per_sec)
     return ReportFigures(usage, *rates, bundles=len(load.bundles))
@@ -211,11 +235,16 @@ def _figures(load: BrokerLoad, usage: float) -> ReportFigures:
 
 @dataclass(slots=True)
 class _Published:
-    """A broker's averages, and what it published last; ``load`` None after it gained or lost a bundle."""
+    """A broker's averages, and what it published last; ``load`` None after it gained or lost a bundle.
+
+    ``settled``: another measurement would not change the averages.
+    """
 
     average: BrokerLoadAverage = field(default_factory=BrokerLoadAverage)
     load: PublishedLoad | None = None
     figures: ReportFigures = field(default_factory=ReportFigures)
+    settled: bool = False
+    top: tuple[BundleStats, ...] | None = None
 
 
 @dataclass(slots=True)
@@ -271,7 +300,10 @@ class _Extensible:
     def _update(self, broker: str) -> None:
         """One measurement of a broker, published if it is worth it."""
         settings, known, load = self.start.settings, self.published[broker], self.world.loads[broker]
-        known.average = known.average.updated(load, settings)
+        if not known.settled:
+            average = known.average.updated(load, settings)
+            known.settled = average == known.average
+            known.average = average
         figures = _figures(load, known.average.max_usage)
         if known.load is not None:
             age = self.now_ms - known.load.updated_at_ms
@@ -288,6 +320,12 @@ class _Extensible:
         )
 
     def _top(self, broker: str) -> tuple[BundleStats, ...]:
+        known = self.published[broker]
+        if known.top is None:
+            known.top = self._largest(broker)
+        return known.top
+
+    def _largest(self, broker: str) -> tuple[BundleStats, ...]:
         stats = {each.bundle: MeasuredBundle(each) for each in self.world.loads[broker].stats}
         measured = [stats[bundle] for bundle in concurrent_order(stats)]
         namespaces = {namespace_of(bundle) for bundle in stats}

@@ -74,7 +74,7 @@ def test_another_setting_of_the_shedder_does_not_explain_the_cycles(name: str, v
 
 
 def test_a_broker_that_goes_and_comes_without_notice_would_not_explain_the_averages() -> None:
-    """S-32: with the node that was made anew taken for one that was rewritten, averages differ."""
+    """S32: with the node that was made anew taken for one that was rewritten, averages differ."""
     pattern = r'("path": "/loadbalance/brokers/127\.0\.0\.1:39025", )"version": 0, ("mzxid": 468)'
     spoilt, count = re.subn(pattern, r'\1"version": 5, \2', recording(UNIFORM).files["series.jsonl"].decode())
     assert count == 1

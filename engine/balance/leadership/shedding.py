@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Literal
 
 from engine.balance.filters import unload_is_useful
-from engine.balance.java_maps import hash_order
+from engine.balance.java_maps import MapOrder, hash_order
 from engine.balance.leadership.placement import Picker, Selection, group_counts, permitted_brokers, select
 from engine.balance.leadership.state import Leader, LeaderState, namespace_of
 from engine.balance.settings import MS_PER_MINUTE
@@ -52,20 +53,25 @@ class SheddingCycle:
 
 def view(leader: Leader, state: LeaderState) -> ShedView:
     """What the shedder gets to see."""
-    shed = [bundle for bundle in state.bundles if not is_heartbeat_namespace(namespace_of(bundle))]
-    if not leader.rules.system_namespace_shed:
-        shed = [bundle for bundle in shed if namespace_of(bundle) != SYSTEM_NAMESPACE]
+    order = _shed_order(state.bundles, leader.rules.system_namespace_shed)
     return ShedView(
         tuple(state.known[broker].load for broker in state.brokers),
-        {bundle: state.data[bundle] for bundle in hash_order(shed)},
+        {bundle: state.data[bundle] for bundle in order},
         state.recently_unloaded,
     )
+
+
+@lru_cache(maxsize=16)
+def _shed_order(bundles: MapOrder, with_system: bool) -> MapOrder:
+    """The copy of the leader's map that a shedder gets; from cycle to cycle the bundles are mostly the same."""
+    shed = [bundle for bundle in bundles if not is_heartbeat_namespace(namespace_of(bundle))]
+    return hash_order(shed if with_system else [each for each in shed if namespace_of(each) != SYSTEM_NAMESPACE])
 
 
 def shed(leader: Leader, state: LeaderState, now_ms: int, pick: Picker) -> tuple[LeaderState, SheddingCycle]:
     """One cycle of shedding (``doLoadShedding``): the plan, and bundle by bundle what becomes of it.
 
-    The bundles of one cycle are placed as if the others stayed, so many may go to the same broker (S-9).
+    The bundles of one cycle are placed as if the others stayed, so many may go to the same broker (bug pattern S09).
     """
     settings = leader.settings
     if not settings.loadBalancerEnabled or not settings.loadBalancerSheddingEnabled:

@@ -52,7 +52,7 @@ def shed_threshold(
     """One cycle. Exactly at the mean plus the threshold sheds.
 
     With ``lowerBoundarySheddingEnabled`` a cycle that found nothing updates all averages a second time before it looks
-    for a broker far below the mean (S-1 of the known oddities: history is forgotten twice as fast).
+    for a broker far below the mean (bug pattern S01: history is forgotten twice as fast).
     """
     cycle = _Cycle(view, settings, rules, dict(memory.averages))
     mean = cycle.updated_mean()

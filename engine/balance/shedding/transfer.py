@@ -152,7 +152,7 @@ def shed_transfer(
 ) -> tuple[TransferMemory, TransferCycle]:
     """One cycle. It acts once the brokers were uneven in more cycles in a row than the hit count threshold.
 
-    A broker whose data is too old is left out of mean and deviation, and can be chosen all the same (S-5).
+    A broker whose data is too old is left out of mean and deviation, and can be chosen all the same (bug pattern S05).
     """
     statistics = _statistics(memory, view, settings)
     if isinstance(statistics, _Skipped):
@@ -378,7 +378,7 @@ class _Exchange:
             self.decide(stats, swapped)
             self.offloaded += traffic
             left -= 1
-            if settings.loadBalancerDebugModeEnabled:  # S-4: only then what comes back is counted
+            if settings.loadBalancerDebugModeEnabled:  # bug pattern S04: only then what comes back counts
                 self.gained += _sum(swapped)
 
     def stop(self, bundles: Sequence[BundleStats], outcome: TopBundleOutcome) -> None:
@@ -394,7 +394,7 @@ class _Exchange:
             return "excluded-namespace"
         if stats.bundle in cycle.memory.recent_bundles:
             return "recently-unloaded"
-        # The target must be permitted even where nothing is transferred, and any broker may get the bundle (S-11).
+        # The target must be permitted even where nothing is transferred (bug pattern S11).
         return None if cycle.view.movable(stats.bundle, source, target) else "not-movable"
 
     def swap_for(self, traffic: float) -> list[BundleStats] | None:

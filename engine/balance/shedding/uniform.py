@@ -78,18 +78,27 @@ def _spread(brokers: tuple[BrokerLoad, ...], measure: Callable[[BrokerLoad], flo
         if value > highest:
             busiest, highest = load, value
         lowest = min(lowest, value)
-    return Spread(busiest, highest, 1.0 if -_NOTHING <= lowest <= _NOTHING else lowest)
+    return Spread(busiest, highest, _divisor(lowest))
 
 
-def _mixed_source(brokers: tuple[BrokerLoad, ...]) -> BrokerLoad | None:
-    """The busiest broker as 2.11.0 found it: replaced whenever either measure was a new maximum (#21016)."""
+def _mixed(brokers: tuple[BrokerLoad, ...]) -> tuple[Spread, Spread]:
+    """One busiest and one idlest broker for both measures, as 2.11.0 found them (#21016).
+
+    Each is replaced by a broker that is ahead of it in either measure, and both of its figures count then.
+    """
     busiest: BrokerLoad | None = None
-    most_msgs = most_bytes = -1.0
+    high, low = (-1.0, -1.0), (float(_HIGHEST_INT), float(_HIGHEST_INT))
     for load in brokers:
-        if load.msgs_per_sec > most_msgs or load.bytes_per_sec > most_bytes:
-            busiest = load
-        most_msgs, most_bytes = max(most_msgs, load.msgs_per_sec), max(most_bytes, load.bytes_per_sec)
-    return busiest
+        figures = (load.msgs_per_sec, load.bytes_per_sec)
+        if figures[0] > high[0] or figures[1] > high[1]:
+            busiest, high = load, figures
+        if figures[0] < low[0] or figures[1] < low[1]:
+            low = figures
+    return Spread(busiest, high[0], _divisor(low[0])), Spread(busiest, high[1], _divisor(low[1]))
+
+
+def _divisor(lowest: float) -> float:
+    return 1.0 if -_NOTHING <= lowest <= _NOTHING else lowest
 
 
 def shed_uniform(
@@ -98,9 +107,12 @@ def shed_uniform(
     """One cycle; ``table`` is the map of the plan, which keeps its size from cycle to cycle.
 
     One broker sheds. The messages are asked first; if their difference is not large enough, the bytes. Idle bundles of
-    the source always fit, so they all go (S-6 of the known oddities).
+    the source always fit, so they all go (bug pattern S06).
     """
-    msgs, octets = _spread(view.brokers, _msgs), _spread(view.brokers, _bytes)
+    if rules.uniform_source == "mixed":
+        msgs, octets = _mixed(view.brokers)
+    else:
+        msgs, octets = _spread(view.brokers, _msgs), _spread(view.brokers, _bytes)
     by_msgs = Imbalance(
         "messages",
         msgs,
@@ -115,9 +127,7 @@ def shed_uniform(
     )
     reason = next((each for each in (by_msgs, by_bytes) if each.counts), None)
     shown = reason or (by_msgs if by_msgs.limit > 0 else by_bytes)
-    source = None
-    if reason is not None:
-        source = reason.spread.busiest if rules.uniform_source == "separate" else _mixed_source(view.brokers)
+    source = None if reason is None else reason.spread.busiest
     verdicts = [
         _judge(view, settings, rules, load, reason)
         if reason is not None and load is source

@@ -110,7 +110,7 @@ def test_a_report_can_have_been_read_together_with_the_next_one() -> None:
 
 
 def test_a_broker_that_comes_or_goes_gives_two_samples_of_everything() -> None:
-    """S-32: appear, rewrite, disappear of another broker: 2, 1, 2 samples more."""
+    """S32: appear, rewrite, disappear of another broker: 2, 1, 2 samples more."""
     own = BrokerReport("b:1", (BundleStats("t/n/0x00000000_0xffffffff", topics=2, msg_rate_in=5.0),))
     other = BrokerReport("b:2", ())
     events = [
