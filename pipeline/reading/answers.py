@@ -36,7 +36,7 @@ OF_NO_USE: Final = "of no use here"
 QUARANTINED: Final = "quarantined"
 WAITING: Final = "waiting for a name"
 _NAMELESS: Final = (AnswerKind.TOPIC_STATS, AnswerKind.BUNDLES, AnswerKind.POLICIES)
-_WITHOUT_FORM: Final = (*TOPIC_POLICIES, "lookup-bundle")
+_WITHOUT_FORM: Final = (*TOPIC_POLICIES, "lookup-bundle", "version")
 """Answers that can be a bare number, a text or nothing at all, and that no table wants."""
 _NAMED: Final = (AnswerKind.PARTITIONED_STATS, AnswerKind.NAMED_STATS)
 _BROKER_STATS_HEAD: Final = re.compile(rb'\s*\{\s*"[^"/:]+/[^"/:]+"\s*:\s*\{\s*"0x[0-9a-f]{8}_0x')
@@ -67,17 +67,18 @@ class Outcome:
 def take_file(rows: Rows, path: str, name: str, told: Told, *, limit_bytes: int = MAX_INPUT_BYTES) -> Outcome:
     """Read one file; good rows are kept whatever else is wrong with it. O(length)."""
     data, problems = read_answer(path, name, limit_bytes=limit_bytes)
-    if data is None or not data.strip():
+    request = told.requests.get(name.rpartition("/")[2])
+    has_form = request is None or request.what not in _WITHOUT_FORM
+    if data is None or (has_form and not data.strip()):
         rows.found["files"] += 1
         rows.set_aside("files", problems or (Problem(name, "$", "the file is empty", "record it again"),), 1, name)
         return Outcome(AnswerKind.NO_JSON.value, QUARANTINED, 0)
     told_before = len(rows.quarantine)
-    rows.quarantine += [quarantine_row(problem, "files") for problem in problems]
+    if data.strip():  # nothing at all is an answer about a policy
+        rows.quarantine += [quarantine_row(problem, "files") for problem in problems]
     before = len(rows.topics), len(rows.listed), len(rows.bundle_reports)
-    request = told.requests.get(name.rpartition("/")[2])
-    if request is not None and request.what in _WITHOUT_FORM:
-        kind, outcome = AnswerKind.OTHER, OF_NO_USE
-    else:
+    kind, outcome = AnswerKind.OTHER, OF_NO_USE
+    if has_form:
         kind = _kind_of(name, data)
         outcome = _take(rows, kind, data, name, told)
     if outcome == WAITING:
@@ -117,8 +118,6 @@ def _take(rows: Rows, kind: AnswerKind, data: bytes, name: str, told: Told) -> s
             _take_settings(rows, data, name)
         case AnswerKind.SCENARIO:
             _take_scenario(rows, data, name)
-        case AnswerKind.NO_JSON if _is_plain(name, told):
-            return OF_NO_USE
         case AnswerKind.NO_JSON if data.lstrip()[:1] != b"0":  # a bundle's range is a plain text
             return QUARANTINED
         case AnswerKind.OTHER if raw_list(data, name)[1] and data.lstrip()[:1] == b"[":
@@ -126,12 +125,6 @@ def _take(rows: Rows, kind: AnswerKind, data: bytes, name: str, told: Told) -> s
         case _:
             return OF_NO_USE
     return READ
-
-
-def _is_plain(name: str, told: Told) -> bool:
-    """Whether a number or a plain text is a whole answer to what was asked."""
-    request = told.requests.get(name.rpartition("/")[2])
-    return request is not None and request.what in ("version", *TOPIC_POLICIES)
 
 
 def _why_no_answer(data: bytes, name: str) -> tuple[Problem, ...]:

@@ -304,6 +304,7 @@ def test_a_mirror_of_the_admin_api_names_what_its_answers_are_about(tmp_path: Pa
         "admin/v2/namespaces/t/n/bundles.json": '{"boundaries":["0x00000000","0xffffffff"],"numBundles":1}',
         "admin/v2/persistent/t/n/a%20b/stats.json": json.dumps(TOPIC),
         "admin/v2/persistent/t/n/a%20b/maxUnackedMessagesOnConsumer@applied=true.json": "50000",
+        "admin/v2/persistent/t/n/a%20b/dispatchRate@applied=true.json": "",
         "admin/v2/persistent/t/n/partitioned.json": '["persistent://t/n/x"]',
     }
     rows = Rows()
