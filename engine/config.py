@@ -241,19 +241,6 @@ def behaviour_of(version: str) -> ReleaseBehaviour | Rejection:
     )
 
 
-def release_number(version: str) -> tuple[int, int, int]:
-    """A version as numbers that can be compared; a missing patch number is the newest of that line.
-
-    >>> release_number("4.2.4"), release_number("v5.0")
-    ((4, 2, 4), (5, 0, 999))
-    """
-    match = _VERSION.fullmatch(version.strip())
-    if match is None:
-        return 0, 0, 0
-    major, minor, patch = (999 if part in (None, "x") else int(part) for part in match.groups()[:3])
-    return major, minor, patch
-
-
 def unknown_line(version: str) -> str:
     """Which rules stand in for those of a release line that nobody looked at; "" for a known line or no version at all.
 

@@ -6,14 +6,16 @@ from dataclasses import dataclass, fields
 from typing import Final
 
 from engine.cluster.state import ClusterState
-from engine.config import ReleaseBehaviour, release_number
+from engine.config import ReleaseBehaviour
+from engine.load_rules import LoadRules
 
-THRESHOLD_SHEDDER: Final = "org.apache.pulsar.broker.loadbalance.impl.ThresholdShedder"
-LEAST_LONG_TERM: Final = "org.apache.pulsar.broker.loadbalance.impl.LeastLongTermMessageRate"
-AVG_SHEDDER: Final = "org.apache.pulsar.broker.loadbalance.impl.AvgShedder"
+IMPL: Final = "org.apache.pulsar.broker.loadbalance.impl."
+"""Where shedders and placement strategies are."""
 BUNDLES: Final = "defaultNumberOfNamespaceBundles"
 SHEDDING: Final = "loadBalancerLoadSheddingStrategy"
 PLACEMENT: Final = "loadBalancerLoadPlacementStrategy"
+DIRECT_MEMORY: Final = "loadBalancerDirectMemoryResourceWeight"
+MEMORY: Final = "loadBalancerMemoryResourceWeight"
 PER_CONSUMER: Final = "keySharedLookAheadMsgInReplayThresholdPerConsumer"
 PER_SUBSCRIPTION: Final = "keySharedLookAheadMsgInReplayThresholdPerSubscription"
 CLASSIC: Final = "subscriptionKeySharedUseClassicPersistentImplementation"
@@ -22,23 +24,11 @@ FLAG: Final = "activeConsumerFailoverConsistentHashing"
 
 @dataclass(frozen=True, slots=True)
 class ChangedDefault:
-    """A setting whose default is another one from ``since`` on, by pull request ``source``."""
+    """A setting whose default is another one in the other release."""
 
     name: str
     before: str
     after: str
-    since: tuple[int, int, int]
-    source: str
-
-
-DEFAULTS_CHANGED: Final = (
-    ChangedDefault(PER_CONSUMER, "2000", "4000", (5, 0, 0), "#25992"),
-    ChangedDefault(PER_SUBSCRIPTION, "20000", "40000", (5, 0, 0), "#25992"),
-    ChangedDefault(BUNDLES, "4", "32", (5, 0, 0), "#26610"),
-    ChangedDefault(SHEDDING, THRESHOLD_SHEDDER, AVG_SHEDDER, (5, 0, 0), "#26609"),
-    ChangedDefault(PLACEMENT, LEAST_LONG_TERM, AVG_SHEDDER, (5, 0, 0), "#26609"),
-)
-"""That they come with 5.0.0 is inferred from the dates at which they were merged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +48,19 @@ _KEEP: Final = {
     ("key_shared_order", "draining-hashes"): f"{CLASSIC}=true",
 }
 """By rule and new form the setting that keeps the form before; of other rules there is only the new one."""
-_TOLD_AS_DEFAULTS: Final = frozenset({"label", "look_ahead_defaults"})
+LOAD: Final = "load."
+"""How the rules of the load managers begin: they are a value of their own in ``ReleaseBehaviour``."""
+_TOLD_AS_DEFAULTS: Final = frozenset(
+    {
+        "label",
+        "look_ahead_defaults",
+        "load.default_shedder",
+        "load.default_placement",
+        "load.default_bundles",
+        "load.direct_memory_weight",
+        "load.memory_weight",
+    }
+)
 
 
 def rule_changes(before: ReleaseBehaviour, after: ReleaseBehaviour) -> tuple[RuleChange, ...]:
@@ -66,14 +68,20 @@ def rule_changes(before: ReleaseBehaviour, after: ReleaseBehaviour) -> tuple[Rul
 
     >>> from engine.config import behaviour_of
     >>> [each.name for each in rule_changes(behaviour_of("4.0.6"), behaviour_of("4.0.7"))]
-    ['sticky_gaps', 'draining_takes_back']
+    ['sticky_gaps', 'draining_takes_back', 'load.shed_idle_bundles']
     """
-    changed = []
-    for each in fields(ReleaseBehaviour):
-        old, new = getattr(before, each.name), getattr(after, each.name)
-        if old != new and each.name not in _TOLD_AS_DEFAULTS:
-            changed.append(RuleChange(each.name, _text(old), _text(new), _KEEP.get((each.name, _text(new)), "")))
-    return tuple(changed)
+    old, new = _forms(before), _forms(after)
+    return tuple(
+        RuleChange(name, _text(old[name]), _text(new[name]), _KEEP.get((name, _text(new[name])), ""))
+        for name in old
+        if old[name] != new[name] and name not in _TOLD_AS_DEFAULTS
+    )
+
+
+def _forms(behaviour: ReleaseBehaviour) -> dict[str, object]:
+    """The form of every rule by its name, those of the load managers behind ``load.``."""
+    found = {each.name: getattr(behaviour, each.name) for each in fields(ReleaseBehaviour) if each.name != "load"}
+    return found | {f"{LOAD}{each.name}": getattr(behaviour.load, each.name) for each in fields(LoadRules)}
 
 
 def _text(value: object) -> str:
@@ -82,21 +90,28 @@ def _text(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-def defaults_changed(before: str, after: str) -> tuple[ChangedDefault, ...]:
-    """The defaults that change from one version to another; going back, the other way round.
+def defaults_changed(before: ReleaseBehaviour, after: ReleaseBehaviour) -> tuple[ChangedDefault, ...]:
+    """The settings whose defaults differ between two releases.
 
-    >>> [each.after for each in defaults_changed("4.2.4", "5.0")], len(defaults_changed("4.0.7", "4.2.4"))
-    (['4000', '40000', '32', 'org.apache.pulsar.broker.loadbalance.impl.AvgShedder', \
-'org.apache.pulsar.broker.loadbalance.impl.AvgShedder'], 0)
+    >>> from engine.config import behaviour_of
+    >>> [each.after.rpartition(".")[2] for each in defaults_changed(behaviour_of("4.2.4"), behaviour_of("5.0"))]
+    ['4000', '40000', '32', 'AvgShedder', 'AvgShedder']
     """
-    old, new = release_number(before), release_number(after)
-    forwards = tuple(each for each in DEFAULTS_CHANGED if old < each.since <= new)
-    backwards = tuple(
-        ChangedDefault(each.name, each.after, each.before, each.since, each.source)
-        for each in DEFAULTS_CHANGED
-        if new < each.since <= old
-    )
-    return forwards or backwards
+    old, new = _defaults(before), _defaults(after)
+    return tuple(ChangedDefault(name, old[name], new[name]) for name in old if old[name] != new[name])
+
+
+def _defaults(behaviour: ReleaseBehaviour) -> dict[str, str]:
+    per_consumer, per_subscription = behaviour.look_ahead_defaults
+    return {
+        PER_CONSUMER: str(per_consumer),
+        PER_SUBSCRIPTION: str(per_subscription),
+        BUNDLES: str(behaviour.load.default_bundles),
+        SHEDDING: f"{IMPL}{behaviour.load.default_shedder}",
+        PLACEMENT: f"{IMPL}{behaviour.load.default_placement}",
+        DIRECT_MEMORY: str(behaviour.load.direct_memory_weight),
+        MEMORY: str(behaviour.load.memory_weight),
+    }
 
 
 def in_force(state: ClusterState, changed: ChangedDefault) -> str:

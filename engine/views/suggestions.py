@@ -32,8 +32,9 @@ def names_document(fit: Fit, *, fitted_to: str, seed: int) -> dict[str, Any]:
 
 def sizing_document(kind: str, sizing: Sizing, goal: Goal) -> dict[str, Any]:
     """A number with the curve around it."""
-    rows = [asdict(row) for row in sizing.rows]
-    return _document(kind, sizing=asdict(sizing) | {"rows": rows, "goal": asdict(goal)})
+    plain = asdict(sizing) | {"goal": asdict(goal)}
+    del plain["rows"]
+    return _document(kind, sizing=plain, rows=[asdict(row) for row in sizing.rows])
 
 
 def flag_document(verdict: Verdict, *, on: bool) -> dict[str, Any]:
@@ -42,7 +43,7 @@ def flag_document(verdict: Verdict, *, on: bool) -> dict[str, Any]:
 
 
 def _document(kind: str, **found: Any) -> dict[str, Any]:
-    return {"format": FORMAT, "kind": kind, "names": None, "sizing": None, "flag": None} | found
+    return {"format": FORMAT, "kind": kind, "names": None, "sizing": None, "rows": [], "flag": None} | found
 
 
 def _score(score: Score | None) -> dict[str, float] | None:

@@ -11,6 +11,8 @@ from engine.cluster.key_state import SharingMode
 from engine.cluster.state import ClusterState
 from engine.compare.releases import (
     BUNDLES,
+    DIRECT_MEMORY,
+    MEMORY,
     PLACEMENT,
     SHEDDING,
     ChangedDefault,
@@ -41,6 +43,23 @@ _MEANINGS: Final = {
     "key_shared_folds_slot_zero": "whether slot 0 becomes 1",
     "ownerless_key": "what waits while a sticky slot has no owner",
     "unnamed_publishers": "how statistics add up publishers without a name",
+    "load.overload_usage": "whether the weights of resources count at the overload limit",
+    "load.heap_memory_counts": "whether heap memory counts into the load of a broker",
+    "load.forgets_brokers": "whether averages of brokers that left are dropped",
+    "load.uniform_source": "which broker UniformLoadShedder takes bundles from",
+    "load.uniform_slack": "by how much a bundle may exceed what UniformLoadShedder has left to move",
+    "load.avg_shedder": "whether AvgShedder can be configured",
+    "load.avg_destinations": "by what AvgShedder keeps the destination of a bundle",
+    "load.avg_scores_whole": "whether AvgShedder takes scores less than 1 apart for equal",
+    "load.restarts_idle_average": "whether the average of an idle broker begins anew",
+    "load.round_robin": "whether RoundRobinBrokerSelector can be configured",
+    "load.chooses_destination": "whether an unloaded bundle gets its next owner before it is unloaded",
+    "load.system_namespace_shed": "whether bundles of pulsar/system are shed like others",
+    "load.excluded_namespaces": "whether namespaces can be left out of shedding",
+    "load.extensible": "whether there is an extensible load manager",
+    "load.shed_idle_bundles": "whether TransferShedder moves bundles without traffic",
+    "load.underloaded_by_throughput": "whether throughput counts where a broker is found idle",
+    "load.old_bandwidth_spelling_only": "how the weights of bandwidth are spelt",
 }
 _FAILOVER: Final = frozenset({"nonpartitioned_failover", "knows_failover_consistent_hashing"})
 _STICKY: Final = frozenset({"sticky_gaps", "ownerless_key"})
@@ -110,7 +129,7 @@ def upgrade_view(state: ClusterState, release: str, source: str) -> UpgradeView 
             RuleHere(change, _MEANINGS[change.name], _concerned(state, change.name))
             for change in rule_changes(behaviour_in(state), behaviour)
         ),
-        defaults=tuple(_default(state, change) for change in defaults_changed(state.release, release)),
+        defaults=tuple(_default(state, change) for change in defaults_changed(behaviour_in(state), behaviour)),
         gaps=_gaps(state, after),
         difference=difference_view(state, after, names, one_history=True),
     )
@@ -146,6 +165,8 @@ def _meaning(state: ClusterState, change: ChangedDefault) -> str:
     if change.name in (SHEDDING, PLACEMENT):
         other = PLACEMENT if change.name == SHEDDING else SHEDDING
         return f"which bundles the modular load manager moves, and where to; it takes effect together with {other}"
+    if change.name in (DIRECT_MEMORY, MEMORY):
+        return "how much memory counts into the load of a broker"
     keys = counted(len(state.key_subscriptions), "Key_Shared subscription")
     return f"how many messages are read ahead of keys that wait, on {keys} here"
 
@@ -176,7 +197,6 @@ def upgrade_document(view: UpgradeView) -> dict[str, Any]:
                 "name": each.change.name,
                 "before": each.change.before,
                 "after": each.change.after,
-                "source": each.change.source,
                 "in_force": each.in_force or None,
                 "follows": each.follows,
                 "meaning": each.meaning,

@@ -88,6 +88,10 @@ WORDS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("diff", str(RECORDINGS / "f-inventory-2"), "rule:ring"),
         ("diff", str(RECORDINGS / "c-keyshared-ring"), "apply:kill ks-b"),
     ),
+    "suggest": (
+        ("suggest", "flag"),
+        ("suggest", "partitions", "--up-to", "3"),
+    ),
     "upgrade": (
         ("upgrade", "--to", "5.0"),
         ("upgrade", str(RECORDINGS / "v4.0.0-c-keyshared-sticky-gaps"), "--pulsar", "4.0.0", "--to", "5.0"),

@@ -10,6 +10,7 @@ import pytest
 
 from engine.config import LINES, ReleaseBehaviour, behaviour_of
 from engine.errors import Rejection
+from engine.load_rules import LoadRules
 from engine.views.upgrade import _MEANINGS
 from tests.engine.scenarios.recordings import RECORDINGS
 from tests.tui.cli.conftest import Run
@@ -92,7 +93,9 @@ def test_every_line_can_be_gone_to(run: Run, line: tuple[int, int]) -> None:
 
 
 def test_every_rule_has_a_meaning() -> None:
-    assert {*_MEANINGS, "label", "look_ahead_defaults"} == {each.name for each in fields(ReleaseBehaviour)}
+    rules = {each.name for each in fields(ReleaseBehaviour)} | {f"load.{each.name}" for each in fields(LoadRules)}
+    defaults = {"label", "load", "look_ahead_defaults", "load.direct_memory_weight", "load.memory_weight"}
+    assert {*_MEANINGS} == {name for name in rules - defaults if not name.startswith("load.default_")}
 
 
 def test_an_unknown_release_is_refused(run: Run) -> None:
