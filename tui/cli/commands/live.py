@@ -48,13 +48,14 @@ def live_command(*, url: str, every: float, subscription: str | None, cluster: C
     pictures = Pictures()
 
     def begun() -> Session:
-        reading = read_once(source) if not output.on_screen else source.read()
+        reading = read_once(source)
         session = pictures.session(reading, subscription)
         if not output.on_screen:
             return session
         return replace(session, feed=Feed(source.for_refreshing(), every, pictures.scene, reading.cluster))
 
-    return show_session(begun, output, JournalChoice(None, keep=False), name=source.access.origin)
+    # Read before the screen is opened: of a large cluster that takes a while, and the terminal says how long.
+    return show_session(begun, output, JournalChoice(None, keep=False))
 
 
 class Pictures:

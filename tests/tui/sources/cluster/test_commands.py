@@ -161,7 +161,7 @@ def test_a_recording_ends_when_another_cluster_is_behind_the_address(run: Run, m
     assert "'elsewhere'" in ran.err
 
 
-@pytest.mark.parametrize("command", [["why"], ["lint"], ["verify"], ["record"]])
+@pytest.mark.parametrize("command", [["why"], ["lint"], ["verify"], ["live", "--once"], ["record"]])
 def test_out_of_reach_has_its_exit_code_and_shows_no_token(
     run: Run, monkeypatch: pytest.MonkeyPatch, command: list[str]
 ) -> None:
@@ -230,3 +230,11 @@ def test_a_url_without_a_command_says_what_opens_it(run: Run) -> None:
     assert ran.code == 2
     assert "ringside record URL FOLDER" in ran.err
     assert "secret" not in ran.err
+
+
+def test_one_reading_is_printed_instead_of_shown(run: Run) -> None:
+    with playing() as server:
+        ran = run("live", server.url, "--json", "--subscription", "ks")
+        assert run("live", server.url, "--once", "--subscription", "missing").code == 2
+    assert ran.code == 0
+    assert json.loads(ran.out)["status"]["subscription"] == "ks"
