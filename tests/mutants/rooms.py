@@ -1,4 +1,4 @@
-"""The rooms of the engine's rules and its ground floor: the files that are changed, the tests that have to notice."""
+"""The rooms of the engine's rules, deciders and ground floor: the files that are changed, the tests that notice."""
 
 from __future__ import annotations
 

@@ -92,7 +92,8 @@ def test_every_named_equivalent_is_a_mutant_of_today() -> None:
     assert set(named) <= today
 
 
-def test_every_rule_of_the_two_floors_is_in_one_room() -> None:
+def test_every_rule_of_the_two_floors_and_every_decider_is_in_one_room() -> None:
     found = [path for room in ROOMS.values() for path in room.paths()]
     assert len(found) == len(set(found))
-    assert {path.parent.name for path in found} == {"engine", "failover", "keyshared", "routing", "bundles", "balance"}
+    rules = {"engine", "failover", "keyshared", "routing", "bundles", "balance"}
+    assert {path.parent.name for path in found} == rules | {"diagnosis", "causes"}

@@ -1,0 +1,99 @@
+"""A dispatcher as it was seen: when it is quiet, who owns a slot, what was loaded anew, and what stands still."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from engine.diagnosis.seen import Dispatcher, subscriptions_seen
+from engine.diagnosis.why import DECIDERS, diagnose
+from tests.engine.diagnosis.made import Stats, consumer, internal, moments, stats, stats_path
+from tests.engine.diagnosis.test_decider_facts import LEDGER
+
+
+def dispatcher(*answers: Stats, **more: Any) -> Dispatcher:
+    (seen,) = subscriptions_seen(moments(*({stats_path(): each, **more} for each in answers)))
+    (found,) = seen.dispatchers
+    return found
+
+
+@pytest.mark.parametrize(
+    ("of_subscription", "of_consumer", "quiet"),
+    [
+        ({}, {}, True), ({"msgBacklog": 1}, {}, False), ({"unackedMessages": 1}, {}, False),
+        ({"msgInReplay": 1}, {}, False), ({"msgDelayed": 1}, {}, False),
+        ({"blockedSubscriptionOnUnackedMsgs": True}, {}, False), ({}, {"blockedConsumerOnUnackedMsgs": True}, False),
+        ({}, {"unackedMessages": 1}, False), ({}, {"drainingHashes": [{"hash": 1}]}, False),
+        ({}, {"availablePermits": 0}, True),
+    ],
+)  # fmt: skip
+def test_anything_that_waits_or_is_stopped_makes_it_busy(
+    of_subscription: dict[str, Any], of_consumer: dict[str, Any], quiet: bool
+) -> None:
+    members = [consumer("a"), consumer("b", **of_consumer), consumer("c")]
+    assert dispatcher(stats("Key_Shared", members, **of_subscription)).is_quiet is quiet
+
+
+@pytest.mark.parametrize(("read", "quiet"), [("5:101", True), ("5:100", False)])
+def test_what_a_cursor_has_not_read_makes_it_busy(read: str, quiet: bool) -> None:
+    assert dispatcher(stats("Shared", [consumer("a")]), **{LEDGER: internal(read, "5:100")}).is_quiet is quiet
+
+
+def test_the_first_of_the_largest_backlogs_counts() -> None:
+    answers = {stats_path(index): stats("Shared", [], msgBacklog=waiting) for index, waiting in enumerate((3, 9, 9, 1))}
+    (seen,) = subscriptions_seen(moments(answers))
+    assert seen.largest is seen.dispatchers[1]
+    assert (seen.backlog, len(seen.busy)) == (22, 4)
+
+
+@pytest.mark.parametrize(
+    ("slot", "owner"), [(9, None), (10, "a"), (20, "a"), (21, None), (30, "b"), (31, None)]
+)  # fmt: skip
+def test_both_ends_of_a_range_belong_to_it(slot: int, owner: str | None) -> None:
+    members = [consumer("a", keyHashRangeArrays=[[10, 20]]), consumer("b", keyHashRangeArrays=[[30, 30]])]
+    found = dispatcher(stats("Key_Shared", members)).consumer_at(slot)
+    assert (found.name if found else None) == owner
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "restarted"),
+    [
+        ((5, 5), (5, 5), False), ((5, 5), (4, 5), True), ((5, 5), (5, 4), True), ((5, 5), (6, 6), False),
+        ((None, 5), (1, 6), False),
+    ],
+)  # fmt: skip
+def test_a_counter_that_falls_was_begun_anew(
+    before: tuple[int | None, int], after: tuple[int, int], restarted: bool
+) -> None:
+    def at(into: int | None, out: int) -> Stats:
+        found = stats("Shared", [consumer("a", msgOutCounter=out)], msgOutCounter=out)
+        return {name: value for name, value in {**found, "msgInCounter": into}.items() if value is not None}
+
+    found = dispatcher(at(*before), at(*after))
+    assert found.restarted is restarted
+    assert (found.out is None) is restarted
+    assert found.seconds == 10.0
+
+
+@pytest.mark.parametrize(("counters", "still"), [((0, 0), True), ((0, None), None), ((0, 0, 0), True)])
+def test_one_moment_stands_still_where_everybody_does(counters: tuple[int | None, ...], still: bool | None) -> None:
+    members = [consumer(f"c{at}", msgOutCounter=count) for at, count in enumerate(counters)]
+    assert dispatcher(stats("Shared", members)).stands_still is still
+    served = consumer("z", msgOutCounter=4, lastConsumedTimestamp=1_795_340_880_000)
+    assert dispatcher(stats("Shared", [consumer("a"), served])).stands_still is False
+    assert dispatcher(stats("Shared", [])).stands_still is True
+
+
+@pytest.mark.parametrize(("now", "before", "lacks"), [(0, 0, True), (1, 0, False), (0, 1, False), (-1, -1, True)])
+def test_permits_are_lacking_where_they_were_at_both_moments(now: int, before: int, lacks: bool) -> None:
+    found = dispatcher(*(stats("Shared", [consumer("a", availablePermits=each)]) for each in (before, now)))
+    assert found.consumers[0].lacks_permits is lacks
+
+
+def test_every_decider_is_a_cause_or_is_ruled_out_with_a_reason() -> None:
+    (seen,) = subscriptions_seen(moments({stats_path(): stats("Shared", [consumer("a")], msgBacklog=50)}))
+    found = diagnose(seen)
+    named = [each.id for each in found.causes] + [each.id for each in found.ruled_out]
+    assert sorted(named) == sorted(each.id for each in DECIDERS)
+    assert all(each.why for each in found.ruled_out)
