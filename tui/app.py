@@ -85,6 +85,7 @@ class RingsideApp(ThemedApp):
             self._opening = self._early = None
             scene = shown if isinstance(shown, Scene) else Scene(shown, subscription, problems, notes, journal, script)
             self.store, self._script, self._feed = _store_of(scene), scene.script, scene.feed
+            self.store.prepare()
 
     def get_default_screen(self) -> Screen[None]:
         """The screen of the first subscription, bound to the store; while there is no store the bare frame."""
