@@ -66,11 +66,24 @@ def _rank(consumer: Consumer) -> tuple[int, bytes]:
 
 
 def _sorted_with_overflow(consumers: Sequence[Consumer]) -> tuple[Consumer, ...]:
-    """The list as Pulsar's ``o1.priority - o2.priority`` leaves it where that overflows and turns its sign.
+    """The list as it is after all these consumers joined, where levels overflow.
 
-    That order has circles (a before b before c before a), so what comes out depends on the algorithm, and on what
-    was there before: Pulsar sorts its list at every join by Java's TimSort, which up to 31 elements does what Python's
-    does. So the joins of those that are connected are played again. Of more than ``PLAYED`` one sort stands for all.
+    That order has circles (a before b before c before a), so the result depends on what was there before: Pulsar sorts
+    its list at every join, and the joins of those that are connected are played again. Of more than ``PLAYED``
+    consumers one sort stands for all.
+    """
+    if len(consumers) > PLAYED:
+        return sort_once(consumers)
+    order: tuple[Consumer, ...] = ()
+    for consumer in consumers:
+        order = sort_once((*order, consumer))
+    return order
+
+
+def sort_once(consumers: Sequence[Consumer]) -> tuple[Consumer, ...]:
+    """One sort of a list, by ``o1.priority - o2.priority`` in 32 bits, then by name.
+
+    Java's TimSort; up to 31 elements Python's does the same, also where the order has circles.
     """
 
     def compare(one: Consumer, other: Consumer) -> int:
@@ -80,13 +93,7 @@ def _sorted_with_overflow(consumers: Sequence[Consumer]) -> tuple[Consumer, ...]
         mine, theirs = utf16_order(one.name), utf16_order(other.name)
         return (mine > theirs) - (mine < theirs)
 
-    key = cmp_to_key(compare)
-    if len(consumers) > PLAYED:
-        return tuple(sorted(consumers, key=key))
-    order: list[Consumer] = []
-    for consumer in consumers:
-        order = sorted([*order, consumer], key=key)
-    return tuple(order)
+    return tuple(sorted(consumers, key=cmp_to_key(compare)))
 
 
 PLAYED: Final = 200

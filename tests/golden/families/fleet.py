@@ -16,6 +16,8 @@ from engine.bundles.loads import TopicLoad
 from engine.errors import Rejection
 from engine.failover.bulk import assign
 from engine.failover.bulk_ring import build_rings, cohorts
+from engine.failover.choose import sort_once
+from engine.failover.model import Consumer
 from engine.hashing import utf8
 from engine.keyshared.bulk import slots_bulk
 from engine.keyshared.model import CLASSIC_RING_SLOTS, RANGE_SIZE, RING_SLOTS, SlotSpace
@@ -54,17 +56,22 @@ def check_hashes(lines: list[Line]) -> Wrong:
 @checks_in_bulk("failover")
 def check_choices(lines: list[Line]) -> Wrong:
     """Every line is a subscription of its own: all cohorts, rings and topics are made together, with each flag."""
-    names = [[consumer["name"] for consumer in line["consumers"]] for line in lines]
-    levels = [[consumer["priority"] for consumer in line["consumers"]] for line in lines]
+    lists = [[Consumer(at, one["name"], one["priority"]) for at, one in enumerate(line["consumers"])] for line in lines]
+    # Sorted once beforehand, as in the scalar check.
+    orders = [sort_once(consumers) for consumers in lists]
+    names = [[consumer.name for consumer in order] for order in orders]
+    levels = [[consumer.priority_level for consumer in order] for order in orders]
     made, rings = cohorts(names, levels), build_rings(names, levels)
     hashes = murmur3_bulk([line["topic"] for line in lines])
     indices = np.array([line["partitionIndex"] for line in lines], dtype=np.int64)
     number = np.arange(len(lines))
     by_flag = [assign(made, rings, number, hashes, indices, consistent_hashing=flag).tolist() for flag in (False, True)]
-    found = [by_flag[line["consistent"]][at] for at, line in enumerate(lines)]
+    places = [by_flag[line["consistent"]][at] for at, line in enumerate(lines)]
+    found = [orders[at][place].consumer_id for at, place in enumerate(places)]
     yield from _differing("selected", found, [line["selected"] for line in lines])
     for at, line in enumerate(lines):
-        leading = made.members[made.start[at] : made.start[at + 1]].tolist()
+        members = made.members[made.start[at] : made.start[at + 1]].tolist()
+        leading = [orders[at][place].consumer_id for place in members]
         if leading != line["order"][: len(leading)] or line["selected"] != leading[line["selectedIndex"]]:
             yield at, f"cohort {leading}"
 
