@@ -8,7 +8,7 @@ from textual.containers import Container, Vertical
 from textual.screen import Screen
 
 from tui.failover.bindings import BINDINGS
-from tui.failover.words import PANEL_TITLES
+from tui.failover.titles import PANEL_TITLES
 from tui.kit.footer import KeyFooter, key_hints
 from tui.kit.layouts import arrange, name_panels
 from tui.kit.plain_text import PlainStatic

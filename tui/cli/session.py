@@ -195,9 +195,16 @@ def _places(timeline: Timeline, seen: tuple[Moment, ...]) -> tuple[tuple[str, ..
 
 
 def subscription_place(timeline: Timeline, seen: tuple[Moment, ...], wanted: str | None) -> int:
-    """Where the subscription of that key or name stands, the first by default. Raises ``InputError``."""
+    """Where the subscription of that key or name stands. Raises ``InputError``.
+
+    By default the first one that had consumers when the state was opened, else the first of all.
+    """
     if wanted is None:
-        return 0
+        opened, present = timeline.initial, _places(timeline, seen)[0]
+        consumed = [each.key for each in opened.subscriptions if each.consumers]
+        consumed += [each.key for each in opened.key_subscriptions if each.consumers]
+        key = consumed[0] if consumed else ""
+        return present.index(key) if key in present else 0
     state, keys = timeline.state, _places(timeline, seen)[0]
     for names in (
         keys,

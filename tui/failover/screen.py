@@ -22,8 +22,8 @@ from tui.failover.consumers import CONSUMERS
 from tui.failover.dialogs import AddConsumerScreen, PartitionsScreen
 from tui.failover.explaining import remarks_of
 from tui.failover.status import StatusLine
+from tui.failover.titles import PANEL_TITLES
 from tui.failover.words import (
-    PANEL_TITLES,
     bundles_title,
     flag_unknown,
     foot_texts,

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from engine.views.model import ConsumerRow, DashboardView, EventLine, RuleInForce, StatusView, TableFoot
 from engine.views.reported_model import ReportedBroker, ReportedView
+from tui.failover.titles import PANEL_TITLES
 from tui.kit.reported_words import REPORTED_SIGN, moment_text, sums_text, sums_texts
 from tui.kit.verdict_words import shares_text
 from tui.kit.wording import FLAG, counted, msgs_per_sec, safe_name, shorten_middle
-
-PANEL_TITLES: Final = {"ring": "1 hash ring", "consumers": "2 consumers", "bundles": "3 bundles", "events": "4 events"}
 
 
 def hint(view: DashboardView) -> str:
