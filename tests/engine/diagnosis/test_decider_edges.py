@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from engine.diagnosis.causes.worst import listed
 from engine.diagnosis.model import Diagnosis
 from tests.engine.diagnosis.made import TOPIC, Stats, consumer, diagnosed, of_stats, stats, stats_path
 from tests.engine.diagnosis.test_decider_facts import QUOTA, RUNTIME, expected, limits, policy, told, two
@@ -290,3 +291,24 @@ def test_batches_of_several_messages() -> None:
         "by_design", {"messages_per_entry": 7}, "consumers[].avgMessagesPerEntry",
         setting=("batcherBuilder (client)", None, "BatcherBuilder.DEFAULT", ""),
     )  # fmt: skip
+
+
+def test_three_names_are_all_listed() -> None:
+    assert listed(["a", "b", "c"]) == "a, b and c"
+    assert listed(["a", "b", "c"], at_most=2) == "a, b and 1 more"
+
+
+def test_a_delayed_message_may_be_of_the_key_that_a_consumer_lacks() -> None:
+    def at(out: int, late: int) -> Stats:
+        members = [IDLE, {**BUSY, "msgOutCounter": out}]
+        return stats("Key_Shared", members, msgOutCounter=out, msgDelayed=late, topic={"msgInCounter": out})
+
+    assert "keyshared_few_keys" in ids(two(at(0, 0), at(50, 0)))
+    assert "keyshared_few_keys" not in ids(two(at(0, 0), at(50, 1)))
+
+
+def test_counters_that_a_release_does_not_print_say_nothing_of_redelivery() -> None:
+    first, second = QUIET["redelivery_loop"]
+    silent = {name: value for name, value in second.items() if name != "msgInCounter"}
+    assert "redelivery_loop" in ids(two(first, second))
+    assert "redelivery_loop" not in ids(two(first, silent))

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from engine.diagnosis.model import Diagnosis, Verdict
+from engine.keyshared.ring import RingForm
 from tests.engine.diagnosis.made import Stats, consumer, diagnosed, of_stats, stats, stats_path
 from tests.engine.keyshared.selectors import ring
 
@@ -92,3 +93,18 @@ def test_entries_of_several_messages_are_told_to_go_by_their_first_key(per_entry
     if told:
         cause = next(each for each in found.causes if each.id == "keyshared_batches")
         assert (cause.verdict, cause.number("messages_per_entry")) == (Verdict.BY_DESIGN, per_entry)
+
+
+def test_the_ring_of_an_older_release_is_recognised() -> None:
+    selector = ring("ab", form=RingForm.INDEXED_REPLACE)
+    told = selector.ranges()
+    older = [[[piece.start, piece.end] for piece in told[each.consumer_id]] for each in selector.consumers]
+    found = differing(of_stats(shown("ab", older)))
+    assert found is not None and "Pulsar 3.3.2" in found[1]
+
+
+def test_one_place_that_is_wrong_is_enough() -> None:
+    holes = differing(of_stats(shown("abc", [[[0, 9]], [[10, 20]], [[25, 65_536]]])))
+    assert holes is not None and "joined or left" not in holes[1]
+    twice = differing(of_stats(shown("abc", [[[0, 9]], [[10, 20]], [[20, 65_536]]])))
+    assert twice is not None and "joined or left" in twice[1]
