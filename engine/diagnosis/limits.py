@@ -93,7 +93,11 @@ class Limits:
             for member, unit in (("dispatchThrottlingRateInMsg", "messages"), ("dispatchThrottlingRateInByte", "bytes"))
             if isinstance(rate := applied.get(member), int) and rate > 0
         ]
-        return Setting(policy, " and ".join(limits) or None, None, TOPIC_POLICY if limits else "")
+        # The applied value does not say who set it.
+        in_namespace = self._of_namespace(topic, "topicDispatchRate" if policy == "dispatchRate" else policy)
+        by_namespace = isinstance(in_namespace, dict) and applied in in_namespace.values()
+        by = NAMESPACE_POLICY if by_namespace else TOPIC_POLICY
+        return Setting(policy, " and ".join(limits) or None, None, by if limits else "")
 
     def backlog_policy(self, topic: str, kind: str = "destination_storage") -> str:
         """What happens at the quota, by Pulsar's name: ``producer_request_hold`` is its default."""

@@ -97,13 +97,19 @@ def heirs_view(state: ClusterState, key: str, gone: Collection[int]) -> HeirsVie
     keys = next((each for each in state.key_subscriptions if each.key == key), None)
     among = failover or keys
     if among is None:
-        return Rejection("SubscriptionNotFound", f"there is no subscription {key!r}", "subscription", 404)
+        return _nothing_to_inherit(key)
     known = {each.consumer_id: each.name for each in among.consumers}
     missing = [number for number in gone if number not in known]
     if missing or not gone:
         return Rejection("ConsumerNotFound", f"{key} has no consumer {missing[0] if missing else ''}", "consumer", 404)
     names = tuple(known[number] for number in gone)
     return _of_failover(state, failover, gone, names) if failover is not None else _of_keys(state, key, gone, names)
+
+
+def _nothing_to_inherit(key: str) -> Rejection:
+    what = f"{key!r} is not one of them" if key else "there is none"
+    text = f"only consumers of Failover and Key_Shared subscriptions have heirs, and {what}"
+    return Rejection("SubscriptionNotFound", text, "subscription", 404)
 
 
 def losses_view(state: ClusterState, key: str) -> LossesView | Rejection:
@@ -113,7 +119,7 @@ def losses_view(state: ClusterState, key: str) -> LossesView | Rejection:
         return _losses.get((state, failover), (), lambda: _failover_losses(state, failover))
     keys = next((each for each in state.key_subscriptions if each.key == key), None)
     if keys is None:
-        return Rejection("SubscriptionNotFound", f"there is no subscription {key!r}", "subscription", 404)
+        return _nothing_to_inherit(key)
     return _losses.get((state, keys), (), lambda: _key_losses(state, keys))
 
 

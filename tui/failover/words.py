@@ -9,7 +9,7 @@ from engine.views.reported_model import ReportedBroker, ReportedView
 from tui.failover.titles import PANEL_TITLES
 from tui.kit.reported_words import REPORTED_SIGN, moment_text, sums_text, sums_texts
 from tui.kit.verdict_words import shares_text
-from tui.kit.wording import FLAG, counted, msgs_per_sec, safe_name, shorten_middle
+from tui.kit.wording import FLAG, counted, msgs_per_sec, safe_name, shorten_middle, unmoved_text
 
 
 def hint(view: DashboardView) -> str:
@@ -82,7 +82,7 @@ def _happened(event: EventLine, view: DashboardView) -> str:
     if not event.partitions:
         return f"{words}: done."
     if not event.moved:
-        return f"{words}: nothing moved."
+        return f"{words}: {unmoved_text(event)}."
     moved = f"{event.moved:,} of {counted(event.partitions, 'partition')} moved"
     enough = "no more than had to" if event.moved == event.least else f"though {event.least:,} would do"
     if event.verdict is None:

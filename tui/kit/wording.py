@@ -170,7 +170,7 @@ def event_effect(event: EventLine, noun: str = "partition") -> str:
     if event.partitions == 0 or event.kind in _MOVES_NOTHING:
         return ""
     if event.moved == 0:
-        return "nothing moved"
+        return unmoved_text(event, noun)
     moved = f"{event.moved:,} of {counted(event.partitions, noun)} moved"
     text = f"{_judged(event)}{moved}, at least {event.least:,} had to"
     if event.unacked_at_risk:
@@ -178,12 +178,26 @@ def event_effect(event: EventLine, noun: str = "partition") -> str:
     return text
 
 
+def unmoved_text(event: EventLine, noun: str = "partition") -> str:
+    """A step after which everything is where it was, or nowhere, or for the first time somewhere."""
+    return _left_alone(event, noun) or "nothing moved"
+
+
+def _left_alone(event: EventLine, noun: str = "partition") -> str:
+    """How many have no consumer, where that is what a step made better or worse; else ""."""
+    verdict = event.verdict
+    if verdict is None or verdict.judged_by != "nobody":
+        return ""
+    left = verdict.after.items - verdict.after.owned
+    return f"{verdict.judgement}: {left:,} of {counted(verdict.after.items, noun)} without a consumer"
+
+
 def event_effect_short(event: EventLine) -> str:
     """``event_effect`` for narrow panels."""
     if event.partitions == 0 or event.kind in _MOVES_NOTHING:
         return ""
     if event.moved == 0:
-        return "0 moved"
+        return _left_alone(event) or "0 moved"
     risk = f", {quantity(event.unacked_at_risk)} at risk" if event.unacked_at_risk else ""
     return f"{_judged(event)}{event.moved:,}/{event.partitions:,} moved (least {event.least:,}){risk}"
 
