@@ -20,7 +20,7 @@ NUMBERS: Final[Mapping[str, str]] = {
 }
 """What a condition can be about, and the job that counts it.
 
-``max_over_even``: of the worst subscription under a rule in force; ``idle``: consumers that get nothing under it;
+``max_over_even``: of the worst subscription under its rule in force; ``idle``: consumers that get nothing under it;
 ``disagreement``: reported active consumers that the rules in force do not give; ``quarantined``: records set aside as
 bad, or with ``%`` their share of all records.
 """
@@ -84,7 +84,5 @@ def _value(number: str, summary: Mapping[str, Any], *, percent: bool) -> float:
         bad = float(summary["problem_rows"])
         rows = float(sum(summary["rows_in"].values()))
         return 100 * bad / rows if percent and rows else bad
-    told = [summary["policies"][name] for name in summary["in_force"] if name in summary["policies"]]
-    if number == "idle":
-        return float(sum(each["idle"] for each in told))
-    return max((each["worst_max_over_even"] or 0.0 for each in told), default=0.0)
+    now = summary["now"]
+    return float(now["idle"] if number == "idle" else now["worst_max_over_even"] or 0.0)

@@ -193,6 +193,12 @@ class SubscriptionFacts(
     throttled_bytes_by_broker: Counter = 0
 
     @property
+    def latest_ms(self) -> int:
+        """The latest time that it or a consumer of it names, in epoch milliseconds; 0 for none."""
+        times = (max(each.last_consumed_ms, each.last_acked_ms, each.last_flow_ms) for each in self.consumers)
+        return max(self.last_consumed_ms, self.last_acked_ms, *times, 0)
+
+    @property
     def throttle_events(self) -> collections.Counter[str]:
         """How often a limit of the dispatch rate held something back since load, by whose limit it was."""
         return collections.Counter(

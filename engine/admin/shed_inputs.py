@@ -15,11 +15,11 @@ from engine.admin.kinds import AnswerKind, recognise
 from engine.admin.load_reports import decode_broker_load
 from engine.admin.reading import MAX_INPUT_BYTES, Intake
 from engine.admin.text import plain_json, raw_object
-from engine.balance.brokers import EXTENSIBLE_CLASS, BrokerLoad
+from engine.balance.brokers import BrokerLoad
 from engine.balance.filters import IsolationPolicy
 from engine.balance.leadership.reports import reports_read
 from engine.balance.leadership.state import ClusterPolicies, Leader, LeaderState, elected
-from engine.balance.settings import LOAD_SETTING_DEFAULTS, LoadSettings
+from engine.balance.settings import EXTENSIBLE_CLASS, LOAD_SETTING_DEFAULTS, LoadSettings
 from engine.errors import InputError, Problem, Rejection
 
 ISOLATION = "namespaceIsolationPolicies"

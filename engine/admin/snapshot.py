@@ -116,9 +116,7 @@ def latest_ms(snapshot: Snapshot) -> int:
     times = [written.updated_at_ms for written in snapshot.broker_loads.values()]
     for topic in snapshot.topics.values():
         times.append(topic.last_publish_ms)
-        for sub in topic.subscriptions:
-            times += (sub.last_consumed_ms, sub.last_acked_ms)
-            times += (max(each.last_consumed_ms, each.last_acked_ms, each.last_flow_ms) for each in sub.consumers)
+        times += (sub.latest_ms for sub in topic.subscriptions)
     return max(times, default=0)
 
 

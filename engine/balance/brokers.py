@@ -23,9 +23,6 @@ from engine.balance.settings import LoadSettings
 from engine.bundles.loads import BothWays
 from engine.load_rules import CURRENT_LOAD_RULES, LoadRules
 
-MODULAR_CLASS: Final = "org.apache.pulsar.broker.loadbalance.impl.ModularLoadManagerImpl"
-EXTENSIBLE_CLASS: Final = "org.apache.pulsar.broker.loadbalance.extensions.ExtensibleLoadManagerImpl"
-
 
 def float32(value: float) -> float:
     """A double rounded to a Java ``float``; too large becomes infinite."""
@@ -138,11 +135,12 @@ def weighted_usage(
     0.25
     """
     cpu, direct, inward, outward = _four_percents(load)
+    weight_in, weight_out = settings.bandwidth_weights(rules)
     weighted = [
         cpu * settings.loadBalancerCPUResourceWeight,
         direct * settings.loadBalancerDirectMemoryResourceWeight,
-        inward * settings.bandwidth_in_weight,
-        outward * settings.bandwidth_out_weight,
+        inward * weight_in,
+        outward * weight_out,
     ]
     if heap and rules.heap_memory_counts:
         weighted.append(load.memory.percent * settings.loadBalancerMemoryResourceWeight)
@@ -151,7 +149,7 @@ def weighted_usage(
 
 def overload_usage(load: BrokerLoad, settings: LoadSettings, rules: LoadRules = CURRENT_LOAD_RULES) -> float:
     """The usage that is compared with the overload limit, and that decides whether a report is written."""
-    return weighted_usage(load, settings) if rules.overload_usage == "weighted" else max_usage(load)
+    return weighted_usage(load, settings, rules) if rules.overload_usage == "weighted" else max_usage(load)
 
 
 def _four_percents(load: BrokerLoad) -> tuple[float, float, float, float]:
@@ -178,14 +176,17 @@ class BrokerLoadAverage:
     max_usage: float = 1.0
     has_history: bool = False
 
-    def updated(self, load: BrokerLoad, settings: LoadSettings) -> BrokerLoadAverage:
-        """One update later. The share of history counts per update, whatever time lies between two."""
+    def updated(
+        self, load: BrokerLoad, settings: LoadSettings, rules: LoadRules = CURRENT_LOAD_RULES
+    ) -> BrokerLoadAverage:
+        """One update later. The share of history counts per update, whatever the time between two."""
+        weight_in, weight_out = settings.bandwidth_weights(rules)
         percents = (
             load.cpu.percent * settings.loadBalancerCPUResourceWeight,
             load.memory.percent * settings.loadBalancerMemoryResourceWeight,
             load.direct_memory.percent * settings.loadBalancerDirectMemoryResourceWeight,
-            load.bandwidth_in.percent * settings.bandwidth_in_weight,
-            load.bandwidth_out.percent * settings.bandwidth_out_weight,
+            load.bandwidth_in.percent * weight_in,
+            load.bandwidth_out.percent * weight_out,
         )
         kept = settings.loadBalancerHistoryResourcePercentage
 

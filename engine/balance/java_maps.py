@@ -94,7 +94,12 @@ class MapOrder:
 
     @property
     def turned_round(self) -> MapOrder:
-        """The same map with the keys of each bucket the other way round: what another history could have made of it."""
+        """The same map with the keys of each bucket the other way round: what another history could have made of it.
+
+        >>> order = hash_order(["p", "a", "P"])
+        >>> order.keys, order.turned_round.keys
+        (('p', 'P', 'a'), ('P', 'p', 'a'))
+        """
         buckets = groupby(self.keys, key=lambda key: spread_hash(key) & (self.capacity - 1))
         return replace(self, keys=tuple(key for _, keys in buckets for key in reversed(list(keys))))
 
@@ -116,15 +121,6 @@ def hash_order(keys: Iterable[str]) -> MapOrder:
 def concurrent_order(keys: Iterable[str]) -> MapOrder:
     """A new ``ConcurrentHashMap`` filled in this order."""
     return MapOrder("concurrent").updated(keys)
-
-
-def possible_orders(order: MapOrder) -> tuple[MapOrder, ...]:
-    """The order that a map of unknown history most likely has, and the other one where two keys share a bucket.
-
-    >>> [each.keys for each in possible_orders(hash_order(["p", "a", "P"]))]
-    [('p', 'P', 'a'), ('P', 'p', 'a')]
-    """
-    return (order, order.turned_round) if order.doubtful else (order,)
 
 
 class _Table:

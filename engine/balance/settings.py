@@ -14,6 +14,8 @@ from engine.errors import Rejection
 from engine.load_rules import CURRENT_LOAD_RULES, LoadRules
 
 MS_PER_MINUTE = 60_000
+MODULAR_CLASS: Final = "org.apache.pulsar.broker.loadbalance.impl.ModularLoadManagerImpl"
+EXTENSIBLE_CLASS: Final = "org.apache.pulsar.broker.loadbalance.extensions.ExtensibleLoadManagerImpl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,21 +115,22 @@ class LoadSettings:
     loadBalancerMaxNumberOfBundlesInBundleLoadReport: int = 10
     loadBalancerSheddingBundlesWithPoliciesEnabled: bool = False
     loadBalancerDebugModeEnabled: bool = False
-    loadManagerClassName: str = "org.apache.pulsar.broker.loadbalance.impl.ModularLoadManagerImpl"
+    loadManagerClassName: str = MODULAR_CLASS
     preferLaterVersions: bool = False
     failureDomainsEnabled: bool = False
 
-    @property
-    def bandwidth_in_weight(self) -> float:
-        """The weight of incoming bandwidth that counts, by either spelling."""
-        new = self.loadBalancerBandwidthInResourceWeight
-        return self.loadBalancerBandwithInResourceWeight if new == 1.0 else new
+    def bandwidth_weights(self, rules: LoadRules) -> tuple[float, float]:
+        """The weights of incoming and outgoing bandwidth that count, by the spellings that the release knows.
 
-    @property
-    def bandwidth_out_weight(self) -> float:
-        """The weight of outgoing bandwidth that counts, by either spelling."""
-        new = self.loadBalancerBandwidthOutResourceWeight
-        return self.loadBalancerBandwithOutResourceWeight if new == 1.0 else new
+        >>> settings = LoadSettings(loadBalancerBandwidthInResourceWeight=0.5)
+        >>> [settings.bandwidth_weights(LoadRules(old_bandwidth_spelling_only=old)) for old in (True, False)]
+        [(1.0, 1.0), (0.5, 1.0)]
+        """
+        old = (self.loadBalancerBandwithInResourceWeight, self.loadBalancerBandwithOutResourceWeight)
+        if rules.old_bandwidth_spelling_only:
+            return old
+        inward, outward = self.loadBalancerBandwidthInResourceWeight, self.loadBalancerBandwidthOutResourceWeight
+        return (old[0] if inward == 1.0 else inward, old[1] if outward == 1.0 else outward)
 
     @property
     def overload_limit(self) -> float:

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from engine.balance.averages import BundleData
-from engine.balance.brokers import EXTENSIBLE_CLASS, BrokerLoad, BrokerLoadAverage, overload_usage
+from engine.balance.brokers import BrokerLoad, BrokerLoadAverage, overload_usage
 from engine.balance.filters import (
     below_max_topics_extensible,
     is_isolated,
@@ -30,7 +30,7 @@ from engine.balance.placement.least_resource import place_least_load
 from engine.balance.placement.model import Placement
 from engine.balance.placement.strategies import check_placement
 from engine.balance.reports import ReportFigures, report_needed
-from engine.balance.settings import MS_PER_MINUTE
+from engine.balance.settings import EXTENSIBLE_CLASS, MS_PER_MINUTE
 from engine.balance.shed_ahead_model import (
     AheadCycle,
     AheadMove,
@@ -55,12 +55,16 @@ from engine.errors import Rejection
 _ROUNDING = 1e-9
 MAX_CYCLES = 10_000
 """A limit of this model, against typing errors."""
+MAX_MINUTES = 20_000
+"""The longest forecast, two weeks: each broker of the extensible manager measures itself every ``UPDATE_MS``."""
 UPDATE_MS = 5000
 """``loadBalancerReportUpdateMinIntervalMillis``: how often a broker of the extensible manager measures itself."""
 
 
 def shed_ahead(start: ShedStart, cycles: int) -> ShedAhead | Rejection:
-    """``cycles`` cycles of shedding. Refused: a strategy no broker starts with, and a number that is too large.
+    """``cycles`` cycles of shedding.
+
+    Refused: a strategy or an interval that no broker starts with, and a forecast that is too long.
 
     >>> from engine.balance.limits import BundleStats
     >>> from engine.balance.brokers import ResourceUsage, report_of
@@ -76,7 +80,7 @@ def shed_ahead(start: ShedStart, cycles: int) -> ShedAhead | Rejection:
         return Rejection("IllegalArgumentException", f"{cycles} cycles: give 1 to {MAX_CYCLES}", field="cycles")
     if not start.loads:
         return Rejection("NoBrokers", "there is no load report, so no broker to shed anything", field="loads")
-    refusal = _refusal(start)
+    refusal = _refusal(start, cycles)
     if refusal is not None:
         return refusal
     running = _Modular(start) if start.load_manager == "modular" else _Extensible(start)
@@ -85,7 +89,14 @@ def shed_ahead(start: ShedStart, cycles: int) -> ShedAhead | Rejection:
     return ShedAhead(start, done, before, _assumptions(start, done))
 
 
-def _refusal(start: ShedStart) -> Rejection | None:
+def _refusal(start: ShedStart, cycles: int) -> Rejection | None:
+    interval = start.settings.loadBalancerSheddingIntervalMinutes
+    if interval < 1:
+        message = f"loadBalancerSheddingIntervalMinutes is {interval}: give 1 or more"
+        return Rejection("IllegalArgumentException", message, field="loadBalancerSheddingIntervalMinutes")
+    if cycles * interval > MAX_MINUTES:
+        message = f"{cycles} cycles every {interval} minutes (loadBalancerSheddingIntervalMinutes) take longer than"
+        return Rejection("IllegalArgumentException", f"{message} {MAX_MINUTES} minutes: give fewer", field="cycles")
     if start.load_manager == "extensible":
         if start.rules.extensible:
             return None
@@ -301,7 +312,7 @@ class _Extensible:
         """One measurement of a broker, published if it is worth it."""
         settings, known, load = self.start.settings, self.published[broker], self.world.loads[broker]
         if not known.settled:
-            average = known.average.updated(load, settings)
+            average = known.average.updated(load, settings, self.start.rules)
             known.settled = average == known.average
             known.average = average
         figures = _figures(load, known.average.max_usage)

@@ -25,6 +25,7 @@ from engine.cluster.state import ClusterState, Subscription
 from engine.cluster.topics import Load
 from engine.config import CURRENT, ReleaseBehaviour, behaviour_of
 from engine.errors import Rejection
+from engine.failover.choose import Rule, rule_in_force
 
 NEW_PARTITION: Final = -2
 """Stands for the owner before of a partition that was not there."""
@@ -49,6 +50,13 @@ def columns_of(state: ClusterState, subscription: Subscription) -> PartitionColu
 def partition_names(state: ClusterState, subscription: Subscription) -> PartitionNames:
     """The names that have a dispatcher in a subscription, in hash order."""
     return columns_of(state, subscription).names
+
+
+def rules_of(state: ClusterState, columns: PartitionColumns) -> frozenset[Rule]:
+    """The rules that decide for these partitions: of partitions and of topics without any there can be two."""
+    flag, behaviour = state.settings.activeConsumerFailoverConsistentHashing, behaviour_in(state)
+    kinds = [*([0] if columns.with_index else []), *([-1] if columns.without else [])]
+    return frozenset(rule_in_force(kind, consistent_hashing=flag, behaviour=behaviour) for kind in kinds)
 
 
 def active_ids(state: ClusterState, subscription: Subscription) -> NDArray[np.int32]:

@@ -94,21 +94,18 @@ def runs_of(owners: Ids) -> Runs:
     return _runs.get((owners,), (), compute)
 
 
-def sums_by_run(owners: Ids, weights: NDArray[np.float64], size: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """How many partitions each owner 0 .. ``size`` - 1 has, and the sum of their weights; -1 is left out.
-
-    In hash order neighbours have one owner, so whole runs are added up. O(n).
-
-    >>> sums_by_run(np.array([1, 1, -1, 0], np.int32), np.array([1.0, 2.0, 4.0, 8.0]), 2)
-    (array([1, 2]), array([8., 3.]))
-    """
-    return sums_of_runs(runs_of(owners), runs_of(owners).owner, weights, size)
-
-
 def sums_of_runs(
     runs: Runs, places: Ids, weights: NDArray[np.float64], size: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """``sums_by_run`` where each run has a place of its own: (r,), -1 for none. O(n) additions."""
+    """How many partitions each of ``size`` places has, and the sum of their weights.
+
+    ``places`` has the place of each run: (r,), -1 for none. In hash order neighbours have one owner, so whole runs are
+    added up. O(n) additions.
+
+    >>> runs = runs_of(np.array([1, 1, -1, 0], np.int32))
+    >>> sums_of_runs(runs, runs.owner, np.array([1.0, 2.0, 4.0, 8.0]), 2)
+    (array([1, 2]), array([8., 3.]))
+    """
     if not len(runs.start):
         return np.zeros(size, dtype=np.int64), np.zeros(size)
     heads = places.astype(np.int64) + 1
@@ -179,6 +176,13 @@ def _owner_ids(
     if not columns.without:
         return by(0)
     return np.where(columns.index < 0, by(-1), by(0)) if columns.with_index else by(-1)
+
+
+def places_in(order: tuple[Consumer, ...], ids: Ids) -> NDArray[np.int32]:
+    """The position of each id in the dispatcher's order, -1 for nobody."""
+    places = np.full(max((each.consumer_id for each in order), default=-1) + 2, -1, dtype=np.int32)
+    places[[each.consumer_id for each in order]] = np.arange(len(order), dtype=np.int32)
+    return places[ids]  # nobody (-1) is the last one
 
 
 def in_connect_order(consumers: tuple[Consumer, ...], some: tuple[Consumer, ...]) -> tuple[Consumer, ...]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.cluster.facts import active_ids, behaviour_in, columns_of
-from engine.cluster.owners import dispatch_order, runs_of, sums_by_modulo, sums_of_runs
+from engine.cluster.facts import active_ids, behaviour_in, columns_of, rules_of
+from engine.cluster.owners import dispatch_order, places_in, runs_of, sums_by_modulo, sums_of_runs
 from engine.cluster.partitions import PartitionColumns, traffic
 from engine.cluster.remember import Remembered
 from engine.cluster.state import ClusterState, Subscription
@@ -88,12 +88,10 @@ def shares(state: ClusterState, subscription: Subscription) -> tuple[NDArray[np.
 
     def compute() -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         order = dispatch_order(subscription.consumers)
-        if order and _all_by_modulo(state, columns):
+        if order and rules_of(state, columns) == {Rule.MODULO}:
             return sums_by_modulo(columns.index, flow, len(cohort(order)), len(order))
-        places = np.full(max((each.consumer_id for each in order), default=-1) + 2, -1, dtype=np.int32)
-        places[[each.consumer_id for each in order]] = np.arange(len(order), dtype=np.int32)
         runs = runs_of(ids)
-        return sums_of_runs(runs, places[runs.owner], flow, len(order))  # nobody (-1) is the last place
+        return sums_of_runs(runs, places_in(order, runs.owner), flow, len(order))
 
     return _shares.get((ids, flow, subscription.consumers), (), compute)
 
@@ -105,9 +103,3 @@ def _candidates(state: ClusterState, columns: PartitionColumns, subscription: Su
     if columns.without and rule_in_force(-1, consistent_hashing=False, behaviour=behaviour) is Rule.FIRST_CONNECTED:
         return len(order)  # levels play no part for such a topic
     return len(cohort(order))
-
-
-def _all_by_modulo(state: ClusterState, columns: PartitionColumns) -> bool:
-    flag = state.settings.activeConsumerFailoverConsistentHashing
-    behaviour = behaviour_in(state)
-    return not columns.without and rule_in_force(0, consistent_hashing=flag, behaviour=behaviour) is Rule.MODULO

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.cluster.facts import active_ids, behaviour_in, columns_of
+from engine.cluster.facts import active_ids, columns_of, rules_of
 from engine.cluster.moves import moves
 from engine.cluster.owners import dispatch_order
 from engine.cluster.partitions import PartitionColumns, traffic
@@ -21,7 +21,7 @@ from engine.cluster.state import ClusterState, Subscription
 from engine.compare.evenness import Evenness, evenness
 from engine.compare.verdict import Judgement, judge
 from engine.failover.bulk_ring import Rings, build_rings
-from engine.failover.choose import Rule, cohort, rule_in_force
+from engine.failover.choose import Rule, cohort
 from engine.failover.model import Consumer
 
 
@@ -66,7 +66,7 @@ def losses(state: ClusterState, subscription: Subscription) -> tuple[Loss, ...]:
     """
     columns, order = columns_of(state, subscription), dispatch_order(subscription.consumers)
     leading = cohort(order)
-    rules = _rules(state, columns)
+    rules = rules_of(state, columns)
     flow = traffic(columns, state.loads, subscription.loads).msgs_per_sec
     if len(leading) > 1 and rules == {Rule.RING}:
         found = _on_the_ring(leading, columns, flow)
@@ -107,12 +107,6 @@ def one_loss(state: ClusterState, subscription: Subscription, consumer: Consumer
 def _badness(loss: Loss) -> tuple[float, ...]:
     after = loss.after
     return (after.owned - after.items, -after.busiest_msgs_per_sec, -after.busiest, -loss.msgs_per_sec, -loss.items)
-
-
-def _rules(state: ClusterState, columns: PartitionColumns) -> set[Rule]:
-    flag, behaviour = state.settings.activeConsumerFailoverConsistentHashing, behaviour_in(state)
-    kinds = [*([0] if columns.with_index else []), *([-1] if columns.without else [])]
-    return {rule_in_force(kind, consistent_hashing=flag, behaviour=behaviour) for kind in kinds}
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from engine.cluster.facts import behaviour_in, columns_of
+from engine.cluster.facts import columns_of, rules_of
 from engine.cluster.load_table import LoadTable
 from engine.cluster.owners import dispatch_order, in_connect_order
 from engine.cluster.partitions import traffic
@@ -22,7 +22,7 @@ from engine.compare.evenness import evenness
 from engine.compare.heirs import losses
 from engine.compare.names import Work, score_of
 from engine.errors import Rejection
-from engine.failover.choose import Rule, cohort, rule_in_force
+from engine.failover.choose import Rule, cohort
 from engine.failover.model import Consumer
 from engine.names import partition_name
 
@@ -209,10 +209,7 @@ def _cohort(subscription: Subscription) -> tuple[Consumer, ...]:
 
 
 def _ring_decides(state: ClusterState, subscription: Subscription) -> bool:
-    columns, behaviour = columns_of(state, subscription), behaviour_in(state)
-    flag = state.settings.activeConsumerFailoverConsistentHashing
-    kinds = [*([0] if columns.with_index else []), *([-1] if columns.without else [])]
-    return all(rule_in_force(each, consistent_hashing=flag, behaviour=behaviour) is Rule.RING for each in kinds)
+    return rules_of(state, columns_of(state, subscription)) <= {Rule.RING}
 
 
 def _topic_rates(state: ClusterState, subscription: Subscription) -> dict[str, float]:

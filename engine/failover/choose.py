@@ -16,6 +16,9 @@ from engine.failover.model import Consumer
 from engine.failover.ring import FailoverRing, failover_ring
 from engine.hashing import murmur3_32, sign_safe_mod, utf16_order
 
+MAX_REPLAYED_JOINS: Final = 200
+"""Consumers with levels that overflow whose joins are played again one by one."""
+
 
 class Rule(Enum):
     """How the active consumer of a topic is picked."""
@@ -69,10 +72,10 @@ def _sorted_with_overflow(consumers: Sequence[Consumer]) -> tuple[Consumer, ...]
     """The list as it is after all these consumers joined, where levels overflow.
 
     That order has circles (a before b before c before a), so the result depends on what was there before: Pulsar sorts
-    its list at every join, and the joins of those that are connected are played again. Of more than ``PLAYED``
-    consumers one sort stands for all.
+    its list at every join, and the joins of those that are connected are played again. Of more than
+    ``MAX_REPLAYED_JOINS`` consumers one sort stands for all.
     """
-    if len(consumers) > PLAYED:
+    if len(consumers) > MAX_REPLAYED_JOINS:
         return sort_once(consumers)
     order: tuple[Consumer, ...] = ()
     for consumer in consumers:
@@ -94,10 +97,6 @@ def sort_once(consumers: Sequence[Consumer]) -> tuple[Consumer, ...]:
         return (mine > theirs) - (mine < theirs)
 
     return tuple(sorted(consumers, key=cmp_to_key(compare)))
-
-
-PLAYED: Final = 200
-"""Consumers with levels that overflow whose joins are played again one by one."""
 
 
 def cohort(order: Sequence[Consumer]) -> tuple[Consumer, ...]:

@@ -28,7 +28,7 @@ class WhyNot(Enum):
 class Rival:
     """A consumer that is not active. ``place`` counts from 0 in the dispatcher's order.
 
-    ``point`` is its next point on the ring and ``distance`` how many hashes lie from the topic's hash forward to it;
+    ``point`` is its next point on the ring and ``distance`` how many hashes it is from the topic's hash forward to it;
     both are None where the ring did not decide, or no point is its own.
     """
 

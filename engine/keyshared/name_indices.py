@@ -6,7 +6,7 @@ not tell it: where one of them left, the one that stays keeps a higher index tha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from engine.keyshared.model import Consumer
@@ -49,23 +49,36 @@ def with_namesakes_gone(
 ) -> RingSelector:
     """The ring after these joined in this order, and namesakes besides that left again, as ``name_indices`` says.
 
-    The ids of those that left follow the others. O(n^2) for n consumers.
+    O(n^2) for n consumers.
     """
     indices = name_indices(ring, [(each.name, pieces) for each, pieces in zip(consumers, reported, strict=True)])
+    for step in joins_and_leaves(consumers, indices):
+        ring = ring.leave(step) if isinstance(step, int) else ring.join(step)
+    return ring
+
+
+def joins_and_leaves(consumers: Sequence[Consumer], indices: Sequence[int]) -> Iterator[Consumer | int]:
+    """A past in which everybody gets its name index: consumers that join, and ids of namesakes that leave again.
+
+    The ids of those that leave follow the others.
+
+    >>> [getattr(step, "consumer_id", step) for step in joins_and_leaves([Consumer(1, "c")], [1])]
+    [2, 1, 2]
+    """
     next_id = max((each.consumer_id for each in consumers), default=0) + 1
     held: dict[tuple[str, int], int | None] = {}
     for consumer, index in zip(consumers, indices, strict=True):
         for lower in range(index):
             if (consumer.name, lower) not in held:
                 held[consumer.name, lower] = next_id
-                ring = ring.join(Consumer(next_id, consumer.name))
+                yield Consumer(next_id, consumer.name)
                 next_id += 1
         stranger = held.get((consumer.name, index))
-        ring = (ring if stranger is None else ring.leave(stranger)).join(consumer)
+        if stranger is not None:
+            yield stranger
         held[consumer.name, index] = None
-    for left in held.values():
-        ring = ring if left is None else ring.leave(left)
-    return ring
+        yield consumer
+    yield from (left for left in held.values() if left is not None)
 
 
 def _points(ring: RingSelector, name: str, index: int) -> frozenset[int]:

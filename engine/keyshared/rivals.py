@@ -38,7 +38,7 @@ class Rival:
     drains: bool = False
 
 
-def rivals_of(selector: Selector, told: KeyExplanation) -> tuple[Rival, ...]:
+def rivals_of(selector: Selector, why: KeyExplanation) -> tuple[Rival, ...]:
     """All but the owner, in the order of joining. O(n log n) for n ranges.
 
     >>> from engine.keyshared.autosplit import auto_split_selector
@@ -48,15 +48,15 @@ def rivals_of(selector: Selector, told: KeyExplanation) -> tuple[Rival, ...]:
     [('b', 32, 3)]
     """
     owned = slots_by_consumer(selector)
-    claimants = [each.consumer.consumer_id for each in told.point.claimants] if told.point is not None else []
-    at_point = WhyNot.OTHER_TURN if told.point is not None and told.point.shared is not None else WhyNot.LOST_POINT
+    claimants = [each.consumer.consumer_id for each in why.point.claimants] if why.point is not None else []
+    at_point = WhyNot.OTHER_TURN if why.point is not None and why.point.shared is not None else WhyNot.LOST_POINT
     found = []
     for consumer in selector.consumers:
-        if told.owner is not None and consumer.consumer_id == told.owner.consumer_id:
+        if why.owner is not None and consumer.consumer_id == why.owner.consumer_id:
             continue
         pieces = owned[consumer.consumer_id]
         claims = consumer.consumer_id in claimants
-        nearest = _nearest(pieces, told.slot.slot)
+        nearest = _nearest(pieces, why.slot.slot)
         found.append(
             Rival(
                 consumer,
@@ -64,8 +64,8 @@ def rivals_of(selector: Selector, told: KeyExplanation) -> tuple[Rival, ...]:
                 slots=sum(piece.count for piece in pieces),
                 pieces=len(pieces),
                 nearest=nearest,
-                away=None if nearest is None else _distance(nearest, told.slot.slot),
-                drains=told.draining is not None and told.draining.consumer_id == consumer.consumer_id,
+                away=None if nearest is None else _distance(nearest, why.slot.slot),
+                drains=why.draining is not None and why.draining.consumer_id == consumer.consumer_id,
             )
         )
     return tuple(found)

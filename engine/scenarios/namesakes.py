@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine.cluster.key_events import KeyConsumerJoined, KeyConsumerLeft
+from engine.keyshared.model import Consumer
+from engine.keyshared.name_indices import joins_and_leaves
 
 
 def with_namesakes_that_left(
@@ -14,19 +16,12 @@ def with_namesakes_that_left(
 
     The ids of those that left follow the others.
     """
-    events: list[KeyConsumerJoined | KeyConsumerLeft] = []
-    next_id = max((each.consumer_id for each in joins), default=0) + 1
-    held: dict[tuple[str, int], int | None] = {}
-    for join, index in zip(joins, indices, strict=True):
-        for lower in range(index):
-            if (join.name, lower) not in held:
-                held[join.name, lower] = next_id
-                events.append(KeyConsumerJoined(join.subscription, next_id, join.name))
-                next_id += 1
-        stranger = held.get((join.name, index))
-        if stranger is not None:
-            events.append(KeyConsumerLeft(join.subscription, stranger))
-        held[join.name, index] = None
-        events.append(join)
     subscription = joins[0].subscription if joins else ""
-    return (*events, *(KeyConsumerLeft(subscription, each) for each in held.values() if each is not None))
+    given = {each.consumer_id: each for each in joins}
+    consumers = [Consumer(each.consumer_id, each.name) for each in joins]
+    return tuple(
+        KeyConsumerLeft(subscription, step)
+        if isinstance(step, int)
+        else given.get(step.consumer_id) or KeyConsumerJoined(subscription, step.consumer_id, step.name)
+        for step in joins_and_leaves(consumers, indices)
+    )

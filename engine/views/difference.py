@@ -14,7 +14,7 @@ from engine.compare.matching import came_and_left, ids_by_name, matched_subscrip
 from engine.compare.verdict import Verdict, judge, verdict_between
 from engine.config import BrokerSettings
 from engine.views.handovers import HandoverRow, handovers
-from engine.views.heirs import PARTITION, SLOT, handover_of_key, key_handovers
+from engine.views.heirs import PARTITION, SLOT, key_handovers
 from engine.views.keys_moves import key_moves, same_space
 from engine.views.keys_slice import KeysSlice, keys_slice_by_key
 from engine.views.keys_verdict import keys_evenness, keys_verdict
@@ -217,7 +217,7 @@ def _key_shared(
             [(each.name, each.consumer_id) for each in mine.consumers], [each.name for each in theirs.consumers]
         )
         known_as = dict(zip([each.consumer_id for each in theirs.consumers], ids, strict=True))
-        verdict, rows = _by_name(was, now, known_as), _keys_by_name(was, now, known_as)
+        verdict, rows = _by_name(was, now, known_as), key_handovers(was, now, known_as)
     return SubscriptionDifference(
         key=mine.key,
         namespace=mine.namespace,
@@ -255,21 +255,6 @@ def _by_name(was: KeysSlice, now: KeysSlice, known_as: Mapping[int, int]) -> Ver
     return Verdict(
         judgement, judged_by, before, after, moved, min(least, moved), now.slot_count if comparable else 0, 0.0, 0.0, 0
     )
-
-
-def _keys_by_name(was: KeysSlice, now: KeysSlice, known_as: Mapping[int, int]) -> tuple[HandoverRow, ...]:
-    """``key_handovers`` where ids of ``now`` are known by another number before."""
-    names = {each.consumer_id: each.name for each in was.selector.consumers}
-    later = {each.consumer_id: each.name for each in now.selector.consumers}
-    before = dict(zip(was.known.keys, was.known.owners.tolist(), strict=True))
-    rows = []
-    for text, key, owner, count in zip(
-        now.known.texts, now.known.keys, now.known.owners.tolist(), now.known.messages.tolist(), strict=True
-    ):
-        old = before.get(key)
-        if old is not None and old != known_as.get(owner, -1):
-            rows.append(handover_of_key(text, names.get(old), later.get(owner), count))
-    return tuple(sorted(rows, key=lambda row: (-row.msgs_per_sec, row.name)))
 
 
 def _settings(before: BrokerSettings, after: BrokerSettings) -> tuple[SettingDifference, ...]:

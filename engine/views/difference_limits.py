@@ -50,7 +50,7 @@ def parse_limit(text: str) -> Limit | Rejection:
 
 
 def exceeded(limit: Limit, sums: Sums) -> bool:
-    """Whether a difference is at what the limit says, so that a check fails.
+    """Whether a difference meets the condition of a limit, so that a check fails.
 
     >>> exceeded(parse_limit("moved>10%"), Sums(100, 11, 5, 0.0, 0.0, 0, 0, 0, 0, 1.0, 1.0, 0))
     True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -199,8 +199,13 @@ def _messages(of: KeysSlice) -> dict[int, float]:
     return found
 
 
-def key_handovers(before: KeysSlice, now: KeysSlice) -> tuple[HandoverRow, ...]:
-    """The known keys that another consumer has now, those with most messages first."""
+def key_handovers(
+    before: KeysSlice, now: KeysSlice, known_as: Mapping[int, int] | None = None
+) -> tuple[HandoverRow, ...]:
+    """The known keys that another consumer has now, those with most messages first.
+
+    ``known_as`` maps the ids of ``now`` to those of ``before`` where the two states number their consumers separately.
+    """
     names = {each.consumer_id: each.name for each in before.selector.consumers}
     later = {each.consumer_id: each.name for each in now.selector.consumers}
     was = dict(zip(before.known.keys, before.known.owners.tolist(), strict=True))
@@ -209,14 +214,13 @@ def key_handovers(before: KeysSlice, now: KeysSlice) -> tuple[HandoverRow, ...]:
         now.known.texts, now.known.keys, now.known.owners.tolist(), now.known.messages.tolist(), strict=True
     ):
         old = was.get(key)
-        if old is None or old == owner:
+        if old is None or old == (owner if known_as is None else known_as.get(owner, -1)):
             continue
-        rows.append(handover_of_key(text, names.get(old), later.get(owner), count))
+        rows.append(_handover_of_key(text, names.get(old), later.get(owner), count))
     return tuple(sorted(rows, key=lambda row: (-row.msgs_per_sec, row.name)))
 
 
-def handover_of_key(text: str, source: str | None, target: str | None, messages: int) -> HandoverRow:
-    """A known key that changes hands."""
+def _handover_of_key(text: str, source: str | None, target: str | None, messages: int) -> HandoverRow:
     kind: HandoverKind = "taken up" if source is None else "orphaned" if target is None else "moved"
     return HandoverRow(text, kind, source, target, float(messages), 0.0, 0)
 

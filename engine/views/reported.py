@@ -139,9 +139,7 @@ class Reported:
 
 def _latest_ms(dispatcher: Dispatcher) -> int:
     """The latest time that the answers about a dispatcher name: they are not older."""
-    topic, sub = dispatcher.last.topic, dispatcher.sub
-    of_consumers = (max(each.last_consumed_ms, each.last_acked_ms, each.last_flow_ms) for each in sub.consumers)
-    return max(topic.last_publish_ms, sub.last_consumed_ms, sub.last_acked_ms, *of_consumers, 0)
+    return max(dispatcher.last.topic.last_publish_ms, dispatcher.sub.latest_ms)
 
 
 @dataclass(slots=True)

@@ -5,19 +5,19 @@ The rules are those of ``engine.failover``; this module keeps their answers in a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.cluster.facts import active_ids, behaviour_in, columns_of
-from engine.cluster.owners import dispatch_order, places_by_modulo, runs_of
+from engine.cluster.facts import active_ids, behaviour_in, columns_of, rules_of
+from engine.cluster.owners import dispatch_order, places_by_modulo, places_in, runs_of
 from engine.cluster.partitions import Ids, PartitionNames, Places, traffic
 from engine.cluster.remember import Remembered
 from engine.cluster.state import ClusterState, Subscription
 from engine.config import ReleaseBehaviour
-from engine.failover.choose import Rule, cohort, rule_in_force
+from engine.failover.choose import Rule, cohort
 from engine.failover.model import Consumer
 from engine.failover.ring import FailoverRing, failover_ring
 from engine.views.model import RuleInForce
@@ -170,8 +170,7 @@ def slice_of(state: ClusterState, subscription: Subscription) -> Slice:
     def owners() -> Owners:
         order = dispatch_order(subscription.consumers)
         size = len(cohort(order))
-        kinds = [*([0] if columns.with_index else []), *([-1] if columns.without else [])]
-        rules = _rules(kinds, flag, behaviour)
+        rules = rules_of(state, columns)
         if order and rules == {Rule.MODULO}:
             return Owners(order, size, places_by_modulo(columns, size), ids, rules)
         runs = runs_of(ids)
@@ -189,14 +188,3 @@ def slice_of(state: ClusterState, subscription: Subscription) -> Slice:
         bytes_per_sec=flow.bytes_per_sec,
         unacked=flow.unacked,
     )
-
-
-def places_in(order: tuple[Consumer, ...], ids: Integers) -> NDArray[np.int32]:
-    """The position of each id in the dispatcher's order, -1 for nobody."""
-    places = np.full(max((each.consumer_id for each in order), default=-1) + 2, -1, dtype=np.int32)
-    places[[each.consumer_id for each in order]] = np.arange(len(order), dtype=np.int32)
-    return places[ids]  # nobody (-1) is the last one
-
-
-def _rules(indices: Iterable[int], flag: bool, behaviour: ReleaseBehaviour) -> frozenset[Rule]:
-    return frozenset(rule_in_force(index, consistent_hashing=flag, behaviour=behaviour) for index in indices)

@@ -313,19 +313,19 @@ def _summary(this: _Assign) -> dict[str, object]:
         for table in (ASSIGNMENTS, CONSUMER_LOADS, SUBSCRIPTION_LOADS, ASSIGN_QUARANTINE)
     }
     assert tables[ASSIGNMENTS.name] == account["rows"], "rows were lost between writing and reading"
-    names = SUBSCRIPTION_LOADS.names
+    every = [dict(zip(SUBSCRIPTION_LOADS.names, row, strict=True)) for row in this.subscriptions]
     by_policy: dict[str, dict[str, object]] = {}
     for policy in asked.policies:
-        rows = [dict(zip(names, row, strict=True)) for row in this.subscriptions if row[2] == policy.value]
-        worst = [row["max_over_even"] for row in rows if row["max_over_even"] is not None]
+        rows = [row for row in every if row["policy"] == policy.value]
         by_policy[policy.value] = {
             "what_if": policy.what_if,
             "partitions": sum(row["partitions"] for row in rows),
             "idle": sum(row["idle"] for row in rows),
             "moved": sum(row["moved"] for row in rows),
             "least_moved": sum(row["least_moved"] for row in rows),
-            "worst_max_over_even": max(worst, default=None),
+            "worst_max_over_even": _worst(rows),
         }
+    in_force = [row for row in every if row["in_force"]]
     return {
         "job": JOB,
         "tables": tables,
@@ -333,6 +333,8 @@ def _summary(this: _Assign) -> dict[str, object]:
         "in_force": _policies_in_force(this),
         "rules": [_rules_row(this, group) for group in sorted(this.rules)],
         "policies": by_policy,
+        # Where groups of brokers differ, each subscription counts once, under the rule of its own.
+        "now": {"idle": sum(row["idle"] for row in in_force), "worst_max_over_even": _worst(in_force)},
         "agreement": {"reported": this.reported.total(), "agreeing": this.agreeing.total()},
         "inferred": {
             "with_priority_levels": account["with_levels"],
@@ -344,6 +346,10 @@ def _summary(this: _Assign) -> dict[str, object]:
             "lists": len(asked.changes.lists),
         },
     }
+
+
+def _worst(rows: Iterable[Mapping[str, Any]]) -> float | None:
+    return max((row["max_over_even"] for row in rows if row["max_over_even"] is not None), default=None)
 
 
 def _policies_in_force(this: _Assign) -> list[str]:

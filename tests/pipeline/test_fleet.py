@@ -455,6 +455,15 @@ def test_every_cluster_is_under_the_rules_that_it_runs(
         "2.11.0", "2.11.0", "4.2.4",
     )  # fmt: skip
     loads = {(row["namespace"], row["policy"]): row for row in rows_of(out, "subscription_loads")}
+    now = [
+        loads[f"t/{name}", policy]
+        for name, policy in (
+            ("old", "flag_off"), ("new", "flag_on"), ("silent-old", "flag_off"), ("silent-new", "flag_on"),
+        )
+    ]  # fmt: skip
+    assert summary["now"] == {
+        "idle": sum(row["idle"] for row in now), "worst_max_over_even": max(row["max_over_even"] for row in now)
+    }  # fmt: skip
     assert loads["t/old", "flag_off"]["in_force"] and loads["t/new", "flag_on"]["in_force"]
     # Nothing moves under the rule in force, and a release without the flag moves nothing when it is set.
     assert loads["t/new", "flag_on"]["moved"] == loads["t/old", "flag_on"]["moved"] == 0

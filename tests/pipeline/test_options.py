@@ -72,11 +72,8 @@ def test_a_run_fails_on_what_its_lint_found_and_only_when_asked(
      ("quarantined>9.9%", True), ("quarantined>10%", False)],
 )  # fmt: skip
 def test_a_run_fails_where_a_number_is_above_its_limit(text: str, met: bool) -> None:
-    policies = {
-        "flag_off": {"idle": 3, "worst_max_over_even": 2.5},
-        "flag_on": {"idle": 9, "worst_max_over_even": 9.0},
-    }
-    assign = {"policies": policies, "in_force": ["flag_off"], "agreement": {"reported": 7, "agreeing": 6}}
+    now = {"idle": 3, "worst_max_over_even": 2.5}
+    assign = {"now": now, "agreement": {"reported": 7, "agreeing": 6}}
     jobs = {"assign": assign, "import": {"problem_rows": 5, "rows_in": {"topics": 20, "subscriptions": 30}}}
     conditions = conditions_of("run", [text])
     assert bool(failures_of(JobResult("run", {"jobs": jobs}), conditions)) is met

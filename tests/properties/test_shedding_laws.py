@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from engine.balance.brokers import MODULAR_CLASS, BrokerLoad, ResourceUsage, report_of
+from engine.balance.brokers import BrokerLoad, ResourceUsage, report_of
 from engine.balance.filters import IsolationPolicy
 from engine.balance.java_maps import MapOrder, concurrent_order, hash_order
 from engine.balance.leadership.placement import look_up
@@ -19,7 +19,7 @@ from engine.balance.leadership.state import ClusterPolicies, Leader, elected
 from engine.balance.limits import BundleStats
 from engine.balance.placement.model import Placement
 from engine.balance.placement.strategies import LEAST_RATE, LEAST_RESOURCE, ROUND_ROBIN
-from engine.balance.settings import LoadSettings
+from engine.balance.settings import MODULAR_CLASS, LoadSettings
 from engine.balance.shed_ahead import shed_ahead
 from engine.balance.shed_ahead_model import ShedAhead, ShedStart
 from engine.balance.shed_world import LoadWorld

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from engine.balance.averages import BundleData, new_bundle_data
-from engine.balance.brokers import MODULAR_CLASS, BrokerLoad, ResourceUsage, report_of
+from engine.balance.brokers import BrokerLoad, ResourceUsage, report_of
 from engine.balance.java_maps import concurrent_order, hash_order
 from engine.balance.limits import BundleStats
 from engine.balance.placement.model import Placement
+from engine.balance.settings import MODULAR_CLASS
 from engine.balance.shedding.model import ShedView
 
 MB = 1048576.0

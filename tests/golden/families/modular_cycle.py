@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.balance.brokers import MODULAR_CLASS, BrokerLoad, report_of
+from engine.balance.brokers import BrokerLoad, report_of
 from engine.balance.filters import IsolationPolicy
 from engine.balance.leadership.placement import look_up
 from engine.balance.leadership.reports import reports_read
 from engine.balance.leadership.shedding import shed
 from engine.balance.leadership.state import ClusterPolicies, Leader, LeaderState, elected
 from engine.balance.placement.model import Placement
+from engine.balance.settings import MODULAR_CLASS
 from engine.errors import Rejection
 from tests.golden.harness import Line, checks
 from tests.golden.load_lines import Given, load_of, settings_of, stats_of
