@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from random import Random
+from typing import Final
 
 import pytest
 
@@ -53,13 +54,16 @@ def test_real_input_is_read_without_a_fault(place: Bench, kind: str) -> None:
         assert place.failure(case, KINDS[kind][:1]) is None, case.name
 
 
+_PLANTED: Final = rb'"msgRateIn":(214748364|429496729|1000000000000)'
+
+
 def test_a_planted_bug_is_found_shrunk_and_kept(tmp_path: Path) -> None:
     """High rates are planted as a bug: some mutation finds it, and little of a recording is left."""
     failure: Failure | None = None
     with bench("tests.hostile.planted:billions_of_messages") as place:
         for number in range(2_000):
             case, _ = drawn(10, number, ("answers",))
-            if not re.search(rb'"msgRateIn":(214748364|429496729|1000000000000)', case.content()):
+            if len(case.content()) <= 250 or not re.search(_PLANTED, case.content()):
                 continue
             failure = place.failure(case, (("{}", "--once"),))
             if failure is not None:

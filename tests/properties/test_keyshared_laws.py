@@ -241,7 +241,8 @@ def test_L9_600_keys_fall_as_the_shares_say_and_what_is_uneven_is_explained(
     assert luck.keys + luck.ownerless_keys == len(KEYS)
     assert luck.probability_by_shares > 1e-9
     if luck.probability >= CHANCE_LEVEL:
-        assert luck.verdict is Verdict.CHANCE
+        # Shares that are unequal by construction are named although chance alone could do as much.
+        assert luck.verdict is Verdict.CHANCE or (mode in ("auto-split", "sticky") and luck.verdict in EXPLAINED[mode])
     elif luck.probability_by_shares >= CHANCE_LEVEL:
         assert luck.verdict in EXPLAINED[mode]
 

@@ -7,6 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.diagnosis.causes import ranges
 from engine.diagnosis.seen import SubscriptionSeen, subscriptions_seen
 from engine.diagnosis.why import diagnose, diagnose_all, worst
 from tests.engine.diagnosis.made import consumer, moments
@@ -91,5 +92,11 @@ def test_quiet_topics_need_not_be_asked(seen: list[SubscriptionSeen]) -> None:
             each.namespace, each.name, each.dispatchers, each.limits, each.behaviour, each.moments, each.unloaded
         )
         every.__dict__["busy"] = every.dispatchers
-        assert diagnose(every) == diagnose(each)
-        assert diagnose(every).ruled_out == diagnose(each).ruled_out
+        asked, spared = diagnose(every), diagnose(each)
+        # A ring takes long to make, so ranges are judged only where something waits.
+        assert [cause for cause in asked.causes if cause.id != ranges.DIFFER] == [
+            cause for cause in spared.causes if cause.id != ranges.DIFFER
+        ]
+        assert {out for out in asked.ruled_out if out.id != ranges.DIFFER} == {
+            out for out in spared.ruled_out if out.id != ranges.DIFFER
+        }

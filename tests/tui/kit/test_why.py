@@ -137,11 +137,6 @@ def test_a_zoomed_panel_keeps_its_place_and_explanations_take_turns_with_it(tmp_
 
 def test_trouble_is_said_before_anybody_asks(tmp_path: Path) -> None:
     async def story(pilot: Pilot[int]) -> None:
-        assert "(w: why)" not in text_of(pilot.app), "it was not looked at"
-        pilot.app.store.prepare()  # type: ignore[attr-defined]
-        await press(pilot, "a", "escape")
-        dashboard(pilot).complain(None)
-        await pilot.pause()
         assert "reported as blocked" in text_of(pilot.app)
         await press(pilot, "x")
         assert "reported as blocked" not in text_of(pilot.app), "a step later it is about the simulation"
