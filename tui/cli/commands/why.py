@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.argument("path", metavar="[FILE | FOLDER | URL]", required=False)
 @click.argument("what", metavar="[SUBSCRIPTION | TOPIC | CONSUMER]", required=False)
 @click.option("--subscription", metavar="NAME", help="The subscription, where another thing has its name too.")
-@click.option("--keys", metavar="FILE", help="Known keys, one a line, if wanted with a tab and a count: which is hot?")
+@click.option("--keys", metavar="FILE", help="Known keys, one a line, or CSV with key,count: which is hot?")
 @click.option("--all", "lists_all", is_flag=True, help="List every subscription, the worst first.")
 @click.option("--ruled-out", is_flag=True, help="Say also which causes were ruled out, and how.")
 @click.option("--again-after", type=Duration(), metavar="TIME", help="URL: read twice: it shows what stands still.")
