@@ -52,6 +52,8 @@ def why_command(
     read. With --keys a trace says which key makes a consumer of a Key_Shared subscription slow.
 
     Exit code 0: nothing blocks. 1: something does. 2: the input cannot be used. 3: the cluster is out of reach.
+
+    Example: ringside why answers/ billing --ruled-out
     """
     from engine.diagnosis.document import diagnoses_document, diagnosis_document
     from engine.diagnosis.seen import subscriptions_seen
