@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from tui.kit.store import Journal, Store
     from tui.navigator import Navigator
 
+NEWEST = Binding("f5", "newest", "Newest", show=False, tooltip="The newest reading of the cluster; leaves a what-if")
+"""A key of running clusters only."""
 LEAVING = ("q", "ctrl+c")
 """Keys that work before there is anything to show; all others are kept until then."""
 TYPING_S = 0.03
@@ -116,7 +118,7 @@ class RingsideApp(ThemedApp):
             lambda scene: loop.call_soon_threadsafe(self._in_context, self.store.arrive, scene),
             lambda trouble: loop.call_soon_threadsafe(self._in_context, self.store.miss, trouble),
         )
-        self.bind("f5", "newest", description="Newest", show=False)
+        self.bind(NEWEST.key, NEWEST.action, description=NEWEST.description, show=False)
 
     def _in_context(self, take: Callable[[Any], None], what: Any) -> None:
         if self.is_running:
@@ -196,6 +198,7 @@ class RingsideApp(ThemedApp):
         everywhere = [binding for binding in self.BINDINGS if isinstance(binding, Binding)]
         palette_key = Binding(self.COMMAND_PALETTE_BINDING, "command_palette", tooltip="All commands by name")
         front = self._navigator.screen if self._navigator is not None else None
+        everywhere += [NEWEST] if self._feed is not None else []
         groups = [*(GROUPS if front is None else front.key_groups), ("everywhere", [*everywhere, palette_key])]
         self.push_screen(HelpScreen([*key_groups(groups), RING_LEGEND if front is None else front.legend]))
 
@@ -216,6 +219,8 @@ class RingsideApp(ThemedApp):
                     by = place - self.store.subscription
                     title = self.store.subscription_title(place)
                     yield SystemCommand(f"Show {title}", "Show this subscription", partial(self._show, by))
+        if self._feed is not None:
+            yield SystemCommand(NEWEST.description, NEWEST.tooltip, self.action_newest)
         yield SystemCommand("Help", "All keys", self.action_help)
         yield SystemCommand("Theme", "Dark or light", self.action_switch_theme)
         yield SystemCommand("Quit", "Leave Ringside", self.action_quit)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import platform
 import re
 import shutil
+import signal
 import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +19,8 @@ HERE: Final = Path(__file__).parent
 RELEASE: Final = "4.2.4"
 JAVA: Final = 17
 FOLDER_VARIABLE: Final = "RINGSIDE_BROKER_JARS"
+LIMIT_S: Final = 600.0
+"""How long Maven may take."""
 _DONE: Final = ".complete"
 _ROCKSDB: Final = {
     ("Linux", "x86_64"): "linux64",
@@ -27,33 +34,77 @@ class NoBrokerError(Exception):
     """A real broker cannot be had here, and why."""
 
 
-def jars() -> Path:
-    """The folder of the jars, resolved if need be (about 104 MB). Raises ``NoBrokerError``."""
+def jars(limit_s: float = LIMIT_S) -> Path:
+    """The folder of the jars, resolved if need be (about 104 MB, in at most ``limit_s``). Raises ``NoBrokerError``.
+
+    Of several test runs at once the first one brings them, and the others wait for it.
+    """
+    _require_java()
     folder = _folder()
     if (folder / _DONE).is_file():
-        _require_java()
         return folder
-    _require_java()
+    try:
+        with _alone(folder):
+            if not (folder / _DONE).is_file():
+                _bring(folder, limit_s)
+    except OSError as error:
+        raise NoBrokerError(f"the jars cannot be kept: {error}") from error
+    return folder
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Keep other test runs from bringing the same jars; the lock of a run that was killed is gone with it."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with folder.with_name(f"{folder.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _bring(folder: Path, limit_s: float) -> None:
+    """Let Maven fill a folder beside this one, which gets its name once all of it is there."""
+    if folder.exists() and any(entry.suffix != ".jar" for entry in folder.iterdir()):
+        raise NoBrokerError(
+            f"{folder} has other things in it than jars; name an empty folder, or one that is not there"
+        )
+    for left_over in folder.parent.glob(f".{folder.name}-*"):
+        shutil.rmtree(left_over)
+    draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    try:
+        _run_maven(draft, limit_s)
+        (draft / _DONE).write_text(RELEASE)
+        if folder.exists():
+            shutil.rmtree(folder)
+        draft.rename(folder)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def _run_maven(target: Path, limit_s: float) -> None:
     maven = shutil.which("mvn")
     native = _ROCKSDB.get((platform.system(), platform.machine()))
     if maven is None or native is None:
         raise NoBrokerError("Maven is not installed" if maven is None else f"no RocksDB for {platform.machine()}")
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    done = subprocess.run(
+    process = subprocess.Popen(
         [
             *(maven, "-B", "-ntp", "-q", "-f", str(HERE / "pom.xml"), "dependency:copy-dependencies"),
-            *("-DincludeScope=runtime", f"-DoutputDirectory={folder}", f"-Drocksdb.classifier={native}"),
+            *("-DincludeScope=runtime", f"-DoutputDirectory={target}", f"-Drocksdb.classifier={native}"),
         ],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        check=False,
+        start_new_session=True,
     )
-    if done.returncode:
-        raise NoBrokerError(f"Maven could not bring the jars: {done.stdout.strip()[-300:]}")
-    (folder / _DONE).write_text(RELEASE)
-    return folder
+    try:
+        printed, _ = process.communicate(timeout=limit_s)
+    except BaseException as error:
+        os.killpg(process.pid, signal.SIGKILL)  # it and all it started: one of them would hold the pipe open
+        process.communicate()
+        if isinstance(error, subprocess.TimeoutExpired):
+            raise NoBrokerError(f"Maven did not bring the jars within {limit_s:g} s") from error
+        raise
+    if process.returncode:
+        raise NoBrokerError(f"Maven could not bring the jars: {printed.strip()[-300:]}")
 
 
 def _folder() -> Path:
@@ -65,7 +116,7 @@ def _folder() -> Path:
 def _require_java() -> None:
     if shutil.which("java") is None:
         raise NoBrokerError("Java is not installed")
-    told = subprocess.run(["java", "-version"], capture_output=True, text=True, check=False).stderr
-    version = re.search(r'version "(\d+)', told)
+    printed = subprocess.run(["java", "-version"], capture_output=True, text=True, check=False).stderr
+    version = re.search(r'version "(\d+)', printed)
     if version is None or int(version[1]) < JAVA:
         raise NoBrokerError(f"Java {JAVA} or newer is needed")

@@ -5,14 +5,17 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from tests.patience import HANG_S
+from tests.playing.server import Asked, Played, playing
 from tests.process.terminal import ALTERNATE_SCREEN, MAIN_SCREEN, Terminal
 from tests.process.test_screen import SHOWN, restored
 from tests.starting import signals_heard
+from tui.sources.cluster.paths import CLUSTERS, VERSION
 
 pytestmark = pytest.mark.xdist_group("process")
 
@@ -85,3 +88,32 @@ def test_whatever_the_screen_waits_for_it_is_closed_with_130(
         assert terminal.wait() == 130
         assert "Traceback" not in terminal.text
         assert restored(terminal)
+
+
+@pytest.mark.parametrize(("words", "turn", "kept"), [(["record"], 1, 0), (["record"], 2, 1), (["live"], 1, 0)])
+def test_while_a_cluster_is_read_it_leaves_whole_moments_only(
+    env: dict[str, str], tmp_path: Path, words: list[str], turn: int, kept: int
+) -> None:
+    """The n-th reading waits for an answer that never comes."""
+    waits, begun = threading.Event(), 0
+
+    def silent(asked: Asked) -> Played | None:
+        nonlocal begun
+        begun += asked.path == VERSION
+        if begun < turn or asked.path != CLUSTERS:
+            return None
+        waits.set()
+        return Played(hangs=True)
+
+    with playing(silent) as server:
+        of_record = [str(tmp_path / "dump"), "--every", "1ms"] if words == ["record"] else ["--once"]
+        command = [sys.executable, "-m", "tui", *words, server.url, *of_record]
+        with signals_heard():
+            process = subprocess.Popen(command, env=env, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        assert waits.wait(HANG_S)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=HANG_S)
+    assert process.returncode == 130
+    assert (out.count(b"\n"), err.decode().strip()) == (kept, "")
+    assert len(list((tmp_path / "dump").glob("*"))) == kept
+    assert not list((tmp_path / "dump").glob(".*"))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import pytest
+from textual.binding import Binding
 from textual.pilot import Pilot
 from textual.widgets import Input
 
@@ -17,9 +18,10 @@ from tests.tui.screens_under_test import app_of, cluster, run, text_of
 from tui.app import RingsideApp
 from tui.failover import bindings as main_bindings
 from tui.keys import bindings as keys_bindings
-from tui.kit.help import HelpScreen
+from tui.kit.help import HelpScreen, key_text
 from tui.kit.screen import DashboardScreen
 from tui.producers import bindings as producers_bindings
+from tui.reported import bindings as reported_bindings
 
 
 class Sister(NamedTuple):
@@ -35,6 +37,12 @@ SISTERS = {
     "main": Sister(app_of, main_bindings, "LLING-2", "hash map"),
     "keys": Sister(keys_app, keys_bindings, "R-2", "slots where messages wait"),
     "producers": Sister(producers_app, producers_bindings, "E-0-2", "the connection is lost"),
+}
+BINDINGS_OF: Any = {
+    "main": main_bindings,
+    "keys": keys_bindings,
+    "producers": producers_bindings,
+    "reported": reported_bindings,
 }
 
 
@@ -59,6 +67,20 @@ def test_no_key_has_two_meanings_and_every_action_exists(sister: Sister) -> None
             assert hasattr(screen_of(app), f"action_{binding.action.partition('(')[0]}"), binding.action
 
     run(app, story)
+
+
+@pytest.mark.parametrize("own", BINDINGS_OF)
+def test_a_key_of_any_sister_means_something_or_says_why_not(own: str) -> None:
+    """Digits go to panels, of which screens have more or fewer."""
+    tables = {name: _letters(module.BINDINGS) for name, module in BINDINGS_OF.items()}
+    everywhere = set().union(*tables.values())
+    assert everywhere - tables[own] == set(BINDINGS_OF[own].ELSEWHERE)
+
+
+def _letters(bindings: Iterable[Binding]) -> set[str]:
+    """Keys that a prompt could take for text."""
+    keys = {key_text(key, binding) for binding in bindings for key in binding.key.split(",")}
+    return {key for key in keys if len(key) == 1 and not key.isdigit()}
 
 
 def test_question_mark_lists_every_key_and_what_the_drawing_shows(sister: Sister) -> None:

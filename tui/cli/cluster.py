@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from tui.sources.cluster.once import Source
     from tui.sources.cluster.reading import ClusterReading, Progress
 
+SETTINGS_ASSUMED: Final = (
+    "the brokers' settings cannot be read; Pulsar's defaults are assumed where --set NAME=VALUE gives none"
+)
 _EVERY_S: Final = 0.2
 _SHOWN: Final = 10
 _CLEAR_LINE: Final = "\r\x1b[K"
@@ -70,4 +73,4 @@ def say_gaps(reading: ClusterReading) -> None:
             " (--ask-unloaded asks)"
         )
     if "settings" in reading.assumed:
-        say("the brokers' settings cannot be read; Pulsar's defaults are assumed (--set NAME=VALUE gives one)")
+        say(SETTINGS_ASSUMED)

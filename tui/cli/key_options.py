@@ -84,7 +84,9 @@ def known_key_options(command: _Command) -> _Command:
             "--key", metavar="KEY", multiple=True, help="A known key; bytes as hex:00ff or base64:AP8=. Repeatable."
         ),
         click.option(
-            "--keys", metavar="FILE", help="Known keys, one a line, if wanted with a tab and a count; - for stdin."
+            "--keys",
+            metavar="FILE",
+            help="Known keys, one a line, if wanted with a tab and a count, or CSV with key,count; - for stdin.",
         ),
         click.option(
             "--generated", metavar="N", type=click.IntRange(1, 5_000_000), help="N keys: key-0, key-1, and so on."

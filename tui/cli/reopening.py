@@ -8,8 +8,8 @@ from engine.cluster.journal import Journal, JournalFailure, recover
 from engine.errors import InputError
 from engine.shell_lines import path_word, shell_line
 from tui.cli.output import say
-from tui.cli.recorded import HEAD_BYTES, HEADER
 from tui.cli.session import Session
+from tui.cli.states import HEAD_BYTES, HEADER
 from tui.sources.sessions import session_folder
 
 

@@ -51,6 +51,8 @@ def verify_command(
 
     Exit code 0: all that was compared agrees. 1: something differs. 2: nothing could be read or compared. 3: the
     cluster is out of reach.
+
+    Example: ringside verify answers/ --pulsar 4.0.7
     """
     from tui.sources.cluster.access import is_url
 

@@ -11,7 +11,7 @@ from rich.text import Text
 from engine.views.keys_model import GapRow, KeyConsumerRow, KeyRow, WaitRow
 from themes.palettes import Palette, hex_colour
 from tui.keys.words import key_shown, keys_shown
-from tui.kit.wording import counted, cut_end, fit, quantity, safe_name, shorten_middle
+from tui.kit.wording import cut_end, fit, quantity, safe_name, shorten_middle
 
 _SINCE_FROM: Final = 52
 """From this width on a wait says since when."""
@@ -133,8 +133,3 @@ def piece_line(piece: tuple[int, int, int, int], width: int, colours: Palette) -
     else:
         text.append(f"slot mod {divisor} = {remainder}", hex_colour(colours.dim))
     return text
-
-
-def pieces_title(pieces: int) -> str:
-    """How many pieces a consumer has."""
-    return counted(pieces, "piece")

@@ -12,7 +12,7 @@ Groups = tuple[tuple[str, tuple[Binding, ...]], ...]
 COMMAND: Final = Binding("colon", "command", "Command", key_display=":", tooltip="Type a command, as in demo scripts")
 WHY: Final = Binding("w", "why", "Why", tooltip="Why nothing arrives, as reported")
 HEIRS: Final = Binding("h", "heirs", "Heirs", tooltip="Who inherits if the consumer goes")
-DIFF: Final = Binding("d", "diff", "Diff", show=False, tooltip="What changed since a step")
+DIFF: Final = Binding("d", "diff", "Diff", show=False, tooltip="Compare steps, or with the other rule")
 WAIT: Final = (
     Binding("full_stop", "wait(10)", "10 ms", key_display=".", show=False, tooltip="Let 10 ms of simulated time pass"),
     Binding(

@@ -141,8 +141,6 @@ def handover_cell(row: HandoverRow, column: Column) -> Text:
         case "from" | "to":
             who = row.before if column.key == "from" else row.after
             return Text(fit(NOBODY if who is None else safe_name(who), column.width - 1) + " ", no_wrap=True)
-        case "kind":
-            return Text(fit("" if row.kind == "moved" else row.kind, column.width - 1) + " ", no_wrap=True)
     value = row.msgs_per_sec if column.key == "rate" else row.unacked
     return Text(quantity(value).rjust(column.width - 1) + " ", no_wrap=True)
 

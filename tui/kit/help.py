@@ -28,11 +28,13 @@ class KeyHelp:
 
 Group = tuple[str, Sequence[KeyHelp]]
 RING_LEGEND: Final[Group] = (
-    "on the ring",
+    "on the ring and in the tables",
     (
         KeyHelp("outside", "whose each hash is: the consumer of the next point clockwise"),
         KeyHelp("inside", "how much each consumer has: of the ring, or with modulo of the partitions"),
         KeyHelp("dots", "partitions at their hashes, in the colour of the active consumer"),
+        KeyHelp("*", "reported by brokers at the time in the title, until a step is taken"),
+        KeyHelp("!", "reported as blocked: a consumer, or a hash whose messages are held back"),
         KeyHelp("hash map", "the same hashes row by row, from 0x00000000 on"),
     ),
 )

@@ -277,9 +277,8 @@ class Store:
         if isinstance(command, Command):
             timeline, rejection = self._timeline.submit(command)
             if rejection is None and isinstance(command, SubscribeKeyShared):
-                self._key = self._wanted = timeline.state.key_subscriptions[
-                    -1
-                ].key  # what was just made is what one wants to see
+                # What was just made is what one wants to see.
+                self._key = self._wanted = timeline.state.key_subscriptions[-1].key
             elif len(timeline.state.producer_topics) > len(self._timeline.state.producer_topics):
                 self._key = self._wanted = timeline.state.producer_topics[-1].topic
         else:

@@ -45,5 +45,9 @@ PLACE: Final = (
 
 BINDINGS: Final = (*CHANGE, *ASK, *TIME, *PLACE)
 GROUPS: Final = grouped(CHANGE, ASK, PLACE)
-ELSEWHERE: Final = same_reason("oO", "producers acknowledge nothing; consumers of Key_Shared subscriptions do")
+ELSEWHERE: Final = {
+    **same_reason("oO", "producers acknowledge nothing; consumers of Key_Shared subscriptions do"),
+    "h": "heirs are for consumers: nobody inherits what a producer sends",
+    "d": "steps are compared by what consumers have; here u and ctrl+r go back and forth",
+}
 """Keys of the sister screens, and why they do nothing here."""

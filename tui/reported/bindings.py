@@ -25,6 +25,6 @@ PLACE: Final = (*PANELS, ZOOM, *SUBSCRIPTIONS, CLOSE)
 BINDINGS: Final = (*ASK, *TIME, *PLACE)
 GROUPS: Final = grouped((), ASK, PLACE)[1:]
 ELSEWHERE: Final = same_reason(
-    "axcmhtToO.>vsb", "nothing is computed for this type of subscription: what brokers reported is shown (w: why)"
+    "axcmhdtToO.>vsb", "nothing is computed for this type of subscription: what brokers reported is shown (w: why)"
 )
 """Keys of the sister screens, and why they do nothing here."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +25,7 @@ from tui.sources.nearby import STANDARD_INPUT, missing
 
 HEAD_BYTES: Final = 4096
 SCRIPT_SUFFIX: Final = ".ringside"
+_OWN_DOCUMENT: Final = re.compile(rb'\s*\{\s*"format":\s*"(ringside\.[a-z_./0-9-]{1,40})"')
 
 
 def opened(
@@ -39,10 +41,13 @@ def opened(
     if path is None:
         return embedded_default()
     if path == STANDARD_INPUT:
-        return open_moments(read_dump(standard_input(limit_bytes), limit_bytes=limit_bytes), release=release)
+        data = standard_input(limit_bytes)
+        _refuse_own_document(STDIN_NAME, data)
+        return open_moments(read_dump(data, limit_bytes=limit_bytes), release=release)
     reason = missing(path)
     if reason is not None:
         raise InputError(reason)
+    _refuse_own_document(path, _head(path))
     try:
         return open_moments(read_dump(path, limit_bytes=limit_bytes), release=release)
     except InputError as error:
@@ -60,10 +65,13 @@ def moments_of(path: str | None, *, limit_bytes: int = MAX_INPUT_BYTES) -> tuple
     if path is None:
         return (Moment(None, embedded_answers(DEFAULT_SCENE)),)
     if path == STANDARD_INPUT:
-        return read_moments(standard_input(limit_bytes), limit_bytes=limit_bytes)
+        data = standard_input(limit_bytes)
+        _refuse_own_document(STDIN_NAME, data)
+        return read_moments(data, limit_bytes=limit_bytes)
     reason = missing(path)
     if reason is not None:
         raise InputError(reason)
+    _refuse_own_document(path, _head(path))
     try:
         return read_moments(path, limit_bytes=limit_bytes)
     except InputError as error:
@@ -132,18 +140,32 @@ def standard_input(limit_bytes: int = MAX_INPUT_BYTES) -> bytes:
 
 def _with_advice(path: str, error: InputError) -> InputError:
     """The error as it is, or for a journal or a script what opens it."""
-    try:
-        # A pipe was read already, and would be waited for.
-        head = b""
-        if Path(path).is_file():
-            with Path(path).open("rb") as file:
-                head = file.read(HEAD_BYTES)
-    except OSError:
-        return error
-    if b'"kind":"header"' in head:
+    if b'"kind":"header"' in _head(path):
         line = shell_line("ringside", "replay", path_word(path))
         return InputError(f"{path}: this is a journal; {line} opens it where it left off")
     if path.endswith(SCRIPT_SUFFIX):
         line = shell_line("ringside", "demo", path_word(path))
         return InputError(f"{path}: this looks like a demo script; {line} plays it")
     return error
+
+
+def _refuse_own_document(source: str, head: bytes) -> None:
+    """Raise ``InputError`` for what ``--json`` printed: its members are called like those of brokers' answers."""
+    document = _OWN_DOCUMENT.match(head)
+    if document is not None:
+        raise InputError(
+            f"{source}: ringside --json printed this ({document[1].decode()}), and it is no answer of a broker. Open"
+            " what it was made from, with the same options and without --json; --journal FILE keeps a session to go on"
+            " with"
+        )
+
+
+def _head(path: str) -> bytes:
+    """How a file begins; nothing of what is not a file, for what is read of a pipe here would be missing there."""
+    try:
+        if not Path(path).is_file():
+            return b""
+        with Path(path).open("rb") as file:
+            return file.read(HEAD_BYTES)
+    except (OSError, ValueError):
+        return b""

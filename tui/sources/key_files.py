@@ -7,12 +7,14 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
 from engine.admin.reading import MAX_INPUT_BYTES, opened, size_text
 from engine.errors import InputError, Problem, Rejection
 from engine.keyshared.key_text import BASE64, HEX, TEXT, key_of_text
+from tui.sources.key_traces import Event, events, header_of
 from tui.sources.nearby import STANDARD_INPUT, missing
 
 MAX_KEYS: Final = 10_000_000
@@ -41,8 +43,9 @@ class KeyFile:
 def read_keys(path: str) -> KeyFile:
     """Read a key a line, ``-`` for standard input: a text form of ``key_text``, then if wanted a tab and a count.
 
-    A key that stands there several times has as many messages more. Blank lines are passed over (the empty key is
-    ``text:``). Raises ``InputError`` when the file cannot be read, has no key at all, or more than ``MAX_KEYS``.
+    Below a header such as ``key,count`` (``key_traces``) each row is an event. A key that is there several times has
+    as many messages more. Blank lines are passed over (the empty key is ``text:``). Raises ``InputError`` when the
+    file cannot be read, has no key at all, or more than ``MAX_KEYS``.
     """
     counts: dict[bytes, int] = {}
     source = "standard input" if path == STANDARD_INPUT else path
@@ -50,25 +53,37 @@ def read_keys(path: str) -> KeyFile:
     reason = missing(path, kind="file")
     if reason is not None:
         raise InputError(reason)
-    for number, line in enumerate(_lines(path), start=1):
-        text, tab, tail = line.rpartition(b"\t") if b"\t" in line else (line, b"", b"")
-        if not line.strip():
+    lines = _lines(path)
+    first = next(lines, b"")
+    header = header_of(first, path)
+    entries = events(lines, header, source) if header is not None else _entries(chain([first], lines))
+    for number, entry in entries:
+        if isinstance(entry, str):
+            problems.add(number, entry)
             continue
-        count = _count(tail) if tab else 1
-        key = _key(text)
-        if len(line) > MAX_LINE_BYTES:
-            problems.add(number, f"the line has more than {size_text(MAX_LINE_BYTES)}", "look what this file really is")
-        elif count is None:
-            problems.add(number, "what follows the tab is no number of messages", "a key with a tab is written as hex:")
-        elif isinstance(key, str):
-            problems.add(number, key, "")
-        else:
-            counts[key] = counts.get(key, 0) + count
-            if len(counts) > MAX_KEYS:
-                raise InputError(f"{source}: more than {MAX_KEYS} different keys; give a sample of them")
+        key, count = entry
+        counts[key] = counts.get(key, 0) + count
+        if len(counts) > MAX_KEYS:
+            raise InputError(f"{source}: more than {MAX_KEYS} different keys; give a sample of them")
     if not counts:
         raise InputError(f"{source}: no key in it; write one a line", problems.all())
     return KeyFile(counts, problems.all())
+
+
+def _entries(lines: Iterable[bytes]) -> Iterator[tuple[int, Event | str]]:
+    """The keys of lines with their counts; a text says why a line has none, and what to do."""
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        text, tab, tail = line.rpartition(b"\t") if b"\t" in line else (line, b"", b"")
+        count = _count(tail) if tab else 1
+        key = _key(text)
+        if len(line) > MAX_LINE_BYTES:
+            yield number, f"the line has more than {size_text(MAX_LINE_BYTES)}; look what this file really is"
+        elif count is None:
+            yield number, "what follows the tab is no number of messages; a key with a tab is written as hex:"
+        else:
+            yield number, key if isinstance(key, str) else (key, count)
 
 
 def read_text_lines(path: str) -> tuple[tuple[int, str], ...]:
@@ -95,9 +110,9 @@ class _Problems:
         self._kept: list[Problem] = []
         self._more = 0
 
-    def add(self, line: int, reason: str, advice: str) -> None:
+    def add(self, line: int, reason: str) -> None:
         if len(self._kept) < PROBLEMS_KEPT:
-            self._kept.append(Problem(self._source, "", reason, advice, line))
+            self._kept.append(Problem(self._source, "", reason, line=line))
         else:
             self._more += 1
 

@@ -42,6 +42,23 @@ def test_a_journal_or_script_that_is_opened_as_answers_names_the_right_command(r
     assert "ringside demo story.ringside" in ran.err
 
 
+@pytest.mark.parametrize("words", [("--topics", "20"), ("--keys", "20"), ("--producers", "5")])
+@pytest.mark.parametrize("command", [("--once",), ("why",), ("heirs",)])
+def test_what_json_printed_is_not_taken_for_answers(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], command: tuple[str, ...]
+) -> None:
+    """Some of its members have names that answers have too, and would be complained of one by one."""
+    printed = run("new", *words, "--json").out
+    (tmp_path / "x").write_text(printed)
+    for source in ("x", "-"):
+        with (tmp_path / "x").open() as file:
+            monkeypatch.setattr("sys.stdin", file)
+            ran = run(*command, source)
+        assert (ran.code, ran.out) == (2, "")
+        assert json.loads(printed)["format"] in ran.err
+        assert len(ran.err.splitlines()) == 1
+
+
 @pytest.mark.parametrize("words", [("--once",), ("--json",), ("--once", "--no-journal")])
 def test_a_file_that_is_no_journal_is_named_as_that_with_what_is_expected(
     run: Run, tmp_path: Path, words: tuple[str, ...]

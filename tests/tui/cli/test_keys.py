@@ -243,3 +243,50 @@ def test_what_brokers_reported_is_said_with_the_shares(run: Run, tmp_path: Path)
     text = run("keys", "dump").out
     assert "31179" in text and "waits for A" in text
     assert json.loads(run("keys", "--consumers", "a,b", "--json").out)["reported"] is None
+
+
+def counts_of(run: Run, *words: str) -> dict[str, int]:
+    """The known keys of one consumer that has all of them, each with its messages."""
+    document = json.loads(run("keys", "--of", "a", "--consumers", "a", *words, "--json").out)
+    return {each["key"]: each["messages"] for each in document["keys"]}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "counts"),
+    [
+        ("t.csv", b"key\nuser,1\n", {}),  # one field too many: set aside, and nothing is left
+        ("t.csv", b'key\r\n"user,1"\r\nb\r\n', {"user,1": 1, "b": 1}),
+        ("t.csv", b"\xef\xbb\xbfat,key,count\n1,a,2\n2,b,3\n3,a,4\n", {"a": 6, "b": 3}),
+        ("T.CSV", b"key,count\na,2\n", {"a": 2}),
+        ("t.txt", b"key,count\na,2\n\nb,\n", {"a": 2, "b": 1}),
+        ("t.csv", b"key_base64,ordering_key\nYQ==,\nYQ==,o\n", {"a": 1, "o": 1}),
+        ("t.csv", b"producer_name,sequence_id,key\np,7,\np,8,k\n,,\n", {"p-7": 1, "k": 1, "NONE_KEY": 1}),
+        ("t.csv", b"key,count\na,x\nb,-1\nc\n,\nd,4\n", {"NONE_KEY": 1, "d": 4}),
+        ("t.txt", b"key\nuser,1\n", {"key": 1, "user,1": 1}),  # keys, one a line
+        ("t.csv", b"a,b\nc\n", {"a,b": 1, "c": 1}),  # no column tells a key
+    ],
+)
+def test_a_trace_with_a_header_is_read_by_its_columns(
+    run: Run, tmp_path: Path, name: str, content: bytes, counts: dict[str, int]
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    if counts:
+        assert counts_of(run, "--keys", name) == counts
+    else:
+        assert run("keys", "--consumers", "a", "--keys", name).code == 2
+
+
+def test_rows_of_a_trace_that_are_no_events_are_told_with_their_lines(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes(b"key,count\na,1\nb,x\n\nc\n" + b'"' + b"d" * 200_000 + b"\ne,1\n")
+    ran = run("keys", "--consumers", "a", "--keys", "t.csv", "--json")
+    assert ran.code == 0
+    assert [line.split(": ")[1] for line in ran.err.splitlines()] == ["t.csv:3", "t.csv:5", "t.csv:6"]
+
+
+def test_a_trace_of_several_subscriptions_is_refused(run: Run, tmp_path: Path) -> None:
+    header = b"namespace,subscription,key\nt/n,one,a\n"
+    (tmp_path / "one.csv").write_bytes(header + b"t/n,one,b\n")
+    (tmp_path / "two.csv").write_bytes(header + b"t/n,two,b\n")
+    assert counts_of(run, "--keys", "one.csv") == {"a": 1, "b": 1}
+    refused = run("keys", "--consumers", "a", "--keys", "two.csv")
+    assert (refused.code, "two.csv:3" in refused.err) == (2, True)

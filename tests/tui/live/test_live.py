@@ -113,6 +113,15 @@ def test_a_newer_reading_becomes_the_picture(at: Callable[[float], None]) -> Non
     assert feed.stopped
 
 
+def test_help_lists_the_key_of_running_clusters_where_one_is_shown(at: Callable[[float], None]) -> None:
+    async def story(pilot: Pilot[int]) -> None:
+        await pilot.press("question_mark")
+        await pilot.pause()
+        assert " f5 " in text_of(pilot.app)
+
+    run(app_with(Hand(), Pictures()), story, (150, 70))
+
+
 def test_trouble_keeps_the_picture_and_marks_it_until_the_cluster_is_back(at: Callable[[float], None]) -> None:
     feed, pictures = Hand(), Pictures()
     app = app_with(feed, pictures)

@@ -84,6 +84,8 @@ def lint_command(
     Exit code 0: no finding is as bad as --fail-on (error, unless said otherwise). 1: one is. 2: the input cannot be
     used. 3: the cluster is out of reach. What is wrong with parts of the input is told on stderr, and the rest is
     judged.
+
+    Example: ringside lint answers/ --fail-on warning
     """
     from engine.diagnosis.doctor import CAUSE_RULES
     from engine.errors import InputError, Rejection
@@ -206,7 +208,7 @@ def _of_answers(paths: tuple[str, ...], rules: RuleSet, given: dict[str, Any], p
     from engine.lint import NOTHING_TOLD, lint
     from engine.lint.model import in_order
     from engine.lint.opened import unfit_bundles
-    from tui.cli.recorded import is_journal
+    from tui.cli.states import is_journal
 
     what_if = _what_if(given)
     if len(paths) == 1 and given["topic"] is None and is_journal(paths[0]):

@@ -21,7 +21,7 @@ EVERY_S: Final = 10.0
 _NOTHING_FIRST: Final = WhatIf((), None, (), None)
 MOST_MOMENTS: Final = 60
 MOST_TOPICS: Final = 10_000
-SETTINGS_ASSUMED: Final = "settings-assumed"
+ASSUMED: Final = "settings-assumed"
 GAPS: Final = "not-all-read"
 NOT_LOADED: Final = "not-loaded"
 
@@ -39,7 +39,12 @@ def live_command(*, url: str, every: float, subscription: str | None, cluster: C
     stale, until it answers again. Steps you take (add, kill, a setting) are a what-if on the picture, which stays
     until f5 shows the newest reading. --once and --json print one reading.
 
-    Exit code 0: fine. 2: the input cannot be used, or there is no terminal. 3: the cluster is out of reach.
+    The first reading comes before the screen, with its progress on the terminal; ctrl+c stops it there.
+
+    Exit code 0: fine. 2: the input cannot be used, or there is no terminal. 3: the cluster is out of reach. 130:
+    stopped with ctrl+c before the screen was open.
+
+    Example: ringside live http://localhost:8080 --every 30s --namespace shop/orders
     """
     from tui.cli.cluster import read_once
     from tui.sources.cluster.feed import Feed
@@ -71,6 +76,7 @@ class Pictures:
         """A reading as a session. Raises ``InputError`` where nothing in it can be shown."""
         from engine.scenarios.opening import open_moments
         from engine.views.model import Notice
+        from tui.cli.cluster import SETTINGS_ASSUMED
         from tui.cli.session import begin
         from tui.sources.cluster.reading import moments_read
 
@@ -78,8 +84,7 @@ class Pictures:
         opened = open_moments(moments)
         notes = list(opened.notes)
         if "settings" in reading.assumed:
-            text = "the brokers' settings cannot be read; Pulsar's defaults are assumed (--set NAME=VALUE gives one)"
-            notes.append(Notice(SETTINGS_ASSUMED, text))
+            notes.append(Notice(ASSUMED, SETTINGS_ASSUMED))
         if reading.gaps:
             first = reading.gaps[0]
             text = (

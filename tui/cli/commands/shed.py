@@ -57,6 +57,8 @@ def shed_command(
 
     FOLDER holds load reports (GET /admin/v2/broker-stats/load-report of every broker). With several of each broker the
     leader's averages are computed from them. Settings come from a run-time configuration beside them, or --set.
+
+    Example: ringside shed reports/ --compare --set loadBalancerBrokerThresholdShedderPercentage=20
     """
     from engine.admin.shed_inputs import read_shed_inputs
     from engine.balance.settings import default_load_settings

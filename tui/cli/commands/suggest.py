@@ -25,6 +25,8 @@ def suggest_command() -> None:
     """Suggest names, numbers or the flag for a Failover subscription, with what each is worth.
 
     Exit code 1: nothing that was looked at meets the goal.
+
+    Example: ringside suggest names answers/ --survive 1
     """
 
 

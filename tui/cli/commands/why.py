@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.argument("path", metavar="[FILE | FOLDER | URL]", required=False)
 @click.argument("what", metavar="[SUBSCRIPTION | TOPIC | CONSUMER]", required=False)
 @click.option("--subscription", metavar="NAME", help="The subscription, where another thing has its name too.")
-@click.option("--keys", metavar="FILE", help="Known keys, one a line, if wanted with a tab and a count: which is hot?")
+@click.option("--keys", metavar="FILE", help="Known keys, one a line, or CSV with key,count: which is hot?")
 @click.option("--all", "lists_all", is_flag=True, help="List every subscription, the worst first.")
 @click.option("--ruled-out", is_flag=True, help="Say also which causes were ruled out, and how.")
 @click.option("--again-after", type=Duration(), metavar="TIME", help="URL: read twice: it shows what stands still.")
@@ -52,6 +52,8 @@ def why_command(
     read. With --keys a trace says which key makes a consumer of a Key_Shared subscription slow.
 
     Exit code 0: nothing blocks. 1: something does. 2: the input cannot be used. 3: the cluster is out of reach.
+
+    Example: ringside why answers/ billing --ruled-out
     """
     from engine.diagnosis.document import diagnoses_document, diagnosis_document
     from engine.diagnosis.seen import subscriptions_seen

@@ -100,7 +100,7 @@ class AdminClient:
         return f"{'https' if self.access.is_encrypted else 'http'}://{broker}"
 
     async def get(self, path: str, *, broker: str = "", json: bool = True) -> Answer | Gap:
-        """Ask for a path with its query, of a broker itself or of whoever has the cluster's address.
+        """Ask for a path with its query, of a broker itself or at the cluster's address.
 
         ``json``: an answer that is not JSON is a gap. What passes is asked again, with growing pauses.
         """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final
 
 from tui.sources.cluster.access import Access
 from tui.sources.cluster.client import AdminClient
@@ -39,6 +39,14 @@ class Source:
         return replace(self, scope=replace(self.scope, skips_idle=True, details=REFRESHED_DETAILS))
 
     async def _read(self, said: Said | None, stop: threading.Event | None, clock: Clock | None) -> ClusterReading:
+        asyncio.get_running_loop().set_exception_handler(_tell_of_errors)
         async with AdminClient(self.access, self.limits, clock=clock, stop=stop) as client:
             reading = await read_cluster(client, self.scope, said)
         return with_settings(reading, self.settings)
+
+
+def _tell_of_errors(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Leave out ctrl+c and the like: the caller gets it, so that a task in which it came has nothing more to tell."""
+    error = context.get("exception")
+    if error is None or isinstance(error, Exception):
+        loop.default_exception_handler(context)

@@ -227,7 +227,7 @@ class _Reading:
         await self._all(requests)
 
     def _at(self, topic: str) -> str:
-        """The broker that has it loaded; of a partitioned topic whoever answers puts it together."""
+        """The broker that has it loaded; of a partitioned topic any broker puts it together."""
         return self._broker_of.get(topic, "")
 
     def _require_something(self, namespaces: list[str]) -> None:

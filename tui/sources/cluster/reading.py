@@ -10,7 +10,7 @@ from urllib.parse import quote
 from engine.admin.files import AnswerFile
 from engine.admin.snapshot import Moment, read_moments
 from tui.sources.cluster import paths
-from tui.sources.cluster.outcomes import Answer, Fault, Gap
+from tui.sources.cluster.outcomes import Answer, Gap
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +43,6 @@ class ClusterReading:
     took_s: float = 0.0
     assumed: tuple[str, ...] = field(default=())
     """What is not known of the brokers and is assumed to be as it usually is: "settings", "release"."""
-
-    @property
-    def vanished(self) -> int:
-        """How many topics and namespaces were listed and gone when they were asked for."""
-        return sum(gap.fault is Fault.NOT_FOUND for gap in self.gaps)
 
     @property
     def moment_name(self) -> str:
