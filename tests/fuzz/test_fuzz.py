@@ -62,7 +62,7 @@ def test_a_planted_bug_is_found_shrunk_and_kept(tmp_path: Path) -> None:
     failure: Failure | None = None
     with bench("tests.hostile.planted:billions_of_messages") as place:
         for number in range(2_000):
-            case, _ = drawn(10, number, ("answers",))
+            case, _ = drawn(11, number, ("answers",))
             if len(case.content()) <= 250 or not re.search(_PLANTED, case.content()):
                 continue
             failure = place.failure(case, (("{}", "--once"),))

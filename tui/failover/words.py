@@ -82,7 +82,8 @@ def _happened(event: EventLine, view: DashboardView) -> str:
     if not event.partitions:
         return f"{words}: done."
     if not event.moved:
-        return f"{words}: {unmoved_text(event)}."
+        alone = event.verdict is not None and not event.verdict.after.consumers
+        return f"{words}: {event.verdict.judgement if alone and event.verdict else unmoved_text(event)}."
     moved = f"{event.moved:,} of {counted(event.partitions, 'partition')} moved"
     enough = "no more than had to" if event.moved == event.least else f"though {event.least:,} would do"
     if event.verdict is None:
