@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Final
@@ -83,7 +83,7 @@ class Goal:
 
 
 def consumers_needed(
-    state: ClusterState, subscription: Subscription, goal: Goal, numbers: Iterable[int], *, seed: int = 0
+    state: ClusterState, subscription: Subscription, goal: Goal, numbers: range, *, seed: int = 0
 ) -> Sizing | Rejection:
     """What each number of consumers gives: the present ones by name, fewer of them or more in the same manner.
 
@@ -92,8 +92,8 @@ def consumers_needed(
     columns = columns_of(state, subscription)
     if not len(columns):
         return Rejection("NoTopics", f"{subscription.key} has no partition to share out", "subscription")
-    wanted = sorted({number for number in numbers if number > 0})
-    if not wanted or wanted[-1] > MOST_CONSUMERS:
+    wanted = [number for number in numbers if number > 0] if numbers and numbers[-1] <= MOST_CONSUMERS else []
+    if not wanted:
         return Rejection("TooManyConsumers", f"between 1 and {MOST_CONSUMERS} consumers can be compared", "up_to")
     names = [each.name for each in in_connect_order(subscription.consumers, _cohort(subscription))]
     flow = traffic(columns, state.loads, subscription.loads).msgs_per_sec
@@ -110,7 +110,7 @@ def consumers_needed(
 
 
 def partitions_needed(
-    state: ClusterState, subscription: Subscription, goal: Goal, numbers: Iterable[int], *, seed: int = 0
+    state: ClusterState, subscription: Subscription, goal: Goal, numbers: range, *, seed: int = 0
 ) -> Sizing | Rejection:
     """What each number of partitions of every topic gives, the topic's traffic spread evenly over them.
 
@@ -118,11 +118,12 @@ def partitions_needed(
     """
     if not subscription.consumers:
         return Rejection("NoConsumers", f"nobody consumes {subscription.key}", "subscription")
-    wanted = sorted({number for number in numbers if number > 0})
     topics = list(subscription.topics)
     if not topics:
         return Rejection("NoTopics", f"{subscription.key} has no topic", "subscription")
-    if not wanted or wanted[-1] * len(topics) > MOST_PARTITIONS:
+    fits = bool(numbers) and numbers[-1] * len(topics) <= MOST_PARTITIONS
+    wanted = [number for number in numbers if number > 0] if fits else []
+    if not wanted:
         return Rejection("TooManyPartitions", f"at most {MOST_PARTITIONS:,} partitions in all can be compared", "up_to")
     rates = _topic_rates(state, subscription)
     rows = []

@@ -438,6 +438,8 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
         panel = self.query_one(WhyPanel)
         steps = self.store.timeline.cursor
         panel.since = f"{counted(steps, 'step')} of the simulation change nothing of it" if steps else ""
+        if self.store.shows_earlier_moment:
+            panel.since = "judged at the last moment, which is not the one that is shown"
         panel.place = (at, len(diagnoses))
         panel.diagnosis = diagnoses[at]
         self.add_class("-explaining", "-why")

@@ -152,7 +152,7 @@ class Store:
     @property
     def can_redo(self) -> bool:
         """Whether there is a step or a moment ahead."""
-        return self._moment < self._reported.last or self._timeline.can_redo
+        return self.shows_earlier_moment or self._timeline.can_redo
 
     @property
     def moment(self) -> tuple[int, int]:
@@ -270,7 +270,7 @@ class Store:
         if isinstance(command, Home | End) and len(self._reported) > 1:
             self._go_to(0 if isinstance(command, Home) else self._reported.last + self._main.length)
             return None
-        if self._moment < self._reported.last:
+        if self.shows_earlier_moment:
             moment, moments = self.moment
             text = f"this is moment {moment} of {moments} as it was seen; steps go on from the last one (end)"
             return Rejection("EarlierMoment", text)
@@ -396,7 +396,7 @@ class Store:
     @property
     def _stays(self) -> bool:
         """Whether the picture is one that somebody works on: steps of a what-if, or an earlier moment."""
-        return bool(self._main.length) or self._moment < self._reported.last
+        return bool(self._main.length) or self.shows_earlier_moment
 
     def arrive(self, scene: Scene) -> None:
         """Take a newer reading: it is the picture now, unless somebody works on the one before."""
@@ -462,10 +462,15 @@ class Store:
         if self.keys_view is None and self.producers_view is None and self.reported_view is None:
             assert self.view is not None
 
+    @property
+    def shows_earlier_moment(self) -> bool:
+        """Whether what is shown was seen before the last moment."""
+        return self._moment < self._reported.last
+
     def reported_trouble(self) -> Cause | None:
         """What blocks the shown subscription by what brokers reported, as far as that was looked at."""
         name = self.shown_name()
-        if self._moment < self._reported.last:
+        if self.shows_earlier_moment:
             return None
         for each in self._diagnoses or ():
             if (each.namespace, each.subscription) == name and each.blocks:

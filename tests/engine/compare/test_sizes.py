@@ -65,11 +65,11 @@ def test_more_partitions_spread_a_topic() -> None:
 def test_what_cannot_be_sized_is_refused() -> None:
     nobody, nothing = cluster([], {"x": 1}), cluster(["a"], {})
     goal = Goal()
-    assert isinstance(partitions_needed(nobody, nobody.subscriptions[0], goal, [1]), Rejection)
-    assert isinstance(consumers_needed(nothing, nothing.subscriptions[0], goal, [1]), Rejection)
+    assert isinstance(partitions_needed(nobody, nobody.subscriptions[0], goal, range(1, 2)), Rejection)
+    assert isinstance(consumers_needed(nothing, nothing.subscriptions[0], goal, range(1, 2)), Rejection)
     one = cluster(["a"], {"x": 1})
-    assert isinstance(consumers_needed(one, one.subscriptions[0], goal, [201]), Rejection)
-    assert isinstance(partitions_needed(one, one.subscriptions[0], goal, [10**7]), Rejection)
+    assert isinstance(consumers_needed(one, one.subscriptions[0], goal, range(201, 202)), Rejection)
+    assert isinstance(partitions_needed(one, one.subscriptions[0], goal, range(10**7, 10**7 + 1)), Rejection)
 
 
 def test_names_go_on_as_they_began() -> None:
