@@ -13,6 +13,7 @@ from typing import Final
 
 from engine.diagnosis.seen import (
     EXCLUSIVE,
+    FAILOVER,
     KEY_SHARED,
     NOBODY,
     SHARED,
@@ -133,7 +134,8 @@ def _other_type(seen: SubscriptionSeen, dispatcher: Dispatcher) -> Rejection:
         KEY_SHARED: f"{name!r} is of type Key_Shared, where the key decides: explain key KEY",
         NOBODY: f"nobody has connected to {name!r} since the topic was loaded",
     }.get(kind, f"{name!r} is of type {kind}, where one consumer of the topic is active")
-    return Rejection("OtherType", f"{dispatcher.topic}: {what}", "topic", 409)
+    code = "IsFailover" if kind == FAILOVER else "OtherType"
+    return Rejection(code, f"{dispatcher.topic}: {what}", "topic", 409)
 
 
 def _unknown(subscriptions: Sequence[SubscriptionSeen], topic: str, subscription: str | None) -> Rejection:

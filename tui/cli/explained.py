@@ -13,7 +13,7 @@ from tui.cli.session import begin
 
 
 def topic_or_turn(opened: Opened, topic: str, what_if: WhatIf) -> TopicExplanation | TurnExplanation:
-    """Explain a topic; a Shared or Exclusive subscription where it is named, or where no other one has the topic.
+    """Explain a topic: in the subscription that is named, else in the first that has it, Shared and Exclusive ones last.
 
     Raises ``InputError`` with the names that are near.
     """
@@ -31,10 +31,16 @@ def topic_or_turn(opened: Opened, topic: str, what_if: WhatIf) -> TopicExplanati
     told = topic_explanation(session.timeline, session.subscription, topic)
     if isinstance(told, TopicExplanation):
         return told
+    for place in range(len(session.timeline.state.subscriptions) if wanted is None else 0):
+        elsewhere = topic_explanation(session.timeline, place, topic)
+        if isinstance(elsewhere, TopicExplanation):
+            return elsewhere
+        if elsewhere.error == "Ambiguous":  # it has the topic, and wants to know which partition is meant
+            told = elsewhere
     if opened.seen:
         turn = explain_turn(seen if seen is not None else subscriptions_seen(opened.seen), topic, wanted)
         if isinstance(turn, TurnExplanation):
             return turn
-        if turn.error != "NotFound" or not session.timeline.state.subscriptions:
+        if turn.error not in ("NotFound", "IsFailover") or not session.timeline.state.subscriptions:
             raise InputError(turn.message)
     raise InputError(told.message)

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.engine.diagnosis.samples import dump
+from tests.engine.scenarios.recordings import RECORDINGS
 from tests.tui.cli.conftest import Run
 
 
@@ -36,3 +39,18 @@ def test_key_shared_is_sent_on_and_an_unknown_topic_is_met_with_a_near_one(run: 
     shared = str(dump("slow-consumer-a", tmp_path / "shared"))
     ran = run("explain", "payment", shared)
     assert (ran.code, "did you mean payments" in ran.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("topic", "code", "words"),
+    [
+        ("invoice-46", 0, "subscription failover-0#4"),
+        ("clicks-442", 2, "'clicks-442' is not one topic"),
+        ("clicks-442-partition-6", 0, "subscription failover-0#5"),
+        ("nobody-has-it", 2, "no topic 'nobody-has-it'"),
+    ],
+)
+def test_a_topic_is_explained_in_the_subscription_that_has_it(run: Run, topic: str, code: int, words: str) -> None:
+    ran = run("explain", topic, str(RECORDINGS / "f-inventory-2"))
+    assert ran.code == code
+    assert words in (ran.err if code else ran.out)
