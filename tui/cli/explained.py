@@ -13,7 +13,7 @@ from tui.cli.session import begin
 
 
 def topic_or_turn(opened: Opened, topic: str, what_if: WhatIf) -> TopicExplanation | TurnExplanation:
-    """Explain a topic: in the subscription that is named, else in the first that has it, Shared and Exclusive ones last.
+    """Explain a topic in the subscription that is named, else in the first that has it; Shared and Exclusive come last.
 
     Raises ``InputError`` with the names that are near.
     """
