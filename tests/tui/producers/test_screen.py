@@ -184,12 +184,12 @@ def test_the_cursor_of_the_matrix_goes_over_producers_and_round_partitions() -> 
     app = producers_app()
 
     async def story(pilot: Pilot[int]) -> None:
-        await pilot.press("1", "j", "j", "h")
+        await pilot.press("1", "j", "j", "left")
         await pilot.pause()
         screen = producers_screen(app)
         assert (screen.selected, screen.column) == (2, 11)
         assert screen.query_one("#table", LineTable).cursor == 2
-        await pilot.press("pagedown", "k", "l")
+        await pilot.press("pagedown", "k", "right")
         await pilot.pause()
         assert (screen.selected, screen.column) == (2, 0)
         await pilot.press("enter")
