@@ -14,6 +14,8 @@ from typing import Final, Literal
 from engine.errors import Rejection
 from engine.load_rules import CURRENT_LOAD_RULES, LoadRules, load_rules
 
+FLAG: Final = "activeConsumerFailoverConsistentHashing"
+"""The setting of PIP-392."""
 SplitAlgorithmName = Literal[
     "range_equally_divide", "topic_count_equally_divide", "specified_positions_divide", "flow_or_qps_equally_divide"
 ]

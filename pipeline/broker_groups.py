@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from engine.admin.rules_in_force import FLAG
+from engine.config import FLAG
 from pipeline.batches import codes_of
 from pipeline.schemas import BROKERS, SETTINGS, parts_of
 

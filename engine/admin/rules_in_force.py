@@ -18,7 +18,6 @@ from engine.config import CURRENT, ReleaseBehaviour, behaviour_of
 from engine.errors import Rejection
 from engine.failover.choose import rule_in_force
 
-FLAG: Final = "activeConsumerFailoverConsistentHashing"
 _OLDER: Final = ("3.2.3", "2.11.0")
 """One release that ignores the flag, and one in which a topic without partitions stays with its first consumer as well:
 for Failover all others are like one of these or like the newest."""
@@ -97,11 +96,6 @@ def rules_in_force(
         flag and behaviour.knows_failover_consistent_hashing,
         _basis(given_flag is not None, bool(flags), _decided(candidates, scores, 1)),
     )
-
-
-def explained(names: Sequence[str], actives: Mapping[tuple[str, int], str], rules: RulesInForce) -> int:
-    """How many of the observed active consumers these rules give, with the priority levels that fit best."""
-    return _explained(ObservedActives(tuple(names), actives), rules.behaviour, rules.consistent_hashing)[0]
 
 
 def _known(releases: Collection[str]) -> list[ReleaseBehaviour]:

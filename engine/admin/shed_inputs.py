@@ -75,7 +75,11 @@ class ShedInputs:
         return settings, tuple(problems)
 
     def leader_state(self, leader: Leader) -> LeaderState | None:
-        """What the modular leader remembers after these reports; None where there is only one of each broker."""
+        """What the modular leader remembers after these reports; None where there is only one of each broker.
+
+        A broker whose first report comes later than others' is not taken for one that has just joined: reports do not
+        say when that was.
+        """
         if not self.is_series:
             return None
         state, current = elected(leader), dict[str, BrokerLoad]()

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Final
 
 from engine.cluster.state import ClusterState
-from engine.config import ReleaseBehaviour
+from engine.config import FLAG, ReleaseBehaviour
 from engine.load_rules import LoadRules
 
 IMPL: Final = "org.apache.pulsar.broker.loadbalance.impl."
@@ -19,7 +19,6 @@ MEMORY: Final = "loadBalancerMemoryResourceWeight"
 PER_CONSUMER: Final = "keySharedLookAheadMsgInReplayThresholdPerConsumer"
 PER_SUBSCRIPTION: Final = "keySharedLookAheadMsgInReplayThresholdPerSubscription"
 CLASSIC: Final = "subscriptionKeySharedUseClassicPersistentImplementation"
-FLAG: Final = "activeConsumerFailoverConsistentHashing"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,11 @@ from engine.cluster.evolve import evolve
 from engine.cluster.moves import Moves, moves
 from engine.cluster.state import ClusterState, Subscription
 from engine.compare.evenness import NO_EVENNESS, Evenness, evenness
+from engine.config import FLAG
 from engine.errors import Rejection
 
 Judgement = Literal["better", "worse", "even"]
 JudgedBy = Literal["nobody", "messages", "items", "idle", "nothing"]
-FLAG: Final = "activeConsumerFailoverConsistentHashing"
 MARGIN: Final = 0.01
 """Two shares that differ by less of the larger one are even."""
 

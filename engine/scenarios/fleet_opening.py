@@ -13,6 +13,7 @@ from typing import Final
 from engine.admin.facts import Snapshot
 from engine.admin.partitions import bounded
 from engine.admin.priorities import infer_priority_levels
+from engine.config import FLAG
 from engine.errors import InputError
 from engine.scenarios.opening import DIFFERS_FROM_RECORD, Opened, open_snapshot, topics_of
 from engine.scenarios.subscriptions import FAILOVER, KEY_SHARED, Group, gather
@@ -21,7 +22,6 @@ from engine.views.model import Notice
 FLAG_OF_LISTS: Final = "flag-of-lists"
 SEVERAL_LISTS: Final = "several-consumer-lists"
 TOPICS_LEFT_OUT: Final = "topics-left-out"
-_SETTING: Final = "activeConsumerFailoverConsistentHashing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +52,11 @@ def open_fleet_part(part: FleetPart) -> Opened:
     flag = opened.state.settings.activeConsumerFailoverConsistentHashing
     notes = list(opened.notes)
     if not recorded:
-        text = f"no active consumer was recorded to infer {_SETTING} from; {_text(flag)} as in the fleet's lists"
+        text = f"no active consumer was recorded to infer {FLAG} from; {_text(flag)} as in the fleet's lists"
         notes.append(Notice(FLAG_OF_LISTS, text))
     elif listed not in (None, flag) and opened.state.subscriptions:
         text = (
-            f"the fleet's lists were computed with {_SETTING} {_text(not flag)}, which the recorded active consumers "
+            f"the fleet's lists were computed with {FLAG} {_text(not flag)}, which the recorded active consumers "
             f"do not bear out; here it is {_text(flag)} (run the job assign with --set flag={_text(flag)})"
         )
         notes.append(Notice(DIFFERS_FROM_RECORD, text))

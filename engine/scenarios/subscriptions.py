@@ -11,7 +11,7 @@ from engine.admin.facts import ConsumerFacts, Snapshot, SubscriptionFacts, Topic
 from engine.admin.priorities import InferredLevels, infer_priority_levels
 from engine.cluster.state import Subscription
 from engine.cluster.topics import NOTHING_REPORTED, Load, Topic
-from engine.config import ReleaseBehaviour
+from engine.config import FLAG, ReleaseBehaviour
 from engine.failover.choose import Rule, rule_in_force
 from engine.failover.model import Consumer
 from engine.views.model import Notice
@@ -84,7 +84,7 @@ def flag_of(groups: Iterable[Group], behaviour: ReleaseBehaviour) -> tuple[bool,
     Each subscription votes with its partitions for the rule that explains them; without a vote, or where both rules
     explain everything, the flag has its default, false.
     """
-    setting = "activeConsumerFailoverConsistentHashing"
+    setting = FLAG
     votes: Counter[Rule] = Counter()
     for group in groups:
         actives = {key: active for key, active in group.actives.items() if key[1] >= 0}

@@ -28,10 +28,10 @@ from engine.admin.requests import release_text, request_of_path
 from engine.admin.text import plain_json, raw_object
 from engine.admin.topics import decode_broker_stats_topics, decode_named_stats, decode_partitioned_stats
 from engine.bundles.boundaries import BundleRange, parse_range
-from engine.config import BrokerSettings
+from engine.config import FLAG, BrokerSettings
 from engine.errors import Problem
 from engine.verify.report import FlagSource, VersionSource
-from engine.verify.rules import FLAG, defaults_of
+from engine.verify.rules import defaults_of
 
 _MOMENT: Final = re.compile(r"\d{4}-?\d\d-?\d\d[T_ -]?\d\d[-:.]?\d\d(?:[-:.]?\d\d)?(?:\.\d+)?Z?|\d*")
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour, behaviour_of, default_settings
+from engine.config import CURRENT, FLAG, BrokerSettings, ReleaseBehaviour, behaviour_of, default_settings
 from engine.errors import Rejection
 from engine.failover.choose import Rule, rule_in_force
-
-FLAG = "activeConsumerFailoverConsistentHashing"
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from engine.admin.text import raw_object
 from engine.admin.topics import decode_broker_stats_topics
 from engine.balance.leadership.state import Leader
 from engine.bundles.boundaries import BundleRange, parse_range
-from engine.config import BrokerSettings
+from engine.config import FLAG, BrokerSettings
 from engine.errors import Problem
 from engine.hashing import crc32_hash
 from engine.verify.aggregates import compare_aggregate
@@ -30,7 +30,7 @@ from engine.verify.compare import NOT_MODELLED, behaviours_for, fit_of, rules_fo
 from engine.verify.consumers import infer_levels
 from engine.verify.load_reports import compare_report
 from engine.verify.report import Difference, FactKind, Fit, FlagSource, Ledger, Tally, VersionSource
-from engine.verify.rules import FLAG, Rules
+from engine.verify.rules import Rules
 from engine.verify.statistics import (
     Statistics,
     decode_aggregates,

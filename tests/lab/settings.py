@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from engine.admin.facts import RuntimeConfiguration
+from engine.config import FLAG
 from engine.verify.report import Ledger
-from engine.verify.rules import FLAG, Rules
+from engine.verify.rules import Rules
 from tests.lab.facts import StepFact
 from tests.lab.scenario import Answer, Recording
 

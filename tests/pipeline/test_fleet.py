@@ -13,13 +13,12 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from engine.admin.rules_in_force import FLAG
 from engine.balance.limits import BundleStats, exceeded_limit
 from engine.bundles.boundaries import NamespaceBundles, default_boundaries
 from engine.bundles.loads import TopicLoad, topic_load
 from engine.bundles.plan import SplitPlan
 from engine.bundles.split import plan_split
-from engine.config import SPLIT_ALGORITHMS, BrokerSettings, ReleaseBehaviour, behaviour_of
+from engine.config import FLAG, SPLIT_ALGORITHMS, BrokerSettings, ReleaseBehaviour, behaviour_of
 from engine.errors import InputError, Rejection, RingsideError
 from engine.failover.choose import choose, rule_in_force
 from engine.failover.model import Consumer

@@ -52,7 +52,13 @@ def place_least_resource(
 
 
 def place_least_load(candidates: Sequence[str], loads: Mapping[str, float], settings: LoadSettings) -> Placement:
-    """The extensible manager's rule, over brokers that published their load; the others win only with all of them."""
+    """The extensible manager's rule, over brokers that published their load; the others win only with all of them.
+
+    The mean is 40 %, and a broker has to be 10 points below it:
+
+    >>> place_least_load(("b:1", "b:2"), {"b:1": 0.2, "b:2": 0.6}, LoadSettings()).answers
+    ('b:1',)
+    """
     if not candidates:
         return Placement((), "no-candidates")
     known = [name for name in candidates if name in loads]

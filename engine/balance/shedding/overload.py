@@ -20,6 +20,12 @@ def shed_overload(
     """One cycle; ``table`` is the map of the plan, which keeps its size from cycle to cycle.
 
     Exactly at the limit is overloaded. Where the bundles go is not asked, so with every broker overloaded all shed.
+
+    >>> from engine.balance.brokers import BrokerLoad, ResourceUsage
+    >>> loads = tuple(BrokerLoad(f"b:{percent}", cpu=ResourceUsage(percent, 100)) for percent in (84, 86))
+    >>> _, plan = shed_overload(MapOrder("hash"), ShedView(loads, {}), LoadSettings())
+    >>> [verdict.outcome for verdict in plan.verdicts]
+    ['below-threshold', 'too-few-bundles']
     """
     limit = settings.overload_limit
     verdicts: list[BrokerVerdict] = []

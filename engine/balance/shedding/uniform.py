@@ -32,7 +32,11 @@ _NOTHING: Final = 1e-6
 
 
 def java_int(value: float) -> int:
-    """A double as a Java ``int``: the fraction cut off, too large values at the end of the range, NaN as 0."""
+    """A double as a Java ``int``: the fraction cut off, too large values at the end of the range, NaN as 0.
+
+    >>> java_int(-2.7), java_int(3e9)
+    (-2, 2147483647)
+    """
     if math.isnan(value):
         return 0
     return int(min(max(value, _LOWEST_INT), _HIGHEST_INT))

@@ -7,6 +7,7 @@ from math import sqrt
 from typing import Final
 
 from engine.admin.priorities import infer_priority_levels
+from engine.config import FLAG
 from engine.diagnosis.causes.worst import listed, natural, worst_of
 from engine.diagnosis.model import Cause, Judgement, Verdict
 from engine.diagnosis.seen import FAILOVER, Dispatcher, SubscriptionSeen
@@ -21,7 +22,6 @@ TAKES_NOTHING: Final = "failover_active_not_served"
 IDLE: Final = "failover_idle_consumers"
 STANDBY: Final = "failover_standby"
 DIFFERS: Final = "failover_active_differs"
-FLAG: Final = "activeConsumerFailoverConsistentHashing"
 DELAY: Final = "activeConsumerFailoverDelayTimeMillis"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.admin.rules_in_force import Basis, ObservedActives, RulesInForce, explained, rules_in_force
+from engine.admin.rules_in_force import Basis, ObservedActives, RulesInForce, rules_in_force
 from engine.config import CURRENT, ReleaseBehaviour, behaviour_of
 from engine.failover.choose import choose
 from engine.failover.model import Consumer
@@ -42,8 +42,9 @@ def test_with_nothing_reported_the_active_consumers_decide(version: str, flag: b
     assert found.flag_basis is Basis.INFERRED
     expected = {"2.11.0": "first-connected"}.get(version, "ring")
     assert found.behaviour.nonpartitioned_failover == expected
-    for each in seen:
-        assert explained(each.names, each.actives, found) == len(each.actives)
+    label, known = found.behaviour.label, found.consistent_hashing
+    assert observed(label, flag=known, topics=PARTITIONS) == seen[0]
+    assert observed(label, flag=known, topics=PLAIN) == seen[1]
 
 
 def test_a_reported_flag_that_partitions_ignore_speaks_for_a_release_without_it() -> None:

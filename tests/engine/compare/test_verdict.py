@@ -13,7 +13,8 @@ from engine.cluster.facts import behaviour_in
 from engine.cluster.state import ClusterState
 from engine.cluster.topics import Load
 from engine.compare.evenness import Evenness, evenness, evenness_of
-from engine.compare.verdict import FLAG, Verdict, carried_out, flag_change, judge, preview
+from engine.compare.verdict import Verdict, carried_out, flag_change, judge, preview
+from engine.config import FLAG
 from engine.failover.choose import choose_many
 from engine.names import partition_index
 from tests.engine.views.states import cluster, clusters

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from engine.errors import Rejection
-from engine.failover.choose import choose, sort_once
+from engine.failover.choose import choose, levels_overflow, sort_once
 from engine.failover.dispatcher import connect, disconnect
 from engine.failover.explain import explain_choice
 from engine.failover.model import Consumer
@@ -49,12 +50,18 @@ def check_partition_index(line: Line) -> None:
     assert partition_index(line["topic"]) == line["partitionIndex"]
 
 
+def connected_in(line: Line) -> Sequence[Consumer]:
+    """The consumers in connect order, but sorted once where the difference of two levels overflows: the class that made
+    the vectors sorted its whole list once, where a broker sorts at every join, and only there the two differ.
+    """
+    consumers = [Consumer(at, each["name"], each["priority"]) for at, each in enumerate(line["consumers"])]
+    return sort_once(consumers) if levels_overflow([each.priority_level for each in consumers]) else consumers
+
+
 @checks("failover")
 def check_choice(line: Line) -> None:
     """The sorted order and the active consumer; the explanation names the same one."""
-    # The class that made the vectors got the whole list and sorted it once; a broker sorts at every join, which gives
-    # another order where levels are so far apart that their difference overflows.
-    consumers = sort_once([Consumer(at, each["name"], each["priority"]) for at, each in enumerate(line["consumers"])])
+    consumers = connected_in(line)
     topic, index, flag = line["topic"], line["partitionIndex"], line["consistent"]
     choice = choose(consumers, topic, index, consistent_hashing=flag)
     assert choice is not None

@@ -16,13 +16,12 @@ from engine.bundles.loads import TopicLoad
 from engine.errors import Rejection
 from engine.failover.bulk import assign
 from engine.failover.bulk_ring import build_rings, cohorts
-from engine.failover.choose import sort_once
-from engine.failover.model import Consumer
 from engine.hashing import utf8
 from engine.keyshared.bulk import slots_bulk
 from engine.keyshared.model import CLASSIC_RING_SLOTS, RANGE_SIZE, RING_SLOTS, SlotSpace
 from engine.names import TopicName, parse_topic_name
 from tests.golden.families.bundles import _limits, _loads
+from tests.golden.families.consumers import connected_in
 from tests.golden.harness import Line, checks_in_bulk
 
 Wrong = Iterator[tuple[int, str]]
@@ -56,9 +55,7 @@ def check_hashes(lines: list[Line]) -> Wrong:
 @checks_in_bulk("failover")
 def check_choices(lines: list[Line]) -> Wrong:
     """Every line is a subscription of its own: all cohorts, rings and topics are made together, with each flag."""
-    lists = [[Consumer(at, one["name"], one["priority"]) for at, one in enumerate(line["consumers"])] for line in lines]
-    # Sorted once beforehand, as in the scalar check.
-    orders = [sort_once(consumers) for consumers in lists]
+    orders = [connected_in(line) for line in lines]
     names = [[consumer.name for consumer in order] for order in orders]
     levels = [[consumer.priority_level for consumer in order] for order in orders]
     made, rings = cohorts(names, levels), build_rings(names, levels)
