@@ -78,6 +78,17 @@ class Broker:
             time.sleep(0.1)
         raise BrokerFailedError(f"the broker was not ready after {START_S:g} s:\n{self.log()}")
 
+    def wait_until_listed(self, namespace: str, count: int) -> None:
+        """Return when the list of a namespace's topics has all ``count``, system topics included.
+
+        The first topic that is loaded brings ``__change_events``, some time later, and a split counts it.
+        """
+        until = time.monotonic() + START_S
+        while len(self.admin("GET", f"/admin/v2/persistent/{namespace}?includeSystemTopic=true")) < count:
+            if time.monotonic() > until:
+                raise BrokerFailedError(f"{namespace} did not list {count} topics after {START_S:g} s")
+            time.sleep(0.02)
+
     def log(self) -> str:
         """The last lines of its log."""
         lines = (self.folder / "broker.log").read_text(errors="replace").splitlines()

@@ -55,6 +55,7 @@ def test_what_a_split_makes(brokers: Brokers, steps: int, seed: int) -> None:
     for number in range(TOPICS):
         broker.admin("PUT", f"/admin/v2/persistent/{namespace}/t-{number}")
         broker.admin("GET", f"/lookup/v2/topic/persistent/{namespace}/t-{number}")
+    broker.wait_until_listed(namespace, TOPICS + 1)
     reading = Source(Access(broker.url), Scope((namespace,), loads_topics=True)).read()
     opened = open_moments(moments_read([reading], limit_bytes=10**9))
     timeline = Timeline.start(opened.state, 0, broker.url)
