@@ -14,7 +14,7 @@ from typing import Final
 from engine.admin.reading import MAX_INPUT_BYTES, opened, size_text
 from engine.errors import InputError, Problem, Rejection
 from engine.keyshared.key_text import BASE64, HEX, TEXT, key_of_text
-from tui.sources.key_traces import Event, events, header_of
+from tui.sources.key_traces import Event, events, header_of, not_read
 from tui.sources.nearby import STANDARD_INPUT, missing
 
 MAX_KEYS: Final = 10_000_000
@@ -56,6 +56,8 @@ def read_keys(path: str) -> KeyFile:
     lines = _lines(path)
     first = next(lines, b"")
     header = header_of(first, path)
+    if header is not None and (ignored := not_read(header)):
+        problems.add(1, f"not read: {ignored}; a column with the number of messages is called count")
     entries = events(lines, header, source) if header is not None else _entries(chain([first], lines))
     for number, entry in entries:
         if isinstance(entry, str):

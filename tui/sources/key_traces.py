@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from engine.errors import InputError
@@ -35,6 +35,16 @@ def header_of(line: bytes, path: str) -> tuple[str, ...] | None:
     if path.lower().endswith(_CSV):
         return names if _TELL_A_KEY.intersection(names) else None
     return names if len(names) > 1 and _TELL_A_KEY.intersection(names) and _KNOWN.issuperset(names) else None
+
+
+def not_read(header: Sequence[str], *, shown: int = 5) -> str:
+    """The columns that nothing is taken from, where none of all is the count that one of them may be meant for.
+
+    >>> not_read(("key", "n")), not_read(("key", "count", "at")), not_read(("key",))
+    ('n', '', '')
+    """
+    others = [] if "count" in header else [name for name in header if name not in _KNOWN]
+    return ", ".join(others[:shown]) + (f" and {len(others) - shown} more" if len(others) > shown else "")
 
 
 def events(lines: Iterable[bytes], header: tuple[str, ...], source: str) -> Iterator[tuple[int, Event | str]]:

@@ -283,6 +283,12 @@ def test_rows_of_a_trace_that_are_no_events_are_told_with_their_lines(run: Run, 
     assert [line.split(": ")[1] for line in ran.err.splitlines()] == ["t.csv:3", "t.csv:5", "t.csv:6"]
 
 
+def test_a_column_that_may_be_the_count_and_is_not_read_is_told(run: Run, tmp_path: Path) -> None:
+    for name, header, told in (("n.csv", b"key,n", 1), ("count.csv", b"key,count", 0), ("both.csv", b"key,count,n", 0)):
+        (tmp_path / name).write_bytes(header + b"\na" + b",5" * header.count(b",") + b"\n")
+        assert run("keys", "--consumers", "a", "--keys", name, "--json").err.count(f"{name}:1:") == told
+
+
 def test_a_trace_of_several_subscriptions_is_refused(run: Run, tmp_path: Path) -> None:
     header = b"namespace,subscription,key\nt/n,one,a\n"
     (tmp_path / "one.csv").write_bytes(header + b"t/n,one,b\n")

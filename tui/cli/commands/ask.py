@@ -13,16 +13,28 @@ from tui.cli.output import write_out, write_page
 
 if TYPE_CHECKING:
     from engine.cluster.state import ClusterState
+    from engine.scenarios.opening import Opened
     from tui.cli.session import Session
 
 
 @click.command("explain", short_help="Say why a topic goes to its active consumer.")
 @click.argument("topic")
 @click.argument("path", required=False, metavar="[FILE | FOLDER]", type=click.Path())
+@click.option("--consumers", metavar="A,B,C", help="Instead of answers: a planned subscription with these consumers.")
+@click.option("--partitions", metavar="N", type=int, help="With --consumers: partitions of the planned topic (none).")
 @json_option
 @ascii_option
 @what_if_options
-def explain_topic(topic: str, path: str | None, as_json: bool, ascii_only: bool, what_if: WhatIf) -> int:
+def explain_topic(
+    *,
+    topic: str,
+    path: str | None,
+    consumers: str | None,
+    partitions: int | None,
+    as_json: bool,
+    ascii_only: bool,
+    what_if: WhatIf,
+) -> int:
     """Say why TOPIC (a full name, a local name, or a part of one) goes to its active consumer, and not to the others.
 
     Every number can be checked by hand: the bytes that are hashed, the hash, the point of the ring or the remainder.
@@ -34,7 +46,14 @@ def explain_topic(topic: str, path: str | None, as_json: bool, ascii_only: bool,
     from tui.cli.explained import topic_or_turn
     from tui.sources.answers import opened
 
-    found = opened(path, release=what_if.pulsar, topic=what_if.about, limit_bytes=what_if.max_input)
+    if consumers is not None:
+        if path is not None or what_if.about is not None:
+            raise click.UsageError("--consumers is about a topic that exists nowhere yet; leave out the answers")
+        found = _planned(topic, partitions, consumers, what_if.pulsar)
+    elif partitions is not None:
+        raise click.UsageError("--partitions belongs to a planned topic; give --consumers A,B,C too")
+    else:
+        found = opened(path, release=what_if.pulsar, topic=what_if.about, limit_bytes=what_if.max_input)
     told = topic_or_turn(found, topic, what_if)
     if as_json:
         from tui.cli.printers.documents import json_text
@@ -46,6 +65,15 @@ def explain_topic(topic: str, path: str | None, as_json: bool, ascii_only: bool,
 
         write_page(explanation_lines(told), ascii_only=ascii_only)
     return FINE
+
+
+def _planned(topic: str, partitions: int | None, consumers: str, release: str | None) -> Opened:
+    from engine.config import CURRENT
+    from engine.scenarios.named_topic import named_topic
+    from tui.sources.consumer_files import names_of_text
+
+    names = names_of_text(consumers, "--consumers")
+    return named_topic(topic, partitions, names, release=release or CURRENT.label)
 
 
 @click.command(short_help="Show where each algorithm would cut a bundle.")
