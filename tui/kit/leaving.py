@@ -45,10 +45,11 @@ class LeavesOnce(Screen[ScreenResultType], Generic[ScreenResultType]):
     async def _dispatch_message(self, message: Message) -> None:
         """Skip messages that came too late: queued before the screen left, or about rows that are gone.
 
-        A screen that is opened while the app ends has no widgets, and does nothing with them on being mounted.
+        A screen that is opened while the app ends, or is dismissed before it was mounted, has no widgets, and does
+        nothing with them on being mounted.
         """
         if not self.check_message_enabled(message) or (isinstance(message, LineTable.OfRow) and message.is_stale):
             return
-        if isinstance(message, events.Mount) and self.app._exit:
+        if isinstance(message, events.Mount) and (self.app._exit or self._leaving):
             return
         await super()._dispatch_message(message)
