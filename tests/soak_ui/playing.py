@@ -168,6 +168,9 @@ class _Player:
                 await app.animator.wait_until_complete()  # what moves is painted when it has arrived
                 await asyncio.sleep(words.SETTLED_MS / 1000)
                 told = self._check(launched)
+                if told:  # or a timer of its own, such as that of a notice which goes, has just come and paints soon
+                    await asyncio.sleep(words.SETTLED_MS / 1000)
+                    told = self._check(launched)
                 if told:
                     self._outcome.failure = Failure("disagrees", told.partition(":")[0], told)
         elif words.is_input(step):
