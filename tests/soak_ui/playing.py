@@ -24,6 +24,8 @@ from tests.soak_ui.steps import Session
 
 STUCK_CPU_SECONDS: Final = 60.0
 """A step that takes longer than this is stopped."""
+PAINT_SECONDS: Final = 0.02
+PAINTS_WAITED_FOR: Final = 10
 PROJECT: Final = Path(__file__).parents[2]
 
 Next = Callable[[Launched], Sequence[str]]
@@ -167,10 +169,8 @@ class _Player:
             if self._check is not None:
                 await app.animator.wait_until_complete()  # what moves is painted when it has arrived
                 await asyncio.sleep(words.SETTLED_MS / 1000)
+                await _painted(app)
                 told = self._check(launched)
-                if told:  # or a timer of its own, such as that of a notice which goes, has just come and paints soon
-                    await asyncio.sleep(words.SETTLED_MS / 1000)
-                    told = self._check(launched)
                 if told:
                     self._outcome.failure = Failure("disagrees", told.partition(":")[0], told)
         elif words.is_input(step):
@@ -195,6 +195,17 @@ class _Player:
                 self._outcome.failure = failure_of(error)
             elif trouble:
                 self._outcome.failure = Failure("not saved", "", trouble)
+
+
+async def _painted(app: App[Any]) -> None:
+    """Wait for a paint that is due: the timer of a notice that goes may have come just now.
+
+    Looking at a screen in between would make what it owes to the terminal forgotten.
+    """
+    for _ in range(PAINTS_WAITED_FOR):
+        if not (app.screen._layout_required or app.screen._dirty_widgets or app.screen._repaint_required):
+            return
+        await asyncio.sleep(PAINT_SECONDS)
 
 
 def failure_of(error: BaseException) -> Failure:
