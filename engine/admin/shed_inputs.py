@@ -17,10 +17,12 @@ from engine.admin.reading import MAX_INPUT_BYTES, Intake
 from engine.admin.text import plain_json, raw_object
 from engine.balance.brokers import BrokerLoad
 from engine.balance.filters import IsolationPolicy
-from engine.balance.leadership.reports import reports_read
-from engine.balance.leadership.state import ClusterPolicies, Leader, LeaderState, elected
-from engine.balance.settings import EXTENSIBLE_CLASS, LOAD_SETTING_DEFAULTS, LoadSettings
+from engine.balance.leadership.state import ClusterPolicies, Leader, LeaderState
+from engine.balance.settings import EXTENSIBLE_CLASS, LOAD_SETTING_DEFAULTS, LoadSettings, default_load_settings
+from engine.balance.shed_question import TRANSFER, ShedQuestion, state_after
+from engine.config import CURRENT, ReleaseBehaviour, behaviour_of
 from engine.errors import InputError, Problem, Rejection
+from engine.load_rules import LoadRules
 
 ISOLATION = "namespaceIsolationPolicies"
 
@@ -82,11 +84,20 @@ class ShedInputs:
         """
         if not self.is_series:
             return None
-        state, current = elected(leader), dict[str, BrokerLoad]()
-        for written in self.written:
-            current[written.load.broker] = written.load
-            state = reports_read(leader, state, tuple(current.values()))
-        return state
+        return state_after(leader, [written.load for written in self.written])
+
+    def question(self, settings: LoadSettings, rules: LoadRules, *, shedder: str | None = None) -> ShedQuestion:
+        """These reports and policies as a question; without a ``shedder`` that of the settings and the load manager."""
+        own = TRANSFER if self.is_extensible else settings.loadBalancerLoadSheddingStrategy
+        reports = tuple(written.load for written in self.written)
+        return ShedQuestion(reports, settings, rules, self.policies, shedder or own)
+
+    def in_force(self, release: str | None) -> tuple[LoadSettings, LoadRules, tuple[Problem, ...]]:
+        """Settings and rules of a release, else of the one that reports name, and the settings that are no values."""
+        behaviour = behaviour_of(release or self.version or CURRENT.label)
+        rules = (behaviour if isinstance(behaviour, ReleaseBehaviour) else CURRENT).load
+        settings, problems = self.settings_over(default_load_settings(rules))
+        return settings, rules, problems
 
 
 def read_shed_inputs(path: str | Path, limit_bytes: int = MAX_INPUT_BYTES) -> ShedInputs:
