@@ -14,6 +14,7 @@ from engine.admin.files import AnswerFile, read_files
 from engine.admin.kinds import AnswerKind, recognise
 from engine.admin.load_reports import decode_broker_load
 from engine.admin.reading import MAX_INPUT_BYTES, Intake
+from engine.admin.snapshot import Moment
 from engine.admin.text import plain_json, raw_object
 from engine.balance.brokers import BrokerLoad
 from engine.balance.filters import IsolationPolicy
@@ -98,6 +99,21 @@ class ShedInputs:
         rules = (behaviour if isinstance(behaviour, ReleaseBehaviour) else CURRENT).load
         settings, problems = self.settings_over(default_load_settings(rules))
         return settings, rules, problems
+
+
+def shed_inputs_of(moments: Sequence[Moment]) -> ShedInputs | None:
+    """The same of a dump that was read already; None without a load report. Isolation policies are not in it."""
+    written = [each for moment in moments for each in moment.snapshot.broker_loads.values()]
+    if not written:
+        return None
+    written = sorted(dict.fromkeys(written), key=lambda each: each.updated_at_ms)
+    problems: list[Problem] = []
+    listed = tuple(_single_owners(written, problems))
+    configured = [moment.snapshot.configuration for moment in moments if moment.snapshot.configuration]
+    versions = [each.load.version for each in listed if each.load.version]
+    return ShedInputs(
+        listed, configured[-1] if configured else {}, None, versions[-1] if versions else None, tuple(problems)
+    )
 
 
 def read_shed_inputs(path: str | Path, limit_bytes: int = MAX_INPUT_BYTES) -> ShedInputs:

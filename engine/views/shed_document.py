@@ -25,7 +25,7 @@ def shed_document(found: ShedAhead, compared: Sequence[ShedAhead] = ()) -> dict[
         "placement": start.settings.loadBalancerLoadPlacementStrategy if start.load_manager == "modular" else None,
         "brokers": [load.broker for load in start.loads],
         "assumptions": list(found.assumptions),
-        "before": _evenness(found.before),
+        "before": evenness_document(found.before),
         **_totals(found),
         "cycles": [_cycle(cycle) for cycle in found.cycles],
         "compared": [{"shedder": shedder_of(each), **_totals(each)} for each in compared],
@@ -46,11 +46,12 @@ def _totals(found: ShedAhead) -> dict[str, Any]:
         "topics_interrupted": sum(move.topics for move in moves),
         "returned": sum(move.returns for move in moves),
         "quiet_after_cycles": found.quiet_after,
-        "after": _evenness(found.after),
+        "after": evenness_document(found.after),
     }
 
 
-def _evenness(even: Evenness) -> dict[str, Any]:
+def evenness_document(even: Evenness) -> dict[str, Any]:
+    """The spread over brokers of usage, messages and bytes."""
     return {"usage": _spread(even.usage), "msgs_per_sec": _spread(even.msgs), "bytes_per_sec": _spread(even.bytes)}
 
 
@@ -80,7 +81,7 @@ def _cycle(cycle: AheadCycle) -> dict[str, Any]:
         "otherwise": None
         if cycle.otherwise is None
         else [{"broker": broker, "bundles": list(bundles)} for broker, bundles in cycle.otherwise],
-        "evenness": _evenness(cycle.evenness),
+        "evenness": evenness_document(cycle.evenness),
     }
 
 

@@ -7,6 +7,7 @@ from typing import Final
 from textual.binding import Binding
 
 from tui.kit.bindings import (
+    BROKERS,
     CLOSE,
     COMMAND,
     DIFF,
@@ -30,6 +31,7 @@ ASK: Final = (
     WHY,
     HEIRS,
     DIFF,
+    BROKERS,
     Binding("v", "next_view", "View", tooltip="Next view of the ring"),
     Binding("s", "split", "Split", tooltip="Preview splits of the marked bundle"),
     Binding("b", "bundles", "Forecast", show=False, tooltip="Bundles over time: what splits next"),
