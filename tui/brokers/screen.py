@@ -110,7 +110,14 @@ class BrokersScreen(SinglePaintScreen[None]):
 
     def on_resize(self, event: events.Resize) -> None:
         arrange(self, event.size)
+        self._share_rows()
         self.call_after_refresh(self._show_title)
+
+    def _share_rows(self) -> None:
+        """Give the table the lines that it needs, at most half of the body, and the words the rest."""
+        needed = 3 if self.view is None else len(self.frame.brokers) + 3
+        rows = f"{max(6, min(needed, (self.size.height - 5) // 2))} 1fr" if not self.zoomed else "1fr"
+        self.query_one("#panels").styles.grid_rows = rows
 
     # the question
 
@@ -258,6 +265,7 @@ class BrokersScreen(SinglePaintScreen[None]):
         self.words = written(cycle_lines(self.view, frame))
         self._show_brokers(frame)
         self._show_broker(frame)
+        self._share_rows()
 
     def _show_title(self) -> None:
         title = self.query_one("#title", PlainStatic)
@@ -311,6 +319,7 @@ class BrokersScreen(SinglePaintScreen[None]):
     def watch_zoomed(self) -> None:
         """Give the body to one panel."""
         self.update_classes({f"-zoom-{panel}": self.zoomed == panel for panel in ZOOMS[1:]})
+        self._share_rows()
 
     def action_scroll_words(self, by: int) -> None:
         self.query_one("#words", WordsPanel).scroll_relative(y=by, animate=False)

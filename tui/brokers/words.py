@@ -12,8 +12,7 @@ from engine.balance.shed_ahead_model import AheadMove, Assumption, Evenness
 from engine.balance.shedding.model import BrokerOutcome
 from engine.balance.shedding.transfer import PairOutcome, SkipReason
 from engine.views.brokers_model import BrokerRow, BrokersFrame, BrokersView, LeftAlone, Round
-from tui.kit.wording import bytes_per_sec, counted, msgs_per_sec, percent, safe_name
-from tui.kit.words_panel import Line
+from tui.kit.wording import Line, bytes_per_sec, counted, msgs_per_sec, percent, safe_name
 
 MOVES_SHOWN: Final = 8
 SHORT_NAMES: Final = {
@@ -96,7 +95,7 @@ def move_text(move: AheadMove) -> str:
     others = [f"{safe_name(broker)} {percent(chance)}" for broker, chance in move.chances.items()]
     drawn = f", drawn from {', '.join(others[:6])}" if len(others) > 1 else ""
     back = ", where it was before" if move.returns else ""
-    carries = f"{counted(move.topics, 'topic')}, {short(move.msgs_per_sec)} msg/s"
+    carries = f"{counted(move.topics, 'topic')}, {msgs_per_sec(move.msgs_per_sec)}"
     return f"{safe_name(move.bundle)} to {target}{back}{drawn}: {carries}"
 
 

@@ -11,9 +11,8 @@ from textual.content import Content
 from textual.reactive import reactive
 
 from tui.kit.plain_text import NO_TEXT, PlainStatic, below_each_other, plain
+from tui.kit.wording import Line
 
-Line = tuple[str, str]
-"""A sentence and the role it has: head, text, dim, warn, bad, good."""
 STYLES: Final = {
     "head": "bold",
     "text": "$foreground",
