@@ -28,9 +28,11 @@ class Line:
 
 def lines_of(screen: Screen[object], picture: Picture, widget: Widget) -> list[Line]:
     """What the terminal shows of the inside of a widget; nothing where it is not in sight."""
-    if widget not in screen._compositor.visible_widgets:
+    seen = screen._compositor.visible_widgets.get(widget)
+    if seen is None:
         return []
-    region = widget.content_region.intersection(screen.region)
+    # A prompt of several lines leaves a panel less room than it has.
+    region = widget.content_region.intersection(screen.region).intersection(seen[1])
     return [Line(tuple(picture.rows[y][region.x : region.right])) for y in range(region.y, region.bottom)]
 
 
