@@ -6,10 +6,7 @@ from typing import Any
 
 from textual.app import App
 
-from engine.admin.shed_inputs import shed_inputs_of
-from engine.errors import Rejection
 from themes.palettes import Palette
-from tui.brokers.screen import BrokersScreen
 from tui.bundles.screen import BundlesScreen
 from tui.bundles.split_preview import SplitPreviewScreen
 from tui.failover.screen import MainScreen
@@ -39,7 +36,6 @@ class Navigator:
         self._ascii_only = ascii_only
         self._screens: dict[type[AnyScreen], AnyScreen] = {}
         self._forecast: BundlesScreen | None = None
-        self._brokers: BrokersScreen | None = None
         self.stage = stage
         store.tell(lambda _changed: self.turn())
 
@@ -50,7 +46,6 @@ class Navigator:
         if kind not in self._screens:
             screen = self._make(kind)
             screen.on_front = self.turn
-            screen.on_brokers = self.show_brokers
             self._store.tell(screen.post_message)
             self._app.install_screen(screen, kind.__name__)  # so that it outlives its time in front
             self._screens[kind] = screen
@@ -83,7 +78,7 @@ class Navigator:
     def paint(self, colours: Palette) -> None:
         """Give all screens other colours."""
         self._colours = colours
-        for screen in (*self._screens.values(), self._forecast, self._brokers):
+        for screen in (*self._screens.values(), self._forecast):
             if screen is not None and screen.is_attached:
                 screen.colours = colours
 
@@ -107,19 +102,3 @@ class Navigator:
         state = self._store.timeline.state
         self._forecast = BundlesScreen(state, namespace, self._colours, ascii_only=self._ascii_only)
         self._app.push_screen(self._forecast)
-
-    def show_brokers(self) -> Rejection | None:
-        """Show the brokers that reported their load, over the next cycles; refused where none did."""
-        inputs = shed_inputs_of(self._store.seen)
-        if inputs is None:
-            return Rejection(
-                "NotFound",
-                "no load report is among these answers: save GET /admin/v2/broker-stats/load-report of every broker"
-                " beside them; ringside brokers shows a shipped cluster",
-                "brokers",
-            )
-        settings, rules, _ = inputs.in_force(self._store.timeline.state.release)
-        question, source = inputs.question(settings, rules), self._store.timeline.source
-        self._brokers = BrokersScreen(question, source, self._colours, ascii_only=self._ascii_only)
-        self._app.push_screen(self._brokers)
-        return None

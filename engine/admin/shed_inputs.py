@@ -14,16 +14,13 @@ from engine.admin.files import AnswerFile, read_files
 from engine.admin.kinds import AnswerKind, recognise
 from engine.admin.load_reports import decode_broker_load
 from engine.admin.reading import MAX_INPUT_BYTES, Intake
-from engine.admin.snapshot import Moment
 from engine.admin.text import plain_json, raw_object
 from engine.balance.brokers import BrokerLoad
 from engine.balance.filters import IsolationPolicy
-from engine.balance.leadership.state import ClusterPolicies, Leader, LeaderState
-from engine.balance.settings import EXTENSIBLE_CLASS, LOAD_SETTING_DEFAULTS, LoadSettings, default_load_settings
-from engine.balance.shed_question import TRANSFER, ShedQuestion, state_after
-from engine.config import CURRENT, ReleaseBehaviour, behaviour_of
+from engine.balance.leadership.reports import reports_read
+from engine.balance.leadership.state import ClusterPolicies, Leader, LeaderState, elected
+from engine.balance.settings import EXTENSIBLE_CLASS, LOAD_SETTING_DEFAULTS, LoadSettings
 from engine.errors import InputError, Problem, Rejection
-from engine.load_rules import LoadRules
 
 ISOLATION = "namespaceIsolationPolicies"
 
@@ -85,35 +82,11 @@ class ShedInputs:
         """
         if not self.is_series:
             return None
-        return state_after(leader, [written.load for written in self.written])
-
-    def question(self, settings: LoadSettings, rules: LoadRules, *, shedder: str | None = None) -> ShedQuestion:
-        """These reports and policies as a question; without a ``shedder`` that of the settings and the load manager."""
-        own = TRANSFER if self.is_extensible else settings.loadBalancerLoadSheddingStrategy
-        reports = tuple(written.load for written in self.written)
-        return ShedQuestion(reports, settings, rules, self.policies, shedder or own)
-
-    def in_force(self, release: str | None) -> tuple[LoadSettings, LoadRules, tuple[Problem, ...]]:
-        """Settings and rules of a release, else of the one that reports name, and the settings that are no values."""
-        behaviour = behaviour_of(release or self.version or CURRENT.label)
-        rules = (behaviour if isinstance(behaviour, ReleaseBehaviour) else CURRENT).load
-        settings, problems = self.settings_over(default_load_settings(rules))
-        return settings, rules, problems
-
-
-def shed_inputs_of(moments: Sequence[Moment]) -> ShedInputs | None:
-    """The same of a dump that was read already; None without a load report. Isolation policies are not in it."""
-    written = [each for moment in moments for each in moment.snapshot.broker_loads.values()]
-    if not written:
-        return None
-    written = sorted(dict.fromkeys(written), key=lambda each: each.updated_at_ms)
-    problems: list[Problem] = []
-    listed = tuple(_single_owners(written, problems))
-    configured = [moment.snapshot.configuration for moment in moments if moment.snapshot.configuration]
-    versions = [each.load.version for each in listed if each.load.version]
-    return ShedInputs(
-        listed, configured[-1] if configured else {}, None, versions[-1] if versions else None, tuple(problems)
-    )
+        state, current = elected(leader), dict[str, BrokerLoad]()
+        for written in self.written:
+            current[written.load.broker] = written.load
+            state = reports_read(leader, state, tuple(current.values()))
+        return state
 
 
 def read_shed_inputs(path: str | Path, limit_bytes: int = MAX_INPUT_BYTES) -> ShedInputs:

@@ -13,19 +13,24 @@ from dataclasses import dataclass, field
 
 from engine.balance.averages import BundleData
 from engine.balance.brokers import BrokerLoad, BrokerLoadAverage, overload_usage
-from engine.balance.filters import is_isolated
+from engine.balance.filters import (
+    below_max_topics_extensible,
+    is_isolated,
+    newest_version,
+    permitted,
+    same_load_manager,
+)
 from engine.balance.java_maps import concurrent_order, hash_order
 from engine.balance.leadership.placement import look_up
 from engine.balance.leadership.reports import reports_read
 from engine.balance.leadership.shedding import shed, view
 from engine.balance.leadership.state import ClusterPolicies, Leader, LeaderState, elected, namespace_of
 from engine.balance.limits import BundleStats
-from engine.balance.placement.extensible import extensible_candidates
 from engine.balance.placement.least_resource import place_least_load
 from engine.balance.placement.model import Placement
 from engine.balance.placement.strategies import check_placement
 from engine.balance.reports import ReportFigures, report_needed
-from engine.balance.settings import MS_PER_MINUTE
+from engine.balance.settings import EXTENSIBLE_CLASS, MS_PER_MINUTE
 from engine.balance.shed_ahead_model import (
     AheadCycle,
     AheadMove,
@@ -350,7 +355,17 @@ class _Extensible:
 
     def _candidates(self, bundle: str) -> tuple[str, ...]:
         """The brokers that the filters of the extensible manager leave over for a bundle."""
-        return extensible_candidates(bundle, self.world.loads, self.start.settings, self.start.policies)
+        settings, loads = self.start.settings, self.world.loads
+        classes = {broker: load.load_manager for broker, load in loads.items() if load.load_manager is not None}
+        kept = same_load_manager(tuple(concurrent_order(loads)), classes, EXTENSIBLE_CLASS)
+        topics = {broker: load.topics for broker, load in loads.items()}
+        kept = below_max_topics_extensible(kept, topics, settings.loadBalancerBrokerMaxTopics)
+        if settings.preferLaterVersions:
+            newest = newest_version(kept, {broker: load.version for broker, load in loads.items()})
+            kept = kept if isinstance(newest, Rejection) else newest
+        policies = self.start.policies or ClusterPolicies()
+        allowed = permitted(namespace_of(bundle), {broker: loads[broker] for broker in kept}, policies.isolation)
+        return tuple(broker for broker in kept if broker in allowed)
 
     def _chances(self, bundle: str) -> dict[str, float]:
         loads = {broker: each.load.load for broker, each in self.published.items() if each.load is not None}

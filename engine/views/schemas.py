@@ -11,7 +11,6 @@ SCREENS: Final = ("dashboard", "keys", "producers", "subscription")
 DOCUMENTS: Final = (
     *SCREENS,
     "bundles",
-    "brokers",
     "shed",
     "plan",
     "lint",

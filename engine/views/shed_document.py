@@ -25,7 +25,7 @@ def shed_document(found: ShedAhead, compared: Sequence[ShedAhead] = ()) -> dict[
         "placement": start.settings.loadBalancerLoadPlacementStrategy if start.load_manager == "modular" else None,
         "brokers": [load.broker for load in start.loads],
         "assumptions": list(found.assumptions),
-        "before": evenness_document(found.before),
+        "before": _evenness(found.before),
         **_totals(found),
         "cycles": [_cycle(cycle) for cycle in found.cycles],
         "compared": [{"shedder": shedder_of(each), **_totals(each)} for each in compared],
@@ -46,12 +46,11 @@ def _totals(found: ShedAhead) -> dict[str, Any]:
         "topics_interrupted": sum(move.topics for move in moves),
         "returned": sum(move.returns for move in moves),
         "quiet_after_cycles": found.quiet_after,
-        "after": evenness_document(found.after),
+        "after": _evenness(found.after),
     }
 
 
-def evenness_document(even: Evenness) -> dict[str, Any]:
-    """The spread over brokers of usage, messages and bytes."""
+def _evenness(even: Evenness) -> dict[str, Any]:
     return {"usage": _spread(even.usage), "msgs_per_sec": _spread(even.msgs), "bytes_per_sec": _spread(even.bytes)}
 
 
@@ -81,7 +80,7 @@ def _cycle(cycle: AheadCycle) -> dict[str, Any]:
         "otherwise": None
         if cycle.otherwise is None
         else [{"broker": broker, "bundles": list(bundles)} for broker, bundles in cycle.otherwise],
-        "evenness": evenness_document(cycle.evenness),
+        "evenness": _evenness(cycle.evenness),
     }
 
 

@@ -12,7 +12,6 @@ import pytest
 
 from engine.cluster.timeline import Timeline
 from engine.scenarios.embedded import embedded
-from tests.tui.broker_scenes import brokers_app
 from tests.tui.key_scenes import SUBSCRIBED, before_a_move, in_mode, keys_app, state_after, with_a_gap
 from tests.tui.producer_scenes import hundred_app, mixed_app, producers_app
 from tests.tui.reported_scenes import LOAD_REPORT, app_on, draining_app, sample_app
@@ -42,10 +41,6 @@ def gap(**how: Any) -> RingsideApp:
 
 
 GRIDS: Final[dict[str, tuple[Any, tuple[str, ...], tuple[int, int]]]] = {
-    "brokers-80x24": (lambda: brokers_app("uneven"), (), SMALL),
-    "brokers-120x40": (lambda: brokers_app("endless"), ("right_square_bracket", "x"), MIDDLE),
-    "brokers-200x60": (lambda: brokers_app("new-broker"), ("5", "s"), LARGE),
-    "brokers-ascii-120x40": (lambda: brokers_app("uneven", ascii_only=True, mono=True), ("a", "down"), MIDDLE),
     "first-80x24": (scene, (), SMALL),
     "first-60x18": (scene, (), (60, 18)),
     "first-120x40": (scene, (), MIDDLE),

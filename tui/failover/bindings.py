@@ -7,7 +7,6 @@ from typing import Final
 from textual.binding import Binding
 
 from tui.kit.bindings import (
-    BROKERS,
     CLOSE,
     COMMAND,
     DIFF,
@@ -31,7 +30,6 @@ ASK: Final = (
     WHY,
     HEIRS,
     DIFF,
-    BROKERS,
     Binding("v", "next_view", "View", tooltip="Next view of the ring"),
     Binding("s", "split", "Split", tooltip="Preview splits of the marked bundle"),
     Binding("b", "bundles", "Forecast", show=False, tooltip="Bundles over time: what splits next"),

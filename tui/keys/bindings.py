@@ -7,7 +7,6 @@ from typing import Final
 from textual.binding import Binding
 
 from tui.kit.bindings import (
-    BROKERS,
     CLOSE,
     COMMAND,
     DIFF,
@@ -36,7 +35,6 @@ ASK: Final = (
     WHY,
     HEIRS,
     DIFF,
-    BROKERS,
     Binding("v", "next_view", "View", tooltip="Next view of the slots"),
     Binding("i", "notices", "Notices", show=False, tooltip="Read everything about what is shown"),
     Binding("slash", "filter", "Filter", key_display="/", show=False, tooltip="Filter the consumer table by name"),

@@ -13,7 +13,6 @@ COMMAND: Final = Binding("colon", "command", "Command", key_display=":", tooltip
 WHY: Final = Binding("w", "why", "Why", tooltip="Why nothing arrives, as reported")
 HEIRS: Final = Binding("h", "heirs", "Heirs", tooltip="Who inherits if the consumer goes")
 DIFF: Final = Binding("d", "diff", "Diff", show=False, tooltip="Compare steps, or with the other rule")
-BROKERS: Final = Binding("B", "brokers", "Brokers", show=False, tooltip="Brokers, and what is unloaded next")
 WAIT: Final = (
     Binding("full_stop", "wait(10)", "10 ms", key_display=".", show=False, tooltip="Let 10 ms of simulated time pass"),
     Binding(

@@ -115,8 +115,6 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
 
     on_front: Callable[[], object] | None = None
     """Called when the screen comes to the front, by the one who chooses which screen that is."""
-    on_brokers: Callable[[], Rejection | None] | None = None
-    """Shows the brokers, or says why there are none to show; by the one who knows that screen."""
     ready = False
     """Whether there are panels that can show something."""
     _shown: AnyView | None = None
@@ -434,11 +432,6 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
             self.complain("there is no subscription whose steps could be compared")
             return
         self.app.push_screen(DiffScreen(self.store, self.colours))
-
-    def action_brokers(self) -> None:
-        """Show the brokers and what is unloaded next."""
-        if self.on_brokers is not None:
-            self.complain(self.on_brokers())
 
     def show_diagnosis(self, diagnoses: Sequence[Diagnosis], at: int) -> None:
         """Show one of many diagnoses in the place of an explanation."""

@@ -218,11 +218,6 @@ class Store:
         return before <= self._place < before + len(state.producer_topics) and bool(self._key)
 
     @property
-    def seen(self) -> tuple[Moment, ...]:
-        """What brokers reported, moment by moment up to the one that is shown."""
-        return tuple(self._reported.moments[: self._moment + 1])
-
-    @property
     def shows_reported(self) -> bool:
         """Whether a subscription is shown for which nothing is computed."""
         return self._subject() is not None

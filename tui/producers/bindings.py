@@ -6,7 +6,7 @@ from typing import Final
 
 from textual.binding import Binding
 
-from tui.kit.bindings import BROKERS, CLOSE, COMMAND, TIME, WAIT, WHY, ZOOM, grouped, panel_keys, same_reason
+from tui.kit.bindings import CLOSE, COMMAND, TIME, WAIT, WHY, ZOOM, grouped, panel_keys, same_reason
 
 CHANGE: Final = (
     Binding("a", "add", "Add", tooltip="Add producers"),
@@ -19,7 +19,6 @@ CHANGE: Final = (
     Binding("c", "merge", "Merge", show=False, tooltip="Merge statistics by name or position"),
 )
 ASK: Final = (
-    BROKERS,
     Binding("f", "explain", "Explain", tooltip="Explain what the next message would do"),
     Binding("v", "next_view", "View", tooltip="Colours by reason, or by producer"),
     Binding("s", "statistics", "Statistics", show=False, tooltip="Add the merged statistics up"),

@@ -76,22 +76,6 @@ WORDS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("heirs", "billing-1", "--flag", "on"),
         ("heirs", str(RECORDINGS / "c-keyshared-ring")),
     ),
-    "brokers": (
-        ("brokers",),
-        ("brokers", "--scene", "comes-back", "--cycles", "9"),
-        (
-            "brokers",
-            "--scene",
-            "new-broker",
-            "--shedder",
-            "TransferShedder",
-            "--lost",
-            "broker-1:8080",
-            "--added",
-            "n:1",
-        ),
-        ("brokers", "reports"),
-    ),
     "shed": (
         ("shed", str(RECORDINGS / "g-shed-modular-uniform"), "--compare"),
         ("shed", "reports", "--cycles", "3", "--compare"),

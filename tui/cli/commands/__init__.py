@@ -34,12 +34,6 @@ def ringside() -> None:
 _VERIFY = DeferredCommand(
     "verify", "tui.cli.verify", "verify_command", short_help="Compare the model with answers of real brokers."
 )
-_BROKERS = DeferredCommand(
-    "brokers",
-    "tui.cli.commands.brokers",
-    "brokers_command",
-    short_help="Show the brokers, what is unloaded next, and what a lost broker does.",
-)
 _RANGES = DeferredCommand(
     "ranges",
     "tui.cli.commands.ranges",
@@ -112,7 +106,7 @@ _SHED = DeferredCommand(
     "shed_command",
     short_help="Say which bundle is unloaded next, from which broker, to which, and why.",
 )
-_BUNDLES = (_FORECAST, _SHED, _BROKERS, _CURVE, _OCCUPANCY, _NEEDED)
+_BUNDLES = (_FORECAST, _SHED, _CURVE, _OCCUPANCY, _NEEDED)
 _KEY_SHARED = (_KEYS, _PARTITIONS, _RANGES, _PLAN)
 _FLEET = DeferredCommand(
     "fleet",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -12,9 +12,16 @@ from tui.cli.options import ascii_option, json_option, max_input_option, pulsar_
 from tui.cli.output import say_problems, write_out, write_page
 
 if TYPE_CHECKING:
+    from engine.admin.shed_inputs import ShedInputs
+    from engine.balance.settings import LoadSettings
     from engine.balance.shed_ahead_model import ShedAhead
+    from engine.bundles.plan import LoadManager
+    from engine.errors import Rejection
+    from engine.load_rules import LoadRules
 
 SHEDDERS: Final = ("ThresholdShedder", "OverloadShedder", "UniformLoadShedder", "AvgShedder", "TransferShedder")
+TRANSFER: Final = "TransferShedder"
+AVERAGE: Final = "AvgShedder"
 
 
 @click.command("shed", short_help="Say which bundle is unloaded next, from which broker, to which, and why.")
@@ -54,25 +61,29 @@ def shed_command(
     Example: ringside shed reports/ --compare --set loadBalancerBrokerThresholdShedderPercentage=20
     """
     from engine.admin.shed_inputs import read_shed_inputs
+    from engine.balance.settings import default_load_settings
+    from engine.config import CURRENT, ReleaseBehaviour, behaviour_of
     from engine.errors import InputError, Rejection
 
     inputs = read_shed_inputs(path, max_input)
-    in_force, rules, problems = inputs.in_force(pulsar)
+    behaviour = behaviour_of(pulsar or inputs.version or CURRENT.label)
+    rules = (behaviour if isinstance(behaviour, ReleaseBehaviour) else CURRENT).load
+    in_force, problems = inputs.settings_over(default_load_settings(rules))
     say_problems((*inputs.problems, *problems))
     for name, text in settings:
         changed = in_force.with_setting(name, text)
         if isinstance(changed, Rejection):
             raise InputError(f"--set: {changed}")
         in_force = changed
-    question = inputs.question(in_force, rules, shedder=shedder)
-    question = replace(question, placement=placement, seed=seed, cycles=cycles)
-    found = question.ask()
+    chosen = shedder or (TRANSFER if inputs.is_extensible else in_force.loadBalancerLoadSheddingStrategy)
+    ask = _Question(inputs, in_force, rules, placement, seed, cycles)
+    found = ask.ahead(chosen)
     if isinstance(found, Rejection):
         option = {"cycles": "--cycles", "loadBalancerLoadPlacementStrategy": "--placement"}
         raise InputError(f"{option.get(found.field, '--shedder')}: {found.message}")
     compared: list[ShedAhead] = []
     for name in SHEDDERS if compare else ():
-        other = replace(question, shedder=name).ask()
+        other = ask.ahead(name)
         if not isinstance(other, Rejection):  # this release does not have it
             compared.append(other)
     if as_json:
@@ -85,3 +96,44 @@ def shed_command(
 
         write_page(shed_lines(found, compared), ascii_only=ascii_only)
     return FINE
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """One cluster, to be asked about under one shedder after the other."""
+
+    inputs: ShedInputs
+    settings: LoadSettings
+    rules: LoadRules
+    placement: str | None
+    seed: int
+    cycles: int
+
+    def ahead(self, shedder: str) -> ShedAhead | Rejection:
+        """The forecast under this shedder; refused where no broker of the release starts with it."""
+        from engine.balance.leadership.state import ClusterPolicies, Leader
+        from engine.balance.shed_ahead import shed_ahead
+        from engine.balance.shed_ahead_model import ShedStart
+
+        settings, policies = self._with(shedder), self.inputs.policies
+        modular = shedder != TRANSFER
+        leader = Leader(settings, policies or ClusterPolicies(), self.rules)
+        state = self.inputs.leader_state(leader) if modular else None
+        manager: LoadManager = "modular" if modular else "extensible"
+        return shed_ahead(
+            ShedStart(self.inputs.loads, settings, self.rules, policies, manager, state, self.seed), self.cycles
+        )
+
+    def _with(self, shedder: str) -> LoadSettings:
+        """The settings with another shedder. AvgShedder is its own placement, and only its own."""
+        from engine.balance.settings import LoadSettings
+
+        own = self.settings.loadBalancerLoadPlacementStrategy
+        placement = self.placement
+        if placement is None:
+            placement = AVERAGE if shedder == AVERAGE else own
+            if shedder != AVERAGE and own == AVERAGE:
+                placement = LoadSettings().loadBalancerLoadPlacementStrategy
+        return replace(
+            self.settings, loadBalancerLoadSheddingStrategy=shedder, loadBalancerLoadPlacementStrategy=placement
+        )
