@@ -8,7 +8,7 @@ from typing import Final
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
-from engine.balance.settings import LOAD_SETTING_DEFAULTS, LoadSettings
+from engine.balance.settings import LoadSettings
 from engine.errors import Rejection
 from tui.kit.dialog import Dialog
 from tui.kit.plain_text import PlainLabel

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import ClassVar, Final
 
@@ -65,6 +66,8 @@ class BrokersScreen(SinglePaintScreen[None]):
     AUTO_FOCUS = "#table"
     BINDINGS: ClassVar[list[BindingType]] = [*BINDINGS]
 
+    on_close: Callable[[], object] | None = None
+    """What leaving means where there is no screen below."""
     cycle: var[int] = var(0, init=False)
     """How many cycles are over in what is shown, 0 is now."""
     zoomed: var[str] = var("", init=False)
@@ -342,7 +345,10 @@ class BrokersScreen(SinglePaintScreen[None]):
         self.app.push_screen(HelpScreen([*key_groups(GROUPS), LEGEND], title="brokers and shedding"))
 
     def action_close(self) -> None:
-        self.dismiss()
+        if self.on_close is None:
+            self.dismiss()
+        else:
+            self.on_close()
 
 
 BUNDLES_LISTED: Final = 200

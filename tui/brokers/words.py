@@ -45,7 +45,7 @@ SHORT_NAMES: Final[dict[str, str]] = {
 LANDINGS_SHOWN: Final = 12
 CANDIDATES_SHOWN: Final = 4
 _SHARES: Final = ("ThresholdShedder", "OverloadShedder")
-_PAIRS: Final = frozenset(PAIR_TEXTS)
+LEFT_TEXTS: Final[dict[str, str]] = {**STAYS_TEXTS, **BUNDLE_TEXTS, **BROKER_TEXTS, **PAIR_TEXTS}
 
 
 def status_text(view: BrokersView) -> str:
@@ -132,12 +132,11 @@ def left_text(left: LeftAlone, shedder: str) -> str:
     broker, numbers = safe_name(left.broker), compared_text(left.figure, left.limit, shedder)
     numbers = f" ({numbers})" if numbers else ""
     if left.other:
-        return f"{broker} and {safe_name(left.other)} {PAIR_TEXTS[left.why]}{numbers}"  # type: ignore[index]
+        return f"{broker} and {safe_name(left.other)} {LEFT_TEXTS[left.why]}{numbers}"
     if not left.bundle:
-        return f"{broker} {BROKER_TEXTS[left.why]}{numbers}"  # type: ignore[index]
-    why = BUNDLE_TEXTS.get(left.why) or STAYS_TEXTS.get(left.why)  # type: ignore[call-overload]
+        return f"{broker} {LEFT_TEXTS[left.why]}{numbers}"
     which = safe_name(left.bundle) if left.count == 1 else counted(left.count, "bundle")
-    return f"{broker}: {which}: {why}"
+    return f"{broker}: {which}: {LEFT_TEXTS[left.why]}"
 
 
 def change_lines(change: ChangeDone, cycles: int) -> list[Line]:

@@ -11,7 +11,7 @@ from typing import Final, Protocol
 
 from textual.message import Message
 
-from engine.admin.snapshot import Moment, combined
+from engine.admin.snapshot import Moment, Snapshot, combined
 from engine.cluster.commands import Command, SubscribeKeyShared
 from engine.cluster.grammar import parse_command
 from engine.cluster.navigation import navigate
@@ -54,6 +54,11 @@ PREPARED: Final = 5_000
 
 class Scene(Protocol):
     """What a reading of a running cluster is, as far as the store is concerned."""
+
+    @property
+    def snapshots(self) -> tuple[Snapshot, ...]:
+        """What brokers answered, moment by moment; of a running cluster up to the reading that is shown."""
+        return tuple(moment.snapshot for moment in self._reported.moments)
 
     @property
     def timeline(self) -> Timeline: ...
