@@ -167,9 +167,15 @@ def _begun(given: BrokersInput, question: BrokersQuestion) -> tuple[ShedStart, l
         death = broker_dies(start, change.broker)
         if isinstance(death, Rejection):
             return death
+        before = _usages(start)
         start = death.start
-        done.append(ChangeDone("dies", change.broker, death.landings))
+        usages = tuple((name, before[name], after) for name, after in _usages(start).items())
+        done.append(ChangeDone("dies", change.broker, death.landings, usages=usages))
     return start, done
+
+
+def _usages(start: ShedStart) -> dict[str, float]:
+    return {load.broker: weighted_usage(load, start.settings, start.rules, heap=True) for load in start.loads}
 
 
 def _idle(change: ChangeDone, ahead: ShedAhead) -> ChangeDone:

@@ -89,6 +89,10 @@ def _change(change: ChangeDone) -> dict[str, Any]:
         "broker": change.broker,
         "idle_cycles": change.idle_cycles,
         "bundles_at_end": change.gained,
+        "usages": [
+            {"broker": name, "before": _number(before), "after": _number(after)}
+            for name, before, after in change.usages
+        ],
         "landings": [
             {
                 "bundle": landing.bundle,

@@ -173,7 +173,8 @@ class ChangeDone:
     """What a change did before the first cycle: the bundles that landed elsewhere, or how long a broker stays idle.
 
     ``idle_cycles``: how many cycles pass before the one that gives it a bundle; None where no cycle of the forecast
-    does, and for a broker that died. ``gained_after``: bundles it has at the end of the forecast.
+    does, and for a broker that died. ``gained``: bundles it has at the end of the forecast. ``usages``: of a death, the
+    weighted usage of every other broker before and after it.
     """
 
     kind: ChangeKind
@@ -181,6 +182,7 @@ class ChangeDone:
     landings: tuple[Landing, ...] = ()
     idle_cycles: int | None = None
     gained: int = 0
+    usages: tuple[tuple[str, float, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

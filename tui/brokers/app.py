@@ -20,7 +20,7 @@ class BrokersApp(ThemedApp):
     """Shows one cluster from one question on; escape and ``q`` leave."""
 
     TITLE = "Ringside brokers"
-    CSS_PATH: ClassVar = [stylesheet("main")]
+    CSS_PATH: ClassVar = [stylesheet("main"), stylesheet("brokers")]
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
 """The keys of the screen of brokers as one table; footer, help and palette are made from it.
 
-Letters keep what they mean elsewhere: ``a`` adds, ``x`` kills, ``u`` takes back; ``m`` is the load manager and ``s`` goes
-on to where something happens, as on the screen of bundles. Settings are on ``=``, since ``s`` and ``e`` are taken.
+Letters keep what they mean elsewhere: ``a`` adds, ``x`` kills, ``u`` takes back; ``m`` is the load manager and ``s``
+goes on to where something happens, as on the screen of bundles. Settings are on ``=``, since ``s`` and ``e`` are taken.
 """
 
 from __future__ import annotations

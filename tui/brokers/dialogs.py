@@ -80,9 +80,7 @@ class SettingsScreen(Dialog[Pairs]):
         self.finish(tuple(pairs))
 
     def field_of(self, refused: Rejection) -> str:
-        return (
-            refused.field if refused.field in self._names else OTHER if refused.field in LOAD_SETTING_DEFAULTS else ""
-        )
+        return refused.field if refused.field in self._names else OTHER
 
 
 def _text(value: object) -> str:

@@ -44,8 +44,11 @@ SHORT_NAMES: Final[dict[str, str]] = {
 }
 LANDINGS_SHOWN: Final = 12
 CANDIDATES_SHOWN: Final = 4
+USAGES_SHOWN: Final = 8
 _SHARES: Final = ("ThresholdShedder", "OverloadShedder")
-LEFT_TEXTS: Final[dict[str, str]] = {**STAYS_TEXTS, **BUNDLE_TEXTS, **BROKER_TEXTS, **PAIR_TEXTS}
+LEFT_TEXTS: Final[dict[str, str]] = {
+    str(why): text for texts in (STAYS_TEXTS, BUNDLE_TEXTS, BROKER_TEXTS, PAIR_TEXTS) for why, text in texts.items()
+}
 
 
 def status_text(view: BrokersView) -> str:
@@ -96,7 +99,7 @@ def next_lines(view: BrokersView, frame: BrokersFrame) -> list[Line]:
         if not coming.moves and coming.skipped is None:
             lines.append(("nothing is unloaded", "good"))
         if coming.doubtful:
-            lines.append((f"possible as well: another choice, since {ASSUMED_TEXTS['map-order-unknown']}", "dim"))
+            lines.append(("other bundles are possible as well: a Java map's order is unknown (see below)", "dim"))
         if coming.left_alone:
             lines.append(("left alone", "head"))
             lines += [(left_text(left, view.shedder), "dim") for left in coming.left_alone]
@@ -151,6 +154,8 @@ def change_lines(change: ChangeDone, cycles: int) -> list[Line]:
     lines: list[Line] = [
         (f"{broker} dies: {counted(len(change.landings), 'bundle')}, {counted(topics, 'topic')} interrupted", "head")
     ]
+    usages = [f"{safe_name(name)} {percent(was)} > {percent(now)}" for name, was, now in change.usages[:USAGES_SHOWN]]
+    lines.append((f"usage of the others, by one of the possible draws: {', '.join(usages)}", "text"))
     for landing in change.landings[:LANDINGS_SHOWN]:
         names = [f"{safe_name(name)} {percent(chance)}" for name, chance in landing.chances.items()]
         more = f" and {len(names) - CANDIDATES_SHOWN} more" if len(names) > CANDIDATES_SHOWN else ""

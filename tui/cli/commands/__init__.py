@@ -110,7 +110,7 @@ _BROKERS = DeferredCommand(
     "brokers",
     "tui.cli.commands.brokers",
     "brokers_command",
-    short_help="Open the brokers: what each uses, which bundle moves next, and what would change that.",
+    short_help="Open the brokers: what each uses, which bundle moves next, and why.",
 )
 _BUNDLES = (_FORECAST, _BROKERS, _SHED, _CURVE, _OCCUPANCY, _NEEDED)
 _KEY_SHARED = (_KEYS, _PARTITIONS, _RANGES, _PLAN)

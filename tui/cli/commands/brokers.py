@@ -11,9 +11,7 @@ from tui.cli.options import Output, max_input_option, output_options, pulsar_opt
 from tui.cli.output import say_problems, speaks_unicode, write_out, write_page
 
 
-@click.command(
-    "brokers", short_help="Open the brokers: what each uses, which bundle moves next, and what would change that."
-)
+@click.command("brokers", short_help="Open the brokers: what each uses, which bundle moves next, and why.")
 @click.argument("path", required=False, metavar="[FILE | FOLDER]", type=click.Path())
 @click.option("--cycles", metavar="N", type=int, default=20, show_default=True, help="How many cycles ahead.")
 @click.option("--shedder", metavar="NAME", help="This one, and not that of the settings.")
