@@ -6,7 +6,12 @@ from typing import Any
 
 from textual.app import App
 
+from engine.admin.shed_inputs import shed_inputs_of
+from engine.scenarios.embedded import DEFAULT_SCENE
+from engine.scenarios.embedded_brokers import embedded_brokers
+from engine.views.brokers import brokers_input
 from themes.palettes import Palette
+from tui.brokers.screen import BrokersScreen
 from tui.bundles.screen import BundlesScreen
 from tui.bundles.split_preview import SplitPreviewScreen
 from tui.failover.screen import MainScreen
@@ -17,6 +22,12 @@ from tui.kit.store import Store
 from tui.producers.screen import ProducersScreen
 from tui.reported.screen import ReportedScreen
 
+NO_LOAD_REPORT = (
+    "no load report was read, so nothing is known of brokers: save GET /admin/v2/broker-stats/load-report"
+    " of every broker beside these files (ringside record does)"
+)
+EMBEDDED = f"scene {DEFAULT_SCENE}"
+EMBEDDED_BROKERS = "the embedded cluster of brokers"
 AnyScreen = DashboardScreen[Any]
 
 
@@ -36,6 +47,7 @@ class Navigator:
         self._ascii_only = ascii_only
         self._screens: dict[type[AnyScreen], AnyScreen] = {}
         self._forecast: BundlesScreen | None = None
+        self._brokers: BrokersScreen | None = None
         self.stage = stage
         store.tell(lambda _changed: self.turn())
 
@@ -46,6 +58,7 @@ class Navigator:
         if kind not in self._screens:
             screen = self._make(kind)
             screen.on_front = self.turn
+            screen.on_brokers = self.show_brokers
             self._store.tell(screen.post_message)
             self._app.install_screen(screen, kind.__name__)  # so that it outlives its time in front
             self._screens[kind] = screen
@@ -78,7 +91,7 @@ class Navigator:
     def paint(self, colours: Palette) -> None:
         """Give all screens other colours."""
         self._colours = colours
-        for screen in (*self._screens.values(), self._forecast):
+        for screen in (*self._screens.values(), self._forecast, self._brokers):
             if screen is not None and screen.is_attached:
                 screen.colours = colours
 
@@ -102,3 +115,16 @@ class Navigator:
         state = self._store.timeline.state
         self._forecast = BundlesScreen(state, namespace, self._colours, ascii_only=self._ascii_only)
         self._app.push_screen(self._forecast)
+
+    def show_brokers(self) -> str:
+        """Show the brokers that load reports are about; what is missing where there is none, else ""."""
+        timeline = self._store.timeline
+        inputs, source = shed_inputs_of(self._store.snapshots), timeline.source
+        if inputs is None and timeline.source != EMBEDDED:
+            return NO_LOAD_REPORT
+        if inputs is None:
+            inputs, source = embedded_brokers(), EMBEDDED_BROKERS
+        given = brokers_input(inputs, inputs.version or timeline.state.release, source)
+        self._brokers = BrokersScreen(given, self._colours, ascii_only=self._ascii_only)
+        self._app.push_screen(self._brokers)
+        return ""

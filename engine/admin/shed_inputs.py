@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from engine.admin.facts import WrittenLoad
+from engine.admin.facts import Snapshot, WrittenLoad
 from engine.admin.files import AnswerFile, read_files
 from engine.admin.kinds import AnswerKind, recognise
 from engine.admin.load_reports import decode_broker_load
@@ -113,6 +113,26 @@ def read_shed_inputs(path: str | Path, limit_bytes: int = MAX_INPUT_BYTES) -> Sh
         versions[-1] if versions else None,
         tuple(collector.problems),
     )
+
+
+def shed_inputs_of(snapshots: Iterable[Snapshot]) -> ShedInputs | None:
+    """The same from what was read already, moment by moment; None where no load report was among it.
+
+    Isolation policies are no part of a snapshot, so they are unknown.
+    """
+    written: list[WrittenLoad] = []
+    settings: dict[str, str] = {}
+    problems: list[Problem] = []
+    version = None
+    for snapshot in snapshots:
+        written += snapshot.broker_loads.values()
+        settings.update(snapshot.configuration)
+        version = snapshot.version or version
+    if not written:
+        return None
+    written.sort(key=lambda each: each.updated_at_ms)
+    single = tuple(_single_owners(list(dict.fromkeys(written)), problems))
+    return ShedInputs(single, settings, None, version, tuple(problems))
 
 
 @dataclass(slots=True)

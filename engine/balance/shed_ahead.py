@@ -8,7 +8,7 @@ new is not read again, since it changes no average of steady traffic.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from engine.balance.averages import BundleData
@@ -385,3 +385,8 @@ class _Extensible:
         return AheadMove(
             bundle, source, destination, chances, stats.topics, stats.msgs_per_sec, stats.bytes_per_sec, returns
         )
+
+
+def landing_chances(start: ShedStart) -> Callable[[str], Mapping[str, float]]:
+    """For the extensible manager: who may get a bundle that nobody owns, with chances, once brokers have measured."""
+    return _Extensible(start)._chances

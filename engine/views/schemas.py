@@ -11,6 +11,7 @@ SCREENS: Final = ("dashboard", "keys", "producers", "subscription")
 DOCUMENTS: Final = (
     *SCREENS,
     "bundles",
+    "brokers",
     "shed",
     "plan",
     "lint",

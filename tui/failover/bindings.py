@@ -7,6 +7,7 @@ from typing import Final
 from textual.binding import Binding
 
 from tui.kit.bindings import (
+    BROKERS,
     CLOSE,
     COMMAND,
     DIFF,
@@ -35,6 +36,7 @@ ASK: Final = (
     Binding("b", "bundles", "Forecast", show=False, tooltip="Bundles over time: what splits next"),
     Binding("i", "notices", "Notices", show=False, tooltip="Read all notices about what is shown"),
     Binding("slash", "filter", "Filter", key_display="/", show=False, tooltip="Filter the consumer table by name"),
+    BROKERS,
     COMMAND,
 )
 PANELS: Final = panel_keys(

@@ -7,6 +7,7 @@ from typing import Final
 from textual.binding import Binding
 
 from tui.kit.bindings import (
+    BROKERS,
     CLOSE,
     COMMAND,
     DIFF,
@@ -38,6 +39,7 @@ ASK: Final = (
     Binding("v", "next_view", "View", tooltip="Next view of the slots"),
     Binding("i", "notices", "Notices", show=False, tooltip="Read everything about what is shown"),
     Binding("slash", "filter", "Filter", key_display="/", show=False, tooltip="Filter the consumer table by name"),
+    BROKERS,
     COMMAND,
 )
 PANELS: Final = panel_keys(

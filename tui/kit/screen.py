@@ -115,6 +115,8 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
 
     on_front: Callable[[], object] | None = None
     """Called when the screen comes to the front, by the one who chooses which screen that is."""
+    on_brokers: Callable[[], str] | None = None
+    """Opens the screen of brokers; why it cannot be, "" where it did."""
     ready = False
     """Whether there are panels that can show something."""
     _shown: AnyView | None = None
@@ -313,6 +315,10 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
         if refused is None:
             self.complain(None)
         return refused
+
+    def action_brokers(self) -> None:
+        if self.on_brokers is not None:
+            self.complain(self.on_brokers() or None)
 
     # the prompt
 

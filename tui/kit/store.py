@@ -11,6 +11,7 @@ from typing import Final, Protocol
 
 from textual.message import Message
 
+from engine.admin.facts import Snapshot
 from engine.admin.snapshot import Moment, combined
 from engine.cluster.commands import Command, SubscribeKeyShared
 from engine.cluster.grammar import parse_command
@@ -143,6 +144,11 @@ class Store:
     def tell(self, listener: Callable[[Message], object]) -> None:
         """Send every ``Changed`` there, such as to a screen's ``post_message``."""
         self._listeners.append(listener)
+
+    @property
+    def snapshots(self) -> tuple[Snapshot, ...]:
+        """What brokers answered, moment by moment; of a running cluster up to the reading that is shown."""
+        return tuple(moment.snapshot for moment in self._reported.moments)
 
     @property
     def timeline(self) -> Timeline:

@@ -6,7 +6,7 @@ from typing import Final
 
 from textual.binding import Binding
 
-from tui.kit.bindings import CLOSE, COMMAND, TIME, WAIT, WHY, ZOOM, grouped, panel_keys, same_reason
+from tui.kit.bindings import BROKERS, CLOSE, COMMAND, TIME, WAIT, WHY, ZOOM, grouped, panel_keys, same_reason
 
 CHANGE: Final = (
     Binding("a", "add", "Add", tooltip="Add producers"),
@@ -25,6 +25,7 @@ ASK: Final = (
     Binding("i", "notices", "Notices", show=False, tooltip="Read everything about what is shown"),
     Binding("slash", "filter", "Filter", key_display="/", show=False, tooltip="Filter the producers by name"),
     WHY,
+    BROKERS,
     COMMAND,
 )
 PANELS: Final = panel_keys(

@@ -6,13 +6,14 @@ from typing import Final
 
 from textual.binding import Binding
 
-from tui.kit.bindings import CLOSE, COMMAND, SUBSCRIPTIONS, TIME, WHY, ZOOM, grouped, panel_keys, same_reason
+from tui.kit.bindings import BROKERS, CLOSE, COMMAND, SUBSCRIPTIONS, TIME, WHY, ZOOM, grouped, panel_keys, same_reason
 
 ASK: Final = (
     WHY,
     Binding("f", "explain", "Details", tooltip="All that was reported of the selected consumer"),
     Binding("i", "notices", "Notices", tooltip="Read all notices about what is shown"),
     Binding("slash", "filter", "Filter", key_display="/", tooltip="Filter the consumer table by name"),
+    BROKERS,
     COMMAND,
 )
 PANELS: Final = panel_keys(

@@ -76,6 +76,11 @@ WORDS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("heirs", "billing-1", "--flag", "on"),
         ("heirs", str(RECORDINGS / "c-keyshared-ring")),
     ),
+    "brokers": (
+        ("brokers", "--json"),
+        ("brokers", "--json", "--kill", "broker-1:8080", "--add", "1", "--shedder", "TransferShedder"),
+        ("brokers", str(RECORDINGS / "g-shed-modular-uniform"), "--json", "--cycles", "3"),
+    ),
     "shed": (
         ("shed", str(RECORDINGS / "g-shed-modular-uniform"), "--compare"),
         ("shed", "reports", "--cycles", "3", "--compare"),

@@ -106,7 +106,13 @@ _SHED = DeferredCommand(
     "shed_command",
     short_help="Say which bundle is unloaded next, from which broker, to which, and why.",
 )
-_BUNDLES = (_FORECAST, _SHED, _CURVE, _OCCUPANCY, _NEEDED)
+_BROKERS = DeferredCommand(
+    "brokers",
+    "tui.cli.commands.brokers",
+    "brokers_command",
+    short_help="Open the brokers: what each uses, which bundle moves next, and why.",
+)
+_BUNDLES = (_FORECAST, _BROKERS, _SHED, _CURVE, _OCCUPANCY, _NEEDED)
 _KEY_SHARED = (_KEYS, _PARTITIONS, _RANGES, _PLAN)
 _FLEET = DeferredCommand(
     "fleet",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 SHEDDERS: Final = ("ThresholdShedder", "OverloadShedder", "UniformLoadShedder", "AvgShedder", "TransferShedder")
 TRANSFER: Final = "TransferShedder"
-AVERAGE: Final = "AvgShedder"
 
 
 @click.command("shed", short_help="Say which bundle is unloaded next, from which broker, to which, and why.")
@@ -125,15 +124,6 @@ class _Question:
         )
 
     def _with(self, shedder: str) -> LoadSettings:
-        """The settings with another shedder. AvgShedder is its own placement, and only its own."""
-        from engine.balance.settings import LoadSettings
+        from engine.views.brokers import with_strategies
 
-        own = self.settings.loadBalancerLoadPlacementStrategy
-        placement = self.placement
-        if placement is None:
-            placement = AVERAGE if shedder == AVERAGE else own
-            if shedder != AVERAGE and own == AVERAGE:
-                placement = LoadSettings().loadBalancerLoadPlacementStrategy
-        return replace(
-            self.settings, loadBalancerLoadSheddingStrategy=shedder, loadBalancerLoadPlacementStrategy=placement
-        )
+        return with_strategies(self.settings, shedder, self.placement)

@@ -6,60 +6,16 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from engine.balance.leadership.shedding import SheddingCycle, UnloadOutcome
-from engine.balance.shed_ahead_model import AheadCycle, AheadMove, Assumption, Evenness, ShedAhead
-from engine.balance.shedding.model import BrokerOutcome, BrokerVerdict
-from engine.balance.shedding.transfer import PairOutcome, SkipReason
+from engine.balance.leadership.shedding import SheddingCycle
+from engine.balance.shed_ahead_model import AheadCycle, AheadMove, Evenness, ShedAhead
+from engine.balance.shedding.model import BrokerVerdict
 from engine.views.shed_document import shedder_of
 from tui.cli.plain import Align, table, wrapped
+from tui.kit.shed_words import ASSUMED_TEXTS, BROKER_TEXTS, PAIR_TEXTS, SKIPPED_TEXTS, STAYS_TEXTS
 from tui.kit.wording import counted, percent, safe_name
 
 BUNDLES_SHOWN: Final = 12
 _COMPARED: Final[tuple[Align, ...]] = ("<", ">", ">", ">", ">", ">", ">", ">")
-_ASSUMED: Final[dict[Assumption, str]] = {
-    "traffic-stays": "traffic stays as it is reported",
-    "usage-moves-with-traffic": "cpu, direct memory and bandwidth move with a bundle's share of its broker's bytes",
-    "averages-from-one-report": "the leader's averages are the reported rates, since each broker has one report only",
-    "averages-from-reports": "the leader's averages come from the reports given, which may not be all there were",
-    "history-empty": "hit counts and recent unloads, which only the leader knows, are empty",
-    "policies-unknown": "no isolation policy is known, so every broker may own every bundle",
-    "map-order-unknown": "names share a bucket of a Java map, so another order of bundles is possible",
-}
-_BROKER: Final[dict[BrokerOutcome, str]] = {
-    "sheds": "sheds",
-    "below-threshold": "is not over the limit",
-    "too-few-bundles": "has fewer than two bundles",
-    "below-minimum-traffic": "would offload too little to be worth an unload",
-    "nothing-to-take": "has no bundle that may be taken or fits",
-    "not-the-busiest": "is not the broker that sheds",
-    "hits-too-few": "was over the limit too few times in a row",
-}
-_STAYS: Final[dict[UnloadOutcome, str]] = {
-    "unloaded": "is unloaded",
-    "excluded-namespace": "its namespace is excluded from shedding",
-    "no-other-broker": "no other broker may own it",
-    "anti-affinity": "its anti-affinity group is spread as well as it can be",
-    "no-broker": "the placement finds no broker for it",
-    "stays": "the placement chooses its present broker again",
-    "refused": "the placement fails",
-}
-_SKIPPED: Final[dict[SkipReason | str, str]] = {
-    "switched-off": "shedding is switched off",
-    "one-broker": "only one broker is there",
-    "CoolDown": "a broker took part in an unload too recently for its load data (CoolDown)",
-    "HitCount": "the brokers are even, or were uneven in too few cycles in a row (HitCount)",
-    "NoBrokers": "no broker has load data (NoBrokers)",
-    "NoBundles": "the fuller brokers have no bundle to move (NoBundles)",
-    "NoLoadData": "a broker has no load data at the moment (NoLoadData)",
-    "OutDatedData": "all load data is too old (OutDatedData)",
-}
-_PAIR: Final[dict[PairOutcome, str]] = {
-    "moves": "exchange bundles",
-    "no-load-data": "have no load data",
-    "no-bundles-reported": "have no bundle reported",
-    "one-bundle": "have one reported bundle only, which stays",
-    "nothing-to-move": "have no bundle that may move or fits",
-}
 
 
 def shed_lines(found: ShedAhead, compared: Sequence[ShedAhead] = ()) -> list[str]:
@@ -77,7 +33,7 @@ def shed_lines(found: ShedAhead, compared: Sequence[ShedAhead] = ()) -> list[str
         last = said
     lines += ["", *_total_lines(found), "assumed:"]
     for assumption in found.assumptions:
-        lines += _indented(_ASSUMED[assumption])
+        lines += _indented(ASSUMED_TEXTS[assumption])
     if compared:
         lines += ["", *_compared_lines(compared)]
     return lines
@@ -92,16 +48,16 @@ def _cycle_lines(cycle: AheadCycle) -> list[str]:
     lines: list[str] = []
     skipped = decision.no_run if isinstance(decision, SheddingCycle) else decision.skip
     if skipped is not None:
-        lines += _indented(f"nothing: {_SKIPPED[skipped]}")
+        lines += _indented(f"nothing: {SKIPPED_TEXTS[skipped]}")
     if isinstance(decision, SheddingCycle):
         for verdict in decision.plan.verdicts:
             lines += _indented(_verdict(verdict))
         for unload in decision.unloads:
             if unload.outcome != "unloaded":
-                lines += _indented(f"{safe_name(unload.bundle)} stays: {_STAYS[unload.outcome]}", "    ")
+                lines += _indented(f"{safe_name(unload.bundle)} stays: {STAYS_TEXTS[unload.outcome]}", "    ")
     else:
         for pair in decision.pairs:
-            lines += _indented(f"{safe_name(pair.fuller)} and {safe_name(pair.emptier)} {_PAIR[pair.outcome]}")
+            lines += _indented(f"{safe_name(pair.fuller)} and {safe_name(pair.emptier)} {PAIR_TEXTS[pair.outcome]}")
     for move in cycle.moves[:BUNDLES_SHOWN]:
         lines += _indented(_move(move), "    ")
     if len(cycle.moves) > BUNDLES_SHOWN:
@@ -113,7 +69,7 @@ def _cycle_lines(cycle: AheadCycle) -> list[str]:
 
 def _verdict(verdict: BrokerVerdict) -> str:
     figures = f"{_short(verdict.figure)} of {_short(verdict.limit)}"
-    return f"{safe_name(verdict.broker)} {_BROKER[verdict.outcome]} ({figures})"
+    return f"{safe_name(verdict.broker)} {BROKER_TEXTS[verdict.outcome]} ({figures})"
 
 
 def _move(move: AheadMove) -> str:

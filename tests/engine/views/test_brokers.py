@@ -1,0 +1,206 @@
+"""The view of brokers: thresholds, what stays, loops, deaths, newcomers, and every shedder on one cluster."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from engine.admin.facts import WrittenLoad
+from engine.admin.shed_inputs import ShedInputs
+from engine.balance.brokers import BrokerLoad, ResourceUsage, report_of
+from engine.balance.limits import BundleStats
+from engine.errors import Rejection
+from engine.scenarios.embedded_brokers import embedded_brokers
+from engine.views.brokers import brokers_frame, brokers_input, brokers_view, compared_shedders
+from engine.views.brokers_model import BrokersInput, BrokersQuestion, BrokersView, Change
+
+FIRST = "broker-1:8080"
+
+
+def given(*loads: BrokerLoad) -> BrokersInput:
+    return brokers_input(ShedInputs(tuple(WrittenLoad(load, 1_000) for load in loads), version="4.0.7"))
+
+
+def answer(shown: BrokersInput, question: BrokersQuestion | None = None) -> BrokersView:
+    view = brokers_view(shown, question)
+    assert isinstance(view, BrokersView), view
+    return view
+
+
+def embedded() -> BrokersInput:
+    return brokers_input(embedded_brokers())
+
+
+def bundle(number: int, msgs: float, octets: float = 0.0) -> BundleStats:
+    name = f"t/n/0x{number:08x}_0x{number + 1:08x}"
+    return BundleStats(name, 1, msg_rate_in=msgs, throughput_in_bytes_per_sec=octets)
+
+
+def test_the_threshold_is_the_mean_usage_and_ten_percent() -> None:
+    """Usages of 77.5, 30, 25 and 18.75 %: a first cycle has no history, so their mean counts."""
+    row = brokers_frame(answer(embedded()), 0).rows[0]
+    limits = {bar.resource: bar.threshold for bar in row.bars}
+    assert limits["cpu"] == pytest.approx((0.775 + 0.30 + 0.25 + 0.1875) / 4 + 0.10)
+    assert limits["memory"] is None
+    assert limits["direct_memory"] is None
+
+
+def test_half_a_weight_doubles_the_threshold_of_a_resource() -> None:
+    question = BrokersQuestion(settings=(("loadBalancerBandwidthInResourceWeight", "0.5"),))
+    bars = {bar.resource: bar.threshold for bar in brokers_frame(answer(embedded(), question), 0).rows[0].bars}
+    assert bars["bandwidth_in"] == pytest.approx(2 * (bars["bandwidth_out"] or math.nan))
+
+
+def test_a_shedder_that_does_not_look_at_usage_has_no_threshold() -> None:
+    view = answer(embedded(), BrokersQuestion(shedder="UniformLoadShedder"))
+    assert all(bar.threshold is None for row in brokers_frame(view, 0).rows for bar in row.bars)
+
+
+def test_what_leaves_next_is_marked_and_gone_in_the_next_frame() -> None:
+    view = answer(embedded())
+    now, after = brokers_frame(view, 0), brokers_frame(view, 1)
+    leaving = {block.bundle for block in now.rows[0].blocks if block.leaves}
+    assert now.next is not None
+    assert leaving == {each.move.bundle for each in now.next.moves}
+    assert len(leaving) == view.strip[0].unloads > 0
+    assert not leaving & {block.bundle for block in after.rows[0].blocks}
+    assert {block.bundle for row in after.rows for block in row.blocks if block.arrived} == leaving
+
+
+def test_traffic_is_conserved_over_all_frames() -> None:
+    view = answer(embedded(), BrokersQuestion(shedder="UniformLoadShedder"))
+    totals = [sum(row.msgs_per_sec for row in brokers_frame(view, cycle).rows) for cycle in (0, 5, 20)]
+    assert totals == pytest.approx([totals[0]] * 3)
+
+
+def test_every_bundle_of_a_dead_broker_lands_once_and_chances_add_up() -> None:
+    shown = embedded()
+    view = answer(shown, BrokersQuestion(changes=(Change("dies", FIRST),)))
+    (death,) = view.changes
+    had = next(load.bundles for load in shown.inputs.loads if load.broker == FIRST)
+    assert tuple(landing.bundle for landing in death.landings) == had
+    for landing in death.landings:
+        assert sum(landing.chances.values()) == pytest.approx(1.0)
+        assert landing.destination in landing.chances
+        assert FIRST not in landing.chances
+    rows = brokers_frame(view, 0).rows
+    assert FIRST not in [row.broker for row in rows]
+    assert sum(len(row.blocks) for row in rows) == sum(len(load.bundles) for load in shown.inputs.loads)
+    assert all(after >= before for _, before, after in death.usages)
+
+
+def test_the_extensible_manager_draws_among_all_the_living() -> None:
+    view = answer(embedded(), BrokersQuestion(load_manager="extensible", changes=(Change("dies", FIRST),)))
+    assert view.shedder == "TransferShedder"
+    living = {"broker-2:8080", "broker-3:8080", "broker-4:8080"}
+    assert all(set(landing.chances) <= living for landing in view.changes[0].landings)
+
+
+def test_a_new_broker_stays_idle_under_one_shedder_and_not_under_another() -> None:
+    changes = (Change("joins"),)
+    idle = answer(embedded(), BrokersQuestion(shedder="OverloadShedder", changes=changes)).changes[0]
+    busy = answer(embedded(), BrokersQuestion(shedder="UniformLoadShedder", changes=changes)).changes[0]
+    assert (idle.idle_cycles, idle.gained) == (None, 0)
+    assert busy.idle_cycles is not None
+    assert busy.gained > 0
+
+
+@pytest.mark.parametrize(
+    ("question", "field"),
+    [
+        (BrokersQuestion(changes=(Change("dies", "nobody:1"),)), "broker"),
+        (BrokersQuestion(changes=tuple(Change("dies", f"broker-{at}:8080") for at in range(1, 5))), "broker"),
+        (BrokersQuestion(settings=(("noSuchSetting", "1"),)), "noSuchSetting"),
+        (BrokersQuestion(cycles=0), "cycles"),
+        (BrokersQuestion(shedder="NoShedder"), "loadBalancerLoadSheddingStrategy"),
+        (BrokersQuestion(placement="NoPlacement"), "loadBalancerLoadPlacementStrategy"),
+    ],
+)
+def test_a_question_that_no_cluster_answers_is_refused(question: BrokersQuestion, field: str) -> None:
+    refused = brokers_view(embedded(), question)
+    assert isinstance(refused, Rejection)
+    assert refused.field == field
+
+
+def test_one_broker_only_is_why_nothing_happens() -> None:
+    frame = brokers_frame(answer(given(report_of("b:1", [bundle(0, 9.0)]))), 0)
+    assert frame.next is not None
+    assert (frame.next.skipped, frame.next.moves) == ("one-broker", ())
+
+
+def test_bundles_unloaded_within_the_grace_period_are_left_alone() -> None:
+    """Uniform sheds in its second cycle too: what went in the first is named with its reason."""
+    busy = report_of("b:1", [bundle(at, 1000.0, 2e6) for at in range(6)])
+    question = BrokersQuestion(shedder="UniformLoadShedder", settings=(("maxUnloadPercentage", "0.9"),))
+    view = answer(given(busy, report_of("b:2", [])), question)
+    reasons = {left.why for cycle in range(3) for left in _left(view, cycle)}
+    assert view.strip[0].unloads > 0
+    assert reasons & {"recently-unloaded", "below-threshold"}
+
+
+def _left(view: BrokersView, cycle: int) -> tuple[object, ...]:
+    coming = brokers_frame(view, cycle).next
+    return coming.left_alone if coming is not None else ()
+
+
+def test_all_shedders_are_compared_and_the_one_in_force_says_what_the_forecast_says() -> None:
+    view, compared = answer(embedded()), compared_shedders(embedded(), BrokersQuestion())
+    assert len({each.shedder for each in compared}) == 5
+    (own,) = [each for each in compared if each.in_force]
+    assert (own.shedder, own.unloads) == (view.shedder, len(view.ahead.moves))
+    assert (own.quiet_after, own.after) == (view.ahead.quiet_after, view.ahead.after)
+
+
+def test_a_shedder_that_the_release_lacks_says_so() -> None:
+    old = brokers_input(embedded_brokers(), "2.11.0")
+    refused = {each.shedder for each in compared_shedders(old, BrokersQuestion()) if each.refused}
+    assert refused == {"AvgShedder", "TransferShedder"}
+
+
+def test_bad_usage_is_named_and_the_rest_is_kept() -> None:
+    odd = report_of(
+        "b:1",
+        [bundle(0, 1.0)],
+        cpu=ResourceUsage(math.nan, 100.0),
+        memory=ResourceUsage(5.0, 0.0),
+        direct_memory=ResourceUsage(-5.0, 100.0),
+        bandwidth_in=ResourceUsage(50.0, 100.0),
+    )
+    bars = {bar.resource: bar for bar in brokers_frame(answer(given(odd, report_of("b:2", []))), 0).rows[0].bars}
+    assert bars["cpu"].fault == "not-a-number"
+    assert bars["memory"].fault == "no-limit"
+    assert bars["direct_memory"].fault == "negative"
+    assert (bars["bandwidth_in"].fault, bars["bandwidth_in"].share) == ("", pytest.approx(0.5))
+
+
+def test_a_report_older_than_load_data_lives_is_marked() -> None:
+    """1800 s is how long load data lives by default."""
+    inputs = embedded_brokers()
+    late = replace(inputs.written[2], updated_at_ms=inputs.written[2].updated_at_ms - 1_800_001)
+    view = answer(brokers_input(replace(inputs, written=(*inputs.written[:2], late, inputs.written[3]))))
+    assert dict(view.older) == {"broker-3:8080": 1_800_001}
+
+
+def test_a_bundle_that_comes_back_and_a_pair_that_swaps_are_named() -> None:
+    """One heavy bundle: Uniform without a grace period hands it to and fro."""
+    settings = (
+        ("loadBalancerSheddingGracePeriodMinutes", "0"),
+        ("maxUnloadPercentage", "1.0"),
+        ("minUnloadMessage", "1"),
+    )
+    loads = (
+        report_of("b:1", [bundle(0, 9000.0), bundle(1, 8000.0)]),
+        report_of("b:2", [bundle(2, 10.0), bundle(3, 5.0)]),
+    )
+    view = answer(given(*loads), BrokersQuestion(shedder="UniformLoadShedder", settings=settings))
+    for loop in view.loops:
+        trail = [move.destination for cycle in view.ahead.cycles for move in cycle.moves if move.bundle == loop.bundle]
+        assert len(loop.detail.split(", ")) == len(trail) + 1
+    returned = {move.bundle for move in view.ahead.moves if move.returns}
+    assert {loop.bundle for loop in view.loops} == returned
+    for swap in view.swaps:
+        ways = [(move.source, move.destination) for move in view.ahead.moves]
+        assert ways.count((swap.first, swap.second)) == swap.there > 0
+        assert ways.count((swap.second, swap.first)) == swap.back > 0

@@ -1,0 +1,194 @@
+"""The keys of the screen of brokers: cycles, what-ifs, taking them back, dialogs, and long computations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from engine.scenarios.embedded_brokers import embedded_brokers
+from engine.views.brokers import brokers_input
+from tests.tui.broker_scenes import brokers_app, brokers_screen
+from tests.tui.bundle_scenes import bundles_app
+from tests.tui.screens_under_test import run, text_of
+from tui.app import RingsideApp
+from tui.brokers import screen as screen_module
+from tui.brokers.bindings import BINDINGS
+from tui.brokers.dialogs import SettingsScreen
+from tui.brokers.screen import BrokersScreen
+from tui.kit.help import HelpScreen
+
+
+def test_no_key_has_two_meanings_and_every_action_exists() -> None:
+    keys = [key for binding in BINDINGS for key in binding.key.split(",")]
+    assert len(keys) == len(set(keys))
+    for binding in BINDINGS:
+        assert hasattr(BrokersScreen, f"action_{binding.action.partition('(')[0]}"), binding
+
+
+def test_brackets_go_through_the_cycles_and_stop_at_both_ends() -> None:
+    app = brokers_app()
+
+    async def story(pilot: Pilot[int]) -> None:
+        screen = brokers_screen(app)
+        seen = []
+        for key in ("[", "]", "}", "end", "]", "home"):
+            await pilot.press(
+                {"[": "left_square_bracket", "]": "right_square_bracket", "}": "right_curly_bracket"}.get(key, key)
+            )
+            seen.append(screen.cycle)
+        assert seen == [0, 1, 11, 20, 20, 0]
+
+    run(app, story)
+
+
+def test_a_death_and_a_newcomer_are_taken_back_one_by_one() -> None:
+    app = brokers_app()
+
+    async def story(pilot: Pilot[int]) -> None:
+        screen = brokers_screen(app)
+        await pilot.press("down", "x", "a")
+        assert [(change.kind, change.broker) for change in screen.question.changes] == [
+            ("dies", "broker-2:8080"),
+            ("joins", ""),
+        ]
+        assert [row.broker for row in screen.frame.rows] == [
+            "broker-1:8080",
+            "broker-3:8080",
+            "broker-4:8080",
+            "new-broker-1:8080",
+        ]
+        await pilot.press("u")
+        assert len(screen.question.changes) == 1
+        await pilot.press("u", "u")
+        assert screen.question.changes == ()
+        assert screen.sentence[0] == "refusal"
+
+    run(app, story)
+
+
+def test_strategies_go_round_and_the_extensible_manager_refuses() -> None:
+    app = brokers_app()
+
+    async def story(pilot: Pilot[int]) -> None:
+        screen = brokers_screen(app)
+        seen = []
+        for _ in range(4):
+            await pilot.press("r")
+            assert screen.view is not None
+            seen.append(screen.view.shedder)
+        assert seen == ["OverloadShedder", "UniformLoadShedder", "AvgShedder", "ThresholdShedder"]
+        await pilot.press("t")
+        assert screen.view.placement == "LeastResourceUsageWithWeight"
+        await pilot.press("m")
+        assert screen.view.load_manager == "extensible"
+        await pilot.press("r")
+        assert screen.sentence[0] == "refusal"
+        await pilot.press("m")
+        assert screen.view.load_manager == "modular"
+
+    run(app, story)
+
+
+def test_settings_are_refused_in_the_dialog_or_change_the_forecast() -> None:
+    app = brokers_app()
+
+    async def story(pilot: Pilot[int]) -> None:
+        screen = brokers_screen(app)
+        await pilot.press("equals_sign")
+        await pilot.pause()
+        dialog = app.screen
+        assert isinstance(dialog, SettingsScreen)
+        field = dialog.query_one("#loadBalancerBrokerThresholdShedderPercentage", Input)
+        field.value = "many"
+        await pilot.press("enter")
+        assert app.screen is dialog
+        field.value = "70"
+        await pilot.press("enter")
+        await pilot.pause()
+        assert app.screen is screen
+        assert screen.view is not None
+        assert screen.view.ahead.moves == ()
+
+    run(app, story)
+
+
+def test_help_and_bundles_open_and_close() -> None:
+    app = brokers_app()
+
+    async def story(pilot: Pilot[int]) -> None:
+        for key in ("question_mark", "enter"):
+            await pilot.press(key)
+            await pilot.pause()
+            assert isinstance(app.screen, HelpScreen)
+            await pilot.press("escape")
+            await pilot.pause()
+            assert isinstance(app.screen, BrokersScreen)
+
+    run(app, story)
+
+
+def test_a_large_cluster_is_computed_in_the_background(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(screen_module, "QUICK_BUNDLES", 0)
+    app = brokers_app()
+
+    async def story(pilot: Pilot[int]) -> None:
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        screen = brokers_screen(app)
+        assert screen.view is not None
+        assert len(screen.compared) == 5
+        await pilot.press("a", "x")
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        assert [change.kind for change in screen.question.changes][:1] == ["joins"]
+
+    run(app, story)
+
+
+def test_b_on_the_main_screen_opens_the_shipped_brokers_and_escape_goes_back() -> None:
+    from engine.cluster.timeline import Timeline
+    from engine.scenarios.embedded import DEFAULT_SCENE, embedded
+
+    scene = embedded(DEFAULT_SCENE)
+    app = RingsideApp(Timeline.start(scene.state, scene.seed, scene.source), animate=False, depth="truecolor")
+
+    async def story(pilot: Pilot[int]) -> None:
+        below = app.screen
+        await pilot.press("B")
+        await pilot.pause()
+        assert isinstance(app.screen, BrokersScreen)
+        await pilot.press("escape")
+        await pilot.pause()
+        assert app.screen is below
+
+    run(app, story)
+
+
+def test_without_load_reports_b_says_which_call_is_missing() -> None:
+    app: Any = bundles_app()  # a made-up state
+
+    async def story(pilot: Pilot[int]) -> None:
+        await pilot.press("B")
+        await pilot.pause()
+        assert not isinstance(app.screen, BrokersScreen)
+        assert "broker-stats/load-report" in text_of(app)
+
+    run(app, story)
+
+
+def test_names_from_outside_are_no_markup() -> None:
+    from dataclasses import replace
+
+    inputs = embedded_brokers()
+    first = inputs.written[0]
+    odd = replace(first, load=replace(first.load, broker="[red]x[/]:1"))
+    app = brokers_app(brokers_input(replace(inputs, written=(odd, *inputs.written[1:]))))
+
+    async def story(pilot: Pilot[int]) -> None:
+        await pilot.pause()
+        assert "[red]x[/]:1" in text_of(app)
+
+    run(app, story)

@@ -1,0 +1,1 @@
+"""The screen of brokers: what each uses, what the next cycle unloads, and what other shedders would do."""

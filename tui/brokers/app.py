@@ -1,0 +1,61 @@
+"""The screen of brokers on its own, for ``ringside brokers``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual.app import SystemCommand
+from textual.screen import Screen
+
+from engine.views.brokers_model import BrokersInput, BrokersQuestion
+from themes import stylesheet
+from themes.palettes import Depth, ThemeName
+from tui.brokers.bindings import GROUPS
+from tui.brokers.screen import BrokersScreen
+from tui.kit.themed_app import ThemedApp
+
+
+class BrokersApp(ThemedApp):
+    """Shows one cluster from one question on; escape and ``q`` leave."""
+
+    TITLE = "Ringside brokers"
+    CSS_PATH: ClassVar = [stylesheet("main"), stylesheet("brokers")]
+
+    def __init__(
+        self,
+        given: BrokersInput,
+        question: BrokersQuestion,
+        *,
+        theme: ThemeName = "dark",
+        mono: bool = False,
+        depth: Depth | None = None,
+        ascii_only: bool = False,
+    ) -> None:
+        super().__init__(theme=theme, mono=mono, depth=depth, ascii_only=ascii_only)
+        self._given = given
+        self._question = question
+        self.animation_level = "none"
+
+    def get_default_screen(self) -> Screen[None]:
+        """The brokers; leaving them is leaving."""
+        screen = BrokersScreen(self._given, self.colours, self._question, ascii_only=self._ascii_only)
+        screen.on_close = lambda: self.exit(0)
+        return screen
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        """Every key of the screen by its words."""
+        for _, bindings in GROUPS:
+            for binding in bindings:
+                if isinstance(screen, BrokersScreen) and binding.action != "none":
+                    yield SystemCommand(
+                        binding.description,
+                        binding.tooltip,
+                        lambda action=binding.action: self.call_later(screen.run_action, action),
+                    )
+        yield SystemCommand("Quit", "Leave Ringside", self.action_quit)
+
+    def action_help(self) -> None:
+        """All keys."""
+        if isinstance(self.screen, BrokersScreen):
+            self.screen.action_help()

@@ -1,0 +1,117 @@
+"""The widgets of the screen of brokers: a text that scrolls, and the strip over all cycles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.app import ComposeResult
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.reactive import reactive
+from textual.strip import Strip
+
+from engine.views.brokers_model import StripCell
+from themes.palettes import hex_colour
+from tui.brokers.words import Line
+from tui.kit.line_widget import LineWidget
+from tui.kit.plain_text import NO_TEXT, PlainStatic, below_each_other, plain
+
+STYLES: Final = {
+    "head": "bold",
+    "text": "$foreground",
+    "dim": "$dim",
+    "warn": "$warn",
+    "bad": "$bad",
+    "good": "$good",
+}
+_LEVELS: Final = "▁▂▃▄▅▆▇█"
+_ASCII_LEVELS: Final = ".:-=+*#@"
+_LABEL: Final = 9
+_TOTAL: Final = 8
+
+
+def written(lines: Sequence[Line]) -> Content:
+    """Lines below each other in their styles."""
+    return below_each_other([plain(text, STYLES[role]) for text, role in lines])
+
+
+class TextPanel(VerticalScroll, can_focus=False):
+    """One text; another one is shown from its beginning."""
+
+    DEFAULT_CSS = """
+    TextPanel { padding: 0 1; scrollbar-size-vertical: 1; }
+    TextPanel Static { height: auto; width: 1fr; }
+    """
+
+    content: reactive[Content] = reactive(NO_TEXT)
+    """What is said."""
+
+    def compose(self) -> ComposeResult:
+        yield PlainStatic(self.content)
+
+    def watch_content(self, content: Content) -> None:
+        for text in self.query(PlainStatic):
+            text.update(content)
+        self.scroll_home(animate=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CycleStrip:
+    """All cycles, how many are over in what is shown, and the three totals."""
+
+    cells: tuple[StripCell, ...]
+    shown: int
+    totals: tuple[str, str, str]
+
+
+class StripPanel(LineWidget):
+    """Three lines over all cycles: how many unloads (digits), topics interrupted and messages/s moved (heights)."""
+
+    DEFAULT_CSS = """
+    StripPanel { height: 3; width: 1fr; }
+    """
+
+    strip: reactive[CycleStrip | None] = reactive(None)
+    """What is shown."""
+
+    def render_line(self, y: int) -> Strip:
+        width, given = self.size.width, self.strip
+        if given is None or y > 2:
+            return Strip.blank(width, self.rich_style)
+        label = (" unloads", " topics", " msg/s")[y].ljust(_LABEL)
+        room = max(1, width - _LABEL - _TOTAL)
+        count = len(given.cells)
+        pitch = max(1, min(4, room // max(1, count)))
+        fits = room // pitch
+        first = 0 if count <= fits else min(max(0, given.shown - fits // 2), count - fits)
+        values = [(cell.unloads, cell.topics, cell.msgs_per_sec)[y] for cell in given.cells]
+        most = max(values, default=0)
+        segments = [Segment(label, self.rich_style)]
+        for at in range(first, min(count, first + fits)):
+            char = _digit(int(values[at])) if y == 0 else self._height(values[at], most)
+            segments.append(Segment(char, self._style(given, at, values[at])))
+            segments.append(Segment(" " * (pitch - 1), self.rich_style))
+        segments.append(Segment(f" {given.totals[y]}", self.rich_style))
+        return self.painted(Strip(segments).adjust_cell_length(width, self.rich_style))
+
+    def _style(self, given: CycleStrip, at: int, value: float) -> Style:
+        colours = self.colours
+        now = Style(reverse=True, bold=True) if at == given.shown else Style()
+        if colours.mono:
+            return self.rich_style + Style(bold=value > 0) + now
+        ink = colours.bad if given.cells[at].returns else colours.warn if value > 0 else colours.dim
+        return self.rich_style + Style.parse(hex_colour(ink)) + now
+
+    def _height(self, value: float, most: float) -> str:
+        levels = _ASCII_LEVELS if self.ascii_only else _LEVELS
+        if not value > 0 or not most > 0:
+            return " " if self.ascii_only else "·"
+        return levels[min(len(levels) - 1, int(value / most * (len(levels) - 1) + 0.5))]
+
+
+def _digit(number: int) -> str:
+    return "." if not number else str(number) if number < 10 else "+"

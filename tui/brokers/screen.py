@@ -1,0 +1,371 @@
+"""The screen of brokers: what each uses, what the next cycles of shedding unload, and what would change that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import ClassVar, Final
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container
+from textual.content import Content
+from textual.reactive import var
+
+from engine.balance.settings import LoadSettings
+from engine.errors import Rejection
+from engine.views.brokers import PLACEMENTS, SHEDDERS, brokers_frame, brokers_view, compared_shedders
+from engine.views.brokers_model import (
+    BrokerRow,
+    BrokersFrame,
+    BrokersInput,
+    BrokersQuestion,
+    BrokersView,
+    Change,
+    Compared,
+)
+from themes import stylesheet
+from themes.palettes import Palette, consumer_tag, palette
+from tui.brokers.bindings import BINDINGS, GROUPS, key_hints
+from tui.brokers.dialogs import Pairs, SettingsScreen
+from tui.brokers.panels import CycleStrip, StripPanel, TextPanel, written
+from tui.brokers.table import broker_line, heading
+from tui.brokers.words import compare_lines, hint_text, next_lines, row_text, status_text, strip_words
+from tui.kit.background import in_background
+from tui.kit.footer import KeyFooter
+from tui.kit.help import Group, HelpScreen, KeyHelp, key_groups
+from tui.kit.layouts import arrange, name_panels
+from tui.kit.line_table import Lines, LineTable
+from tui.kit.plain_text import NO_TEXT, PlainStatic, assembled, set_subtitle, set_title
+from tui.kit.sentence_line import SentenceLine
+from tui.kit.single_paint import SinglePaintScreen
+from tui.kit.wording import counted, quantity, safe_name
+
+QUICK_BUNDLES: Final = 300
+"""With more bundles than this a forecast takes longer than a key may, so it is computed in the background."""
+ZOOMS: Final = ("", "table", "next", "compare")
+STILL_COMPUTING: Final = "still computing the last question; one at a time"
+EXTENSIBLE_ONLY: Final = "the extensible load manager has one {}, {}; m changes the load manager"
+LEGEND: Final[Group] = (
+    "in the table",
+    (
+        KeyHelp("┃", "from here on the shedder takes bundles, where it looks at usage; in ASCII |"),
+        KeyHelp("A--", "a bundle of namespace A, as wide as its part of the traffic"),
+        KeyHelp("a--", "a bundle that the next cycle unloads"),
+        KeyHelp("A12", "twelve bundles of namespace A, where single ones have no room"),
+        KeyHelp("+ ?", "a broker that was added; one whose report is too old"),
+    ),
+)
+
+
+class BrokersScreen(SinglePaintScreen[None]):
+    """Asks the engine once for each question; cycles are pages of one answer. Other shedders come a moment later."""
+
+    CSS_PATH = stylesheet("brokers")
+    AUTO_FOCUS = "#table"
+    BINDINGS: ClassVar[list[BindingType]] = [*BINDINGS]
+
+    on_close: Callable[[], object] | None = None
+    """What leaving means where there is no screen below."""
+    cycle: var[int] = var(0, init=False)
+    """How many cycles are over in what is shown, 0 is now."""
+    zoomed: var[str] = var("", init=False)
+    colours: var[Palette] = var(palette, init=False)
+    # What the panels are bound to.
+    sentence: var[tuple[str, str]] = var(("hint", ""))
+    next_text: var[Content] = var(NO_TEXT)
+    compare_text: var[Content] = var(NO_TEXT)
+    strip: var[CycleStrip | None] = var(None)
+
+    def __init__(
+        self,
+        given: BrokersInput,
+        colours: Palette,
+        question: BrokersQuestion | None = None,
+        *,
+        ascii_only: bool = False,
+    ) -> None:
+        super().__init__()
+        self.question = question or BrokersQuestion()
+        self.view: BrokersView | None = None
+        self.compared: tuple[Compared, ...] = ()
+        self._given = given
+        self._before: list[BrokersQuestion] = []
+        self._computing = False
+        self._refused = ""
+        self._marked = ""
+        self._ascii_only = ascii_only
+        self._ready = False
+        self.set_reactive(BrokersScreen.colours, colours)
+
+    def compose(self) -> ComposeResult:
+        cls = BrokersScreen
+        yield PlainStatic(id="title")
+        yield SentenceLine(id="sentence").data_bind(cls.sentence)
+        with Container(id="panels"):
+            yield LineTable(id="table", classes="panel")
+            yield TextPanel(id="next", classes="panel").data_bind(content=cls.next_text)
+            yield TextPanel(id="compare", classes="panel").data_bind(content=cls.compare_text)
+        yield StripPanel(id="strip", ascii_only=self._ascii_only).data_bind(cls.strip, cls.colours)
+        yield KeyFooter(id="keys")
+        yield PlainStatic(id="too-small")
+
+    def on_mount(self) -> None:
+        """Ask the first question."""
+        self._ready = True
+        self.query_one(KeyFooter).keys = key_hints()
+        name_panels(self, {"next": "next cycle", "compare": "all shedders", "table": "brokers"})
+        self.set_class(self.colours.mono, "-mono")
+        self.ask(self.question)
+
+    def watch_colours(self) -> None:
+        self.set_class(self.colours.mono, "-mono")
+        self.show_all()
+
+    def on_resize(self, event: events.Resize) -> None:
+        arrange(self, event.size)
+        self.call_after_refresh(self.show_all)
+
+    # the question
+
+    def ask(self, question: BrokersQuestion, *, undoing: bool = False) -> None:
+        """Answer at once, or where that takes longer, in the background."""
+        self._refused = ""
+        if self._computing:
+            self.sentence = "hint", STILL_COMPUTING
+            return
+        bundles = sum(len(load.bundles) for load in self._given.inputs.loads)
+        if bundles <= QUICK_BUNDLES:
+            if self._take(question, brokers_view(self._given, question), undoing=undoing):
+                self._take_compared(question, compared_shedders(self._given, question))
+            return
+        self._computing = True
+        self.sentence = "hint", f"computing {counted(question.cycles, 'cycle')} for {counted(bundles, 'bundle')}"
+        self.run_worker(self._compute(question, undoing))
+
+    async def _compute(self, question: BrokersQuestion, undoing: bool) -> None:
+        answer = await in_background(brokers_view, self._given, question)
+        self._computing = False
+        if self._take(question, answer, undoing=undoing):
+            self._take_compared(question, await in_background(compared_shedders, self._given, question))
+
+    def _take(self, question: BrokersQuestion, answer: BrokersView | Rejection, *, undoing: bool) -> bool:
+        if isinstance(answer, Rejection):
+            self._refuse(str(answer))
+            return False
+        if self.view is not None and not undoing and question != self.question:
+            self._before.append(self.question)
+        self.question, self.view, self.compared = question, answer, ()
+        self.set_reactive(BrokersScreen.cycle, min(self.cycle, question.cycles))
+        self.show_all()
+        return True
+
+    def _take_compared(self, question: BrokersQuestion, compared: tuple[Compared, ...]) -> None:
+        if question == self.question:  # else another question was answered meanwhile
+            self.compared = compared
+            self.show_all()
+
+    def _refuse(self, why: str) -> None:
+        self._refused = why
+        self.show_all()
+
+    def action_kill(self) -> None:
+        if self.view is not None and self._marked:
+            self.set_reactive(BrokersScreen.cycle, 0)
+            change = Change("dies", self._marked)
+            self.ask(replace(self.question, changes=(*self.question.changes, change)))
+
+    def action_add(self) -> None:
+        if self.view is not None:
+            self.set_reactive(BrokersScreen.cycle, 0)
+            self.ask(replace(self.question, changes=(*self.question.changes, Change("joins"))))
+
+    def action_load_manager(self) -> None:
+        if self.view is not None:
+            other = self.view.load_manager == "modular"
+            self.ask(
+                replace(self.question, load_manager="extensible" if other else "modular", shedder=None, placement=None)
+            )
+
+    def action_shedder(self) -> None:
+        if self.view is None:
+            return
+        if self.view.load_manager == "extensible":
+            self._refuse(EXTENSIBLE_ONLY.format("shedder", "TransferShedder"))
+            return
+        names = SHEDDERS[:-1]
+        following = names[(names.index(self.view.shedder) + 1) % len(names)] if self.view.shedder in names else names[0]
+        self.ask(replace(self.question, load_manager="modular", shedder=following, placement=None))
+
+    def action_placement(self) -> None:
+        if self.view is None:
+            return
+        own = self.view.placement
+        if own is None:
+            self._refuse(EXTENSIBLE_ONLY.format("placement", "LeastResourceUsageWithWeight"))
+        elif own == "AvgShedder":
+            self._refuse("AvgShedder is its own placement; r changes the shedder")
+        else:
+            names = [name for name in PLACEMENTS if name != "AvgShedder"]
+            following = names[(names.index(own) + 1) % len(names)] if own in names else names[0]
+            self.ask(replace(self.question, placement=following))
+
+    def action_settings(self) -> None:
+        if self.view is not None:
+            settings: LoadSettings = self.view.ahead.start.settings
+            self.app.push_screen(SettingsScreen(self.view.shedder, settings, self._accept))
+
+    def _accept(self, pairs: Pairs) -> Rejection | None:
+        """Take settings over, or say why not; the dialog stays open then."""
+        if self._computing:
+            return Rejection("Busy", STILL_COMPUTING)
+        if pairs:
+            merged = dict(self.question.settings) | dict(pairs)
+            self.ask(replace(self.question, settings=tuple(merged.items())))
+        return None
+
+    def action_undo(self) -> None:
+        if self._computing:
+            self.sentence = "hint", STILL_COMPUTING
+        elif self._before:
+            self.ask(self._before.pop(), undoing=True)
+        else:
+            self._refuse("nothing was changed, so there is nothing to take back")
+
+    # the page of the answer
+
+    @property
+    def frame(self) -> BrokersFrame:
+        """The cycle shown."""
+        assert self.view is not None
+        return brokers_frame(self.view, self.cycle)
+
+    def validate_cycle(self, cycle: int) -> int:
+        """Keep to the cycles of the answer."""
+        return max(0, min(cycle, self.question.cycles))
+
+    def watch_cycle(self) -> None:
+        self.show_all()
+
+    def action_step(self, by: int) -> None:
+        self._refused = ""
+        self.cycle += by
+
+    def action_cycle(self, number: int) -> None:
+        self.cycle = number if number >= 0 else self.question.cycles
+
+    def action_next_unload(self) -> None:
+        if self.view is None:
+            return
+        coming = next((cell.number for cell in self.view.strip if cell.unloads and cell.number - 1 > self.cycle), None)
+        if coming is None:
+            self._refuse(f"no later cycle of {self.question.cycles} unloads anything")
+        else:
+            self._refused, self.cycle = "", coming - 1
+
+    # what is shown
+
+    def show_all(self) -> None:
+        """Show the page in every panel."""
+        if not self._ready:
+            return
+        if self.view is None:
+            if self._refused:
+                self.sentence = "refusal", self._refused
+            return
+        view, frame = self.view, self.frame
+        title = f" {safe_name(view.given.source)}  " if view.given.source else "  "
+        self.query_one("#title", PlainStatic).update(
+            assembled((" brokers", "$accent bold"), (title, "bold"), (status_text(view), "$dim"))
+        )
+        self.sentence = ("refusal", self._refused) if self._refused else ("hint", hint_text(view, frame))
+        self.next_text = written(next_lines(view, frame))
+        self._show_compared()
+        self.strip = CycleStrip(view.strip, frame.cycle, strip_words(view))
+        self._show_table(frame)
+
+    def _show_compared(self) -> None:
+        panel = self.query_one("#compare", TextPanel)
+        width = panel.scrollable_content_region.width
+        if self.compared:
+            self.compare_text = written(compare_lines(self.compared, self.question.cycles, width))
+        else:
+            self.compare_text = written([("comparing all shedders", "dim")])
+
+    def _show_table(self, frame: BrokersFrame) -> None:
+        assert self.view is not None
+        table, rows, colours, ascii_only = (
+            self.query_one("#table", LineTable),
+            frame.rows,
+            self.colours,
+            self._ascii_only,
+        )
+        when = f"after cycle {frame.cycle}" if frame.cycle else "now"
+        set_title(table, f"{counted(len(rows), 'broker')} {when}")
+        names = [f"{consumer_tag(at)} {safe_name(name)}" for at, name in enumerate(self.view.namespaces[:6])]
+        more = f" and {quantity(len(self.view.namespaces) - 6)} more" if len(self.view.namespaces) > 6 else ""
+        set_subtitle(table, f"{', '.join(names)}{more}; small letter: leaves next")
+        table.lines = Lines(
+            len(rows),
+            lambda at, width: broker_line(rows[at], rows, width, colours, ascii_only=ascii_only),
+            lambda width: heading(rows, width),
+        )
+        brokers = [row.broker for row in rows]
+        if self._marked in brokers:
+            table.cursor = brokers.index(self._marked)
+        else:
+            self._marked = brokers[table.cursor]
+
+    @on(LineTable.Moved, "#table")
+    def _moved(self, message: LineTable.Moved) -> None:
+        if self.view is not None and not message.is_stale:
+            self._marked = self.frame.rows[message.index].broker
+
+    @on(LineTable.Opened, "#table")
+    def _opened(self, message: LineTable.Opened) -> None:
+        if self.view is not None and not message.is_stale:
+            row = self.frame.rows[message.index]
+            self.app.push_screen(HelpScreen(_bundle_groups(row, self.view), title=safe_name(row.broker)))
+
+    # panels
+
+    def action_zoom(self) -> None:
+        self.zoomed = ZOOMS[(ZOOMS.index(self.zoomed) + 1) % len(ZOOMS)]
+
+    def watch_zoomed(self) -> None:
+        """Give the body to one panel."""
+        self.update_classes({f"-zoom-{panel}": self.zoomed == panel for panel in ZOOMS[1:]})
+        self.call_after_refresh(self.show_all)
+
+    def action_scroll_text(self, by: int) -> None:
+        self.query_one("#next", TextPanel).scroll_relative(y=by, animate=False)
+
+    def action_help(self) -> None:
+        self.app.push_screen(HelpScreen([*key_groups(GROUPS), LEGEND], title="brokers and shedding"))
+
+    def action_close(self) -> None:
+        if self.on_close is None:
+            self.dismiss()
+        else:
+            self.on_close()
+
+
+BUNDLES_LISTED: Final = 200
+
+
+def _bundle_groups(row: BrokerRow, view: BrokersView) -> list[Group]:
+    """All bundles of one broker, the busiest first."""
+    blocks = sorted(row.blocks, key=lambda block: -block.bytes_per_sec)
+    lines = [
+        KeyHelp(
+            consumer_tag(block.namespace),
+            f"{safe_name(block.bundle)}: {row_text(block.msgs_per_sec, block.bytes_per_sec, block.topics, 1)}"
+            f"{', leaves next' if block.leaves else ''}{', was elsewhere' if block.arrived else ''}",
+        )
+        for block in blocks[:BUNDLES_LISTED]
+    ]
+    rest = len(blocks) - len(lines)
+    more = [KeyHelp("", f"and {counted(rest, 'bundle')} more")] if rest else []
+    whole = KeyHelp("", row_text(row.msgs_per_sec, row.bytes_per_sec, row.topics, len(row.blocks)))
+    return [("in all", [whole]), ("bundles by traffic", [*lines, *more])]

@@ -1,0 +1,128 @@
+"""A line for each broker: a bar per resource with the threshold of the shedder, and its bundles as blocks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from rich.text import Text
+
+from engine.views.brokers_model import RESOURCES, Bar, Block, BrokerRow
+from themes.palettes import Palette, consumer_tag, hex_colour
+from tui.brokers.words import RESOURCE_TEXTS
+from tui.drawing.bars import bar_text
+from tui.drawing.glyphs import glyphs_of
+from tui.kit.wording import fit, safe_name, shorten_middle
+
+_PERCENT: Final = 5
+_LEAST_BLOCKS: Final = 14
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Cells for one width of the table: name, each bar, whether a number follows it, blocks."""
+
+    name: int
+    bar: int
+    numbers: bool
+    blocks: int
+
+
+def room_of(rows: Sequence[BrokerRow], width: int) -> Room:
+    """Names in full where they fit; then numbers beside the bars; the rest is for bundles."""
+    longest = max((len(safe_name(row.broker)) for row in rows), default=8) + 2
+    numbers = width >= 100
+    name = min(longest, 40 if width >= 160 else 24 if numbers else 16)
+    left = width - name
+    bar = 6 if not numbers else 8 if width < 150 else 12
+    each = bar + 1 + (_PERCENT if numbers else 0)
+    return Room(name, bar, numbers, max(_LEAST_BLOCKS, left - 5 * each))
+
+
+def heading(rows: Sequence[BrokerRow], width: int) -> Text:
+    room = room_of(rows, width)
+    each = room.bar + (_PERCENT if room.numbers else 0)
+    words = "".join(fit(RESOURCE_TEXTS[name], each) + " " for name in RESOURCES)
+    return Text(f"{'broker':{room.name}}{words}bundles by traffic", no_wrap=True)
+
+
+def broker_line(
+    row: BrokerRow, rows: Sequence[BrokerRow], width: int, colours: Palette, *, ascii_only: bool = False
+) -> Text:
+    room = room_of(rows, width)
+    sign = "+" if row.is_new else "?" if row.older_ms else " "
+    text = Text(no_wrap=True)
+    name = shorten_middle(safe_name(row.broker), room.name - 2)
+    text.append(f"{sign}{fit(name, room.name - 2)} ", hex_colour(colours.warn) if sign != " " else "bold")
+    for bar in row.bars:
+        text.append_text(bar_cells(bar, room.bar, colours, ascii_only=ascii_only))
+        if room.numbers:
+            text.append(("-" if math.isnan(bar.share) else f"{bar.share:.0%}").rjust(_PERCENT - 1) + " ")
+        text.append(" ")
+    most = max((each.bytes_per_sec for each in rows), default=0.0)
+    share = row.bytes_per_sec / most if most > 0 else 1.0
+    text.append_text(block_cells(row.blocks, max(1, round(room.blocks * share)), room.blocks, colours))
+    return text
+
+
+def bar_cells(bar: Bar, width: int, colours: Palette, *, ascii_only: bool = False) -> Text:
+    """A bar, red from its threshold on, with a line at the threshold. A fault is a word instead."""
+    if math.isnan(bar.share):
+        return Text(fit("no num" if bar.fault == "not-a-number" else "?", width), hex_colour(colours.dim))
+    glyphs = glyphs_of(ascii_only)
+    over = bar.threshold is not None and bar.share > bar.threshold
+    ink = colours.bad if over or bar.fault else colours.accent
+    drawn = bar_text(min(max(bar.share, 0.0), 1.0), width, glyphs).ljust(width)
+    text = Text(drawn, f"{hex_colour(ink)} on {hex_colour(colours.ring_track)}" if not colours.mono else "")
+    if bar.threshold is None or bar.threshold > 1:
+        return text
+    at = min(width - 1, int(bar.threshold * width))
+    mark = Text("|" if ascii_only else "┃", "bold" if colours.mono else f"bold {hex_colour(colours.text)}")
+    return text[:at] + mark + text[at + 1 :]
+
+
+def block_cells(blocks: Sequence[Block], width: int, most: int, colours: Palette) -> Text:
+    """Bundles as blocks of ``width`` cells together, each as wide as its part of the bytes.
+
+    A block begins with the letter of its namespace, small where the next cycle takes the bundle. With more bundles
+    than cells there is one block for each namespace, with the number of its bundles.
+    """
+    if not blocks:
+        return Text("-", hex_colour(colours.dim))
+    if len(blocks) > width:
+        return _by_namespace(blocks, most, colours)
+    total = sum(block.bytes_per_sec for block in blocks)
+    spare = width - len(blocks)
+    text, given, seen = Text(no_wrap=True), 0, 0.0
+    for block in blocks:
+        seen += block.bytes_per_sec
+        cells = round(spare * seen / total) - given if total > 0 else 0
+        given += cells
+        tag = consumer_tag(block.namespace)[0]
+        text.append((tag.lower() if block.leaves else tag) + "-" * cells, _ink(block, colours))
+    return text
+
+
+def _by_namespace(blocks: Sequence[Block], width: int, colours: Palette) -> Text:
+    groups: dict[int, list[Block]] = {}
+    for block in blocks:
+        groups.setdefault(block.namespace, []).append(block)
+    text = Text(no_wrap=True)
+    for namespace, group in groups.items():
+        leaving = sum(block.leaves for block in group)
+        tag = consumer_tag(namespace)
+        word = f"{tag.lower() if leaving else tag}{len(group)} "
+        if len(text) + len(word) > width - 1:
+            text.append("…", hex_colour(colours.dim))
+            break
+        text.append(word, _ink(group[0], colours))
+    return text
+
+
+def _ink(block: Block, colours: Palette) -> str:
+    if colours.mono:
+        return "bold underline" if block.leaves else "bold" if block.arrived else ""
+    colour = hex_colour(colours.consumer_colour(block.namespace))
+    return f"{'bold underline ' if block.leaves else ''}{colour}"

@@ -1,0 +1,250 @@
+"""English for the screen of brokers and ``ringside brokers --once``: lines with the role of their style."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+from engine.balance.shed_ahead_model import Assumption
+from engine.views.brokers_model import (
+    BrokersFrame,
+    BrokersView,
+    ChangeDone,
+    Compared,
+    Fault,
+    LeftAlone,
+    NextMove,
+    Resource,
+)
+from tui.kit.shed_words import ASSUMED_TEXTS, BROKER_TEXTS, BUNDLE_TEXTS, PAIR_TEXTS, SKIPPED_TEXTS, STAYS_TEXTS
+from tui.kit.wording import bytes_per_sec, counted, msgs_per_sec, percent, quantity, safe_name
+
+Line = tuple[str, str]
+"""A sentence, and the role of its style."""
+RESOURCE_TEXTS: Final[dict[Resource, str]] = {
+    "cpu": "cpu",
+    "memory": "memory",
+    "direct_memory": "direct",
+    "bandwidth_in": "in",
+    "bandwidth_out": "out",
+}
+FAULT_TEXTS: Final[dict[Fault, str]] = {
+    "": "",
+    "no-limit": "no limit is reported, so Pulsar counts it as 0 %",
+    "not-a-number": "is not a number",
+    "negative": "is negative",
+}
+SHORT_NAMES: Final[dict[str, str]] = {
+    "ThresholdShedder": "Threshold",
+    "OverloadShedder": "Overload",
+    "UniformLoadShedder": "Uniform",
+    "AvgShedder": "Avg",
+    "TransferShedder": "Transfer",
+}
+LANDINGS_SHOWN: Final = 12
+CANDIDATES_SHOWN: Final = 4
+USAGES_SHOWN: Final = 8
+_SHARES: Final = ("ThresholdShedder", "OverloadShedder")
+LEFT_TEXTS: Final[dict[str, str]] = {
+    str(why): text for texts in (STAYS_TEXTS, BUNDLE_TEXTS, BROKER_TEXTS, PAIR_TEXTS) for why, text in texts.items()
+}
+
+
+def status_text(view: BrokersView) -> str:
+    """Which rules the forecast is made by."""
+    placement = "" if view.placement is None else f", {view.placement}"
+    changed = ", ".join(f"{safe_name(name)}={safe_name(text)}" for name, text in view.question.settings)
+    release = f"Pulsar {view.given.release}"
+    return f"{release}, {view.load_manager}: {view.shedder}{placement}{', ' + changed if changed else ''}"
+
+
+def hint_text(view: BrokersView, frame: BrokersFrame) -> str:
+    """What the page shows in one sentence: whether it is reported or computed, and what comes of it."""
+    seen = "as reported" if not frame.cycle and not view.changes else "computed"
+    if not frame.cycle:
+        when = "now" if not view.changes else "before the first cycle"
+    else:
+        when = f"after cycle {frame.cycle} of {view.question.cycles}"
+    quiet = view.ahead.quiet_after
+    ends = "still unloading in the last cycle" if quiet is None else f"quiet after {counted(quiet, 'cycle')}"
+    moves = view.ahead.moves
+    return f"{when}, {seen}; forecast: {counted(len(moves), 'unload')}, {ends}; {spread_text(frame)}"
+
+
+def spread_text(frame: BrokersFrame) -> str:
+    """How even the brokers are."""
+    value = frame.evenness.usage.max_over_mean
+    return "no broker has any load" if not math.isfinite(value) else f"the fullest has {value:.2f} times the mean usage"
+
+
+def next_lines(view: BrokersView, frame: BrokersFrame) -> list[Line]:
+    """The next cycle: unloads with reasons, then what stays; before it what the changes did, after it the loops."""
+    lines: list[Line] = []
+    if not frame.cycle:
+        for change in view.changes:
+            lines += change_lines(change, view.question.cycles)
+        for broker, older in view.older.items():
+            text = f"{safe_name(broker)}: its report is {older / 60_000:.0f} min older than the newest"
+            lines.append((f"{text}; if it is gone, x takes it away", "warn"))
+        lines += fault_lines(frame)
+    coming = frame.next
+    if coming is None:
+        lines.append((f"the forecast ends with cycle {frame.cycle}", "head"))
+    else:
+        lines.append((f"cycle {coming.number}, after {coming.at_ms / 60_000:g} min", "head"))
+        if coming.skipped is not None:
+            lines.append((f"nothing: {SKIPPED_TEXTS[coming.skipped]}", "dim"))
+        lines += [(move_text(move, view.shedder), "warn" if move.move.returns else "text") for move in coming.moves]
+        if not coming.moves and coming.skipped is None:
+            lines.append(("nothing is unloaded", "good"))
+        if coming.doubtful:
+            lines.append(("other bundles are possible as well: a Java map's order is unknown (see below)", "dim"))
+        if coming.left_alone:
+            lines.append(("left alone", "head"))
+            lines += [(left_text(left, view.shedder), "dim") for left in coming.left_alone]
+    return [*lines, *loop_lines(view), *assumed_lines(view.ahead.assumptions)]
+
+
+def move_text(each: NextMove, shedder: str) -> str:
+    """Who sheds what to whom, and why."""
+    move = each.move
+    target = "nobody" if move.destination is None else safe_name(move.destination)
+    names = [f"{safe_name(broker)} {percent(chance)}" for broker, chance in move.chances.items()]
+    more = f" and {len(names) - CANDIDATES_SHOWN} more" if len(names) > CANDIDATES_SHOWN else ""
+    drawn = f" (drawn from {', '.join(names[:CANDIDATES_SHOWN])}{more})" if len(names) > 1 else ""
+    back = ", back where it was" if move.returns else ""
+    why = f", because {compared_text(each.figure, each.limit, shedder)}" if each.figure is not None else ""
+    carries = f"{counted(move.topics, 'topic')}, {msgs_per_sec(move.msgs_per_sec)}"
+    return f"{safe_name(move.source)} sheds {safe_name(move.bundle)} to {target}{drawn}{back}: {carries}{why}"
+
+
+def compared_text(figure: float | None, limit: float | None, shedder: str) -> str:
+    """Two numbers as the shedder compares them."""
+    if figure is None or limit is None:
+        return ""
+    if shedder in _SHARES:
+        return f"{percent(figure)} against a limit of {percent(limit)}"
+    if shedder == "TransferShedder":
+        return f"loads of {percent(figure)} and {percent(limit)}"
+    return f"{figure:,.4g} against a limit of {limit:,.4g}"
+
+
+def left_text(left: LeftAlone, shedder: str) -> str:
+    """Who or what stays, and why."""
+    broker, numbers = safe_name(left.broker), compared_text(left.figure, left.limit, shedder)
+    numbers = f" ({numbers})" if numbers else ""
+    if left.other:
+        return f"{broker} and {safe_name(left.other)} {LEFT_TEXTS[left.why]}{numbers}"
+    if not left.bundle:
+        return f"{broker} {LEFT_TEXTS[left.why]}{numbers}"
+    which = safe_name(left.bundle) if left.count == 1 else counted(left.count, "bundle")
+    return f"{broker}: {which}: {LEFT_TEXTS[left.why]}"
+
+
+def change_lines(change: ChangeDone, cycles: int) -> list[Line]:
+    """What the death or the arrival of a broker does."""
+    broker = safe_name(change.broker)
+    if change.kind == "joins":
+        if change.idle_cycles is None:
+            return [(f"{broker} joins and gets no bundle in {counted(cycles, 'cycle')}", "warn")]
+        gained = f"{counted(change.gained, 'bundle')} at the end"
+        return [(f"{broker} joins and stays idle for {counted(change.idle_cycles, 'cycle')}; {gained}", "good")]
+    topics = sum(landing.stats.topics for landing in change.landings)
+    lines: list[Line] = [
+        (f"{broker} dies: {counted(len(change.landings), 'bundle')}, {counted(topics, 'topic')} interrupted", "head")
+    ]
+    usages = [f"{safe_name(name)} {percent(was)} > {percent(now)}" for name, was, now in change.usages[:USAGES_SHOWN]]
+    lines.append((f"usage of the others, by one of the possible draws: {', '.join(usages)}", "text"))
+    for landing in change.landings[:LANDINGS_SHOWN]:
+        names = [f"{safe_name(name)} {percent(chance)}" for name, chance in landing.chances.items()]
+        more = f" and {len(names) - CANDIDATES_SHOWN} more" if len(names) > CANDIDATES_SHOWN else ""
+        if landing.destination is None:
+            why = f": {safe_name(landing.refusal)}" if landing.refusal else ""
+            lines.append((f"{safe_name(landing.bundle)}: nobody may own it{why}", "bad"))
+            continue
+        lines.append((f"{safe_name(landing.bundle)} may land on {', '.join(names[:CANDIDATES_SHOWN])}{more}", "text"))
+    if len(change.landings) > LANDINGS_SHOWN:
+        lines.append(
+            (f"and {counted(len(change.landings) - LANDINGS_SHOWN, 'bundle')} more (--json has them all)", "dim")
+        )
+    return lines
+
+
+def fault_lines(frame: BrokersFrame) -> list[Line]:
+    """Usages that cannot be what the broker uses."""
+    return [
+        (f"{safe_name(row.broker)}: {RESOURCE_TEXTS[bar.resource]} {FAULT_TEXTS[bar.fault]}", "bad")
+        for row in frame.rows
+        for bar in row.bars
+        if bar.fault in ("not-a-number", "negative")
+    ]
+
+
+def loop_lines(view: BrokersView) -> list[Line]:
+    """Bundles that come back, and pairs of brokers that exchange bundles."""
+    lines: list[Line] = []
+    for loop in view.loops:
+        where = ", ".join(map(str, loop.cycles[:6]))
+        way = safe_name(loop.detail.replace(", ", " > "))
+        lines.append(
+            (f"loop: {safe_name(loop.bundle)} comes back {counted(loop.times, 'time')} (cycle {where}): {way}", "bad")
+        )
+    for swap in view.swaps:
+        pair = f"{safe_name(swap.first)} and {safe_name(swap.second)}"
+        lines.append((f"swap: {pair} give each other bundles, {swap.there} there and {swap.back} back", "warn"))
+    return [("going round in circles", "head"), *lines] if lines else []
+
+
+def assumed_lines(assumptions: Sequence[Assumption]) -> list[Line]:
+    return [("assumed, since no report says it", "head"), *((ASSUMED_TEXTS[each], "dim") for each in assumptions)]
+
+
+_COLUMNS: Final = (("/h", 6), ("topics", 7), ("back", 5), ("quiet", 6), ("max/mean", 9), ("dev.", 6))
+_NARROW: Final = ("/h", "topics", "quiet", "dev.")
+
+
+def compare_lines(compared: Sequence[Compared], cycles: int, width: int) -> list[Line]:
+    """Every shedder in one line, in the columns that ``width`` has room for."""
+    columns = [each for each in _COLUMNS if width >= 50 or each[0] in _NARROW]
+    lines: list[Line] = [(f"{'':11}" + "".join(name.rjust(cells) for name, cells in columns), "dim")]
+    for each in compared:
+        name = f"{'*' if each.in_force else ' '}{SHORT_NAMES.get(each.shedder, each.shedder)}".ljust(11)
+        if each.after is None:
+            lines.append((f"{name} not in this release" if each.refused else name, "dim"))
+            continue
+        usage = each.after.usage
+        cells = {
+            "/h": f"{each.unloads_per_hour:.1f}",
+            "topics": quantity(each.topics),
+            "back": str(each.returned),
+            "quiet": "never" if each.quiet_after is None else str(each.quiet_after),
+            "max/mean": _ratio(usage.max_over_mean),
+            "dev.": _ratio(usage.deviation_over_mean),
+        }
+        lines.append(
+            (name + "".join(cells[key].rjust(room) for key, room in columns), "head" if each.in_force else "text")
+        )
+    lines += [
+        (f"*: in force. After {counted(cycles, 'cycle')}:", "dim"),
+        ("/h: unloads an hour", "dim"),
+        ("quiet: cycles until none", "dim"),
+        ("dev.: of usage, over the mean", "dim"),
+    ]
+    return lines
+
+
+def _ratio(value: float) -> str:
+    return f"{value:.2f}" if math.isfinite(value) else "-"
+
+
+def strip_words(view: BrokersView) -> tuple[str, str, str]:
+    """The totals of the three lines of the strip: unloads, topics interrupted, messages/s moved."""
+    moves = view.ahead.moves
+    topics, msgs = sum(move.topics for move in moves), sum(move.msgs_per_sec for move in moves)
+    return quantity(len(moves)), quantity(topics), quantity(msgs)
+
+
+def row_text(msgs: float, octets: float, topics: int, bundles: int) -> str:
+    """The traffic of a broker in words."""
+    return f"{counted(bundles, 'bundle')}, {counted(topics, 'topic')}, {msgs_per_sec(msgs)}, {bytes_per_sec(octets)}"

@@ -1,0 +1,89 @@
+"""``brokers``: the screen of brokers on its own, and the same as text or JSON."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from tui.cli.exits import FINE
+from tui.cli.options import Output, max_input_option, output_options, pulsar_option, setting_pairs
+from tui.cli.output import say_problems, speaks_unicode, write_out, write_page
+
+
+@click.command("brokers", short_help="Open the brokers: what each uses, which bundle moves next, and why.")
+@click.argument("path", required=False, metavar="[FILE | FOLDER]", type=click.Path())
+@click.option("--cycles", metavar="N", type=int, default=20, show_default=True, help="How many cycles ahead.")
+@click.option("--shedder", metavar="NAME", help="This one, and not that of the settings.")
+@click.option("--placement", metavar="NAME", help="This placement strategy, and not that of the settings.")
+@click.option("--kill", "killed", metavar="BROKER", multiple=True, help="Let a broker die first. Repeatable.")
+@click.option("--add", "added", metavar="N", type=click.IntRange(0, 100), default=0, help="Add so many brokers first.")
+@click.option("--seed", metavar="N", type=int, default=0, show_default=True, help="Which draws, where brokers draw.")
+@click.option(
+    "--set", "settings", multiple=True, metavar="NAME=VALUE", callback=setting_pairs,
+    help="A setting of the load managers, as in broker.conf. Repeatable.",
+)  # fmt: skip
+@pulsar_option("Answer as this Pulsar version does, such as 4.0.7 or 2.11.")
+@max_input_option
+@output_options
+def brokers_command(
+    *,
+    path: str | None,
+    cycles: int,
+    shedder: str | None,
+    placement: str | None,
+    killed: tuple[str, ...],
+    added: int,
+    seed: int,
+    settings: tuple[tuple[str, str], ...],
+    pulsar: str | None,
+    max_input: int,
+    output: Output,
+) -> int:
+    """Show the brokers of a cluster: usage by resource, bundles, the next cycles of shedding, and every shedder.
+
+    FOLDER holds load reports (GET /admin/v2/broker-stats/load-report of every broker); without it a shipped cluster is
+    shown. What cannot be in a report is assumed, and named.
+
+    Example: ringside brokers reports/ --kill broker-1:8080 --once
+    """
+    from engine.admin.shed_inputs import read_shed_inputs
+    from engine.errors import InputError, Rejection
+    from engine.scenarios.embedded_brokers import embedded_brokers
+    from engine.views.brokers import brokers_input, brokers_view, compared_shedders
+    from engine.views.brokers_model import BrokersQuestion, Change
+
+    inputs = embedded_brokers() if path is None else read_shed_inputs(path, max_input)
+    given = brokers_input(inputs, pulsar, path or "the embedded cluster of brokers")
+    say_problems(given.problems)
+    changes = (*(Change("dies", broker) for broker in killed), *[Change("joins")] * added)
+    question = BrokersQuestion(None, shedder, placement, settings, changes, cycles, seed)
+    if output.on_screen:
+        from tui.brokers.app import BrokersApp
+        from tui.cli.screen import run_screen
+
+        return run_screen(
+            BrokersApp(
+                given,
+                question,
+                theme=output.theme,
+                mono=output.mono or bool(os.environ.get("NO_COLOR")),
+                ascii_only=output.ascii_only or not speaks_unicode(),
+            )
+        )
+    view = brokers_view(given, question)
+    if isinstance(view, Rejection):
+        option = {"cycles": "--cycles", "broker": "--kill", "loadBalancerLoadPlacementStrategy": "--placement"}
+        known = view.field in (name for name, _ in settings)
+        raise InputError(f"{option.get(view.field, '--set' if known else '--shedder')}: {view.message}")
+    compared = compared_shedders(given, question)
+    if output.json:
+        from engine.views.brokers_document import brokers_document
+        from tui.cli.printers.documents import json_text
+
+        write_out(json_text(brokers_document(view, compared)))
+    else:
+        from tui.cli.printers.brokers import brokers_lines
+
+        write_page(brokers_lines(view, compared), ascii_only=output.ascii_only)
+    return FINE
