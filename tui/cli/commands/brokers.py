@@ -6,6 +6,7 @@ import os
 
 import click
 
+from tui.cli.commands.shed import SCENES_LISTED, inputs_of, scene_lines
 from tui.cli.exits import FINE
 from tui.cli.options import Output, max_input_option, output_options, pulsar_option, setting_pairs
 from tui.cli.output import say_problems, speaks_unicode, write_out, write_page
@@ -13,6 +14,7 @@ from tui.cli.output import say_problems, speaks_unicode, write_out, write_page
 
 @click.command("brokers", short_help="Open the brokers: what each uses, which bundle moves next, and why.")
 @click.argument("path", required=False, metavar="[FILE | FOLDER]", type=click.Path())
+@click.option("--scene", metavar="NAME", help="A shipped cluster instead of a FILE; --scene list names them.")
 @click.option("--cycles", metavar="N", type=int, default=20, show_default=True, help="How many cycles ahead.")
 @click.option("--shedder", metavar="NAME", help="This one, and not that of the settings.")
 @click.option("--placement", metavar="NAME", help="This placement strategy, and not that of the settings.")
@@ -29,6 +31,7 @@ from tui.cli.output import say_problems, speaks_unicode, write_out, write_page
 def brokers_command(
     *,
     path: str | None,
+    scene: str | None,
     cycles: int,
     shedder: str | None,
     placement: str | None,
@@ -45,16 +48,17 @@ def brokers_command(
     FOLDER holds load reports (GET /admin/v2/broker-stats/load-report of every broker); without it a shipped cluster is
     shown. What cannot be in a report is assumed, and named.
 
-    Example: ringside brokers reports/ --kill broker-1:8080 --once
+    Examples: ringside brokers reports/ --kill broker-1:8080 --once; ringside brokers --scene new-broker
     """
-    from engine.admin.shed_inputs import read_shed_inputs
     from engine.errors import InputError, Rejection
-    from engine.scenarios.embedded_brokers import embedded_brokers
     from engine.views.brokers import brokers_input, brokers_view, compared_shedders
     from engine.views.brokers_model import BrokersQuestion, Change
 
-    inputs = embedded_brokers() if path is None else read_shed_inputs(path, max_input)
-    given = brokers_input(inputs, pulsar, path or "the embedded cluster of brokers")
+    if scene == SCENES_LISTED:
+        write_page(scene_lines(), ascii_only=output.ascii_only)
+        return FINE
+    inputs, source = inputs_of(path, scene, max_input)
+    given = brokers_input(inputs, pulsar, source)
     say_problems(given.problems)
     changes = (*(Change("dies", broker) for broker in killed), *[Change("joins")] * added)
     question = BrokersQuestion(None, shedder, placement, settings, changes, cycles, seed)

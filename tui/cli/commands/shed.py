@@ -21,10 +21,12 @@ if TYPE_CHECKING:
 
 SHEDDERS: Final = ("ThresholdShedder", "OverloadShedder", "UniformLoadShedder", "AvgShedder", "TransferShedder")
 TRANSFER: Final = "TransferShedder"
+SCENES_LISTED: Final = "list"
 
 
 @click.command("shed", short_help="Say which bundle is unloaded next, from which broker, to which, and why.")
-@click.argument("path", metavar="FILE | FOLDER", type=click.Path())
+@click.argument("path", required=False, metavar="[FILE | FOLDER]", type=click.Path())
+@click.option("--scene", metavar="NAME", help="A shipped cluster instead of a FILE; --scene list names them.")
 @click.option("--cycles", metavar="N", type=int, default=10, show_default=True, help="How many cycles ahead.")
 @click.option("--shedder", type=click.Choice(SHEDDERS), help="This one, and not that of the settings.")
 @click.option("--placement", metavar="NAME", help="This placement strategy, and not that of the settings.")
@@ -40,7 +42,8 @@ TRANSFER: Final = "TransferShedder"
 @ascii_option
 def shed_command(
     *,
-    path: str,
+    path: str | None,
+    scene: str | None,
     cycles: int,
     shedder: str | None,
     placement: str | None,
@@ -57,14 +60,17 @@ def shed_command(
     FOLDER holds load reports (GET /admin/v2/broker-stats/load-report of every broker). With several of each broker the
     leader's averages are computed from them. Settings come from a run-time configuration beside them, or --set.
 
-    Example: ringside shed reports/ --compare --set loadBalancerBrokerThresholdShedderPercentage=20
+    Examples: ringside shed reports/ --compare --set loadBalancerBrokerThresholdShedderPercentage=20;
+    ringside shed --scene endless --cycles 600 --json
     """
-    from engine.admin.shed_inputs import read_shed_inputs
     from engine.balance.settings import default_load_settings
     from engine.config import CURRENT, ReleaseBehaviour, behaviour_of
     from engine.errors import InputError, Rejection
 
-    inputs = read_shed_inputs(path, max_input)
+    if scene == SCENES_LISTED:
+        write_page(scene_lines(), ascii_only=ascii_only)
+        return FINE
+    inputs, _ = inputs_of(path, scene, max_input)
     behaviour = behaviour_of(pulsar or inputs.version or CURRENT.label)
     rules = (behaviour if isinstance(behaviour, ReleaseBehaviour) else CURRENT).load
     in_force, problems = inputs.settings_over(default_load_settings(rules))
@@ -95,6 +101,28 @@ def shed_command(
 
         write_page(shed_lines(found, compared), ascii_only=ascii_only)
     return FINE
+
+
+def inputs_of(path: str | None, scene: str | None, max_input: int) -> tuple[ShedInputs, str]:
+    """The load reports of a path, else of a shipped scene, and what to call them. Raises ``InputError``."""
+    if path is not None:
+        if scene is not None:
+            raise click.UsageError("--scene is instead of a FILE or FOLDER; give one of them")
+        from engine.admin.shed_inputs import read_shed_inputs
+
+        return read_shed_inputs(path, max_input), path
+    from engine.scenarios.broker_scenes import BROKER_SCENES, broker_scene
+
+    shown = BROKER_SCENES[0] if scene is None else broker_scene(scene)
+    return shown.inputs(), f"scene {shown.name}"
+
+
+def scene_lines() -> list[str]:
+    """The shipped clusters, a line each."""
+    from engine.scenarios.broker_scenes import BROKER_SCENES
+
+    widest = max(len(each.name) for each in BROKER_SCENES)
+    return [f"{each.name:<{widest}}  {each.about}" for each in BROKER_SCENES]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,84 @@
+"""What users reported of load balancing happens in the scenes, by the rules alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from engine.balance.leadership.shedding import SheddingCycle
+from engine.balance.shed_ahead_model import AheadMove
+from engine.errors import InputError, Rejection
+from engine.scenarios.broker_scenes import BROKER_SCENES, broker_scene
+from engine.views.brokers import brokers_input, brokers_view, compared_shedders
+from engine.views.brokers_model import BrokersQuestion, BrokersView
+
+
+def view_of(scene: str, cycles: int = 60, *, release: str | None = None, **asked: object) -> BrokersView:
+    question = replace(BrokersQuestion(cycles=cycles), **asked)  # type: ignore[arg-type]
+    view = brokers_view(brokers_input(broker_scene(scene).inputs(), release), question)
+    assert not isinstance(view, Rejection), view
+    return view
+
+
+def moves_of(view: BrokersView) -> tuple[AheadMove, ...]:
+    return view.ahead.moves
+
+
+@pytest.mark.parametrize("scene", [scene.name for scene in BROKER_SCENES])
+def test_every_scene_is_answered_by_its_release(scene: str) -> None:
+    view = view_of(scene, 3)
+    assert view.given.release == broker_scene(scene).release
+    assert not view.given.problems
+
+
+def test_a_new_broker_stays_idle_where_nobody_is_far_above_the_mean() -> None:
+    assert moves_of(view_of("new-broker")) == ()
+    moved = moves_of(view_of("new-broker", shedder="TransferShedder"))
+    assert moved and moved[0].destination == "broker-4:8080"
+
+
+def test_uniform_finds_too_little_traffic_worth_an_unload() -> None:
+    view = view_of("uniform-never")
+    decision = view.ahead.cycles[0].decision
+    assert isinstance(decision, SheddingCycle)
+    busy = next(verdict for verdict in decision.plan.verdicts if verdict.broker == "broker-1:8080")
+    # 900 messages a second against 100 are 800 % more.
+    assert (busy.outcome, busy.figure, busy.limit) == ("below-minimum-traffic", 800.0, 50.0)
+    assert moves_of(view) == ()
+    assert moves_of(view_of("uniform-never", settings=(("minUnloadMessage", "100"),)))
+
+
+def test_a_bundle_is_unloaded_for_nothing_until_the_release_that_asks_first() -> None:
+    moves = moves_of(view_of("comes-back"))
+    assert len(moves) >= 30
+    assert {(move.source, move.destination) for move in moves} == {("broker-1:8080", "broker-1:8080")}
+    newer = view_of("comes-back", release="4.2.4")
+    assert moves_of(newer) == ()
+    decision = newer.ahead.cycles[0].decision
+    assert isinstance(decision, SheddingCycle) and {unload.outcome for unload in decision.unloads} == {"stays"}
+
+
+def test_one_bundle_makes_hundreds_of_unloads_in_ten_hours() -> None:
+    view = view_of("endless", 600)
+    assert len(moves_of(view)) == 300
+    assert len({move.bundle for move in moves_of(view)}) == 1
+    assert sum(swap.there + swap.back for swap in view.swaps) == 300
+
+
+def test_the_defaults_of_5_0_shed_the_same_cluster_otherwise() -> None:
+    old, new = view_of("uneven", 20), view_of("upgrade", 20)
+    assert (old.shedder, new.shedder) == ("ThresholdShedder", "AvgShedder")
+    assert old.ahead.start.loads == new.ahead.start.loads
+    assert {move.bundle for move in moves_of(old)} != {move.bundle for move in moves_of(new)}
+
+
+def test_what_a_release_lacks_is_refused_in_the_comparison() -> None:
+    given = brokers_input(broker_scene("comes-back").inputs())
+    refused = {row.shedder for row in compared_shedders(given, BrokersQuestion(cycles=3)) if row.refused}
+    assert refused == {"AvgShedder", "TransferShedder"}
+
+
+def test_an_unknown_scene_names_the_nearest() -> None:
+    with pytest.raises(InputError, match="did you mean endless"):
+        broker_scene("endles")
