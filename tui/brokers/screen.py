@@ -92,6 +92,7 @@ class BrokersScreen(SinglePaintScreen[None]):
         self.compared: tuple[Compared, ...] = ()
         self._given = given
         self._before: list[BrokersQuestion] = []
+        self._frame: tuple[BrokersView, BrokersFrame] | None = None
         self._computing = False
         self._refused = ""
         self._marked = ""
@@ -237,9 +238,11 @@ class BrokersScreen(SinglePaintScreen[None]):
 
     @property
     def frame(self) -> BrokersFrame:
-        """The cycle shown."""
+        """The cycle shown; a large one takes a while, so it is kept until another one is shown."""
         assert self.view is not None
-        return brokers_frame(self.view, self.cycle)
+        if self._frame is None or self._frame[0] is not self.view or self._frame[1].cycle != self.cycle:
+            self._frame = self.view, brokers_frame(self.view, self.cycle)
+        return self._frame[1]
 
     def validate_cycle(self, cycle: int) -> int:
         """Keep to the cycles of the answer."""

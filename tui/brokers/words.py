@@ -45,6 +45,9 @@ SHORT_NAMES: Final[dict[str, str]] = {
 LANDINGS_SHOWN: Final = 12
 CANDIDATES_SHOWN: Final = 4
 USAGES_SHOWN: Final = 8
+MOVES_SHOWN: Final = 30
+LEFT_SHOWN: Final = 30
+LOOPS_SHOWN: Final = 10
 _SHARES: Final = ("ThresholdShedder", "OverloadShedder")
 LEFT_TEXTS: Final[dict[str, str]] = {
     str(why): text for texts in (STAYS_TEXTS, BUNDLE_TEXTS, BROKER_TEXTS, PAIR_TEXTS) for why, text in texts.items()
@@ -75,7 +78,7 @@ def hint_text(view: BrokersView, frame: BrokersFrame) -> str:
 def spread_text(frame: BrokersFrame) -> str:
     """How even the brokers are."""
     value = frame.evenness.usage.max_over_mean
-    return "no broker has any load" if not math.isfinite(value) else f"the fullest has {value:.2f} times the mean usage"
+    return "no broker has any load" if not math.isfinite(value) else f"max/mean usage {value:.2f}"
 
 
 def next_lines(view: BrokersView, frame: BrokersFrame) -> list[Line]:
@@ -95,14 +98,19 @@ def next_lines(view: BrokersView, frame: BrokersFrame) -> list[Line]:
         lines.append((f"cycle {coming.number}, after {coming.at_ms / 60_000:g} min", "head"))
         if coming.skipped is not None:
             lines.append((f"nothing: {SKIPPED_TEXTS[coming.skipped]}", "dim"))
-        lines += [(move_text(move, view.shedder), "warn" if move.move.returns else "text") for move in coming.moves]
+        shown = coming.moves[:MOVES_SHOWN]
+        lines += [(move_text(move, view.shedder), "warn" if move.move.returns else "text") for move in shown]
+        if len(coming.moves) > MOVES_SHOWN:
+            lines.append((f"and {len(coming.moves) - MOVES_SHOWN} more (--json has them all)", "dim"))
         if not coming.moves and coming.skipped is None:
             lines.append(("nothing is unloaded", "good"))
         if coming.doubtful:
             lines.append(("other bundles are possible as well: a Java map's order is unknown (see below)", "dim"))
         if coming.left_alone:
             lines.append(("left alone", "head"))
-            lines += [(left_text(left, view.shedder), "dim") for left in coming.left_alone]
+            lines += [(left_text(left, view.shedder), "dim") for left in coming.left_alone[:LEFT_SHOWN]]
+            if len(coming.left_alone) > LEFT_SHOWN:
+                lines.append((f"and {len(coming.left_alone) - LEFT_SHOWN} more (--json has them all)", "dim"))
     return [*lines, *loop_lines(view), *assumed_lines(view.ahead.assumptions)]
 
 
@@ -163,7 +171,11 @@ def change_lines(change: ChangeDone, cycles: int) -> list[Line]:
             why = f": {safe_name(landing.refusal)}" if landing.refusal else ""
             lines.append((f"{safe_name(landing.bundle)}: nobody may own it{why}", "bad"))
             continue
-        lines.append((f"{safe_name(landing.bundle)} may land on {', '.join(names[:CANDIDATES_SHOWN])}{more}", "text"))
+        if len(names) == 1:
+            lines.append((f"{safe_name(landing.bundle)} lands on {safe_name(landing.destination)}", "text"))
+        else:
+            where = ", ".join(names[:CANDIDATES_SHOWN])
+            lines.append((f"{safe_name(landing.bundle)} may land on {where}{more}", "text"))
     if len(change.landings) > LANDINGS_SHOWN:
         lines.append(
             (f"and {counted(len(change.landings) - LANDINGS_SHOWN, 'bundle')} more (--json has them all)", "dim")
@@ -184,13 +196,15 @@ def fault_lines(frame: BrokersFrame) -> list[Line]:
 def loop_lines(view: BrokersView) -> list[Line]:
     """Bundles that come back, and pairs of brokers that exchange bundles."""
     lines: list[Line] = []
-    for loop in view.loops:
+    for loop in view.loops[:LOOPS_SHOWN]:
         where = ", ".join(map(str, loop.cycles[:6]))
         way = safe_name(loop.detail.replace(", ", " > "))
         lines.append(
             (f"loop: {safe_name(loop.bundle)} comes back {counted(loop.times, 'time')} (cycle {where}): {way}", "bad")
         )
-    for swap in view.swaps:
+    if len(view.loops) > LOOPS_SHOWN:
+        lines.append((f"and {len(view.loops) - LOOPS_SHOWN} more loops", "bad"))
+    for swap in view.swaps[:LOOPS_SHOWN]:
         pair = f"{safe_name(swap.first)} and {safe_name(swap.second)}"
         lines.append((f"swap: {pair} give each other bundles, {swap.there} there and {swap.back} back", "warn"))
     return [("going round in circles", "head"), *lines] if lines else []

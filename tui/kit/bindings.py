@@ -12,9 +12,7 @@ Groups = tuple[tuple[str, tuple[Binding, ...]], ...]
 COMMAND: Final = Binding("colon", "command", "Command", key_display=":", tooltip="Type a command, as in demo scripts")
 WHY: Final = Binding("w", "why", "Why", tooltip="Why nothing arrives, as reported")
 HEIRS: Final = Binding("h", "heirs", "Heirs", tooltip="Who inherits if the consumer goes")
-BROKERS: Final = Binding(
-    "B", "brokers", "Brokers", show=False, tooltip="Brokers: what each uses, and which bundle moves next"
-)
+BROKERS: Final = Binding("B", "brokers", "Brokers", show=False, tooltip="Brokers: which bundle moves next")
 DIFF: Final = Binding("d", "diff", "Diff", show=False, tooltip="Compare steps, or with the other rule")
 WAIT: Final = (
     Binding("full_stop", "wait(10)", "10 ms", key_display=".", show=False, tooltip="Let 10 ms of simulated time pass"),

@@ -184,23 +184,28 @@ def test_a_report_older_than_load_data_lives_is_marked() -> None:
 
 
 def test_a_bundle_that_comes_back_and_a_pair_that_swaps_are_named() -> None:
-    """One heavy bundle: Uniform without a grace period hands it to and fro."""
+    """Uniform may move all at once, and without a grace period moves it back in the next cycle."""
     settings = (
         ("loadBalancerSheddingGracePeriodMinutes", "0"),
         ("maxUnloadPercentage", "1.0"),
         ("minUnloadMessage", "1"),
+        ("minUnloadMessageThroughput", "1"),
     )
-    loads = (
-        report_of("b:1", [bundle(0, 9000.0), bundle(1, 8000.0)]),
-        report_of("b:2", [bundle(2, 10.0), bundle(3, 5.0)]),
-    )
-    view = answer(given(*loads), BrokersQuestion(shedder="UniformLoadShedder", settings=settings))
-    for loop in view.loops:
-        trail = [move.destination for cycle in view.ahead.cycles for move in cycle.moves if move.bundle == loop.bundle]
-        assert len(loop.detail.split(", ")) == len(trail) + 1
-    returned = {move.bundle for move in view.ahead.moves if move.returns}
+    heavy = report_of("b:1", [bundle(at, 3e3, 3e5) for at in range(2)])
+    light = report_of("b:2", [bundle(10, 10.0, 1000.0), bundle(11, 5.0, 500.0)])
+    view = answer(given(heavy, light), BrokersQuestion(shedder="UniformLoadShedder", settings=settings))
+    moves = view.ahead.moves
+    returned = {move.bundle for move in moves if move.returns}
+    assert len(returned) == 4
     assert {loop.bundle for loop in view.loops} == returned
-    for swap in view.swaps:
-        ways = [(move.source, move.destination) for move in view.ahead.moves]
-        assert ways.count((swap.first, swap.second)) == swap.there > 0
-        assert ways.count((swap.second, swap.first)) == swap.back > 0
+    for loop in view.loops:
+        numbers = [
+            cycle.number
+            for cycle in view.ahead.cycles
+            if any(move.bundle == loop.bundle and move.returns for move in cycle.moves)
+        ]
+        assert list(loop.cycles) == numbers
+    (swap,) = view.swaps
+    ways = [(move.source, move.destination) for move in moves]
+    assert (swap.there, swap.back) == (ways.count(("b:1", "b:2")), ways.count(("b:2", "b:1")))
+    assert min(swap.there, swap.back) > 0
