@@ -71,7 +71,7 @@ def document_of(folder: Place, name: str) -> bytes:
 
 
 def current_manifests(target: StorePath) -> dict[str, Manifest]:
-    """What counts, by job. Raises ``RingsideError`` for a manifest that cannot be read."""
+    """What counts, by job, the latest first. Raises ``RingsideError`` for a manifest that cannot be read."""
     tries = 3
     while True:
         newest = _newest(target)
@@ -85,8 +85,8 @@ def current_manifests(target: StorePath) -> dict[str, Manifest]:
 
 def _newest(target: StorePath) -> dict[str, str]:
     newest: dict[str, str] = {}
-    for run in sorted(_runs(target), key=_order):
-        newest[run.partition("-")[0]] = run
+    for run in sorted(_runs(target), key=_order, reverse=True):
+        newest.setdefault(run.partition("-")[0], run)
     return newest
 
 

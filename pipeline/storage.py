@@ -43,7 +43,7 @@ class StorePath:
     """
 
     root: str
-    """Scheme and ``://``, as it was typed."""
+    """What is before the path in a URI; S3 has Spark's name for it, however it was typed."""
     path: str
     """From the bucket or the root of the file system on, without a slash at its end."""
     store: Any = field(compare=False, repr=False)
@@ -86,6 +86,13 @@ class StorePath:
     def is_relative_to(self, other: object) -> bool:
         same = isinstance(other, StorePath) and other.root == self.root
         return same and PurePosixPath(self.path).is_relative_to(other.path)  # type: ignore[attr-defined]
+
+    def check_reachable(self) -> None:
+        """Raises ``RingsideError`` where the store does not answer, or refuses."""
+        try:
+            self._info()
+        except OSError as fault:
+            raise RingsideError(f"{self} cannot be reached: {first_line(fault)}") from fault
 
     def size_and_time(self) -> tuple[int | None, object]:
         """Bytes (None for what is no file) and the moment it was written."""
@@ -201,7 +208,7 @@ def place_of(text: str, setting: Setting | None = None) -> Place:
     rest = text.partition("://")[2].rstrip("/")
     try:
         if scheme in _S3:
-            return StorePath(f"{scheme}://", rest, _s3(rest.partition("/")[0], setting or (lambda _: None)))
+            return StorePath("s3a://", rest, _s3(rest.partition("/")[0], setting or (lambda _: None)))
         store, path = pafs.FileSystem.from_uri(text.rstrip("/"))
     except (OSError, pa.ArrowException, ValueError) as fault:
         raise RingsideError(f"{text} cannot be opened: {first_line(fault)}") from fault
@@ -220,8 +227,9 @@ def place_for(spark: SparkSession, text: str) -> Place:
     if isinstance(place, StorePath):
         from pyspark.errors import PySparkException  # noqa: PLC0415
 
+        place.check_reachable()
         try:
-            spark.read.schema("value string").text(for_spark(place)).schema  # noqa: B018  the path is looked at here
+            spark.read.schema("value string").text(str(place)).schema  # noqa: B018  the path is looked at here
         except PySparkException as fault:
             story = str(fault)
             if any(word in story for word in _NO_CLASSES):
@@ -247,11 +255,6 @@ def _advice(scheme: str) -> str:
     if scheme in _S3:
         return "add --set spark.jars.packages=org.apache.hadoop:hadoop-aws:VERSION, with the version of its Hadoop"
     return "add the jars of that store with --set spark.jars.packages="
-
-
-def for_spark(place: Place) -> str:
-    """A place as Spark names it."""
-    return re.sub(r"^s3://", "s3a://", str(place))
 
 
 def for_tasks(file: Place) -> File:
@@ -286,7 +289,7 @@ def _s3(bucket: str, setting: Setting) -> Any:
         return setting(f"{_S3A}bucket.{bucket}.{name}") or setting(f"{_S3A}{name}")
 
     options: dict[str, Any] = {}
-    endpoint = given("endpoint")
+    endpoint = given("endpoint") or os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
     if endpoint:
         plain = (given("connection.ssl.enabled") or "true").lower() == "false"
         scheme, separator, host = endpoint.rpartition("://")
@@ -300,6 +303,5 @@ def _s3(bucket: str, setting: Setting) -> Any:
     elif "Anonymous" in (given("aws.credentials.provider") or ""):
         options["anonymous"] = True
     region = given("endpoint.region") or os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
-    elsewhere = endpoint or os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
-    options["region"] = region or ("us-east-1" if elsewhere else pafs.resolve_s3_region(bucket))
+    options["region"] = region or ("us-east-1" if endpoint else pafs.resolve_s3_region(bucket))
     return pafs.S3FileSystem(**options)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from engine.errors import InputError
 from pipeline.manifests import has_table
 from pipeline.schemas import Table, check_folder, parts_of
-from pipeline.storage import Place, StorePath, for_spark
+from pipeline.storage import Place, StorePath
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -26,6 +26,6 @@ def load(spark: SparkSession, source: Place, table: Table) -> DataFrame:
     """One table by its declared schema; nothing is read yet."""
     folder = source / table.name
     if isinstance(folder, StorePath):  # those parts that are named: others may be there for a moment
-        parts = [for_spark(part) for part in parts_of(folder)]
+        parts = [str(part) for part in parts_of(folder)]
         return spark.read.schema(table.ddl).parquet(*parts) if parts else spark.createDataFrame([], table.ddl)
     return spark.read.schema(table.ddl).parquet(str(folder))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pipeline.jobs.import_answers import best_rows, claimed_twice, pieces_in, told_twice, topics_told
 from pipeline.reading.rows import Row
 from pipeline.schemas import CONSUMERS, FILES, PUBLISHERS, QUARANTINE, SUBSCRIPTIONS, TOPICS, Table
-from pipeline.storage import Place, for_spark
+from pipeline.storage import Place
 from pipeline.transforms import superseding
 from pipeline.writing import Draft, PartWriter, ensure_part
 
@@ -69,13 +69,13 @@ class ByTopic:
         return lost
 
     def _frame(self, table: Table) -> DataFrame:
-        return self.spark.read.schema(table.ddl).parquet(for_spark(self.staged / table.name))
+        return self.spark.read.schema(table.ddl).parquet(str(self.staged / table.name))
 
     def _join(self) -> bool:
         """False when nothing is replaced."""
         from pyspark.sql.functions import broadcast  # noqa: PLC0415
 
-        files = self.spark.read.parquet(for_spark(self.draft.table(FILES))).select("file", "position")
+        files = self.spark.read.parquet(str(self.draft.table(FILES))).select("file", "position")
         topics = self._frame(TOPICS)
         twice = superseding.told_twice(topics, superseding.with_members(topics, files)).localCheckpoint()
         repeated = twice.count()
@@ -95,5 +95,5 @@ class ByTopic:
         return True
 
     def _save(self, table: Table, rows: DataFrame) -> None:
-        rows.write.mode("overwrite").parquet(for_spark(self.draft.table(table)))
+        rows.write.mode("overwrite").parquet(str(self.draft.table(table)))
         ensure_part(table, self.draft.table(table))

@@ -41,7 +41,7 @@ from pipeline.schemas import (
     check_folder,
     parts_of,
 )
-from pipeline.storage import Place, for_arrow, for_spark
+from pipeline.storage import Place, for_arrow
 from pipeline.tables import load, need_tables
 from pipeline.transforms.bundle_topics import listed_topics, loaded_topics
 from pipeline.transforms.lint_rows import failover_cases, key_cases, namespace_topics
@@ -70,7 +70,7 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
         order = ("rule", "namespace", "subscription", "bundle", "topic", "consumer", "topics", "what")
         from pyspark.sql import functions as fn  # noqa: PLC0415
 
-        rows.orderBy(fn.desc("severity_level"), *order).write.mode("overwrite").parquet(for_spark(folder))
+        rows.orderBy(fn.desc("severity_level"), *order).write.mode("overwrite").parquet(str(folder))
         ensure_part(FINDINGS, folder)
         summary = _summary(folder, world)
         write_json(draft.folder, f"{JOB}.json", summary)

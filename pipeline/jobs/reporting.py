@@ -51,7 +51,7 @@ from pipeline.schemas import (
     check_folder,
     parts_of,
 )
-from pipeline.storage import Place, for_arrow, for_spark
+from pipeline.storage import Place, for_arrow
 from pipeline.tables import load, need_tables
 from pipeline.transforms.worst import (
     TO_SPLIT,
@@ -127,7 +127,7 @@ class _Report:
 
     def _write(self, table: Table, rows: DataFrame) -> None:
         place = self._draft.table(table)
-        rows.write.mode("overwrite").parquet(for_spark(place))
+        rows.write.mode("overwrite").parquet(str(place))
         ensure_part(table, place)
 
     def summary(self, top: int) -> FleetSummary:
