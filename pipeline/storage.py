@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from datetime import timedelta
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -30,6 +31,8 @@ _STORES: Final = (*_S3, "hdfs", "viewfs", "gs", "abfs", "abfss")
 """Schemes that both Arrow and Spark know; Spark's name of S3 is ``s3a``."""
 _S3A: Final = "spark.hadoop.fs.s3a."
 _BUFFER_BYTES: Final = 4 * 1024**2
+_PATIENCE: Final = timedelta(seconds=30)
+"""How long Google's store may leave a request unanswered; Arrow would try for a quarter of an hour."""
 
 Setting: TypeAlias = Callable[[str], str | None]
 """What a Spark setting is, by its name."""
@@ -109,12 +112,12 @@ class StorePath:
         return io.BufferedReader(self.input_file(), _BUFFER_BYTES)
 
     def read_bytes(self) -> bytes:
-        with self.store.open_input_stream(self.path) as stream:
+        with self.store.open_input_stream(self.path, compression=None) as stream:
             return bytes(stream.read())
 
     def write_bytes(self, data: bytes) -> int:
         """Put the file whole: readers see the one before, or this."""
-        with self.store.open_output_stream(self.path) as stream:
+        with self.store.open_output_stream(self.path, compression=None) as stream:
             stream.write(data)
         return len(data)
 
@@ -209,6 +212,8 @@ def place_of(text: str, setting: Setting | None = None) -> Place:
     try:
         if scheme in _S3:
             return StorePath("s3a://", rest, _s3(rest.partition("/")[0], setting or (lambda _: None)))
+        if scheme == "gs":
+            return StorePath("gs://", rest, pafs.GcsFileSystem(retry_time_limit=_PATIENCE))
         store, path = pafs.FileSystem.from_uri(text.rstrip("/"))
     except (OSError, pa.ArrowException, ValueError) as fault:
         raise RingsideError(f"{text} cannot be opened: {first_line(fault)}") from fault
@@ -288,7 +293,8 @@ def _s3(bucket: str, setting: Setting) -> Any:
     def given(name: str) -> str | None:
         return setting(f"{_S3A}bucket.{bucket}.{name}") or setting(f"{_S3A}{name}")
 
-    options: dict[str, Any] = {}
+    # Small files are put whole, in one request instead of three.
+    options: dict[str, Any] = {"allow_delayed_open": True}
     endpoint = given("endpoint") or os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
     if endpoint:
         plain = (given("connection.ssl.enabled") or "true").lower() == "false"
