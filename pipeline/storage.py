@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 from fnmatch import fnmatchcase
+from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from urllib.parse import unquote, urlsplit
@@ -21,6 +22,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from engine.errors import InputError, RingsideError
+from pipeline.failures import start_failure
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -226,22 +228,30 @@ def place_of(text: str, setting: Setting | None = None) -> Place:
 def place_for(spark: SparkSession, text: str) -> Place:
     """The same with the settings of a session, which is asked whether it can read there, too.
 
-    Raises ``InputError`` where it has no classes for the store: that is known before hours of work, not after.
+    Raises ``InputError`` where it has no classes for the store, ``RingsideError`` where it cannot be reached: that is
+    known before hours of work, not after.
     """
     place = place_of(text, settings_of_session(spark))
     if isinstance(place, StorePath):
-        from pyspark.errors import PySparkException  # noqa: PLC0415
-
         place.check_reachable()
-        try:
-            spark.read.schema("value string").text(str(place)).schema  # noqa: B018  the path is looked at here
-        except PySparkException as fault:
-            story = str(fault)
-            if any(word in story for word in _NO_CLASSES):
-                raise InputError(
-                    f"{text}: this Spark cannot read {scheme_of(text)}://; {_advice(scheme_of(text))}"
-                ) from fault
+        _check_session(spark, place, text)
     return place
+
+
+def _check_session(spark: SparkSession, place: StorePath, text: str) -> None:
+    from py4j.protocol import Py4JError  # noqa: PLC0415
+    from pyspark.errors import PySparkException  # noqa: PLC0415
+
+    try:
+        # A file that is not there: one that is would be listed.
+        spark.read.schema("value string").text(str(place / _NOTHING)).schema  # noqa: B018  it is looked at here
+    except (PySparkException, Py4JError) as fault:
+        story = str(fault)
+        if any(word in story for word in _NO_CLASSES):
+            scheme = scheme_of(text)
+            raise InputError(f"{text}: this Spark cannot read {scheme}://; {_advice(scheme)}") from fault
+        if _NOT_THERE not in story:
+            raise RingsideError(f"{text} cannot be read by Spark: {start_failure(story)}") from fault
 
 
 def settings_of_session(spark: SparkSession) -> Setting:
@@ -253,13 +263,24 @@ def settings_of_session(spark: SparkSession) -> Setting:
     return setting
 
 
+_NOTHING: Final = "ringside-asks-for-nothing"
+_NOT_THERE: Final = "PATH_NOT_FOUND"
 _NO_CLASSES: Final = ("ClassNotFoundException", "No FileSystem for scheme", "NoClassDefFoundError")
 
 
 def _advice(scheme: str) -> str:
     if scheme in _S3:
-        return "add --set spark.jars.packages=org.apache.hadoop:hadoop-aws:VERSION, with the version of its Hadoop"
+        return f"add --set spark.jars.packages=org.apache.hadoop:hadoop-aws:{_hadoop_version()}"
     return "add the jars of that store with --set spark.jars.packages="
+
+
+def _hadoop_version() -> str:
+    """That of the jars which pyspark brought along."""
+    package = find_spec("pyspark")
+    folders = package.submodule_search_locations if package is not None else None
+    for jar in (jar for folder in folders or () for jar in Path(folder).glob("jars/hadoop-client-api-*.jar")):
+        return jar.stem.removeprefix("hadoop-client-api-")
+    return "VERSION (that of its Hadoop)"
 
 
 def for_tasks(file: Place) -> File:

@@ -30,7 +30,10 @@ LOCAL: Final = ("watch",)
 
 
 def job_called(name: str) -> Job:
-    """The ``run`` of a job. Executors have working folders of their own, so IN and OUT reach it as whole paths."""
+    """The ``run`` of a job. Executors have working folders of their own, so IN and OUT reach it as whole paths.
+
+    ``pipeline.storage.place_for`` makes a place of a URI.
+    """
     run: Job = import_module(f"pipeline.jobs.{MODULES[name]}").run
 
     def anywhere(spark: SparkSession, source: Place, target: Place, options: JobOptions) -> JobResult:

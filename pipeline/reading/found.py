@@ -161,9 +161,10 @@ def _relative(path: Place, root: Place) -> str:
     """As text that a table can hold: a name that is no UTF-8 shows its odd bytes as escapes."""
     if isinstance(path, StorePath):
         name = path.path.removeprefix(root.path).lstrip("/") if isinstance(root, StorePath) else str(path)
+    elif isinstance(root, Path) and path.is_relative_to(root):
+        name = path.relative_to(root).as_posix()
     else:
-        inside = isinstance(root, Path) and path.is_relative_to(root)
-        name = path.relative_to(str(root)).as_posix() if inside else str(path)
+        name = str(path)
     return name.encode("utf-8", "backslashreplace").decode()
 
 

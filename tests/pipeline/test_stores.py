@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet as pq
 import pytest
-from pyspark.errors import AnalysisException
+from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from engine.errors import InputError, RingsideError
@@ -66,7 +66,12 @@ def answers(folder: Path) -> None:
                 "subscriptions": {"s": failover, "k": {"type": "Key_Shared", **told}},
             }
         stats = {NAMESPACE: {"0x00000000_0xffffffff": {"persistent": topics}}}
-        report = {"webServiceUrl": f"http://{broker}:8080", "brokerVersionString": "4.2.4", "lastStats": {}}
+        report = {
+            "pulsarServiceUrl": "x",
+            "webServiceUrl": f"http://{broker}:8080",
+            "brokerVersionString": "4.2.4",
+            "lastStats": {},
+        }
         (folder / broker / "broker-stats.json.gz").write_bytes(gzip.compress(json.dumps(stats).encode()))
         (folder / broker / "load-report.json").write_text(json.dumps(report))
     (folder / "bundles.json").write_text(
@@ -137,9 +142,8 @@ def test_a_job_reads_here_and_writes_there_and_the_other_way_round(
 ) -> None:
     answers(tmp_path / "in")
     job_called("import")(spark, tmp_path / "in", store / "out", JobOptions())
-    job_called("lint")(spark, store / "out", tmp_path / "out", JobOptions())
-    job_called("report")(spark, store / "out", tmp_path / "out", JobOptions())
-    assert rows(tmp_path / "out", "worst_namespaces")
+    job_called("assign")(spark, store / "out", tmp_path / "out", JobOptions())
+    assert len(rows(tmp_path / "out", "assignments")) == 16
     job_called("keys")(spark, tmp_path / "in", tmp_path / "out", JobOptions({"tables": str(store / "out")}))
     assert rows(tmp_path / "out", "key_loads")
 
@@ -174,15 +178,22 @@ def test_a_store_that_does_not_answer_is_told_in_a_sentence(spark: SparkSession,
         lost.check_reachable()
 
 
-def test_a_session_without_the_classes_of_a_store_is_told_before_anything_is_read(
-    store_url: str, place: StorePath
+@pytest.mark.parametrize(
+    ("story", "kind"),
+    [
+        ("java.lang.RuntimeException: java.lang.ClassNotFoundException: Class org.apache.hadoop.fs.s3a.X", InputError),
+        ("No FileSystem for scheme s3a", InputError),
+        ("java.nio.file.AccessDeniedException: fleet: no", RingsideError),
+    ],
+)
+def test_a_session_that_cannot_read_a_store_is_told_before_anything_is_read(
+    store_url: str, place: StorePath, story: str, kind: type[RingsideError]
 ) -> None:
     def refused(_: str) -> None:
-        raise AnalysisException(
-            "java.lang.ClassNotFoundException: Class org.apache.hadoop.fs.s3a.S3AFileSystem not found"
-        )
+        raise Py4JError(story)
 
     conf = SimpleNamespace(get=lambda name, _: settings_for(store_url).get(name))
     bare: Any = SimpleNamespace(conf=conf, read=SimpleNamespace(schema=lambda _: SimpleNamespace(text=refused)))
-    with pytest.raises(InputError, match="hadoop-aws"):
+    with pytest.raises(RingsideError) as caught:
         place_for(bare, str(place))
+    assert type(caught.value) is kind

@@ -61,8 +61,10 @@ class FleetResults:
         self._warmed: set[str] = set()
         try:
             self.summary = read_summary(_document(folder, FILE_NAME), FILE_NAME)
-        except OSError:
+        except FileNotFoundError:
             self.complaint = f"{folder.name} holds no {FILE_NAME}; ringside fleet report makes one"
+        except OSError as error:
+            self.complaint = f"{FILE_NAME} cannot be read: {error.strerror or error}"
         except InputError as error:
             self.complaint = str(error)
 
