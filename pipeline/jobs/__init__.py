@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
@@ -39,6 +40,6 @@ def job_called(name: str) -> Job:
     def anywhere(spark: SparkSession, source: Place, target: Place, options: JobOptions) -> JobResult:
         for place in (source, target):
             check_place(str(place), local=name in LOCAL)
-        return run(spark, source.absolute(), target.absolute(), options)
+        return replace(run(spark, source.absolute(), target.absolute(), options), place=target)
 
     return anywhere

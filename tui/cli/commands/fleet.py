@@ -112,11 +112,11 @@ def _command_of(job: str, about: str) -> click.Command:
         from pipeline.conditions import conditions_of, failures_of
 
         conditions = conditions_of(job, fail_on or (("error",) if job == "lint" else ()))
-        result, results = _done(job, source, target, master, asked)
+        result = _done(job, source, target, master, asked)
         if as_json:
-            write_out(_json(result, results))
+            write_out(_json(result, target))
         elif job in _WITH_PAGE:
-            write_page(_page(results), ascii_only=ascii_only)
+            write_page(_page(_results_of(result, target)), ascii_only=ascii_only)
         else:
             write_page(told(result), ascii_only=ascii_only)
         failures = failures_of(result, conditions)
@@ -185,10 +185,8 @@ def _asked_limit(job: str, changes: Mapping[str, Any]) -> dict[str, str]:
     return {f"{prefix}max-input": changes["max_input"]} if changes.get("max_input") else {}
 
 
-def _done(
-    job: str, source: str, target: str, master: str | None, settings: Mapping[str, str]
-) -> tuple[JobResult, ResultFolder]:
-    """Run one job in a session of its own: what it says, and where its result is. Spark is imported only here."""
+def _done(job: str, source: str, target: str, master: str | None, settings: Mapping[str, str]) -> JobResult:
+    """Run one job in a session of its own. Spark and Arrow are imported only here."""
     from pipeline.jobs import LOCAL
     from pipeline.jobs.options import check_options
     from pipeline.session import need_pyspark, open_session
@@ -204,10 +202,9 @@ def _done(
         with open_session(master, {key: settings[key] for key in settings.keys() - own.keys()}) as spark:
             from pipeline.jobs import job_called
             from pipeline.jobs.result import JobOptions
-            from pipeline.manifests import results_at
 
             places = place_for(spark, source), place_for(spark, target)
-            return job_called(job)(spark, *places, JobOptions(own, tell)), results_at(places[1])
+            return job_called(job)(spark, *places, JobOptions(own, tell))
 
 
 @contextmanager
@@ -233,11 +230,20 @@ def _progress(job: str) -> Iterator[Callable[[str], None]]:
         yield tell
 
 
-def _json(result: JobResult, results: ResultFolder) -> str:
+def _results_of(result: JobResult, target: str) -> ResultFolder:
+    """Where the result is, opened with the settings that the job had."""
+    if result.place is None:
+        return _results(target)
+    from pipeline.manifests import results_at
+
+    return results_at(result.place)
+
+
+def _json(result: JobResult, target: str) -> str:
     import json
 
     if result.job in _WITH_PAGE:
-        return _summary(results).decode()
+        return _summary(_results_of(result, target)).decode()
     return json.dumps(result.summary, indent=1, ensure_ascii=False, sort_keys=True, default=list)
 
 
