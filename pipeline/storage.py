@@ -134,8 +134,13 @@ class StorePath:
                 raise
 
     def rename(self, target: StorePath) -> StorePath:
-        """Move one file; an object store copies it by itself."""
-        self.store.move(self.path, target.path)
+        """Move one file; an object store copies it by itself, HDFS gives it another name."""
+        if self.store.type_name == "hdfs":
+            self.store.create_dir(target.parent.path, recursive=True)
+            self.store.move(self.path, target.path)
+        else:
+            self.store.copy_file(self.path, target.path)
+            self.store.delete_file(self.path)
         return target
 
     def glob(self, pattern: str) -> Iterator[StorePath]:
