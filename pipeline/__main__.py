@@ -6,16 +6,15 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from engine.errors import InputError, RingsideError
 from engine.visible import visible
 from pipeline.conditions import conditions_of, failures_of
-from pipeline.jobs import MODULES, job_called
+from pipeline.jobs import LOCAL, MODULES, job_called
 from pipeline.jobs.options import SPARK, check_options
 from pipeline.jobs.result import JobOptions, JobResult
 from pipeline.session import open_session
-from pipeline.storage import local_path
+from pipeline.storage import check_place, place_for
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -40,7 +39,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     settings = dict(text.split("=", 1) for text in asked.set)
     try:
         conditions = conditions_of(asked.job, asked.fail_on or (["error"] if asked.job == "lint" else []))
-        result = _done(asked.job, local_path(asked.source), local_path(asked.target), asked.master, settings)
+        for text in (asked.source, asked.target):
+            check_place(text, local=asked.job in LOCAL)
+        result = _done(asked.job, asked.source, asked.target, asked.master, settings)
         sys.stdout.write(json.dumps(result.summary, indent=1, sort_keys=True, default=list) + "\n")
         sys.stdout.flush()
         failures = failures_of(result, conditions)
@@ -57,11 +58,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
 
 
-def _done(job: str, source: Path, target: Path, master: str | None, settings: dict[str, str]) -> JobResult:
+def _done(job: str, source: str, target: str, master: str | None, settings: dict[str, str]) -> JobResult:
     check_options(job, settings)
     own = {key: value for key, value in settings.items() if not key.startswith(SPARK)}
     with open_session(master, {key: settings[key] for key in settings.keys() - own.keys()}) as spark:
-        return job_called(job)(spark, source, target, JobOptions(own, _to_stderr))
+        places = place_for(spark, source), place_for(spark, target)
+        return job_called(job)(spark, *places, JobOptions(own, _to_stderr))
 
 
 def _to_stderr(text: str) -> None:

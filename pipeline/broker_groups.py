@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final, TypeVar
 
 import numpy as np
@@ -19,6 +18,7 @@ import pyarrow.parquet as pq
 from engine.config import FLAG
 from pipeline.batches import codes_of
 from pipeline.schemas import BROKERS, SETTINGS, parts_of
+from pipeline.storage import Place, for_arrow
 
 GROUP: Final = "group"
 """The column that takes the place of ``file`` in tables of a task."""
@@ -67,7 +67,7 @@ class BrokerGroups:
         return table.drop_columns(["file"]).append_column(GROUP, column)
 
 
-def broker_groups(source: Path) -> BrokerGroups:
+def broker_groups(source: Place) -> BrokerGroups:
     """What brokers reported, from the tables ``brokers`` and ``settings`` of an import under ``source``. O(reports)."""
     releases: dict[str, set[str]] = {}
     for version, file in _pairs(source / BROKERS.name, "version"):
@@ -105,10 +105,10 @@ def _folders_of(file: str) -> Iterator[str]:
     yield ""
 
 
-def _pairs(folder: Path, column: str) -> Iterable[tuple[str, str]]:
+def _pairs(folder: Place, column: str) -> Iterable[tuple[str, str]]:
     return ((value, file) for value, file in _rows(folder, (column, "file")))
 
 
-def _rows(folder: Path, columns: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+def _rows(folder: Place, columns: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     for part in parts_of(folder):
-        yield from zip(*pq.read_table(part, columns=list(columns)).to_pydict().values(), strict=True)
+        yield from zip(*pq.read_table(for_arrow(part), columns=list(columns)).to_pydict().values(), strict=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -17,23 +16,26 @@ import pyarrow.parquet as pq
 from engine.errors import InputError, Problem
 from pipeline.batches import ROWS_TOGETHER
 from pipeline.schemas import Table, parts_of
+from pipeline.storage import File, Place, for_arrow, for_tasks
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
     """One row group of one part; ``path`` is one that every executor can read."""
 
-    path: str
+    path: File
     group: int
     rows: int
 
 
-def pieces_of(table: Table, source: Path) -> list[Piece]:
+def pieces_of(table: Table, source: Place) -> list[Piece]:
     """The pieces of a table of a result folder, in the order of its parts. O(row groups): footers only."""
     pieces: list[Piece] = []
     for part in parts_of(source / table.name):
-        footer = pq.read_metadata(part)
-        pieces += [Piece(str(part), group, footer.row_group(group).num_rows) for group in range(footer.num_row_groups)]
+        footer = pq.read_metadata(for_arrow(part))
+        pieces += [
+            Piece(for_tasks(part), group, footer.row_group(group).num_rows) for group in range(footer.num_row_groups)
+        ]
     return pieces
 
 
@@ -65,11 +67,11 @@ def read_pieces(
     texts = [name for name in columns if name in few]
     held: list[Any] = []
     rows = 0
-    path, file = "", None
+    path, file = None, None
     for piece in pieces:
         try:
             if file is None or piece.path != path:
-                path, file = piece.path, pq.ParquetFile(piece.path, read_dictionary=texts)
+                path, file = piece.path, pq.ParquetFile(for_arrow(piece.path), read_dictionary=texts)
             held.append(file.read_row_group(piece.group, columns=list(columns), use_threads=False))
         except (OSError, pa.ArrowException) as fault:
             raise _unreadable(piece, fault) from fault
@@ -83,7 +85,7 @@ def read_pieces(
 
 def _unreadable(piece: Piece, fault: Exception) -> InputError:
     place = f"row group {piece.group}"
-    problem = Problem(piece.path, place, str(fault).splitlines()[0], "make the table again")
+    problem = Problem(str(piece.path), place, str(fault).splitlines()[0], "make the table again")
     return InputError(f"{piece.path} cannot be read in {place}: {problem.reason}; {problem.advice}", (problem,))
 
 

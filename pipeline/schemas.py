@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from engine.errors import InputError, Problem
+from pipeline.manifests import parts_of_table
+from pipeline.storage import Place, for_arrow
 
 _ARROW: Final[Mapping[str, Any]] = {
     "string": pa.string(),
@@ -301,12 +302,12 @@ EVERY_TABLE: Final = (
 )  # fmt: skip
 
 
-def parts_of(folder: Path) -> list[Path]:
+def parts_of(folder: Place) -> list[Place]:
     """The Parquet files of a table, in the order of their names."""
-    return sorted(folder.glob("*.parquet"))
+    return parts_of_table(folder)
 
 
-def check_folder(table: Table, folder: Path) -> int:
+def check_folder(table: Table, folder: Place) -> int:
     """The number of rows of a written table. Raises ``InputError`` where it is not what was declared.
 
     Looks at the footers only: names, types, and that columns which may not be empty are not. O(parts).
@@ -314,7 +315,7 @@ def check_folder(table: Table, folder: Path) -> int:
     rows = 0
     for part in parts_of(folder):
         try:
-            footer = pq.ParquetFile(part)
+            footer = pq.ParquetFile(for_arrow(part))
             found = footer.schema_arrow
         except (OSError, pa.ArrowException) as fault:
             raise _no_table(table, part, f"it cannot be read: {str(fault).splitlines()[0]}") from fault
@@ -328,7 +329,7 @@ def check_folder(table: Table, folder: Path) -> int:
     return rows
 
 
-def _check_empties(table: Table, part: Path, metadata: Any) -> None:
+def _check_empties(table: Table, part: Place, metadata: Any) -> None:
     full = {name for name, _, nullable in table.fields if not nullable}
     for group in range(metadata.num_row_groups):
         for index in range(metadata.num_columns):
@@ -343,6 +344,6 @@ def _plain(kind: Any) -> str:
     return f"list<{_plain(kind.value_type)}>" if pa.types.is_list(kind) else str(kind)
 
 
-def _no_table(table: Table, part: Path, reason: str) -> InputError:
+def _no_table(table: Table, part: Place, reason: str) -> InputError:
     problem = Problem(str(part), "$", reason, "write it again with this release")
     return InputError(f"{part} is no table {table.name}: {reason}", (problem,))

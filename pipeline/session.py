@@ -98,6 +98,9 @@ def session_settings(master: str, folder: Path) -> dict[str, str]:
         "spark.driver.extraJavaOptions": java,
         # The plain form writes no check-sum file beside each part; the disk has its own.
         "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+        # Buffers on disk would need the other form.
+        "spark.hadoop.fs.s3a.fast.upload.buffer": "bytebuffer",
+        "spark.hadoop.fs.azure.data.blocks.buffer": "bytebuffer",
     }
     if stays_on_this_machine(master):
         settings |= {"spark.driver.bindAddress": _LOOPBACK, "spark.driver.host": _LOOPBACK}

@@ -1,31 +1,339 @@
-"""Where answers and results are: folders that this machine and every executor see at the same path."""
+"""Where answers and results are: folders of this machine, or of a store that is named by a URI.
+
+Arrow's own file systems read and write the stores, since tasks of Python do it as well as the driver: S3 and what
+speaks like it, Google's and Azure's, HDFS. What Spark reads by itself it is given by URI.
+"""
 
 from __future__ import annotations
 
+import io
+import os
 import re
-from pathlib import Path
-from typing import Final
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import timedelta
+from fnmatch import fnmatchcase
+from importlib.util import find_spec
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from urllib.parse import unquote, urlsplit
 
-from engine.errors import InputError
+import pyarrow as pa
+import pyarrow.fs as pafs
 
-_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+from engine.errors import InputError, RingsideError
+from pipeline.failures import start_failure
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+_S3: Final = ("s3", "s3a")
+_STORES: Final = (*_S3, "hdfs", "viewfs", "gs", "abfs", "abfss")
+"""Schemes that both Arrow and Spark know; Spark's name of S3 is ``s3a``."""
+_S3A: Final = "spark.hadoop.fs.s3a."
+_BUFFER_BYTES: Final = 4 * 1024**2
+_PATIENCE: Final = timedelta(seconds=30)
+"""How long Google's store may leave a request unanswered; Arrow would try for a quarter of an hour."""
+
+Setting: TypeAlias = Callable[[str], str | None]
+"""What a Spark setting is, by its name."""
 
 
-def local_path(text: str) -> Path:
-    """A path as typed, or as a ``file://`` URI. Raises ``InputError`` for a URI of another store.
+@dataclass(frozen=True, slots=True, order=True)
+class StorePath:
+    """A file or folder of a store, with those methods of ``pathlib.Path`` that the jobs use.
 
-    ``Path("s3a://bucket")`` would be a folder ``s3a:`` beside the program.
+    Pickled into tasks with the credentials it was opened with. Folders need not be made. Methods raise ``OSError``.
+    """
 
-    >>> local_path("file:///data/dumps"), local_path("dumps")
+    root: str
+    """What is before the path in a URI; S3 has Spark's name for it, however it was typed."""
+    path: str
+    """From the bucket or the root of the file system on, without a slash at its end."""
+    store: Any = field(compare=False, repr=False)
+
+    def __truediv__(self, name: str) -> StorePath:
+        return StorePath(self.root, f"{self.path}/{name}" if self.path else name, self.store)
+
+    def __str__(self) -> str:
+        return f"{self.root}{self.path}"
+
+    @property
+    def name(self) -> str:
+        return self.path.rpartition("/")[2]
+
+    @property
+    def parent(self) -> StorePath:
+        return StorePath(self.root, self.path.rpartition("/")[0], self.store)
+
+    def absolute(self) -> StorePath:
+        return self
+
+    def resolve(self) -> StorePath:
+        return self
+
+    def exists(self) -> bool:
+        return bool(self._info().type != pafs.FileType.NotFound)
+
+    def is_dir(self) -> bool:
+        return bool(self._info().type == pafs.FileType.Directory)
+
+    def is_file(self) -> bool:
+        return bool(self._info().type == pafs.FileType.File)
+
+    def mkdir(self, *, parents: bool = False, exist_ok: bool = False) -> None:
+        """Nothing: a store makes the folders of what is written."""
+
+    def relative_to(self, other: StorePath) -> PurePosixPath:
+        return PurePosixPath(self.path).relative_to(other.path)
+
+    def is_relative_to(self, other: object) -> bool:
+        same = isinstance(other, StorePath) and other.root == self.root
+        return same and PurePosixPath(self.path).is_relative_to(other.path)  # type: ignore[attr-defined]
+
+    def check_reachable(self) -> None:
+        """Raises ``RingsideError`` where the store does not answer, or refuses."""
+        try:
+            self._info()
+        except OSError as fault:
+            raise RingsideError(f"{self} cannot be reached: {first_line(fault)}") from fault
+
+    def size_and_time(self) -> tuple[int | None, object]:
+        """Bytes (None for what is no file) and the moment it was written."""
+        info = self._info()
+        return (info.size if info.type == pafs.FileType.File else None), info.mtime
+
+    def input_file(self) -> Any:
+        """A ``pyarrow.NativeFile`` for reading anywhere in it."""
+        return self.store.open_input_file(self.path)
+
+    def open(self, mode: str = "rb") -> io.BufferedReader:
+        """The bytes, for reading; close it."""
+        assert mode == "rb", f"a file of a store is not opened for {mode!r}"
+        return io.BufferedReader(self.input_file(), _BUFFER_BYTES)
+
+    def read_bytes(self) -> bytes:
+        with self.store.open_input_stream(self.path, compression=None) as stream:
+            return bytes(stream.read())
+
+    def write_bytes(self, data: bytes) -> int:
+        """Put the file whole: readers see the one before, or this."""
+        with self.store.open_output_stream(self.path, compression=None) as stream:
+            stream.write(data)
+        return len(data)
+
+    def write_text(self, text: str, encoding: str = "utf-8") -> int:
+        return self.write_bytes(text.encode(encoding))
+
+    def unlink(self, *, missing_ok: bool = False) -> None:
+        try:
+            self.store.delete_file(self.path)
+        except FileNotFoundError:
+            if not missing_ok:
+                raise
+
+    def rename(self, target: StorePath) -> StorePath:
+        """Move one file; an object store copies it by itself, HDFS gives it another name."""
+        if self.store.type_name == "hdfs":
+            self.store.create_dir(target.parent.path, recursive=True)
+            self.store.move(self.path, target.path)
+        else:
+            self.store.copy_file(self.path, target.path)
+            self.store.delete_file(self.path)
+        return target
+
+    def glob(self, pattern: str) -> Iterator[StorePath]:
+        """Files right in this folder whose name matches."""
+        return (path for path, _ in self.files() if fnmatchcase(path.name, pattern))
+
+    def files(self, *, below: bool = False) -> Iterator[tuple[StorePath, Any]]:
+        """Files right in this folder, or at any depth, with Arrow's ``FileInfo``; none where there is no folder."""
+        found = self.store.get_file_info(pafs.FileSelector(self.path, allow_not_found=True, recursive=below))
+        return ((StorePath(self.root, info.path, self.store), info) for info in found if info.is_file)
+
+    def folders(self) -> list[StorePath]:
+        """Folders right in this one."""
+        found = self.store.get_file_info(pafs.FileSelector(self.path, allow_not_found=True))
+        kind = pafs.FileType.Directory
+        return [StorePath(self.root, info.path.rstrip("/"), self.store) for info in found if info.type == kind]
+
+    def remove_folder(self) -> None:
+        """Remove a folder with all in it, if it is there."""
+        if self.is_dir():
+            self.store.delete_dir(self.path)
+
+    def _info(self) -> Any:
+        return self.store.get_file_info(self.path)
+
+
+Place: TypeAlias = Path | StorePath
+File: TypeAlias = str | StorePath
+"""A file as tasks are given it: the text of a path is smaller than a ``Path``."""
+
+
+def scheme_of(text: str) -> str:
+    """The scheme of a URI in small letters, "" for a path.
+
+    >>> scheme_of("S3A://bucket/out"), scheme_of("dumps/today")
+    ('s3a', '')
+    """
+    match = _SCHEME.match(text)
+    return "" if match is None else match[1].lower()
+
+
+def check_place(text: str, *, local: bool = False) -> None:
+    """Raises ``InputError`` for a URI that nothing here can read, or with ``local`` for one of a store.
+
+    Looks at the text only, so that it can be done before Spark is started.
+    """
+    scheme = scheme_of(text)
+    if scheme in ("", "file"):
+        return
+    if scheme not in _STORES:
+        known = ", ".join(f"{each}://" for each in ("file", *_STORES))
+        raise InputError(f"{text}: {scheme}:// is not known; a path or {known} can be read and written")
+    if local:
+        raise InputError(f"{text}: here a folder of this machine is needed, not one of {scheme}://")
+    if not text.partition("://")[2].strip("/") or (scheme in _S3 and text.partition("://")[2].startswith("/")):
+        raise InputError(f"{text} names no {'bucket' if scheme in _S3 else 'folder'}; write {scheme}://NAME/FOLDER")
+
+
+def place_of(text: str, setting: Setting | None = None) -> Place:
+    """A path as typed, a ``file://`` URI as a path, or a folder of a store.
+
+    ``setting`` has Spark's settings: endpoint, region and keys of S3 are taken from ``spark.hadoop.fs.s3a.*`` where
+    they are set, else from where AWS's tools take them (``AWS_ENDPOINT_URL``, ``AWS_ACCESS_KEY_ID`` and so on). Raises
+    ``InputError`` for another scheme, ``RingsideError`` for a store that cannot be opened.
+
+    >>> place_of("file:///data/dumps"), place_of("dumps")
     (PosixPath('/data/dumps'), PosixPath('dumps'))
     """
-    scheme = _SCHEME.match(text)
-    if scheme is None:
+    check_place(text)
+    scheme = scheme_of(text)
+    if scheme == "":
         return Path(text)
-    if scheme[0].lower() != "file://":
-        raise InputError(
-            f"{text}: only folders of this machine, or such that are mounted at the same path on every executor, can "
-            f"be read and written; copy or mount {scheme[0]} first"
-        )
-    return Path(unquote(urlsplit(text).path))
+    if scheme == "file":
+        return Path(unquote(urlsplit(text).path))
+    rest = text.partition("://")[2].rstrip("/")
+    try:
+        if scheme in _S3:
+            return StorePath("s3a://", rest, _s3(rest.partition("/")[0], setting or (lambda _: None)))
+        if scheme == "gs":
+            return StorePath("gs://", rest, pafs.GcsFileSystem(retry_time_limit=_PATIENCE))
+        store, path = pafs.FileSystem.from_uri(text.rstrip("/"))
+    except (OSError, pa.ArrowException, ValueError) as fault:
+        raise RingsideError(f"{text} cannot be opened: {first_line(fault)}") from fault
+    if scheme.startswith("abfs"):  # its URIs have the account between the container and the path
+        container, _, path = path.partition("/")
+        store = pafs.SubTreeFileSystem(container, store)
+    return StorePath(text.rstrip("/").removesuffix(path), path, store)
+
+
+def place_for(spark: SparkSession, text: str) -> Place:
+    """The same with the settings of a session, which is asked whether it can read there, too.
+
+    Raises ``InputError`` where it has no classes for the store, ``RingsideError`` where it cannot be reached: that is
+    known before hours of work, not after.
+    """
+    place = place_of(text, settings_of_session(spark))
+    if isinstance(place, StorePath):
+        place.check_reachable()
+        _check_session(spark, place, text)
+    return place
+
+
+def _check_session(spark: SparkSession, place: StorePath, text: str) -> None:
+    from py4j.protocol import Py4JError  # noqa: PLC0415
+    from pyspark.errors import PySparkException  # noqa: PLC0415
+
+    try:
+        # A file that is not there: one that is would be listed.
+        spark.read.schema("value string").text(str(place / _NOTHING)).schema  # noqa: B018  it is looked at here
+    except (PySparkException, Py4JError) as fault:
+        story = str(fault)
+        if any(word in story for word in _NO_CLASSES):
+            scheme = scheme_of(text)
+            raise InputError(f"{text}: this Spark cannot read {scheme}://; {_advice(scheme)}") from fault
+        if _NOT_THERE not in story:
+            raise RingsideError(f"{text} cannot be read by Spark: {start_failure(story)}") from fault
+
+
+def settings_of_session(spark: SparkSession) -> Setting:
+    """What its settings are; those of Hadoop may have been set while it ran, without ``spark.hadoop.`` before them."""
+
+    def setting(name: str) -> str | None:
+        return spark.conf.get(name, None) or spark.conf.get(name.removeprefix("spark.hadoop."), None)
+
+    return setting
+
+
+_NOTHING: Final = "ringside-asks-for-nothing"
+_NOT_THERE: Final = "PATH_NOT_FOUND"
+_NO_CLASSES: Final = ("ClassNotFoundException", "No FileSystem for scheme", "NoClassDefFoundError")
+
+
+def _advice(scheme: str) -> str:
+    if scheme in _S3:
+        return f"add --set spark.jars.packages=org.apache.hadoop:hadoop-aws:{_hadoop_version()}"
+    return "add the jars of that store with --set spark.jars.packages="
+
+
+def _hadoop_version() -> str:
+    """That of the jars which pyspark brought along."""
+    package = find_spec("pyspark")
+    folders = package.submodule_search_locations if package is not None else None
+    for jar in (jar for folder in folders or () for jar in Path(folder).glob("jars/hadoop-client-api-*.jar")):
+        return jar.stem.removeprefix("hadoop-client-api-")
+    return "VERSION (that of its Hadoop)"
+
+
+def for_tasks(file: Place) -> File:
+    """A file as it is handed to tasks."""
+    return file if isinstance(file, StorePath) else str(file)
+
+
+def for_arrow(file: Place | File) -> Any:
+    """What pyarrow reads a file from: its path, or the open file of a store."""
+    return file.input_file() if isinstance(file, StorePath) else file
+
+
+def file_at(file: File) -> Place:
+    """A file that was handed to a task."""
+    return file if isinstance(file, StorePath) else Path(file)
+
+
+def size_bytes(file: Place | File) -> int:
+    """Raises ``OSError``."""
+    if isinstance(file, StorePath):
+        return file.size_and_time()[0] or 0
+    return Path(file).stat().st_size
+
+
+def first_line(fault: Exception) -> str:
+    """What a library says of a failure, without the pages that follow."""
+    return (str(fault).splitlines() or [type(fault).__name__])[0]
+
+
+def _s3(bucket: str, setting: Setting) -> Any:
+    def given(name: str) -> str | None:
+        return setting(f"{_S3A}bucket.{bucket}.{name}") or setting(f"{_S3A}{name}")
+
+    # Small files are put whole, in one request instead of three.
+    options: dict[str, Any] = {"allow_delayed_open": True}
+    endpoint = given("endpoint") or os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+    if endpoint:
+        plain = (given("connection.ssl.enabled") or "true").lower() == "false"
+        scheme, separator, host = endpoint.rpartition("://")
+        options["endpoint_override"] = host.rstrip("/")
+        options["scheme"] = scheme if separator else "http" if plain else "https"
+        options["force_virtual_addressing"] = False
+    if given("access.key"):
+        options |= {"access_key": given("access.key"), "secret_key": given("secret.key")}
+        if given("session.token"):
+            options["session_token"] = given("session.token")
+    elif "Anonymous" in (given("aws.credentials.provider") or ""):
+        options["anonymous"] = True
+    region = given("endpoint.region") or os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
+    options["region"] = region or ("us-east-1" if endpoint else pafs.resolve_s3_region(bucket))
+    return pafs.S3FileSystem(**options)

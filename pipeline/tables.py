@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.errors import InputError
-from pipeline.schemas import Table, check_folder
+from pipeline.manifests import has_table
+from pipeline.schemas import Table, check_folder, parts_of
+from pipeline.storage import Place, StorePath
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-def need_tables(source: Path, tables: Sequence[Table]) -> None:
+def need_tables(source: Place, tables: Sequence[Table]) -> None:
     """Raises ``InputError`` with what to do when a table is not there or is not what was declared."""
     for table in tables:
-        if not (source / table.name).is_dir():
+        if not has_table(source / table.name):
             raise InputError(f"{source} has no table {table.name}; run the job import first and name its result")
         check_folder(table, source / table.name)
 
 
-def load(spark: SparkSession, source: Path, table: Table) -> DataFrame:
+def load(spark: SparkSession, source: Place, table: Table) -> DataFrame:
     """One table by its declared schema; nothing is read yet."""
-    return spark.read.schema(table.ddl).parquet(str(source / table.name))
+    folder = source / table.name
+    if isinstance(folder, StorePath):  # those parts that are named: others may be there for a moment
+        parts = [str(part) for part in parts_of(folder)]
+        return spark.read.schema(table.ddl).parquet(*parts) if parts else spark.createDataFrame([], table.ddl)
+    return spark.read.schema(table.ddl).parquet(str(folder))

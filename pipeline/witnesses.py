@@ -22,6 +22,7 @@ from pipeline.broker_groups import BrokerGroups
 from pipeline.jobs.assign_tasks import TOGETHER, combinations, failover_tables
 from pipeline.lists import MOST_WITNESSES, Key
 from pipeline.pieces import Piece
+from pipeline.storage import for_arrow
 
 _COLUMN: Final = "told_active_consumer"
 
@@ -33,10 +34,10 @@ Witnesses = dict[Key, list[Witness]]
 def pieces_with_witnesses(pieces: Sequence[Piece]) -> list[Piece]:
     """Those in which an active consumer may be told, by their footers. O(row groups)."""
     found: list[Piece] = []
-    path, footer = "", None
+    path, footer = None, None
     for piece in pieces:
         if footer is None or piece.path != path:
-            path, footer = piece.path, pq.read_metadata(piece.path)
+            path, footer = piece.path, pq.read_metadata(for_arrow(piece.path))
         group = footer.row_group(piece.group)
         columns = (group.column(place) for place in range(group.num_columns))
         told = next(each for each in columns if each.path_in_schema == _COLUMN).statistics

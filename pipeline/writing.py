@@ -3,6 +3,8 @@
 Under OUT each job has a folder of its own for every run and one symbolic link to the run that counts; the tables are
 links through it, and lead nowhere before its first run. Putting a run into place is one rename of one link, so whoever
 is killed when, the old result or the new one is there, whole. Relative links only: OUT can be moved.
+
+In a store there are no links; ``pipeline.manifests`` says how a result takes its place there.
 """
 
 from __future__ import annotations
@@ -25,10 +27,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from engine.errors import RingsideError
+from pipeline.manifests import RUNS, begin_run, publish, withdraw_runs
 from pipeline.schemas import Table
+from pipeline.storage import File, Place, StorePath, file_at, first_line
 
-RUNS: Final = ".runs"
-"""The hidden folder under OUT with the runs of all jobs."""
 ROWS_PER_GROUP: Final = 1 << 18
 _SUFFIX: Final = ".parquet"
 _FRESH: Final = re.compile(r"\..+\.new")
@@ -40,10 +42,10 @@ class Draft:
     """A result being written; nobody sees it before the ``with`` of :func:`replacing` ends well."""
 
     job: str
-    folder: Path
+    folder: Place
     tables: list[str] = field(default_factory=list)
 
-    def table(self, table: Table) -> Path:
+    def table(self, table: Table) -> Place:
         """The folder for the parts of a table that belongs to the result; made when asked for the first time."""
         place = self.folder / table.name
         if table.name not in self.tables:
@@ -51,7 +53,7 @@ class Draft:
             self.tables.append(table.name)
         return place
 
-    def aside(self, name: str) -> Path:
+    def aside(self, name: str) -> Place:
         """A folder for what only this run needs; it is removed at the end."""
         place = self.folder / f".{name}"
         place.mkdir(exist_ok=True)
@@ -59,13 +61,17 @@ class Draft:
 
 
 @contextmanager
-def replacing(target: Path, job: str) -> Iterator[Draft]:
+def replacing(target: Place, job: str) -> Iterator[Draft]:
     """Write a job's new result; at the end it takes the place of the old one in one step.
 
     An exception, a signal or a kill leaves the old result as it was. Raises ``RingsideError`` when OUT cannot be
-    written to or another run of any job writes there.
+    written to or another run of any job writes there. A store has no locks: of two runs the one that ends last counts.
     """
     with _writing(target):
+        if isinstance(target, StorePath):
+            with _stored(target, job) as draft:
+                yield draft
+            return
         _sweep(target, job)
         runs = target / RUNS
         folder = runs / f"{job}-{_next_number(runs, job)}"
@@ -75,13 +81,26 @@ def replacing(target: Path, job: str) -> Iterator[Draft]:
             yield draft
             for leftover in folder.glob(".*"):
                 shutil.rmtree(leftover)
-            _put_into_place(target, draft)
+            _put_into_place(target, folder, draft)
         finally:
             _sweep(target, job)
 
 
 @contextmanager
-def one_after_another(target: Path) -> Iterator[None]:
+def _stored(target: StorePath, job: str) -> Iterator[Draft]:
+    """The same in a store."""
+    folder = begin_run(target, job)
+    draft = Draft(job, folder)
+    try:
+        yield draft
+        publish(target, folder, draft.tables)
+    finally:
+        with contextlib.suppress(OSError):
+            folder.remove_folder()
+
+
+@contextmanager
+def one_after_another(target: Place) -> Iterator[None]:
     """Let several results of one run follow each other without another run in between. Raises ``RingsideError``."""
     with _writing(target):
         _several.append(target)
@@ -91,15 +110,15 @@ def one_after_another(target: Path) -> Iterator[None]:
             _several.pop()
 
 
-_several: Final[list[Path]] = []
+_several: Final[list[Place]] = []
 """Places that this process has for itself until all of its results are there."""
 
 
 @contextmanager
-def _writing(target: Path) -> Iterator[None]:
+def _writing(target: Place) -> Iterator[None]:
     """Alone in OUT, which is made where it is missing; what the disk refuses is told in a sentence."""
     try:
-        if target in _several:
+        if isinstance(target, StorePath) or target in _several:
             yield
             return
         (target / RUNS).mkdir(parents=True, exist_ok=True)
@@ -109,7 +128,7 @@ def _writing(target: Path) -> Iterator[None]:
         raise RingsideError(_sentence(target, fault)) from fault
 
 
-def _sentence(target: Path, fault: OSError) -> str:
+def _sentence(target: Place, fault: OSError) -> str:
     reasons = {
         errno.ENOSPC: "the disk is full; make room and start again",
         errno.EDQUOT: "the quota of the disk is used up; make room and start again",
@@ -118,7 +137,7 @@ def _sentence(target: Path, fault: OSError) -> str:
         errno.ENOTDIR: "it is a file, and a folder is wanted",
         errno.EEXIST: "it is a file, and a folder is wanted",
     }
-    what = reasons.get(fault.errno or 0, fault.strerror or str(fault))
+    what = reasons.get(fault.errno or 0, fault.strerror or first_line(fault))
     return f"cannot write to {target}: {what}. The result that was there is untouched"
 
 
@@ -133,9 +152,12 @@ def alone(lock: Path, target: Path) -> Iterator[None]:
         yield
 
 
-def withdraw(target: Path, job: str) -> None:
+def withdraw(target: Place, job: str) -> None:
     """Take the result of a job out of OUT, since it belongs to an earlier input than the rest."""
     with _writing(target):
+        if isinstance(target, StorePath):
+            withdraw_runs(target, job)
+            return
         (target / RUNS / job).unlink(missing_ok=True)
         _sweep(target, job)
 
@@ -167,8 +189,8 @@ def _is_ours(link: Path) -> bool:
     return link.parent.name == RUNS or os.readlink(link).startswith(f"{RUNS}/")  # noqa: PTH115  its text
 
 
-def _put_into_place(target: Path, draft: Draft) -> None:
-    names = sorted({*draft.tables, *(path.name for path in draft.folder.iterdir() if path.is_file())})
+def _put_into_place(target: Path, folder: Path, draft: Draft) -> None:
+    names = sorted({*draft.tables, *(path.name for path in folder.iterdir() if path.is_file())})
     for name in names:
         path = target / name
         if not path.is_symlink() and path.exists():
@@ -177,7 +199,7 @@ def _put_into_place(target: Path, draft: Draft) -> None:
     for path, to in links.items():
         if not path.exists():
             _link(path, to)
-    _link(target / RUNS / draft.job, draft.folder.name)
+    _link(target / RUNS / draft.job, folder.name)
     for path, to in links.items():  # those that led to the result of another job until now
         _link(path, to)
 
@@ -191,7 +213,7 @@ def _link(path: Path, to: str) -> None:
     fresh.replace(path)
 
 
-def write_json(folder: Path, name: str, value: Mapping[str, object]) -> None:
+def write_json(folder: Place, name: str, value: Mapping[str, object]) -> None:
     """A summary: the same value gives the same bytes."""
     text = json.dumps(value, indent=1, ensure_ascii=False, sort_keys=True, default=list)
     (folder / name).write_text(text + "\n", encoding="utf-8")
@@ -200,7 +222,7 @@ def write_json(folder: Path, name: str, value: Mapping[str, object]) -> None:
 class PartWriter:
     """Parts of one table, written by one task; a name that no other attempt has, so that retries never meet."""
 
-    def __init__(self, table: Table, folder: str | Path, task: int, *, few: Sequence[str] | None = None) -> None:
+    def __init__(self, table: Table, folder: File | Path, task: int, *, few: Sequence[str] | None = None) -> None:
         """``few``: the columns with few different values, the only ones worth a dictionary; None means all.
 
         Those get no statistics: they would not help a reader to skip anything, and take a third of the writing.
@@ -208,7 +230,10 @@ class PartWriter:
         self.table = table
         self._few = few
         self.rows = 0
-        self._path = Path(folder) / f"part-{task:06d}-{uuid.uuid4().hex[:12]}{_SUFFIX}"
+        self._path = (
+            file_at(folder if isinstance(folder, StorePath) else str(folder))
+            / f"part-{task:06d}-{uuid.uuid4().hex[:12]}{_SUFFIX}"
+        )
         self._writer: Any = None
         self._schema: Any = None
 
@@ -219,9 +244,10 @@ class PartWriter:
         table = columns if isinstance(columns, pa.Table) else pa.Table.from_batches([columns])
         if self._schema is None:
             self._schema = _as_written(self.table, table.schema)
+            path, store = _where(self._path)
             # Without Arrow's own schema a dictionary is read back as the texts it stands for.
             self._writer = pq.ParquetWriter(
-                self._path, self._schema, compression="zstd", store_schema=False,
+                path, self._schema, filesystem=store, compression="zstd", store_schema=False,
                 use_dictionary=True if self._few is None else list(self._few),
                 write_statistics=[name for name in self.table.names if name not in (self._few or ())],
             )  # fmt: skip
@@ -256,19 +282,33 @@ def _as_written(table: Table, given: Any) -> Any:
     return pa.schema([pa.field(field.name, given.field(field.name).type, field.nullable) for field in table.arrow])
 
 
-def write_rows(table: Table, folder: Path, rows: list[tuple[object, ...]]) -> int:
+def write_rows(table: Table, folder: Place, rows: list[tuple[object, ...]]) -> int:
     """A small table in one part; also an empty table has a part, so that readers find its columns."""
-    pq.write_table(table.columns_of(rows), folder / f"part-000000{_SUFFIX}", compression="zstd", store_schema=False)
+    path, store = _where(folder / f"part-000000{_SUFFIX}")
+    pq.write_table(table.columns_of(rows), path, compression="zstd", store_schema=False, filesystem=store)
     return len(rows)
 
 
-def ensure_part(table: Table, folder: Path) -> None:
+def _where(file: Place) -> tuple[Any, Any]:
+    """A file's path and file system, as pyarrow takes them."""
+    return (file.path, file.store) if isinstance(file, StorePath) else (file, None)
+
+
+def ensure_part(table: Table, folder: Place) -> None:
     """A table nobody wrote to gets an empty part, so that readers find its columns."""
     if not any(folder.glob(f"*{_SUFFIX}")):
         write_rows(table, folder, [])
 
 
-def keep_only(folder: Path, names: set[str]) -> None:
+def move_part(part: Place, folder: Place) -> None:
+    """Move a part that this run wrote into the folder of its table."""
+    if isinstance(part, StorePath) and isinstance(folder, StorePath):
+        part.rename(folder / part.name)
+    else:
+        shutil.move(str(part), str(folder / part.name))
+
+
+def keep_only(folder: Place, names: set[str]) -> None:
     """Remove parts that no finished task named: what a failed attempt left."""
     for part in folder.glob(f"*{_SUFFIX}"):
         if part.name not in names:

@@ -25,6 +25,7 @@ from pipeline.lists import Key
 from pipeline.pieces import Piece, read_pieces
 from pipeline.policies import Policy
 from pipeline.schemas import ASSIGNMENTS, Table
+from pipeline.storage import Place
 from pipeline.writing import PartWriter
 
 PARTIAL_LOADS: Final = Table(
@@ -66,7 +67,7 @@ class AssignPlan:
     change: Change
     policies: Sequence[Policy]
     groups: BrokerGroups
-    folder: str
+    folder: Place
 
 
 def assign_pieces(plan: AssignPlan, pieces: Sequence[Piece], number: int) -> bytes:
@@ -132,13 +133,13 @@ class _Task:
 
     def __post_init__(self) -> None:
         folder = self.plan.folder
-        self.writer = PartWriter(ASSIGNMENTS, f"{folder}/{ASSIGNMENTS.name}", self.number, few=FEW_WORDS)
+        self.writer = PartWriter(ASSIGNMENTS, folder / ASSIGNMENTS.name, self.number, few=FEW_WORDS)
         slots = int(self.plan.change.new_slots.start[-1])
         self.sums = {policy: np.zeros((5, slots)) for policy in self.plan.policies}
         self.words = Words(self.plan.change)
 
     def run(self, tables: Iterator[Any]) -> AssignAccount:
-        loads = PartWriter(PARTIAL_LOADS, f"{self.plan.folder}/{PARTIAL_LOADS.name}", self.number)
+        loads = PartWriter(PARTIAL_LOADS, self.plan.folder / PARTIAL_LOADS.name, self.number)
         try:
             for table in tables:
                 self.take(table)

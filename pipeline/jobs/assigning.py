@@ -46,10 +46,11 @@ from pipeline.schemas import (
     check_folder,
     parts_of,
 )
+from pipeline.storage import Place, for_arrow
 from pipeline.tables import load, need_tables
 from pipeline.transforms.failover import chunk_number, chunk_of, failover_rows, sorted_by_unit
 from pipeline.witnesses import Witnesses, levels_of, pieces_with_witnesses, together, witnesses_in
-from pipeline.writing import Draft, ensure_part, keep_only, replacing, write_json, write_rows
+from pipeline.writing import Draft, ensure_part, keep_only, move_part, replacing, write_json, write_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -99,7 +100,7 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
-def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) -> JobResult:
+def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) -> JobResult:
     """From the tables ``subscriptions`` and ``consumer_sets`` of an import under ``source``.
 
     Raises ``InputError`` when a table or an option is missing or wrong, ``RingsideError`` when writing fails.
@@ -136,7 +137,7 @@ class _Assign:
     """One run: what was asked for, where things are written, and what has come back so far."""
 
     spark: SparkSession
-    source: Path
+    source: Place
     draft: Draft
     asked: Asked
     pieces: list[Piece]
@@ -218,12 +219,12 @@ class _Assign:
             (folder / table.name).mkdir(exist_ok=True)
         change = change_of(before, after, [self.rules[key[3]] for key in keys])
         units = {key: place for place, key in enumerate(keys)}
-        plan = AssignPlan(units, change, asked.policies, self.groups, str(folder))
+        plan = AssignPlan(units, change, asked.policies, self.groups, folder)
         answers = self._answers(plan, number, chunks)
         self._collect([msgspec.msgpack.decode(each, type=AssignAccount) for each in answers], folder)
         sums = LoadSums(keys, change.new.lists, asked.policies, change.new_slots, change.new.rules.flag)
         for part in parts_of(folder / PARTIAL_LOADS.name):
-            sums.add(pq.read_table(part))
+            sums.add(pq.read_table(for_arrow(part)))
             part.unlink()
         self.consumers += sums.consumer_rows()
         self.subscriptions += sums.subscription_rows()
@@ -247,7 +248,7 @@ class _Assign:
         ready = sorted_by_unit(chunk_of(rows, number, chunks) if chunks > 1 else rows)
         return [bytes(row.account) for row in ready.mapInArrow(assigner(plan), "account binary").collect()]
 
-    def _collect(self, accounts: list[AssignAccount], folder: Path) -> None:
+    def _collect(self, accounts: list[AssignAccount], folder: Place) -> None:
         """Keep the parts of tasks that ended well, and move the rows into the result."""
         for table in _STAGED:
             named = {name for each in accounts for name in each.parts.get(table.name, ())}
@@ -258,16 +259,16 @@ class _Assign:
             self.agreeing.update(each.agreed)
         place = self.draft.table(ASSIGNMENTS)
         for part in parts_of(folder / ASSIGNMENTS.name):
-            part.rename(place / part.name)
+            move_part(part, place)
 
 
 _STAGED: Final = (ASSIGNMENTS, PARTIAL_LOADS)
 
 
-def _consumer_sets(source: Path, wanted: set[int]) -> dict[int, ConsumerList]:
+def _consumer_sets(source: Place, wanted: set[int]) -> dict[int, ConsumerList]:
     found: dict[int, ConsumerList] = {}
     for part in parts_of(source / CONSUMER_SETS.name):
-        table: Any = pq.read_table(part)
+        table: Any = pq.read_table(for_arrow(part))
         numbers = table["consumer_set"].to_pylist()
         found |= {
             number: list_of(table["names"][place].as_py()) for place, number in enumerate(numbers) if number in wanted

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -41,10 +40,11 @@ from pipeline.schemas import (
     check_folder,
     parts_of,
 )
+from pipeline.storage import Place, for_arrow
 from pipeline.tables import need_tables
 from pipeline.topic_blocks import READ, Share, blocks_of
 from pipeline.transforms.keys import parts_together
-from pipeline.writing import Draft, ensure_part, keep_only, replacing, write_json, write_rows
+from pipeline.writing import Draft, ensure_part, keep_only, move_part, replacing, write_json, write_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -53,7 +53,7 @@ JOB: Final = "bundles"
 _DRIVER_TASK: Final = 999_999
 
 
-def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) -> JobResult:
+def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) -> JobResult:
     """From the tables ``topics``, ``subscriptions``, ``listed``, ``bundles`` and ``bundle_reports`` under ``source``.
 
     Options are broker settings by their exact names, on top of what the brokers said themselves, and ``listed``
@@ -99,12 +99,12 @@ def _answers(spark: SparkSession, plan: BundlePlan, pieces: Mapping[str, Sequenc
     return [bytes(row.account) for row in answers]
 
 
-def settings_of(source: Path, given: Mapping[str, str]) -> BrokerSettings:
+def settings_of(source: Place, given: Mapping[str, str]) -> BrokerSettings:
     """The brokers' own settings, with those given on top. Raises ``InputError`` for a name or value that is none."""
     settings = BrokerSettings()
     told: dict[str, str] = {}
     for part in parts_of(source / SETTINGS.name):
-        table = pq.read_table(part, columns=["name", "value"])
+        table = pq.read_table(for_arrow(part), columns=["name", "value"])
         told |= dict(zip(table["name"].to_pylist(), table["value"].to_pylist(), strict=True))
     for name, value in told.items():
         changed = settings.with_setting(name, value) if name in DEFAULTS else settings
@@ -119,30 +119,30 @@ def settings_of(source: Path, given: Mapping[str, str]) -> BrokerSettings:
     return replace(settings)
 
 
-def plan_of(source: Path, settings: BrokerSettings, folder: Path) -> BundlePlan:
+def plan_of(source: Place, settings: BrokerSettings, folder: Place) -> BundlePlan:
     """What the tasks need of the small tables under ``source``; they write below ``folder``."""
     boundaries: dict[str, list[int]] = {}
     for part in parts_of(source / BUNDLES.name):
-        rows = pq.read_table(part, columns=["namespace", "position", "lower", "upper"]).to_pydict()
+        rows = pq.read_table(for_arrow(part), columns=["namespace", "position", "lower", "upper"]).to_pydict()
         for namespace, position, lower, upper in zip(*rows.values(), strict=True):
             # Positions ascend in each namespace; the last upper bound is the end of the list.
             bounds = boundaries.setdefault(namespace, [lower])
             assert len(bounds) == position + 1, f"the bundles of {namespace} are out of order"
             bounds.append(upper)
     owners, brokers = _owners(source)
-    return BundlePlan(boundaries, owners, visiting_order(brokers), settings, str(folder))
+    return BundlePlan(boundaries, owners, visiting_order(brokers), settings, folder)
 
 
-def _owners(source: Path) -> tuple[dict[str, str], list[str]]:
+def _owners(source: Place) -> tuple[dict[str, str], list[str]]:
     """Owner by full bundle name: of two brokers that report it the one whose report is newer, then by name."""
     updated: dict[str, int] = {}
     for part in parts_of(source / BROKERS.name):
-        rows = pq.read_table(part, columns=["broker", "last_update_ms"]).to_pydict()
+        rows = pq.read_table(for_arrow(part), columns=["broker", "last_update_ms"]).to_pydict()
         for broker, when in zip(*rows.values(), strict=True):
             updated[broker] = max(when, updated.get(broker, 0))
     best: dict[str, tuple[int, str]] = {}
     for part in parts_of(source / BUNDLE_REPORTS.name):
-        rows = pq.read_table(part, columns=["bundle", "broker"]).to_pydict()
+        rows = pq.read_table(for_arrow(part), columns=["bundle", "broker"]).to_pydict()
         for bundle, broker in zip(*rows.values(), strict=True):
             claim = (updated.get(broker, 0), broker)
             best[bundle] = max(best.get(bundle, claim), claim)
@@ -159,12 +159,12 @@ def _without_topics(plan: BundlePlan, seen: set[str]) -> BundleAccount:
     return task.run(iter(()))
 
 
-def _collect(draft: Draft, folder: Path, accounts: list[BundleAccount]) -> None:
+def _collect(draft: Draft, folder: Place, accounts: list[BundleAccount]) -> None:
     for table in WRITTEN:
         keep_only(folder / table.name, {name for each in accounts for name in each.parts.get(table.name, ())})
         place = draft.table(table)
         for part in parts_of(folder / table.name):
-            part.rename(place / part.name)
+            move_part(part, place)
         ensure_part(table, place)
 
 

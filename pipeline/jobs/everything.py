@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from engine.errors import RingsideError
@@ -12,6 +11,7 @@ from pipeline.jobs.options import IN_RUN, TAKE_RELEASE, TAKE_SETTINGS, check_nam
 from pipeline.jobs.result import JobOptions, JobResult
 from pipeline.reading.key_tables import consumers_of_tables
 from pipeline.reading.traces import has_traces
+from pipeline.storage import Place
 from pipeline.writing import one_after_another, withdraw
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def settings_by_job(settings: Mapping[str, str]) -> dict[str, dict[str, str]]:
     return found
 
 
-def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) -> JobResult:
+def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) -> JobResult:
     """Import ``source`` into ``target``, then every other job on the tables that are there.
 
     Key traces may lie beside the answers; without any, and without Key_Shared subscriptions, ``keys`` has nothing to
@@ -78,7 +78,7 @@ def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) ->
     return JobResult(JOB, {"job": JOB, "jobs": summaries, "failed": failed})
 
 
-def _wanted(source: Path, target: Path, options: JobOptions) -> Iterator[str]:
+def _wanted(source: Place, target: Place, options: JobOptions) -> Iterator[str]:
     """The jobs in order; what there is for ``keys`` is known only after the import."""
     for job in IN_RUN:
         if job == "keys" and not has_traces(source) and not consumers_of_tables(target):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -19,7 +18,8 @@ from engine.admin.topics import BROKER_STATS
 from engine.errors import Problem
 from pipeline.pieces import Piece, read_pieces
 from pipeline.reading.rows import SUPERSEDED, Row, quarantine_row
-from pipeline.schemas import TOPICS, Table
+from pipeline.schemas import TOPICS, Table, parts_of
+from pipeline.storage import Place, for_arrow, for_tasks
 
 _ASKED: Final = ("topic", "namespace", "bundle", "broker", "kind", "file")
 FEW: Final = ("namespace", "bundle", "broker", "kind", "file", "domain", "subscription", "type", "told_active_consumer")
@@ -157,10 +157,12 @@ def _plain(column: Any) -> Any:
     return column.cast(pa.string()) if pa.types.is_dictionary(column.type) else column
 
 
-def pieces_in(folder: Path) -> list[Piece]:
+def pieces_in(folder: Place) -> list[Piece]:
     """The pieces of the parts in a folder."""
     found: list[Piece] = []
-    for part in sorted(folder.glob("*.parquet")):
-        footer = pq.read_metadata(part)
-        found += [Piece(str(part), group, footer.row_group(group).num_rows) for group in range(footer.num_row_groups)]
+    for part in parts_of(folder):
+        footer = pq.read_metadata(for_arrow(part))
+        found += [
+            Piece(for_tasks(part), group, footer.row_group(group).num_rows) for group in range(footer.num_row_groups)
+        ]
     return found

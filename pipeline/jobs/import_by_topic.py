@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pipeline.jobs.import_answers import best_rows, claimed_twice, pieces_in, told_twice, topics_told
 from pipeline.reading.rows import Row
 from pipeline.schemas import CONSUMERS, FILES, PUBLISHERS, QUARANTINE, SUBSCRIPTIONS, TOPICS, Table
+from pipeline.storage import Place
 from pipeline.transforms import superseding
 from pipeline.writing import Draft, PartWriter, ensure_part
 
@@ -28,7 +28,7 @@ class ByTopic:
     """The staged tables of one import, and where the result goes. ``position``: each file's place in reading order."""
 
     spark: SparkSession
-    staged: Path
+    staged: Place
     draft: Draft
     position: Mapping[str, int]
 

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -36,6 +35,7 @@ from pipeline.schemas import (
     TOPICS,
     Table,
 )
+from pipeline.storage import Place
 from pipeline.writing import PartWriter
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def read_in_tasks(
     spark: SparkSession,
     groups: Sequence[Sequence[FoundFile]],
     told: Mapping[str, Told],
-    folder: Path,
+    folder: Place,
     limit_bytes: int = MAX_INPUT_BYTES,
 ) -> list[TaskAccount]:
     """One task a group; parts are written to ``folder/<table>``, which every executor must be able to write to.
@@ -124,7 +124,7 @@ def _no_collector() -> Iterator[None]:
 def read_group(
     files: Sequence[FoundFile],
     told: Mapping[str, Told],
-    folder: Path,
+    folder: Place,
     number: int,
     limit_bytes: int = MAX_INPUT_BYTES,
 ) -> TaskAccount:

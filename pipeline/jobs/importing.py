@@ -6,11 +6,9 @@ take its place.
 
 from __future__ import annotations
 
-import shutil
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pyarrow.parquet as pq
@@ -38,7 +36,8 @@ from pipeline.schemas import (
     check_folder,
     parts_of,
 )
-from pipeline.writing import Draft, PartWriter, ensure_part, keep_only, replacing, write_json, write_rows
+from pipeline.storage import Place, for_arrow
+from pipeline.writing import Draft, PartWriter, ensure_part, keep_only, move_part, replacing, write_json, write_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -54,7 +53,7 @@ class _Import:
     spark: SparkSession
     found: Found
     draft: Draft
-    staged: Path
+    staged: Place
     account: ImportAccount
     limit_bytes: int
 
@@ -63,7 +62,7 @@ class _Import:
             self.account.add(task)
 
 
-def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) -> JobResult:
+def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) -> JobResult:
     """Read every answer below ``source`` (or one file) into the tables under ``target``.
 
     Raises ``InputError`` when there is nothing to read or an option cannot be used, ``RingsideError`` when the result
@@ -86,10 +85,10 @@ def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) ->
     return JobResult(JOB, summary)
 
 
-def asked_of(source: Path, target: Path, options: JobOptions) -> tuple[Found, int]:
+def asked_of(source: Place, target: Place, options: JobOptions) -> tuple[Found, int]:
     """What is to be read, and how many bytes of a file at most. Raises ``InputError``; nothing is written."""
     check_options(JOB, options.settings)
-    if source.is_dir() and target.resolve() == source.resolve():
+    if source.is_dir() and str(target.resolve()) == str(source.resolve()):
         raise InputError(f"{target} is the folder of the answers itself; name another one for the result")
     limit_bytes = max_input_of(options)
     return find_answers(source, target), limit_bytes
@@ -145,7 +144,7 @@ def _topics(this: _Import, waiting: Iterable[tuple[FoundFile, AnswerKind]]) -> d
         return names
     for table in (TOPICS, LISTED):
         for part in parts_of(this.staged / table.name):
-            columns = pq.read_table(part, columns=["topic", "file"])
+            columns = pq.read_table(for_arrow(part), columns=["topic", "file"])
             for topic, file in zip(columns["topic"].to_pylist(), columns["file"].to_pylist(), strict=True):
                 names.setdefault(file.rpartition("/")[0], set()).add(topic)
     return names
@@ -218,7 +217,7 @@ _TELL_TOPICS: Final = {
 def _move(this: _Import, table: Table) -> None:
     place = this.draft.table(table)
     for part in parts_of(this.staged / table.name):
-        shutil.move(part, place / part.name)
+        move_part(part, place)
     ensure_part(table, place)
 
 
@@ -238,7 +237,7 @@ def _summary(this: _Import, rows_in: Counter[str]) -> dict[str, object]:
     kinds: Counter[str] = Counter()
     bad_rows = 0
     for part in parts_of(this.draft.folder / QUARANTINE.name):
-        rows = pq.read_table(part, columns=["table", "rows", "kind"]).to_pydict()
+        rows = pq.read_table(for_arrow(part), columns=["table", "rows", "kind"]).to_pydict()
         for table, count, kind in zip(rows["table"], rows["rows"], rows["kind"], strict=True):
             aside[table] += count
             kinds[kind] += 1

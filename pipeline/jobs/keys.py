@@ -51,6 +51,7 @@ from pipeline.schemas import (
     check_folder,
     parts_of,
 )
+from pipeline.storage import Place, Setting, for_arrow, place_of, settings_of_session
 from pipeline.transforms.keys import parts_together
 from pipeline.writing import Draft, PartWriter, ensure_part, keep_only, replacing, write_json, write_rows
 
@@ -89,10 +90,10 @@ class Asked:
         return next((self.lists[key] for key in keys if key in self.lists), None)
 
 
-def asked_of(given: Mapping[str, str], target: Path) -> Asked:
-    """Read the options. Raises ``InputError`` for a word that is not known or means nothing."""
+def asked_of(given: Mapping[str, str], target: Place, setting: Setting | None = None) -> Asked:
+    """Read the options; ``setting`` has those of Spark. Raises ``InputError`` for a word that means nothing."""
     own = {name: value for name, value in given.items() if name in KNOWN}
-    tables = Path(own["tables"]).absolute() if "tables" in own else target
+    tables = place_of(own["tables"], setting).absolute() if "tables" in own else target
     settings = settings_of(tables, {name: value for name, value in given.items() if name not in KNOWN})
     given_release = behaviour_of(own["pulsar"]) if "pulsar" in own else None
     if isinstance(given_release, Rejection):
@@ -130,13 +131,13 @@ def _consumers(text: str) -> tuple[Consumer, ...]:
     return tuple(Consumer(place, name) for place, name in enumerate(names))
 
 
-def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) -> JobResult:
+def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) -> JobResult:
     """From the key traces at or below ``source`` (Parquet, CSV, JSON lines; ``pipeline.reading.trace_rows``).
 
     Key_Shared subscriptions that tables of an import tell, and no trace, get their shares of the slots. Raises
     ``InputError`` when there is neither a trace nor such a subscription, or an option means nothing.
     """
-    asked = asked_of(options.settings, target)
+    asked = asked_of(options.settings, target, settings_of_session(spark))
     pieces: list[TracePiece] = []
     problems: list[Problem] = []
     if not any(key[1] for key in asked.lists) or has_traces(source):
@@ -183,7 +184,7 @@ class _Keys:
         spread = self.asked.behaviour.keyless_messages == "spread"
         parts = max(self.spark.sparkContext.defaultParallelism, sum(piece.size for piece in pieces) // _BYTES_PER_PART)
         blocks = numbers.mapInArrow(trace_reader(hands, parts, spread=spread), BLOCK_COLUMNS)
-        plan = FoldPlan(self.functions, self.asked.top, str(folder))
+        plan = FoldPlan(self.functions, self.asked.top, folder)
         answers = parts_together(blocks, parts).mapInArrow(folder_of_keys(plan), "account binary").collect()
         accounts = [msgspec.msgpack.decode(bytes(row.account), type=FoldAccount) for row in answers]
         readers = [reader for each in accounts for reader in each.readers]
@@ -204,12 +205,12 @@ class _Keys:
         assert account["rows"] == account["good"] + account["quarantined"], f"rows of a trace were lost: {account}"
         assert account["good"] == account["folded_rows"], f"rows were lost between reading and folding: {account}"
 
-    def _load(self, folder: Path) -> None:
+    def _load(self, folder: Place) -> None:
         parts = parts_of(folder / FOLDED.name)
-        self.folds = by_space([pq.read_table(part, read_dictionary=["space"]) for part in parts])
+        self.folds = by_space([pq.read_table(for_arrow(part), read_dictionary=["space"]) for part in parts])
         found: dict[str, list[tuple[int, bytes, int]]] = {}
         for part in parts_of(folder / HOTTEST.name):
-            rows = pq.read_table(part).to_pydict()
+            rows = pq.read_table(for_arrow(part)).to_pydict()
             for space, key, hash_value, msgs in zip(*rows.values(), strict=True):
                 found.setdefault(space, []).append((-msgs, bytes.fromhex(key), hash_value))
         self.hottest = {

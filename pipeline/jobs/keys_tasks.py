@@ -26,6 +26,7 @@ from pipeline.reading.trace_pieces import read_piece
 from pipeline.reading.trace_rows import TraceAccount
 from pipeline.reading.traces import TracePiece
 from pipeline.schemas import Table
+from pipeline.storage import Place
 from pipeline.writing import PartWriter
 
 BLOCK_COLUMNS: Final = "part int, block binary"
@@ -67,7 +68,7 @@ class FoldPlan:
 
     functions: tuple[SlotSpace, ...]
     top: int
-    folder: str
+    folder: Place
 
 
 def trace_reader(
@@ -143,7 +144,7 @@ class FoldTask:
     def run(self, batches: Iterator[Any]) -> FoldAccount:
         """Take every part whole, then write; a failure leaves no file behind."""
         self._folded = [[] for _ in self.plan.functions]
-        writers = [PartWriter(table, f"{self.plan.folder}/{table.name}", self.number) for table in (FOLDED, HOTTEST)]
+        writers = [PartWriter(table, self.plan.folder / table.name, self.number) for table in (FOLDED, HOTTEST)]
         waiting: dict[int, list[bytes]] = defaultdict(list)
         try:
             for batch in batches:

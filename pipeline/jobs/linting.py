@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pyarrow.parquet as pq
@@ -42,6 +41,7 @@ from pipeline.schemas import (
     check_folder,
     parts_of,
 )
+from pipeline.storage import Place, for_arrow
 from pipeline.tables import load, need_tables
 from pipeline.transforms.bundle_topics import listed_topics, loaded_topics
 from pipeline.transforms.lint_rows import failover_cases, key_cases, namespace_topics
@@ -56,7 +56,7 @@ _NEEDED: Final = (TOPICS, SUBSCRIPTIONS, CONSUMER_SETS, CONSUMERS, PUBLISHERS, L
 _MANAGERS: Final[tuple[LoadManager, ...]] = ("modular", "simple", "extensible")
 
 
-def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) -> JobResult:
+def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) -> JobResult:
     """From the tables of an import under ``source``.
 
     Options: ``pulsar`` (a release, else the one all brokers told), ``load-manager`` (modular, simple, extensible), and
@@ -78,7 +78,7 @@ def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) ->
     return JobResult(JOB, summary)
 
 
-def world_of(source: Path, given: Mapping[str, str]) -> World:
+def world_of(source: Place, given: Mapping[str, str]) -> World:
     """What holds for all brokers. Raises ``InputError`` for a release or a load manager that is none."""
     settings = settings_of(source, {name: value for name, value in given.items() if name not in KNOWN})
     manager = next((known for known in _MANAGERS if known == given.get("load-manager")), None)
@@ -87,16 +87,16 @@ def world_of(source: Path, given: Mapping[str, str]) -> World:
     return World(settings, _behaviour(source, given.get("pulsar")), manager or _told_manager(source))
 
 
-def _told_manager(source: Path) -> LoadManager | None:
+def _told_manager(source: Place) -> LoadManager | None:
     """The load manager the brokers' settings name; what is named counts more than what is left out."""
     told: set[str] = set()
     for part in parts_of(source / SETTINGS.name):
-        rows = pq.read_table(part, columns=["name", "value"]).to_pydict()
+        rows = pq.read_table(for_arrow(part), columns=["name", "value"]).to_pydict()
         told |= {value for name, value in zip(*rows.values(), strict=True) if name == LOAD_MANAGER}
     return load_manager_of(max(told, default=None))
 
 
-def _behaviour(source: Path, asked: str | None) -> ReleaseBehaviour:
+def _behaviour(source: Place, asked: str | None) -> ReleaseBehaviour:
     """The release asked for, else that of the brokers where they all have one, else the newest that is known."""
     if asked is not None:
         behaviour = behaviour_of(asked)
@@ -105,13 +105,13 @@ def _behaviour(source: Path, asked: str | None) -> ReleaseBehaviour:
         return behaviour
     told: set[str] = set()
     for part in parts_of(source / BROKERS.name):
-        told.update(pq.read_table(part, columns=["version"])["version"].to_pylist())
+        told.update(pq.read_table(for_arrow(part), columns=["version"])["version"].to_pylist())
     known = [behaviour_of(version) for version in sorted(told)]
     only = known[0] if len(set(map(repr, known))) == 1 else CURRENT
     return CURRENT if isinstance(only, Rejection) else only
 
 
-def _subscription_findings(spark: SparkSession, source: Path, world: World) -> DataFrame:
+def _subscription_findings(spark: SparkSession, source: Place, world: World) -> DataFrame:
     subscriptions = load(spark, source, SUBSCRIPTIONS)
     failover = failover_cases(subscriptions, load(spark, source, CONSUMER_SETS))
     keys = key_cases(subscriptions, load(spark, source, CONSUMERS))
@@ -119,7 +119,7 @@ def _subscription_findings(spark: SparkSession, source: Path, world: World) -> D
     return found.unionByName(keys.mapInArrow(row_linter(world, key_findings), FINDINGS.ddl))
 
 
-def _namespace_findings(spark: SparkSession, source: Path, world: World) -> DataFrame:
+def _namespace_findings(spark: SparkSession, source: Place, world: World) -> DataFrame:
     """Namespaces with topics in tasks; those without, and the settings, here."""
     topics = load(spark, source, TOPICS)
     rows = loaded_topics(topics, load(spark, source, SUBSCRIPTIONS))
@@ -131,28 +131,28 @@ def _namespace_findings(spark: SparkSession, source: Path, world: World) -> Data
     named: set[str] = set()
     for table in (TOPICS, LISTED):
         for part in parts_of(source / table.name):
-            named.update(pq.read_table(part, columns=["namespace"])["namespace"].unique().to_pylist())
+            named.update(pq.read_table(for_arrow(part), columns=["namespace"])["namespace"].unique().to_pylist())
     own = list(lint_world(world))
     for name in sorted(plan.boundaries.keys() - named):
         own += lint_namespace(namespace_case(plan, name, ()))
     return found.unionByName(spark.createDataFrame(findings_table(own), FINDINGS.ddl)) if own else found
 
 
-def boundaries_of(source: Path) -> dict[str, list[int]]:
+def boundaries_of(source: Place) -> dict[str, list[int]]:
     """The boundary list of each namespace that told one."""
     found: dict[str, list[int]] = {}
     for part in parts_of(source / BUNDLES.name):
-        rows = pq.read_table(part, columns=["namespace", "lower", "upper"]).to_pydict()
+        rows = pq.read_table(for_arrow(part), columns=["namespace", "lower", "upper"]).to_pydict()
         for namespace, lower, upper in sorted(zip(*rows.values(), strict=True)):
             found.setdefault(namespace, [lower]).append(upper)
     return found
 
 
-def _summary(folder: Path, world: World) -> dict[str, object]:
+def _summary(folder: Place, world: World) -> dict[str, object]:
     rules: Counter[str] = Counter()
     severities: Counter[str] = Counter()
     for part in parts_of(folder):
-        rows = pq.read_table(part, columns=["rule", "severity"]).to_pydict()
+        rows = pq.read_table(for_arrow(part), columns=["rule", "severity"]).to_pydict()
         rules.update(rows["rule"])
         severities.update(rows["severity"])
     return {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -13,15 +12,16 @@ from engine.errors import Problem
 from pipeline.reading.found import FoundFile
 from pipeline.reading.rows import BAD, SUPERSEDED, Row, quarantine_row
 from pipeline.schemas import BROKERS, BUNDLE_REPORTS, parts_of
+from pipeline.storage import Place, for_arrow
 
 
-def _rows(folder: Path, columns: Sequence[str]) -> Iterable[tuple[Any, ...]]:
+def _rows(folder: Place, columns: Sequence[str]) -> Iterable[tuple[Any, ...]]:
     for part in parts_of(folder):
-        table = pq.read_table(part, columns=list(columns))
+        table = pq.read_table(for_arrow(part), columns=list(columns))
         yield from zip(*(table[name].to_pylist() for name in columns), strict=True)
 
 
-def merge_consumer_sets(folder: Path) -> list[Row]:
+def merge_consumer_sets(folder: Place) -> list[Row]:
     """Every list of names once, in the order of its number."""
     found = {(number, tuple(names)) for number, names in _rows(folder, ("consumer_set", "names"))}
     return [(number, list(names)) for number, names in sorted(found)]
@@ -32,7 +32,7 @@ def check_sets(sets: Sequence[Row]) -> None:
     assert len({row[0] for row in sets}) == len(sets), "two lists of consumers have one number"
 
 
-def merge_boundary_lists(folder: Path, files: Sequence[FoundFile]) -> tuple[list[Row], list[Row], int]:
+def merge_boundary_lists(folder: Place, files: Sequence[FoundFile]) -> tuple[list[Row], list[Row], int]:
     """The bundles of each namespace from its latest list, rows of the quarantine for others, and the bundles found.
 
     The same list in several answers (bundles, policies) is one list. The last row is a count for the account.
@@ -61,7 +61,7 @@ def merge_boundary_lists(folder: Path, files: Sequence[FoundFile]) -> tuple[list
     return bundles, replaced, count
 
 
-def notices(staged: Path, claimed: Iterable[tuple[str, Sequence[str]]]) -> list[Row]:
+def notices(staged: Place, claimed: Iterable[tuple[str, Sequence[str]]]) -> list[Row]:
     """What no single answer shows: bundles that two brokers claim, and brokers of different releases."""
     told: list[Row] = []
     by_bundle: dict[str, dict[str, str]] = {}

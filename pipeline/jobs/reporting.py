@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -30,6 +29,7 @@ from engine.views.fleet import (
 )
 from pipeline.jobs.bundling import settings_of
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
+from pipeline.manifests import document_of, has_table
 from pipeline.schemas import (
     ASSIGN_QUARANTINE,
     BROKERS,
@@ -51,6 +51,7 @@ from pipeline.schemas import (
     check_folder,
     parts_of,
 )
+from pipeline.storage import Place, for_arrow
 from pipeline.tables import load, need_tables
 from pipeline.transforms.worst import (
     TO_SPLIT,
@@ -73,7 +74,7 @@ _OWN: Final = (WORST_SUBSCRIPTIONS, WORST_NAMESPACES)
 _QUARANTINES: Final = {"import": QUARANTINE, "assign": ASSIGN_QUARANTINE, "keys": KEY_QUARANTINE}
 
 
-def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) -> JobResult:
+def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) -> JobResult:
     """From whatever tables there are under ``source``; those of an import have to be there.
 
     The option ``top`` says how many of each kind stand in ``summary.json`` (20). Raises ``InputError`` for a missing
@@ -98,9 +99,9 @@ def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) ->
 class _Report:
     """One run over the tables of one folder."""
 
-    def __init__(self, spark: SparkSession, source: Path, draft: Draft, failed: Mapping[str, str]) -> None:
+    def __init__(self, spark: SparkSession, source: Place, draft: Draft, failed: Mapping[str, str]) -> None:
         self._spark, self._source, self._draft, self._failed = spark, source, draft, failed
-        self._told = {job: _read_json(source / f"{job}.json") for job in _JOBS}
+        self._told = {job: _read_json(source, f"{job}.json") for job in _JOBS}
         settings = settings_of(source, {})
         self._in_force = frozenset(self._told["assign"].get("in_force", ()))
         ring = settings.subscriptionKeySharedUseConsistentHashing
@@ -108,7 +109,7 @@ class _Report:
 
     def _frame(self, table: Table) -> DataFrame:
         """A table, or an empty one where its job has not run."""
-        if (self._source / table.name).is_dir():
+        if has_table(self._source / table.name):
             check_folder(table, self._source / table.name)
             return load(self._spark, self._source, table)
         return self._spark.createDataFrame([], table.ddl)
@@ -131,7 +132,7 @@ class _Report:
 
     def summary(self, top: int) -> FleetSummary:
         """The page, from what was written and from what each job said of itself."""
-        there = [table for table in EVERY_TABLE if table not in _OWN and (self._source / table.name).is_dir()]
+        there = [table for table in EVERY_TABLE if table not in _OWN and has_table(self._source / table.name)]
         tables = {table.name: check_folder(table, self._source / table.name) for table in there}
         for table in _OWN:
             tables[table.name] = check_folder(table, self._draft.folder / table.name)
@@ -172,7 +173,7 @@ class _Report:
         # Brokers that saved no load report are told by their statistics all the same.
         brokers: set[str] = set(row.pop("brokers"))
         for part in parts_of(self._source / BROKERS.name):
-            brokers.update(pq.read_table(part, columns=["broker"])["broker"].to_pylist())
+            brokers.update(pq.read_table(for_arrow(part), columns=["broker"])["broker"].to_pylist())
         subscription_names = row.pop("names")
         return FleetTotals(
             topics=tables[TOPICS.name],
@@ -203,7 +204,7 @@ class _Report:
         """The first rows; Spark names the parts of a sorted result in its order."""
         found: list[Any] = []
         for part in parts_of(self._draft.folder / table.name):
-            found += pq.read_table(part).slice(0, top - len(found)).to_pylist()
+            found += pq.read_table(for_arrow(part)).slice(0, top - len(found)).to_pylist()
             if len(found) >= top:
                 break
         return [msgspec.convert(row, kind) for row in found]
@@ -222,7 +223,7 @@ class _Report:
     def _findings(self) -> tuple[FindingCount, ...]:
         counted: Counter[tuple[int, str, str]] = Counter()
         for part in parts_of(self._source / FINDINGS.name):
-            rows = pq.read_table(part, columns=["rule", "severity", "severity_level"]).to_pydict()
+            rows = pq.read_table(for_arrow(part), columns=["rule", "severity", "severity_level"]).to_pydict()
             levels = (-level for level in rows["severity_level"])
             counted.update(zip(levels, rows["rule"], rows["severity"], strict=True))
         return tuple(FindingCount(rule, severity, count) for (_, rule, severity), count in sorted(counted.items()))
@@ -232,19 +233,19 @@ class _Report:
         problems: Counter[tuple[str, str, str]] = Counter()
         for job, table in _QUARANTINES.items():
             for part in parts_of(self._source / table.name):
-                told = pq.read_table(part, columns=["table", "kind", "rows"]).to_pydict()
+                told = pq.read_table(for_arrow(part), columns=["table", "kind", "rows"]).to_pydict()
                 for name, kind, count in zip(*told.values(), strict=True):
                     rows[job, name, kind] += count
                     problems[job, name, kind] += 1
         return tuple(QuarantineCount(*key, rows[key], problems[key]) for key in sorted(problems))
 
 
-def _read_json(path: Path) -> dict[str, Any]:
+def _read_json(source: Place, name: str) -> dict[str, Any]:
     """What a job said of itself; nothing where it has not run."""
-    if not path.exists():
-        return {}
     try:
-        found = json.loads(path.read_bytes())
+        found = json.loads(document_of(source, name))
+    except FileNotFoundError:
+        return {}
     except ValueError as fault:
-        raise InputError(f"{path} is no summary of a job: {fault}; run the job again") from fault
+        raise InputError(f"{source / name} is no summary of a job: {fault}; run the job again") from fault
     return found if isinstance(found, dict) else {}

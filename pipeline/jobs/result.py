@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from pipeline.failures import failure_of
+from pipeline.storage import Place
 
 
 def _quiet(_: str) -> None:
@@ -27,10 +28,11 @@ class JobOptions:
 
 @dataclass(frozen=True)
 class JobResult:
-    """``summary`` is what was written beside the tables: the same input gives the same bytes."""
+    """``summary`` is what was written beside the tables: the same input gives the same bytes. ``place`` is OUT."""
 
     job: str
     summary: Mapping[str, object]
+    place: Place | None = field(default=None, compare=False)
 
     @property
     def sentence(self) -> str:

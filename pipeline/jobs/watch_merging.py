@@ -30,6 +30,7 @@ from pipeline.schemas import (
     Table,
     parts_of,
 )
+from pipeline.storage import Place, for_arrow
 from pipeline.writing import PartWriter, ensure_part, write_rows
 
 ABOUT: Final[Mapping[Table, tuple[Table, str] | None]] = {
@@ -51,7 +52,7 @@ rows about files stay, whatever comes later."""
 HISTORIES: Final = (IMBALANCE_HISTORY, BROKER_HISTORY)
 
 
-def merge(table: Table, before: Path | None, batch: Path, target: Path) -> None:
+def merge(table: Table, before: Path | None, batch: Path, target: Place) -> None:
     """Rows of one table of an import before and of one batch into ``target``. O(rows), one row group at a time.
 
     Topics that nobody speaks of any more stay as they were told last.
@@ -60,12 +61,12 @@ def merge(table: Table, before: Path | None, batch: Path, target: Path) -> None:
     told = _told(ABOUT[table], batch)
     try:
         for part in parts_of(before / table.name) if before is not None else ():
-            file = pq.ParquetFile(part)
+            file = pq.ParquetFile(for_arrow(part))
             for group in range(file.metadata.num_row_groups):
                 rows = file.read_row_group(group)
                 writer.write(_kept(rows, ABOUT[table], told))
         for part in parts_of(batch / table.name):
-            file = pq.ParquetFile(part)
+            file = pq.ParquetFile(for_arrow(part))
             for group in range(file.metadata.num_row_groups):
                 writer.write(file.read_row_group(group))
         writer.close()
@@ -80,7 +81,7 @@ def _told(about: tuple[Table, str] | None, batch: Path) -> Any:
     if about is None:
         return None
     table, column = about
-    columns = [pq.read_table(part, columns=[column])[column] for part in parts_of(batch / table.name)]
+    columns = [pq.read_table(for_arrow(part), columns=[column])[column] for part in parts_of(batch / table.name)]
     return pc.unique(pa.chunked_array([chunk for each in columns for chunk in each.chunks], _kind(table, column)))
 
 
@@ -94,31 +95,31 @@ def _kept(rows: Any, about: tuple[Table, str] | None, told: Any) -> Any:
     return rows.filter(pc.invert(pc.is_in(rows[about[1]], value_set=told)))
 
 
-def carry_history(table: Table, before: Path | None, target: Path) -> None:
+def carry_history(table: Table, before: Path | None, target: Place) -> None:
     """The parts of earlier batches as they are; each batch has a part of its own, named by its number."""
     for part in parts_of(before / table.name) if before is not None else ():
-        shutil.copyfile(part, target / part.name)
+        shutil.copyfile(str(part), str(target / part.name))
 
 
-def add_history(table: Table, target: Path, batch: int, rows: list[tuple[object, ...]]) -> None:
+def add_history(table: Table, target: Place, batch: int, rows: list[tuple[object, ...]]) -> None:
     """The rows of one batch, under a name that the same batch gives again."""
     write_rows(table, target, rows)
-    (target / "part-000000.parquet").rename(target / f"part-batch-{batch:09d}.parquet")
+    shutil.move(str(target / "part-000000.parquet"), str(target / f"part-batch-{batch:09d}.parquet"))
 
 
 def imbalance_rows(batch: int, assigned: Path) -> list[tuple[object, ...]]:
     """Rows of ``imbalance_history`` from the ``subscription_loads`` of an assignment: those of the rule in force."""
     found: list[tuple[object, ...]] = []
     for part in parts_of(assigned / SUBSCRIPTION_LOADS.name):
-        rows = pq.read_table(part).to_pylist()
+        rows = pq.read_table(for_arrow(part)).to_pylist()
         found += [(batch, *(row[name] for name in IMBALANCE_HISTORY.names[1:])) for row in rows if row["in_force"]]
     return found
 
 
-def broker_rows(batch: int, folder: Path) -> list[tuple[object, ...]]:
+def broker_rows(batch: int, folder: Place) -> list[tuple[object, ...]]:
     """Rows of ``broker_history`` from merged topics; topics of which nobody says whose they are are left out."""
     rates = list(BROKER_HISTORY.names[3:])
-    parts = [pq.read_table(part, columns=["broker", *rates]) for part in parts_of(folder / TOPICS.name)]
+    parts = [pq.read_table(for_arrow(part), columns=["broker", *rates]) for part in parts_of(folder / TOPICS.name)]
     # Sorted values are added up in one order whatever order they were written in.
     told = pa.concat_tables(parts).filter(pc.field("broker").is_valid())
     ordered = told.sort_by([(name, "ascending") for name in ("broker", *rates)])

@@ -35,6 +35,7 @@ from pipeline.jobs.watch_merging import (
 )
 from pipeline.reading.found import ANSWER_SUFFIXES
 from pipeline.schemas import BROKER_HISTORY, FILES, IMBALANCE_HISTORY, check_folder, parts_of
+from pipeline.storage import for_arrow
 from pipeline.writing import Draft, alone, current_run, replacing, write_json
 
 if TYPE_CHECKING:
@@ -166,7 +167,7 @@ class _Watch:
         since = (current / _STATE).stat().st_mtime_ns
         found: list[str] = []
         for part in parts_of(current / FILES.name):
-            for name in pq.read_table(part, columns=["file"])["file"].to_pylist():
+            for name in pq.read_table(for_arrow(part), columns=["file"])["file"].to_pylist():
                 with suppress(OSError):
                     if (self.source / name).stat().st_mtime_ns > since:
                         found.append(name)

@@ -28,6 +28,7 @@ from pipeline.reading.load_reports import take_load_report
 from pipeline.reading.rows import BAD, Rows, quarantine_row
 from pipeline.reading.topics import take_broker_stats, take_named, take_one
 from pipeline.reading.unpacking import read_answer
+from pipeline.storage import File
 
 LOAD_MANAGER: Final = "loadManagerClassName"
 """In the table of settings beside those of ``BrokerSettings``; empty where settings are told without it."""
@@ -64,7 +65,7 @@ class Outcome:
     namespaces: frozenset[str] = frozenset()
 
 
-def take_file(rows: Rows, path: str, name: str, told: Told, *, limit_bytes: int = MAX_INPUT_BYTES) -> Outcome:
+def take_file(rows: Rows, path: File, name: str, told: Told, *, limit_bytes: int = MAX_INPUT_BYTES) -> Outcome:
     """Read one file; good rows are kept whatever else is wrong with it. O(length)."""
     data, problems = read_answer(path, name, limit_bytes=limit_bytes)
     request = told.requests.get(name.rpartition("/")[2])

@@ -12,6 +12,7 @@ from typing import Final
 from engine.admin.files import natural_key
 from engine.admin.requests import request_of_path
 from engine.errors import InputError, Problem
+from pipeline.storage import File, Place, StorePath, first_line, for_tasks
 
 ANSWER_SUFFIXES: Final = (".json", ".json.gz", ".json.zst", ".json.zstd")
 BYTES_PER_TASK: Final = 32 * 1024**2
@@ -24,7 +25,7 @@ class FoundFile:
     """One file by its path relative to the folder asked for; ``position`` counts from 0 in reading order."""
 
     name: str
-    path: str
+    path: File
     size_bytes: int
     position: int
 
@@ -46,7 +47,7 @@ class Found:
     passed_over: int
 
 
-def find_answers(source: Path, skip: Path | None = None) -> Found:
+def find_answers(source: Place, skip: Place | None = None) -> Found:
     """Every answer below a folder, or the one file named; ``skip`` is a folder not to look into (the result).
 
     Raises ``InputError`` when there is none.
@@ -54,18 +55,19 @@ def find_answers(source: Path, skip: Path | None = None) -> Found:
     problems: list[Problem] = []
     size = size_of(source)
     if isinstance(size, int):
-        found, passed_over = [(_relative(source, source.parent), source, size)], 0
+        found: list[tuple[str, Place, int]] = [(_relative(source, source.parent), source, size)]
+        passed_over = 0
     else:
         found, passed_over = files_below(source, skip, _is_answer, problems)
     if not found:
         more = f" ({problems[0]})" if problems else ""
         raise InputError(f"no {' or '.join(ANSWER_SUFFIXES[:3])} file lies in {source}{more}", tuple(problems))
     found.sort(key=_reading_order)
-    files_found = tuple(FoundFile(name, str(path), size, place) for place, (name, path, size) in enumerate(found))
+    files_found = tuple(FoundFile(name, for_tasks(path), size, place) for place, (name, path, size) in enumerate(found))
     return Found(files_found, tuple(problems), passed_over)
 
 
-def _reading_order(entry: tuple[str, Path, int]) -> list[tuple[object, ...]]:
+def _reading_order(entry: tuple[str, Place, int]) -> list[tuple[object, ...]]:
     *folders, base = entry[0].split("/")
     request = request_of_path(entry[0]) if "@" in base else None
     first: list[tuple[object, ...]] = [()] if request is not None and request.leaves_out else []
@@ -77,8 +79,8 @@ def _is_answer(name: str) -> bool:
 
 
 def files_below(
-    source: Path, skip: Path | None, wanted: Callable[[str], bool], problems: list[Problem]
-) -> tuple[list[tuple[str, Path, int]], int]:
+    source: Place, skip: Place | None, wanted: Callable[[str], bool], problems: list[Problem]
+) -> tuple[list[tuple[str, Place, int]], int]:
     """Files at any depth whose name is wanted (name from ``source`` on, path, bytes), and how many others there are.
 
     Hidden folders and ``skip`` are not looked into. Links to folders are not followed, links that lead nowhere cannot
@@ -88,13 +90,16 @@ def files_below(
     if isinstance(own, str):
         raise InputError(f"{source} {own}; name a folder of recorded answers or traces, or one file")
 
+    if isinstance(source, StorePath):
+        return _stored_below(source, skip, wanted)
+
     def tell(path: Path, reason: str, advice: str = "look at its permissions") -> None:
         problems.append(Problem(_relative(path, source), "$", reason, advice))
 
     def refused(fault: OSError) -> None:
         tell(Path(fault.filename), f"cannot be read: {fault.strerror or fault}")
 
-    found: list[tuple[str, Path, int]] = []
+    found: list[tuple[str, Place, int]] = []
     passed_over = 0
     avoided = skip.resolve() if skip is not None else None
     for here, folders, files in os.walk(source, onerror=refused):
@@ -119,8 +124,30 @@ def files_below(
     return found, passed_over
 
 
-def size_of(path: Path) -> int | str | None:
+def _stored_below(
+    source: StorePath, skip: Place | None, wanted: Callable[[str], bool]
+) -> tuple[list[tuple[str, Place, int]], int]:
+    """The same in a store, which has neither links nor files that cannot be looked at. Raises ``OSError``."""
+    found: list[tuple[str, Place, int]] = []
+    passed_over = 0
+    for path, info in source.files(below=True):
+        name = _relative(path, source)
+        if any(folder.startswith(".") for folder in name.split("/")[:-1]) or path.is_relative_to(skip):
+            continue
+        if wanted(path.name):
+            found.append((name, path, info.size))
+        else:
+            passed_over += 1
+    return found, passed_over
+
+
+def size_of(path: Place) -> int | str | None:
     """The bytes of a file, None for what is no file, or why nobody can say."""
+    if isinstance(path, StorePath):
+        try:
+            return path.size_and_time()[0] if path.exists() else "does not exist"
+        except OSError as fault:
+            return f"cannot be read: {first_line(fault)}"
     try:
         told = path.stat()
     except FileNotFoundError:
@@ -130,9 +157,14 @@ def size_of(path: Path) -> int | str | None:
     return told.st_size if stat.S_ISREG(told.st_mode) else None
 
 
-def _relative(path: Path, root: Path) -> str:
+def _relative(path: Place, root: Place) -> str:
     """As text that a table can hold: a name that is no UTF-8 shows its odd bytes as escapes."""
-    name = path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
+    if isinstance(path, StorePath):
+        name = path.path.removeprefix(root.path).lstrip("/") if isinstance(root, StorePath) else str(path)
+    elif isinstance(root, Path) and path.is_relative_to(root):
+        name = path.relative_to(root).as_posix()
+    else:
+        name = str(path)
     return name.encode("utf-8", "backslashreplace").decode()
 
 

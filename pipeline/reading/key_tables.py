@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -14,11 +13,12 @@ import pyarrow.parquet as pq
 from engine.keyshared.model import Consumer
 from pipeline.reading.key_consumers import KeyLists
 from pipeline.schemas import CONSUMER_SETS, SUBSCRIPTIONS, parts_of
+from pipeline.storage import Place, for_arrow
 
 KEY_SHARED = "Key_Shared"
 
 
-def consumers_of_tables(folder: Path) -> KeyLists:
+def consumers_of_tables(folder: Place) -> KeyLists:
     """Consumers by (namespace, subscription) in the order statistics list them; empty where there are no such tables.
 
     Every partition has a dispatcher of its own: the list of the first topic by name stands for all. Ranges that
@@ -36,13 +36,13 @@ def consumers_of_tables(folder: Path) -> KeyLists:
     sets: dict[int, tuple[Consumer, ...]] = {}
     for part in parts_of(folder / CONSUMER_SETS.name) if wanted else ():
         numbers = pa.array(sorted(wanted), pa.int64())
-        table = pq.read_table(part).filter(pc.is_in(pc.field("consumer_set"), value_set=numbers))
+        table = pq.read_table(for_arrow(part)).filter(pc.is_in(pc.field("consumer_set"), value_set=numbers))
         for row in table.to_pylist():
             sets[row["consumer_set"]] = tuple(Consumer(place, name) for place, name in enumerate(row["names"]))
     return {key: sets[number] for key, (_, number) in first.items() if number in sets}
 
 
-def stood_for(folder: Path) -> dict[tuple[str, str], int]:
+def stood_for(folder: Place) -> dict[tuple[str, str], int]:
     """How many lists of consumers the topics of a subscription have, for each with several: only one is looked at.
 
     O(rows).
@@ -55,10 +55,10 @@ def stood_for(folder: Path) -> dict[tuple[str, str], int]:
     return {key: len(numbers) for key, numbers in found.items() if len(numbers) > 1}
 
 
-def _dispatchers(folder: Path) -> Iterator[Any]:
+def _dispatchers(folder: Place) -> Iterator[Any]:
     columns = ["namespace", "subscription", "topic", "consumer_set", "type"]
     for part in parts_of(folder / SUBSCRIPTIONS.name):
-        yield pq.read_table(part, columns=columns, filters=pc.field("type") == KEY_SHARED)
+        yield pq.read_table(for_arrow(part), columns=columns, filters=pc.field("type") == KEY_SHARED)
 
 
 def _by_subscription(table: Any) -> Any:

@@ -6,7 +6,6 @@ import io
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 import msgspec
@@ -19,6 +18,7 @@ from engine.errors import Problem
 from pipeline.reading.rows import BAD, quarantine_row
 from pipeline.reading.trace_rows import COUNTS, KNOWN, TELL_A_KEY, TEXTS, TraceAccount, events_of
 from pipeline.reading.traces import LINES, PARQUET, TracePiece
+from pipeline.storage import Place, file_at, for_arrow, size_bytes
 
 _ROWS_AT_ONCE: Final = 1 << 17
 _BYTES_AT_ONCE: Final = 1 << 20
@@ -61,7 +61,7 @@ def _tell(piece: TracePiece, account: TraceAccount, reason: str, advice: str) ->
 
 
 def _parquet(piece: TracePiece, account: TraceAccount) -> Iterator[Any]:
-    file = pq.ParquetFile(piece.path)
+    file = pq.ParquetFile(for_arrow(piece.path))
     wanted: list[str] = []
     for field in file.schema_arrow:
         if field.name in KNOWN:
@@ -153,11 +153,11 @@ def _numbers(values: list[Any]) -> Any:
 
 
 def _text_lines(piece: TracePiece, account: TraceAccount) -> Iterator[bytes]:
-    if piece.first == 0 and piece.last == Path(piece.path).stat().st_size:
+    if piece.first == 0 and piece.last == size_bytes(piece.path):
         stream: Any = _open(piece, account)
         yield from (line for line in stream if line.strip())
         return
-    with Path(piece.path).open("rb") as plain:
+    with file_at(piece.path).open("rb") as plain:
         if piece.first:
             # The line that began before belongs to the piece before.
             plain.seek(piece.first - 1)
@@ -233,7 +233,7 @@ class _Unpacked(io.RawIOBase):
 
     def __init__(self, piece: TracePiece, account: TraceAccount) -> None:
         self._piece, self._account = piece, account
-        self._source = _unpacked(Path(piece.path))
+        self._source = _unpacked(file_at(piece.path))
         self._ready = b""
         self._line_begun = b""
         self._ended = False
@@ -270,7 +270,7 @@ class _Unpacked(io.RawIOBase):
         self._ready, self._line_begun = whole + newline, rest
 
 
-def _unpacked(path: Path) -> Iterator[bytes]:
+def _unpacked(path: Place) -> Iterator[bytes]:
     lower = path.name.lower()
     with path.open("rb") as stream:
         if lower.endswith((".zst", ".zstd")):

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from engine.errors import InputError, Problem
 from pipeline.reading.found import files_below, size_of
+from pipeline.storage import File, Place, for_arrow, for_tasks, size_bytes
 
 PARQUET: Final = "parquet"
 CSV: Final = "csv"
@@ -30,7 +31,7 @@ class TracePiece:
     JSON lines (a line belongs to the piece in which it begins), else the whole file."""
 
     name: str
-    path: str
+    path: File
     form: str
     first: int
     last: int
@@ -49,12 +50,12 @@ def form_of(name: str) -> str | None:
     return None if packed and form == PARQUET else form
 
 
-def has_traces(source: Path) -> bool:
+def has_traces(source: Place) -> bool:
     """Whether anything at or below ``source`` is a trace by its name."""
     return bool(_found(source, None, []))
 
 
-def find_traces(source: Path, skip: Path | None = None) -> tuple[list[TracePiece], list[Problem]]:
+def find_traces(source: Place, skip: Place | None = None) -> tuple[list[TracePiece], list[Problem]]:
     """The pieces of every trace at or below ``source`` in the order of names, and files that could not be opened.
 
     Hidden files and ``skip`` (the result) are not looked into. Raises ``InputError`` when there is no trace.
@@ -74,7 +75,7 @@ def find_traces(source: Path, skip: Path | None = None) -> tuple[list[TracePiece
     return pieces, problems
 
 
-def _found(source: Path, skip: Path | None, problems: list[Problem]) -> list[tuple[str, Path]]:
+def _found(source: Place, skip: Place | None, problems: list[Problem]) -> list[tuple[str, Place]]:
     if isinstance(size_of(source), int):
         return [(source.name, source)] if form_of(source.name) else []
     return [(name, path) for name, path, _ in files_below(source, skip, _is_trace, problems)[0]]
@@ -84,27 +85,27 @@ def _is_trace(name: str) -> bool:
     return not name.startswith((".", "_")) and form_of(name) is not None
 
 
-def _pieces(name: str, path: Path, form: str) -> list[TracePiece]:
-    size = path.stat().st_size
+def _pieces(name: str, path: Place, form: str) -> list[TracePiece]:
+    size = size_bytes(path)
     with path.open("rb"):
         pass  # a file without permission is told now, by its name, and not by a task
     if form == PARQUET:
         return _row_groups(name, path)
     if form == LINES and not name.lower().endswith(_PACKED):
         bounds = [*range(0, size, BYTES_PER_PIECE), size]
-        return [TracePiece(name, str(path), form, first, last, last - first) for first, last in pairwise(bounds)]
-    return [TracePiece(name, str(path), form, 0, size, size)]
+        return [TracePiece(name, for_tasks(path), form, first, last, last - first) for first, last in pairwise(bounds)]
+    return [TracePiece(name, for_tasks(path), form, 0, size, size)]
 
 
-def _row_groups(name: str, path: Path) -> list[TracePiece]:
-    metadata = pq.ParquetFile(path).metadata
+def _row_groups(name: str, path: Place) -> list[TracePiece]:
+    metadata = pq.ParquetFile(for_arrow(path)).metadata
     pieces: list[TracePiece] = []
     first = rows = size = 0
     for group in range(metadata.num_row_groups):
         rows += metadata.row_group(group).num_rows
         size += metadata.row_group(group).total_byte_size
         if rows >= ROWS_PER_PIECE or group == metadata.num_row_groups - 1:
-            pieces.append(TracePiece(name, str(path), PARQUET, first, group + 1, size))
+            pieces.append(TracePiece(name, for_tasks(path), PARQUET, first, group + 1, size))
             first, rows, size = group + 1, 0, 0
     return pieces
 

@@ -4,30 +4,58 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Final
 
 import pyarrow as pa
 
-from engine.admin.files import read_file
+from engine.admin.files import AnswerFile, read_file
 from engine.admin.reading import MAX_INPUT_BYTES, Intake, size_text
 from engine.admin.text import plain_json
 from engine.admin.unpacking import collected_if_small
 from engine.errors import Problem
+from pipeline.storage import File, StorePath, first_line
 
 _ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
 _PIECE: Final = 1 << 16
+_PIECE_OF_COPY: Final = 1 << 22
 
 
 def read_answer(
-    path: str, name: str, *, limit_bytes: int = MAX_INPUT_BYTES
+    path: File, name: str, *, limit_bytes: int = MAX_INPUT_BYTES
 ) -> tuple[bytes | None, tuple[Problem, ...]]:
     """The JSON text of a file as UTF-8, None when it cannot be read at all; each repair and fault is told."""
-    file, problems = read_file(Path(path), name, Intake(limit_bytes))
+    if isinstance(path, StorePath):
+        file, problems = _read_stored(path, name, limit_bytes)
+    else:
+        file, problems = read_file(Path(path), name, Intake(limit_bytes))
     if file is None:
         return None, problems
     data, unpacked = unpack_zstd(file.data, name, limit_bytes=limit_bytes)
     text, repaired = plain_json(data, name, limit=limit_bytes)
     return text, (*problems, *unpacked, *repaired)
+
+
+def _read_stored(path: StorePath, name: str, limit_bytes: int) -> tuple[AnswerFile | None, tuple[Problem, ...]]:
+    """A file of a store, copied to this machine for the moment, since files are read in one way only."""
+    try:
+        before = path.size_and_time()
+        with NamedTemporaryFile(prefix="ringside-answer-") as copy:
+            with path.open() as source:
+                # One byte more than may be read says that it is too large.
+                room = limit_bytes + 1
+                while room > 0 and (piece := source.read(min(room, _PIECE_OF_COPY))):
+                    copy.write(piece)
+                    room -= len(piece)
+            copy.flush()
+            found, problems = read_file(Path(copy.name), name, Intake(limit_bytes))
+        after = path.size_and_time()
+    except OSError as fault:
+        return None, (Problem(name, "$", f"cannot be read: {first_line(fault)}", "look at its permissions"),)
+    if before != after:
+        reason = "changed while it was being read"
+        problems += (Problem(name, "$", reason, "read it again when nobody writes to it"),)
+    return found, problems
 
 
 def unpack_zstd(data: bytes, name: str, *, limit_bytes: int = MAX_INPUT_BYTES) -> tuple[bytes, tuple[Problem, ...]]:

@@ -8,13 +8,17 @@ its CPU time. ``tests/process/test_fleet.py`` runs a whole fleet with the Spark 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Final
 
 import pytest
 from pyspark.sql import SparkSession
 
 from pipeline.session import open_session
+from pipeline.storage import StorePath, place_of
+from tests.pipeline.stores import BUCKET, NoJarsError, jars, object_store, settings_for
 
 SHORT_LIVED: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 TINY_DATA: Final = {
@@ -42,5 +46,24 @@ def short_lived_jvms() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def spark(short_lived_jvms: None) -> Iterator[SparkSession]:
-    with open_session(settings=TINY_DATA, cores=2) as session:
+    settings = dict(TINY_DATA)
+    with suppress(NoJarsError):  # those who need them skip with the reason
+        settings["spark.driver.extraClassPath"] = f"{jars()}/*"
+    with open_session(settings=settings, cores=2) as session:
         yield session
+
+
+@pytest.fixture(scope="session")
+def store_url() -> Iterator[str]:
+    """A server of S3 with an empty bucket."""
+    with object_store() as url:
+        yield url
+
+
+@pytest.fixture
+def place(store_url: str, request: pytest.FixtureRequest) -> StorePath:
+    """A folder of its own in the bucket for each test."""
+    folder = re.sub(r"[^\w-]+", ".", request.node.name)
+    made = place_of(f"s3a://{BUCKET}/{folder}", settings_for(store_url).get)
+    assert isinstance(made, StorePath)
+    return made

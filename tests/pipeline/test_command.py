@@ -32,7 +32,12 @@ def test_a_mistyped_line_is_refused_with_exit_code_2(words: list[str], capsys: p
 
 @pytest.mark.parametrize(
     "words",
-    [["import", "a", "b", "--fail-on", "info"], ["lint", "a", "b", "--fail-on", "x"], ["run", "a", "s3a://b/out"]],
+    [
+        ["import", "a", "b", "--fail-on", "info"],
+        ["lint", "a", "b", "--fail-on", "x"],
+        ["run", "a", "ftp://b/out"],
+        ["watch", "a", "s3a://b/out"],
+    ],
 )
 def test_what_cannot_be_carried_out_is_refused_before_spark_starts(
     words: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -12,7 +12,7 @@ from pipeline.jobs import MODULES, assigning, keys, linting
 from pipeline.jobs.everything import settings_by_job
 from pipeline.jobs.options import IN_RUN, OWN, check_names, check_options, known_to
 from pipeline.jobs.result import JobResult
-from pipeline.storage import local_path
+from pipeline.storage import check_place, place_of
 
 
 @pytest.mark.parametrize(
@@ -108,12 +108,21 @@ def test_a_value_that_means_nothing_is_refused_before_anything_starts(job: str, 
         check_options(job, {name: value})
 
 
-@pytest.mark.parametrize("text", ["s3a://bucket/out", "s3://bucket", "hdfs://name:8020/x", "gs://b/c", "https://x/y"])
+@pytest.mark.parametrize("text", ["https://x/y", "ftp://x/y", "s3://", "s3a:///out", "hdfs://"])
 def test_another_store_is_refused_and_not_taken_for_a_folder(text: str) -> None:
     with pytest.raises(InputError):
-        local_path(text)
+        check_place(text)
+    with pytest.raises(InputError):
+        place_of(text)
+
+
+@pytest.mark.parametrize("text", ["s3a://bucket/out", "S3://bucket", "hdfs://name:8020/x", "gs://b/c", "abfss://c@a/x"])
+def test_a_store_is_known_by_its_scheme_and_not_for_jobs_that_need_this_machine(text: str) -> None:
+    check_place(text)
+    with pytest.raises(InputError):
+        check_place(text, local=True)
 
 
 def test_a_file_uri_is_a_path() -> None:
-    assert local_path("file:///a%20b/c") == Path("/a b/c")
-    assert local_path("a:b/c") == Path("a:b/c")
+    assert place_of("file:///a%20b/c") == Path("/a b/c")
+    assert place_of("a:b/c") == Path("a:b/c")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.errors import InputError
@@ -14,9 +13,10 @@ from tui.cli.output import speaks_unicode
 if TYPE_CHECKING:
     from tui.cli.session import Session
     from tui.fleet.screen import Chosen, Place
+    from tui.sources.fleet_tables import ResultFolder
 
 
-def open_fleet_screen(target: Path, output: Output) -> int:
+def open_fleet_screen(target: ResultFolder, output: Output) -> int:
     """Show the lists of a result folder and return the exit code. Raises ``InputError``: what is missing, and why.
 
     What is opened from a list comes back to its row with escape; ``q`` leaves for good, wherever it is pressed.
@@ -64,7 +64,7 @@ def _open_part(session: Session, output: Output, *, mono: bool, ascii_only: bool
         begun.close()
 
 
-def session_of(target: Path, chosen: Chosen) -> Session:
+def session_of(target: ResultFolder, chosen: Chosen) -> Session:
     """What was chosen as a session of the simulator. Raises ``InputError`` where there is nothing to show."""
     from engine.cluster.timeline import Timeline
     from engine.scenarios.fleet_opening import open_fleet_part

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
@@ -16,7 +15,7 @@ from engine.errors import InputError, Problem, Rejection
 from engine.names import refuse_namespace, topic_fault
 from engine.scenarios.fleet_opening import FleetPart
 from engine.scenarios.subscriptions import KEY_SHARED
-from tui.sources.fleet_tables import parts_of, read_table
+from tui.sources.fleet_tables import ResultFolder, parts_of, read_table
 
 MANY_TOPICS: Final = 20_000
 """With more of them in its namespace, one subscription is opened with its own topics alone."""
@@ -32,7 +31,9 @@ _TOPIC: Final = (
 )  # fmt: skip
 
 
-def part_of(folder: Path, namespace: str, subscription: str = "", *, listed_flag: bool | None = None) -> FleetPart:
+def part_of(
+    folder: ResultFolder, namespace: str, subscription: str = "", *, listed_flag: bool | None = None
+) -> FleetPart:
     """A namespace with all its subscriptions, or with one of them. Raises ``InputError`` for missing tables.
 
     O(dispatchers + topics of the namespace), and the consumers of one dispatcher for each list of them.
@@ -87,7 +88,7 @@ def _topics(
     return found, ranges
 
 
-def _subscriptions(folder: Path, namespace: str, rows: Any) -> dict[str, tuple[SubscriptionFacts, ...]]:
+def _subscriptions(folder: ResultFolder, namespace: str, rows: Any) -> dict[str, tuple[SubscriptionFacts, ...]]:
     """The subscriptions of each topic. Of many dispatchers with one list of consumers the first one tells them whole.
 
     Those of a Key_Shared topic are told by its first partition with consumers, since each has ranges of its own.
@@ -125,7 +126,7 @@ def _like(subscription: str, parent: str, kind: str, number: int) -> tuple[objec
     return subscription, parent if kind == KEY_SHARED else number, kind
 
 
-def _consumer_sets(folder: Path, numbers: Any) -> dict[int, tuple[str, ...]]:
+def _consumer_sets(folder: ResultFolder, numbers: Any) -> dict[int, tuple[str, ...]]:
     wanted = pc.unique(numbers)
     if not len(wanted):
         return {}
@@ -134,7 +135,7 @@ def _consumer_sets(folder: Path, numbers: Any) -> dict[int, tuple[str, ...]]:
 
 
 def _consumers(
-    folder: Path, namespace: str, tellers: set[_Key], keyed: set[_Key]
+    folder: ResultFolder, namespace: str, tellers: set[_Key], keyed: set[_Key]
 ) -> tuple[dict[_Key, tuple[ConsumerFacts, ...]], dict[_Key, int]]:
     """The consumers of some dispatchers, and how many messages wait for an acknowledgement at each of all.
 
@@ -175,7 +176,7 @@ def _consumers(
     return {key: tuple(each) for key, each in found.items()}, waiting
 
 
-def _bundles(folder: Path, namespace: str) -> dict[str, BundleList]:
+def _bundles(folder: ResultFolder, namespace: str) -> dict[str, BundleList]:
     if not parts_of(folder, "bundles"):
         return {}
     rows = read_table(folder, "bundles", ("lower", "upper"), [("namespace", "=", namespace)]).to_pydict()
@@ -184,7 +185,7 @@ def _bundles(folder: Path, namespace: str) -> dict[str, BundleList]:
     return {namespace: BundleList(boundaries)} if whole else {}
 
 
-def _settings(folder: Path) -> BrokerSettings | None:
+def _settings(folder: ResultFolder) -> BrokerSettings | None:
     """The brokers' settings, None where no answer told any: then they are inferred."""
     if not parts_of(folder, "settings"):
         return None
@@ -198,7 +199,7 @@ def _settings(folder: Path) -> BrokerSettings | None:
     return settings
 
 
-def _release(folder: Path) -> str | None:
+def _release(folder: ResultFolder) -> str | None:
     """The release that most brokers have; the first by name of equally many."""
     if not parts_of(folder, "brokers"):
         return None

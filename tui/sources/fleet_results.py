@@ -15,7 +15,7 @@ import pyarrow as pa
 from engine.errors import InputError
 from engine.views.fleet import FILE_NAME, FleetSummary, read_summary
 from tui.sources.fleet_listing import Columns, Listing, whole
-from tui.sources.fleet_tables import parts_of, read_table
+from tui.sources.fleet_tables import ResultFolder, parts_of, read_table
 
 SUBSCRIPTIONS: Final = "worst_subscriptions"
 NAMESPACES: Final = "worst_namespaces"
@@ -53,23 +53,26 @@ class FleetResults:
     ``summary`` is None where there is none, or none that can be read; ``complaint`` says then why.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: ResultFolder) -> None:
         self.folder = folder
         self.summary: FleetSummary | None = None
         self.complaint = ""
         self._lists: dict[str, Listing] = {}
         self._warmed: set[str] = set()
         try:
-            self.summary = read_summary((folder / FILE_NAME).read_bytes(), FILE_NAME)
-        except OSError:
+            self.summary = read_summary(_document(folder, FILE_NAME), FILE_NAME)
+        except FileNotFoundError:
             self.complaint = f"{folder.name} holds no {FILE_NAME}; ringside fleet report makes one"
+        except OSError as error:
+            self.complaint = f"{FILE_NAME} cannot be read: {error.strerror or error}"
         except InputError as error:
             self.complaint = str(error)
 
     @property
     def name(self) -> str:
         """The folder as people call it, also where it was given as ``.``."""
-        return self.folder.resolve().name or str(self.folder)
+        name = self.folder.resolve().name if isinstance(self.folder, Path) else self.folder.name
+        return name or str(self.folder)
 
     def listing(self, name: str) -> Listing:
         """One of the lists, as its job wrote it: the worst first. Raises ``InputError``: what is missing."""
@@ -109,7 +112,11 @@ class FleetResults:
         return pa.table({column: pa.array([], pa.string()) for column in (*SEARCHED[SET_ASIDE], "kind", "job")})
 
 
-def read_results(folder: Path) -> FleetResults:
+def _document(folder: ResultFolder, name: str) -> bytes:
+    return (folder / name).read_bytes() if isinstance(folder, Path) else folder.document(name)
+
+
+def read_results(folder: ResultFolder) -> FleetResults:
     """A result folder. Raises ``InputError``: what is missing, and which command makes it."""
     results = FleetResults(folder)
     results.listing(SUBSCRIPTIONS)

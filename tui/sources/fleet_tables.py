@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -52,13 +52,37 @@ _DECLARED: Final[Mapping[str, str]] = {
 """What is read of each table: columns and types. With ``?`` rows may have none, with ``*`` earlier releases lack it."""
 
 
-def parts_of(folder: Path, name: str) -> list[Path]:
-    """The files of a table, in the order of their names; none where its job has not run."""
-    return sorted((folder / name).glob("*.parquet"))
+class StoredResults(Protocol):
+    """A result folder of a store."""
+
+    @property
+    def name(self) -> str: ...
+
+    def parts(self, table: str) -> Sequence[Any]:
+        """Files in the order of their names; ``input_file`` opens one for pyarrow."""
+
+    def document(self, name: str) -> bytes:
+        """What was written beside the tables."""
+
+
+ResultFolder: TypeAlias = Path | StoredResults
+
+
+def parts_of(folder: ResultFolder, name: str) -> Sequence[Any]:
+    """The files of a table, in the order of their names; none where its job has not run.
+
+    Raises ``InputError`` for a store that does not answer.
+    """
+    if isinstance(folder, Path):
+        return sorted((folder / name).glob("*.parquet"))
+    try:
+        return folder.parts(name)
+    except OSError as error:
+        raise InputError(f"{folder} cannot be read: {_first_line(error)}") from error
 
 
 def read_table(
-    folder: Path,
+    folder: ResultFolder,
     name: str,
     columns: Sequence[str] | None = None,
     wanted: Sequence[Any] | Any | None = None,
@@ -69,23 +93,34 @@ def read_table(
     Raises ``InputError``: a table that is not there, with the command that makes it, or one that cannot be read or is
     not as the jobs write it.
     """
+    chosen = list(columns) if columns is not None else None
+    try:
+        try:
+            table = _read(folder, name, chosen, wanted, repeated)
+        except FileNotFoundError:  # a new result took the place of this one
+            table = _read(folder, name, chosen, wanted, repeated)
+        fault = _fault(table, name, chosen)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise InputError(f"{folder}/{name} cannot be read: {_first_line(error)}") from error
+    if fault:
+        raise InputError(f"{folder}/{name} {fault}; make it again with ringside fleet run IN OUT")
+    return table
+
+
+def _read(folder: ResultFolder, name: str, columns: list[str] | None, wanted: Any, repeated: Sequence[str]) -> Any:
     parts = parts_of(folder, name)
     if not parts:
         raise InputError(
             f"{folder} holds no table {name}; make it with ringside fleet run IN OUT or ringside fleet report"
         )
-    chosen = list(columns) if columns is not None else None
-    try:
-        tables = [pq.read_table(part, columns=chosen, filters=wanted, read_dictionary=list(repeated)) for part in parts]
-        table = pa.concat_tables(tables)
-        fault = _fault(table, name, chosen)
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise InputError(
-            f"{folder / name} cannot be read: {(str(error).splitlines() or ['it is damaged'])[0]}"
-        ) from error
-    if fault:
-        raise InputError(f"{folder / name} {fault}; make it again with ringside fleet run IN OUT")
-    return table
+    files = (part if isinstance(part, Path) else part.input_file() for part in parts)
+    return pa.concat_tables(
+        [pq.read_table(file, columns=columns, filters=wanted, read_dictionary=list(repeated)) for file in files]
+    )
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or ["it is damaged"])[0]
 
 
 def _fault(table: Any, name: str, chosen: Sequence[str] | None) -> str:

@@ -16,6 +16,7 @@ from tui.cli.output import say, write_out, write_page
 
 if TYPE_CHECKING:
     from pipeline.jobs.result import JobResult
+    from tui.sources.fleet_tables import ResultFolder
 
 _JOBS: Final[Mapping[str, str]] = {
     "run": "All jobs below but watch, one after another, from answers and key traces to the summary.",
@@ -31,10 +32,11 @@ _READING: Final = ("run", "import", "watch")
 _WITH_PAGE: Final = ("run", "report")
 _EPILOG: Final = """\b
 IN is a folder of answers (import, run, watch), of key traces (keys) or of tables (the others); OUT is where the
-result is put, all at once. --set spark.KEY=VALUE is for Spark; other keys are options of the job: broker settings
-by their exact names (keys, bundles, lint), policies=, add=, kill=, flag=, pulsar= (assign), modes=, top=, consumers=,
-consumers-from=, tables= (keys), listed= (bundles), load-manager= (lint), top= (report), max-input= (import), every=,
-files=, max-input= (watch). For run an option of one job is written JOB.KEY=VALUE. Exit codes: 0 fine, 1 a failure, or a
+result is put, all at once. Both are paths or URIs: file://, s3a://, hdfs://, gs://, abfss:// (watch: paths).
+--set spark.KEY=VALUE is for Spark; other keys are options of the job: broker settings by their exact names (keys,
+bundles, lint), policies=, add=, kill=, flag=, pulsar= (assign), modes=, top=, consumers=, consumers-from=, tables=
+(keys), listed= (bundles), load-manager= (lint), top= (report), max-input= (import), every=, files=, max-input=
+(watch). For run an option of one job is written JOB.KEY=VALUE. Exit codes: 0 fine, 1 a failure, or a
 condition of --fail-on, 2 usage or input, 130 and 143 stopped from outside; bad records are in the table
 quarantine and stop nothing.
 """
@@ -108,15 +110,13 @@ def _command_of(job: str, about: str) -> click.Command:
         asked = _settings(settings) | _asked_changes(job, changes) | _asked_limit(job, changes)
         need_pyspark()
         from pipeline.conditions import conditions_of, failures_of
-        from pipeline.storage import local_path
 
         conditions = conditions_of(job, fail_on or (("error",) if job == "lint" else ()))
-        place = local_path(target)
-        result = _done(job, local_path(source), place, master, asked)
+        result = _done(job, source, target, master, asked)
         if as_json:
-            write_out(_json(result, place))
+            write_out(_json(result, target))
         elif job in _WITH_PAGE:
-            write_page(_page(place), ascii_only=ascii_only)
+            write_page(_page(_results_of(result, target)), ascii_only=ascii_only)
         else:
             write_page(told(result), ascii_only=ascii_only)
         failures = failures_of(result, conditions)
@@ -185,12 +185,16 @@ def _asked_limit(job: str, changes: Mapping[str, Any]) -> dict[str, str]:
     return {f"{prefix}max-input": changes["max_input"]} if changes.get("max_input") else {}
 
 
-def _done(job: str, source: Path, target: Path, master: str | None, settings: Mapping[str, str]) -> JobResult:
+def _done(job: str, source: str, target: str, master: str | None, settings: Mapping[str, str]) -> JobResult:
     """Run one job in a session of its own. Spark and Arrow are imported only here."""
+    from pipeline.jobs import LOCAL
     from pipeline.jobs.options import check_options
     from pipeline.session import need_pyspark, open_session
+    from pipeline.storage import check_place, place_for
 
     check_options(job, settings)
+    for text in (source, target):
+        check_place(text, local=job in LOCAL)
     need_pyspark()
     own = {key: value for key, value in settings.items() if not key.startswith("spark.")}
     with _progress(job) as tell:
@@ -199,7 +203,8 @@ def _done(job: str, source: Path, target: Path, master: str | None, settings: Ma
             from pipeline.jobs import job_called
             from pipeline.jobs.result import JobOptions
 
-            return job_called(job)(spark, source, target, JobOptions(own, tell))
+            places = place_for(spark, source), place_for(spark, target)
+            return job_called(job)(spark, *places, JobOptions(own, tell))
 
 
 @contextmanager
@@ -225,37 +230,50 @@ def _progress(job: str) -> Iterator[Callable[[str], None]]:
         yield tell
 
 
-def _json(result: JobResult, target: Path) -> str:
+def _results_of(result: JobResult, target: str) -> ResultFolder:
+    """Where the result is, opened with the settings that the job had."""
+    if result.place is None:
+        return _results(target)
+    from pipeline.manifests import results_at
+
+    return results_at(result.place)
+
+
+def _json(result: JobResult, target: str) -> str:
     import json
 
-    from engine.views.fleet import FILE_NAME
-
     if result.job in _WITH_PAGE:
-        return (target / FILE_NAME).read_text(encoding="utf-8")
+        return _summary(_results_of(result, target)).decode()
     return json.dumps(result.summary, indent=1, ensure_ascii=False, sort_keys=True, default=list)
 
 
-def _page(target: Path) -> list[str]:
-    from engine.errors import InputError
+def _page(results: ResultFolder) -> list[str]:
     from engine.views.fleet import FILE_NAME, read_summary
     from tui.cli.printers.fleet_page import fleet_lines
 
-    path = target / FILE_NAME
-    if not path.exists():
-        raise InputError(f"{target} holds no {FILE_NAME}; make one with ringside fleet run or ringside fleet report")
-    return fleet_lines(read_summary(path.read_bytes(), str(path)))
+    return fleet_lines(read_summary(_summary(results), f"{results}/{FILE_NAME}"))
+
+
+def _summary(results: ResultFolder) -> bytes:
+    from engine.errors import InputError
+    from engine.views.fleet import FILE_NAME
+
+    try:
+        return (results / FILE_NAME).read_bytes() if isinstance(results, Path) else results.document(FILE_NAME)
+    except FileNotFoundError as error:
+        make = "make one with ringside fleet run or ringside fleet report"
+        raise InputError(f"{results} holds no {FILE_NAME}; {make}") from error
 
 
 @click.command("open", short_help="Open a result folder on the screen, or print its summary.")
-@click.argument("target", metavar="OUT", type=click.Path(path_type=Path))
+@click.argument("target", metavar="OUT")
 @output_options
-def open_fleet(*, target: Path, output: Output) -> int:
+def open_fleet(*, target: str, output: Output) -> int:
     """Show what is worst in the result folder OUT, sorted and filtered at will; enter opens a row in the simulator.
 
-    With --once or --json the summary is printed. Needs no Spark.
+    OUT is a path or a URI as the jobs take it; keys and endpoint of S3 come from where AWS's tools take them. With
+    --once or --json the summary is printed. Needs no Spark.
     """
-    from engine.views.fleet import FILE_NAME
-
     if output.on_screen:
         from engine.errors import InputError
         from tui.cli.fleet_screen import open_fleet_screen
@@ -265,14 +283,29 @@ def open_fleet(*, target: Path, output: Output) -> int:
         if why_not is not None:
             raise InputError(why_not)
 
-        return open_fleet_screen(target, output)
+        return open_fleet_screen(_results(target), output)
     as_json, ascii_only = output.json, output.ascii_only
-    lines = _page(target)
+    results = _results(target)
+    lines = _page(results)
     if as_json:
-        write_out((target / FILE_NAME).read_text(encoding="utf-8"))
+        write_out(_summary(results).decode())
     else:
         write_page(lines, ascii_only=ascii_only)
     return FINE
+
+
+def _results(text: str) -> ResultFolder:
+    """A result folder by its path or URI. Raises ``InputError`` for another scheme, or where Arrow is missing."""
+    from engine.errors import InputError
+
+    if "://" not in text:
+        return Path(text)
+    try:
+        from pipeline.manifests import results_at
+        from pipeline.storage import place_of
+    except ImportError as error:
+        raise InputError("stores are read with pyarrow: install it (pip install 'pulsar-ringside[spark]')") from error
+    return results_at(place_of(text))
 
 
 for _job, _about in _JOBS.items():

@@ -1,0 +1,230 @@
+"""Which parts make up the results in a folder of a store, where nothing can be put into place by one rename.
+
+Under OUT each table is a plain folder of Parquet files. A job writes to a hidden folder of its run, moves the finished
+parts into the folders of their tables, and then puts one small manifest that names them: ``.runs/JOB-NUMBER-ID.json``.
+Of a job the manifest with the highest number counts, so whoever is killed when, the old result or the new one is
+named, whole. What is superseded goes after that. Tools that read a table's folder as it is see old and new parts beside
+each other between the first move and the last removal, which takes seconds; readers of the manifest never do.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from engine.errors import RingsideError
+from pipeline.storage import Place, StorePath
+
+RUNS: Final = ".runs"
+"""The hidden folder under OUT with the runs of all jobs."""
+FORMAT: Final = "ringside.manifest/1"
+_RUN: Final = re.compile(r"([a-z]+)-(\d{6,})-[0-9a-f]{8}")
+_OURS: Final = re.compile(rf".+\.{_RUN.pattern}\.parquet")
+"""Parts that were moved into the folder of a table."""
+_SUFFIX: Final = ".parquet"
+_AT_ONCE: Final = 16
+_MOVED: Final = timedelta(hours=1)
+"""Parts that no manifest names after this time were left by a run that was killed: moving them takes seconds."""
+_ABANDONED: Final = timedelta(days=1)
+"""So is the folder of a run in which nothing was written for so long."""
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """One result of a job: names of parts by table, and the text of what was written beside them."""
+
+    run: str
+    parts: dict[str, list[str]] = {}
+    documents: dict[str, str] = {}
+    format: str = FORMAT
+
+
+def parts_of_table(folder: Place) -> list[Place]:
+    """The Parquet files of a table: those that a manifest beside its folder names, else all that are there, by name."""
+    if isinstance(folder, StorePath):
+        for manifest in current_manifests(folder.parent).values():
+            if folder.name in manifest.parts:
+                return [folder / name for name in manifest.parts[folder.name]]
+    return sorted(folder.glob(f"*{_SUFFIX}"))
+
+
+def has_table(folder: Place) -> bool:
+    """Whether there is a table, possibly an empty one."""
+    return bool(parts_of_table(folder)) if isinstance(folder, StorePath) else folder.is_dir()
+
+
+def document_of(folder: Place, name: str) -> bytes:
+    """What a job wrote beside its tables, such as its summary. Raises ``FileNotFoundError``."""
+    if isinstance(folder, StorePath):
+        for manifest in current_manifests(folder).values():
+            if name in manifest.documents:
+                return manifest.documents[name].encode()
+    return (folder / name).read_bytes()
+
+
+def current_manifests(target: StorePath) -> dict[str, Manifest]:
+    """What counts, by job, the latest first. Raises ``RingsideError`` for a manifest that cannot be read."""
+    tries = 3
+    while True:
+        newest = _newest(target)
+        try:
+            return {job: _read(target / RUNS / f"{run}.json") for job, run in newest.items()}
+        except FileNotFoundError:  # superseded since it was listed
+            tries -= 1
+            if not tries:
+                raise
+
+
+def _newest(target: StorePath) -> dict[str, str]:
+    newest: dict[str, str] = {}
+    for run in sorted(_runs(target), key=_order, reverse=True):
+        newest.setdefault(run.partition("-")[0], run)
+    return newest
+
+
+def _runs(target: StorePath) -> list[str]:
+    names = (path.name for path, _ in (target / RUNS).files())
+    return [name.removesuffix(".json") for name in names if _RUN.fullmatch(name.removesuffix(".json"))]
+
+
+def _order(run: str) -> tuple[int, str]:
+    return int(run.split("-")[1]), run
+
+
+@lru_cache(maxsize=64)
+def _read(path: StorePath) -> Manifest:
+    """One manifest; none is ever changed."""
+    try:
+        found = msgspec.json.decode(path.read_bytes(), type=Manifest)
+    except msgspec.MsgspecError as fault:
+        raise RingsideError(f"{path} is no manifest of a result: {fault}; run the job again") from fault
+    if found.format != FORMAT:
+        raise RingsideError(f"{path} has the format {found.format!r}, which another release of Ringside reads")
+    return found
+
+
+def begin_run(target: StorePath, job: str) -> StorePath:
+    """The hidden folder of a new run, after what killed runs of this job left long ago was removed."""
+    numbers = [_order(run)[0] for run in _runs(target)]
+    longest_ago = datetime.now(UTC) - _ABANDONED
+    for folder in (target / RUNS).folders():
+        if _RUN.fullmatch(folder.name) and folder.name.startswith(f"{job}-"):
+            numbers.append(_order(folder.name)[0])
+            moments = [info.mtime for _, info in folder.files(below=True) if info.mtime is not None]
+            if moments and max(moments) < longest_ago:
+                folder.remove_folder()
+    return target / RUNS / f"{job}-{max(numbers, default=0) + 1:06d}-{uuid.uuid4().hex[:8]}"
+
+
+def publish(target: StorePath, folder: StorePath, tables: Iterable[str]) -> None:
+    """Put the tables and documents in the folder of a run into place.
+
+    Raises ``OSError``, and ``RingsideError`` where a table's folder has files of somebody else; the result that was
+    there counts then.
+    """
+    run, job = folder.name, folder.name.partition("-")[0]
+    older = [each for each in _runs(target) if each.partition("-")[0] == job]
+    moves: list[tuple[StorePath, StorePath]] = []
+    parts: dict[str, list[str]] = {}
+    for table in tables:
+        _refuse_others(target / table)
+        parts[table] = []
+        for part, _ in sorted((folder / table).files()):
+            if part.name.endswith(_SUFFIX):
+                parts[table].append(f"{part.name.removesuffix(_SUFFIX)}.{run}{_SUFFIX}")
+                moves.append((part, target / table / parts[table][-1]))
+    documents = {path.name: path.read_bytes() for path, _ in folder.files()}
+    manifest = Manifest(run, parts, {name: data.decode() for name, data in documents.items()})
+    place = target / RUNS / f"{run}.json"
+    try:
+        _each(lambda move: move[0].rename(move[1]), moves)
+        place.write_bytes(msgspec.json.format(msgspec.json.encode(manifest), indent=1))
+    except BaseException:
+        with suppress(OSError):
+            if not place.exists():  # else it was put, and the fault came on the way back
+                _each(lambda move: move[1].unlink(missing_ok=True), moves)
+        raise
+    for name, data in documents.items():
+        (target / name).write_bytes(data)
+    _remove(target, older, kept=parts)
+
+
+def withdraw_runs(target: StorePath, job: str) -> None:
+    """Take the result of a job away. Raises ``OSError``."""
+    manifest = current_manifests(target).get(job)
+    _remove(target, [run for run in _runs(target) if run.partition("-")[0] == job], kept={})
+    for name in manifest.documents if manifest is not None else ():
+        (target / name).unlink(missing_ok=True)
+
+
+def _remove(target: StorePath, runs: Sequence[str], kept: dict[str, list[str]]) -> None:
+    """Remove runs and their parts but for those kept, and what killed ones left in the folders of the kept tables.
+
+    Manifests go first: nobody is pointed to what is no more.
+    """
+    tables = set(kept)
+    for run in runs:
+        with suppress(FileNotFoundError, RingsideError):
+            tables |= _read(target / RUNS / f"{run}.json").parts.keys()
+        (target / RUNS / f"{run}.json").unlink(missing_ok=True)
+    long_ago = datetime.now(UTC) - _MOVED
+    gone: list[StorePath] = []
+    for table in tables:
+        for part, info in (target / table).files():
+            ours = _OURS.fullmatch(part.name)
+            if ours is None or part.name in kept.get(table, ()):
+                continue
+            run = part.name.removesuffix(_SUFFIX).rpartition(".")[2]
+            if run in runs or (info.mtime is not None and info.mtime < long_ago):
+                gone.append(part)
+    _each(lambda part: part.unlink(missing_ok=True), gone)
+
+
+def _refuse_others(folder: StorePath) -> None:
+    for part, _ in folder.files():
+        if part.name.endswith(_SUFFIX) and not _OURS.fullmatch(part.name):
+            raise RingsideError(f"{part} is in the way: it was not written by this program; move it elsewhere")
+
+
+def _each(work: Callable[[Any], object], items: list[Any]) -> None:
+    """Small requests, many at once. Raises what one of them raised, after all were made."""
+    if not items:
+        return
+    with ThreadPoolExecutor(min(_AT_ONCE, len(items))) as pool:
+        for _ in [*pool.map(work, items)]:
+            pass
+
+
+class StoredResults:
+    """A result folder of a store as the screen reads it: it knows files, and not what is behind a URI."""
+
+    def __init__(self, folder: StorePath) -> None:
+        self._folder = folder
+
+    @property
+    def name(self) -> str:
+        return self._folder.name
+
+    def __str__(self) -> str:
+        return str(self._folder)
+
+    def parts(self, table: str) -> list[Any]:
+        """Files in the order of their names; none where the job that makes the table has not run."""
+        return [*parts_of_table(self._folder / table)]
+
+    def document(self, name: str) -> bytes:
+        """Raises ``OSError``."""
+        return document_of(self._folder, name)
+
+
+def results_at(place: Place) -> Path | StoredResults:
+    """A result folder as the screen takes it."""
+    return StoredResults(place) if isinstance(place, StorePath) else place

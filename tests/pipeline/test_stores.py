@@ -1,0 +1,199 @@
+"""Every job reads from and writes to an object store, with the same result as on this machine."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.dataset
+import pyarrow.parquet as pq
+import pytest
+from py4j.protocol import Py4JError
+from pyspark.sql import SparkSession
+
+from engine.errors import InputError, RingsideError
+from engine.views.fleet import FILE_NAME
+from pipeline.jobs import dealing, import_tasks, job_called
+from pipeline.jobs.result import JobOptions
+from pipeline.manifests import RUNS, results_at
+from pipeline.schemas import EVERY_TABLE, SUBSCRIPTIONS, TOPICS, check_folder
+from pipeline.storage import Place, StorePath, place_for, place_of
+from tests.pipeline.stores import BUCKET, NoJarsError, jars, settings_for
+from tui.cli.main import main
+from tui.sources.fleet_part import part_of
+from tui.sources.fleet_results import SEARCHED, read_results
+
+NAMESPACE = "t/n"
+OPTIONS = {"assign.policies": "all", "keys.consumers": "3", "keys.top": "5"}
+
+
+@pytest.fixture
+def store(spark: SparkSession, place: StorePath, store_url: str) -> Iterator[StorePath]:
+    """A folder that the session can read and write as well."""
+    try:
+        jars()
+    except NoJarsError as reason:
+        pytest.skip(f"Spark cannot read S3 here: {reason}")
+    given = {name.removeprefix("spark.hadoop."): value for name, value in settings_for(store_url).items()}
+    for name, value in given.items():
+        spark.conf.set(name, value)
+    yield place
+    for name in given:
+        spark.conf.unset(name)
+
+
+def upload(folder: Path, place: StorePath) -> None:
+    for path in folder.rglob("*"):
+        if path.is_file():
+            (place / path.relative_to(folder).as_posix()).write_bytes(path.read_bytes())
+
+
+def answers(folder: Path) -> None:
+    """Statistics of two brokers, one of them packed, with defects, and key traces in three forms."""
+    for number, broker in enumerate(("one", "two")):
+        (folder / broker).mkdir(parents=True)
+        topics: dict[str, Any] = {}
+        for index in range(number, 8, 2):
+            told = {"consumers": [{"consumerName": f"c-{each}"} for each in range(3)], "msgRateOut": 2.0}
+            failover = {"type": "Failover", "activeConsumerName": f"c-{index % 3}", **told}
+            topics[f"persistent://{NAMESPACE}/x-partition-{index}"] = {
+                "msgRateIn": 2.0,
+                "subscriptions": {"s": failover, "k": {"type": "Key_Shared", **told}},
+            }
+        stats = {NAMESPACE: {"0x00000000_0xffffffff": {"persistent": topics}}}
+        report = {
+            "pulsarServiceUrl": "x",
+            "webServiceUrl": f"http://{broker}:8080",
+            "brokerVersionString": "4.2.4",
+            "lastStats": {},
+        }
+        (folder / broker / "broker-stats.json.gz").write_bytes(gzip.compress(json.dumps(stats).encode()))
+        (folder / broker / "load-report.json").write_text(json.dumps(report))
+    (folder / "bundles.json").write_text(
+        json.dumps({"boundaries": ["0x00000000", "0x80000000", "0xffffffff"], "numBundles": 2})
+    )
+    (folder / "broken.json").write_text('{"a": ')
+    lines = [f"{NAMESPACE},k,key-{number % 50},{number}" for number in range(500)]
+    (folder / "trace.csv.gz").write_bytes(
+        gzip.compress("\n".join(["namespace,subscription,key,count", *lines]).encode())
+    )
+    (folder / "trace.jsonl").write_text(
+        "\n".join(json.dumps({"subscription": "k", "key": f"{at}"}) for at in range(90))
+    )
+    pq.write_table(pa.table({"subscription": ["k"] * 40, "key": [f"p-{at}" for at in range(40)]}), folder / "p.parquet")
+
+
+def rows(place: Place, table: str) -> list[str]:
+    """A table as a reader of its plain folder sees it."""
+    folder = place / table
+    path, store = (folder.path, folder.store) if isinstance(folder, StorePath) else (str(folder), None)
+    return sorted(map(repr, pyarrow.dataset.dataset(path, filesystem=store).to_table().to_pylist()))
+
+
+def test_a_whole_run_in_a_store_is_that_of_a_folder(
+    spark: SparkSession, store: StorePath, store_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    answers(tmp_path / "in")
+    upload(tmp_path / "in", store / "in")
+    run = job_called("run")
+    here = run(spark, tmp_path / "in", tmp_path / "out", JobOptions(OPTIONS))
+    # However small the fleet is, tasks read and write.
+    monkeypatch.setattr(dealing, "SMALL_ROWS", -1)
+    monkeypatch.setattr(import_tasks, "SMALL_BYTES", -1)
+    source, target = place_for(spark, f"s3://{store.path}/in"), place_for(spark, f"{store}/in/out")
+    there = run(spark, source, target, JobOptions(OPTIONS))
+    assert here.summary["failed"] == there.summary["failed"] == {}
+    assert there.summary == here.summary
+    tables = [table for table in EVERY_TABLE if (tmp_path / "out" / table.name).is_dir()]
+    assert len(tables) > 25
+    for table in tables:
+        assert check_folder(table, target / table.name) == check_folder(table, tmp_path / "out" / table.name)
+        assert rows(target, table.name) == rows(tmp_path / "out", table.name), table.name
+    assert (target / FILE_NAME).read_bytes() == (tmp_path / "out" / FILE_NAME).read_bytes()
+    assert isinstance(target, StorePath)
+    assert [path for path, _ in (target / RUNS).files(below=True)] == [path for path, _ in (target / RUNS).files()]
+    compare_screens(results_at(target), tmp_path / "out")
+    for name, variable in (("access.key", "AWS_ACCESS_KEY_ID"), ("secret.key", "AWS_SECRET_ACCESS_KEY")):
+        monkeypatch.setenv(variable, settings_for(store_url)[f"spark.hadoop.fs.s3a.{name}"])
+    monkeypatch.setenv("AWS_ENDPOINT_URL", store_url)
+    assert main(["fleet", "open", f"s3://{store.path}/in/out", "--json"]) == 0
+    assert capsys.readouterr().out.encode() == (target / FILE_NAME).read_bytes()
+    assert main(["fleet", "open", f"s3://{store.path}/nothing", "--json"]) == 2
+
+
+def compare_screens(there: Any, here: Path) -> None:
+    """What the screen reads, and what enter opens."""
+    one, other = read_results(there), read_results(here)
+    assert one.summary is not None and one.summary == other.summary
+    for name in SEARCHED:
+        assert one.listing(name).columns.table.to_pylist() == other.listing(name).columns.table.to_pylist()
+    opened = part_of(there, NAMESPACE, "s")
+    assert opened == part_of(here, NAMESPACE, "s") and len(opened.snapshot.topics) == 8
+
+
+def test_a_job_reads_here_and_writes_there_and_the_other_way_round(
+    spark: SparkSession, store: StorePath, tmp_path: Path
+) -> None:
+    answers(tmp_path / "in")
+    job_called("import")(spark, tmp_path / "in", store / "out", JobOptions())
+    job_called("assign")(spark, store / "out", tmp_path / "out", JobOptions())
+    assert len(rows(tmp_path / "out", "assignments")) == 24
+    job_called("keys")(spark, tmp_path / "in", tmp_path / "out", JobOptions({"tables": str(store / "out")}))
+    assert rows(tmp_path / "out", "key_loads")
+
+
+def test_a_second_run_names_its_parts_in_place_of_the_first(
+    spark: SparkSession, store: StorePath, tmp_path: Path
+) -> None:
+    answers(tmp_path / "in")
+    run = job_called("import")
+    run(spark, tmp_path / "in", store, JobOptions())
+    before = rows(store, TOPICS.name)
+    (tmp_path / "in" / "two" / "broker-stats.json.gz").unlink()
+    run(spark, tmp_path / "in", store, JobOptions())
+    assert 2 * len(rows(store, TOPICS.name)) == len(before)
+    assert check_folder(SUBSCRIPTIONS, store / SUBSCRIPTIONS.name) == len(before)
+
+
+def test_what_is_not_there_is_refused(spark: SparkSession, store: StorePath) -> None:
+    with pytest.raises(InputError):
+        job_called("import")(spark, store / "nothing", store / "out", JobOptions())
+    with pytest.raises(InputError):
+        job_called("lint")(spark, store / "nothing", store / "out", JobOptions())
+    with pytest.raises(InputError):
+        job_called("watch")(spark, store / "in", store / "out", JobOptions())
+    assert not [*store.files(below=True)]
+
+
+def test_a_store_that_does_not_answer_is_told_in_a_sentence(spark: SparkSession, store_url: str) -> None:
+    lost = place_of(f"s3a://{BUCKET}/x", {**settings_for("http://127.0.0.1:9")}.get)
+    assert isinstance(lost, StorePath)
+    with pytest.raises(RingsideError, match=str(lost)):
+        lost.check_reachable()
+
+
+@pytest.mark.parametrize(
+    ("story", "kind"),
+    [
+        ("java.lang.RuntimeException: java.lang.ClassNotFoundException: Class org.apache.hadoop.fs.s3a.X", InputError),
+        ("No FileSystem for scheme s3a", InputError),
+        ("java.nio.file.AccessDeniedException: fleet: no", RingsideError),
+    ],
+)
+def test_a_session_that_cannot_read_a_store_is_told_before_anything_is_read(
+    store_url: str, place: StorePath, story: str, kind: type[RingsideError]
+) -> None:
+    def refused(_: str) -> None:
+        raise Py4JError(story)
+
+    conf = SimpleNamespace(get=lambda name, _: settings_for(store_url).get(name))
+    bare: Any = SimpleNamespace(conf=conf, read=SimpleNamespace(schema=lambda _: SimpleNamespace(text=refused)))
+    with pytest.raises(RingsideError) as caught:
+        place_for(bare, str(place))
+    assert type(caught.value) is kind
