@@ -70,7 +70,7 @@ def test_a_death_and_a_newcomer_are_taken_back_one_by_one() -> None:
         await pilot.press("u")
         assert len(screen.question.changes) == 1
         await pilot.press("u", "u")
-        assert screen.question.changes == ()
+        assert not screen.question.changes
         assert screen.sentence[0] == "refusal"
 
     run(app, story)
