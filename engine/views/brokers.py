@@ -109,6 +109,7 @@ def brokers_view(given: BrokersInput, question: BrokersQuestion | None = None) -
         swaps_of(ahead),
         _older(given.inputs, given.settings),
         born,
+        {bundle: load.broker for load in given.inputs.loads for bundle in load.bundles},
     )
 
 
@@ -235,12 +236,11 @@ def _older(inputs: ShedInputs, settings: LoadSettings) -> Mapping[str, int]:
 
 
 def brokers_frame(view: BrokersView, cycle: int) -> BrokersFrame:
-    """The page after ``cycle`` cycles, 0 for now. O(bundles)."""
+    """The page after ``cycle`` cycles, 0 for now. O(bundles of brokers not shown like this before)."""
     ahead, cycles = view.ahead, view.ahead.cycles
     done = cycles[cycle - 1] if cycle else None
     coming = cycles[cycle] if cycle < len(cycles) else None
     loads = tuple(done.loads.values()) if done is not None else ahead.start.loads
-    home = {bundle: load.broker for load in view.given.inputs.loads for bundle in load.bundles}
     leaving = {(move.source, move.bundle) for move in coming.moves} if coming is not None else set()
     limits = _limits(view, coming or done)
     places = {name: at for at, name in enumerate(view.namespaces)}
@@ -253,7 +253,7 @@ def brokers_frame(view: BrokersView, cycle: int) -> BrokersFrame:
             load.msgs_per_sec,
             load.bytes_per_sec,
             load.topics,
-            tuple(_blocks(load, places, home, leaving)),
+            _marked(_kept_blocks(view, load, places), load.broker, leaving),
             load.broker in view.born,
             view.older.get(load.broker, 0),
         )
@@ -264,9 +264,21 @@ def brokers_frame(view: BrokersView, cycle: int) -> BrokersFrame:
     return BrokersFrame(cycle, at_ms, rows, None if coming is None else next_cycle(coming), even)
 
 
-def _blocks(
-    load: BrokerLoad, places: Mapping[str, int], home: Mapping[str, str], leaving: set[tuple[str, str]]
-) -> Iterable[Block]:
+def _kept_blocks(view: BrokersView, load: BrokerLoad, places: Mapping[str, int]) -> tuple[Block, ...]:
+    """The bundles of a broker by namespace and range, none marked as leaving. Loads live as long as the view."""
+    kept = view.kept_blocks
+    if id(load) not in kept:
+        kept[id(load)] = tuple(_blocks(load, places, view.home))
+    return kept[id(load)]
+
+
+def _marked(blocks: tuple[Block, ...], broker: str, leaving: set[tuple[str, str]]) -> tuple[Block, ...]:
+    if not any(source == broker for source, _ in leaving):
+        return blocks
+    return tuple(replace(block, leaves=True) if (broker, block.bundle) in leaving else block for block in blocks)
+
+
+def _blocks(load: BrokerLoad, places: Mapping[str, int], home: Mapping[str, str]) -> Iterable[Block]:
     stats = {each.bundle: each for each in load.stats}
     for bundle in sorted(dict.fromkeys(load.bundles), key=lambda name: (places[namespace_of(name)], name)):
         one = stats.get(bundle)
@@ -276,8 +288,7 @@ def _blocks(
             one.topics if one is not None else 0,
             one.msgs_per_sec if one is not None else 0.0,
             one.bytes_per_sec if one is not None else 0.0,
-            (load.broker, bundle) in leaving,
-            home.get(bundle) != load.broker,
+            arrived=home.get(bundle) != load.broker,
         )
 
 

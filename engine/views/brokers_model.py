@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from engine.admin.shed_inputs import ShedInputs
@@ -187,7 +187,11 @@ class ChangeDone:
 
 @dataclass(frozen=True, slots=True)
 class BrokersView:
-    """The answer to one question; :func:`engine.views.brokers.brokers_frame` gives a page of it."""
+    """The answer to one question; :func:`engine.views.brokers.brokers_frame` gives a page of it.
+
+    ``older``: brokers whose report is too old, by how many ms; ``born``: those that were added; ``home``: the broker of
+    each bundle as reported.
+    """
 
     given: BrokersInput
     question: BrokersQuestion
@@ -200,6 +204,9 @@ class BrokersView:
     swaps: tuple[Swap, ...]
     older: Mapping[str, int]
     born: frozenset[str]
+    home: Mapping[str, str]
+    kept_blocks: dict[int, tuple[Block, ...]] = field(default_factory=dict, compare=False, repr=False)
+    """Blocks by the identity of the load they are of: from cycle to cycle most brokers stay as they are."""
 
     @property
     def load_manager(self) -> LoadManager:

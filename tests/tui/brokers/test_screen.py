@@ -10,6 +10,7 @@ from textual.widgets import Input
 
 from engine.scenarios.embedded_brokers import embedded_brokers
 from engine.views.brokers import brokers_input
+from engine.views.brokers_model import BrokersView
 from tests.tui.broker_scenes import brokers_app, brokers_screen
 from tests.tui.bundle_scenes import bundles_app
 from tests.tui.screens_under_test import run, text_of
@@ -19,6 +20,12 @@ from tui.brokers.bindings import BINDINGS
 from tui.brokers.dialogs import SettingsScreen
 from tui.brokers.screen import BrokersScreen
 from tui.kit.help import HelpScreen
+
+
+def view_of(screen: BrokersScreen) -> BrokersView:
+    """The answer that is shown."""
+    assert screen.view is not None
+    return screen.view
 
 
 def test_no_key_has_two_meanings_and_every_action_exists() -> None:
@@ -63,7 +70,7 @@ def test_a_death_and_a_newcomer_are_taken_back_one_by_one() -> None:
         await pilot.press("u")
         assert len(screen.question.changes) == 1
         await pilot.press("u", "u")
-        assert screen.question.changes == ()
+        assert not screen.question.changes
         assert screen.sentence[0] == "refusal"
 
     run(app, story)
@@ -77,17 +84,16 @@ def test_strategies_go_round_and_the_extensible_manager_refuses() -> None:
         seen = []
         for _ in range(4):
             await pilot.press("r")
-            assert screen.view is not None
-            seen.append(screen.view.shedder)
+            seen.append(view_of(screen).shedder)
         assert seen == ["OverloadShedder", "UniformLoadShedder", "AvgShedder", "ThresholdShedder"]
         await pilot.press("t")
-        assert screen.view.placement == "LeastResourceUsageWithWeight"
+        assert view_of(screen).placement == "LeastResourceUsageWithWeight"
         await pilot.press("m")
-        assert screen.view.load_manager == "extensible"
+        assert view_of(screen).load_manager == "extensible"
         await pilot.press("r")
         assert screen.sentence[0] == "refusal"
         await pilot.press("m")
-        assert screen.view.load_manager == "modular"
+        assert view_of(screen).load_manager == "modular"
 
     run(app, story)
 
@@ -99,7 +105,7 @@ def test_settings_are_refused_in_the_dialog_or_change_the_forecast() -> None:
         screen = brokers_screen(app)
         await pilot.press("equals_sign")
         await pilot.pause()
-        dialog = app.screen
+        dialog: Any = app.screen
         assert isinstance(dialog, SettingsScreen)
         field = dialog.query_one("#loadBalancerBrokerThresholdShedderPercentage", Input)
         field.value = "many"
@@ -108,9 +114,8 @@ def test_settings_are_refused_in_the_dialog_or_change_the_forecast() -> None:
         field.value = "70"
         await pilot.press("enter")
         await pilot.pause()
-        assert app.screen is screen
-        assert screen.view is not None
-        assert screen.view.ahead.moves == ()
+        assert isinstance(app.screen, BrokersScreen)
+        assert view_of(screen).ahead.moves == ()
 
     run(app, story)
 
