@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, pairwise
 from typing import Final
 
@@ -20,12 +18,12 @@ from engine.cluster.owners import dispatch_order
 from engine.cluster.state import Subscription
 from engine.compare.evenness import Evenness, evenness, evenness_of, shares
 from engine.compare.heirs import losses, without
+from engine.compare.slots import KnownKeys, slot_counts, worst_loss
 from engine.errors import Rejection
 from engine.keyshared.admission import KeySharedMode
 from engine.keyshared.assembly import JoinRefused, assemble
 from engine.keyshared.bulk import slot_owners
 from engine.keyshared.model import RANGE_SIZE, Consumer, Selector
-from engine.keyshared.ownership import slots_by_consumer
 from engine.plan.model import FailoverPlan, Goal, Judged, KeyPlan, KeyTerms, NamespacePlan, Outcome, Plan
 
 TOLERANCE: Final = 1e-9
@@ -108,34 +106,8 @@ def _worst_failover(part: FailoverPlan, subscription: Subscription, goal: Goal) 
 # Key_Shared.
 
 
-@dataclass(frozen=True)
-class _Keys:
-    """Known keys: ``rates`` are messages a second, parallel to ``names``."""
-
-    names: tuple[str, ...]
-    rates: NDArray[np.float64]
-
-    @classmethod
-    def of(cls, keys: Mapping[str, float]) -> _Keys:
-        return cls(tuple(keys), np.array(list(keys.values()), dtype=np.float64))
-
-    @cached_property
-    def hottest(self) -> int:
-        return int(self.rates.argmax())
-
-    def sums(self, selector: Selector) -> NDArray[np.float64]:
-        """Messages a second of each consumer: (c,), in the order they joined."""
-        slots = np.array([selector.slots.slot_of_key(name.encode()) for name in self.names], dtype=np.int64)
-        ids = [each.consumer_id for each in selector.consumers]
-        place = {number: at for at, number in enumerate(ids)}
-        found = np.zeros(len(ids) + 1)
-        for owner, rate in zip(slot_owners(selector).look_up(slots).tolist(), self.rates.tolist(), strict=True):
-            found[place.get(owner, len(ids))] += rate
-        return found[:-1]
-
-
 def _key_shared(part: KeyPlan) -> Iterator[Outcome]:
-    consumers, keys = part.terms.consumers, _Keys.of(part.keys)
+    consumers, keys = part.terms.consumers, KnownKeys.of({key.encode(): rate for key, rate in part.keys.items()})
     joins = Goal("joins", 0.0, part.line)
     selector = _selector(part.terms)
     if isinstance(selector, JoinRefused):
@@ -165,9 +137,9 @@ def _key_shared(part: KeyPlan) -> Iterator[Outcome]:
             yield _of_slots(part, goal, selector, keys)
 
 
-def _of_slots(part: KeyPlan, goal: Goal, selector: Selector, keys: _Keys) -> Outcome:
-    counts, rates = _slot_counts(selector), keys.sums(selector)
-    even = evenness_of(counts, rates, selector.slots.occurring)
+def _of_slots(part: KeyPlan, goal: Goal, selector: Selector, keys: KnownKeys) -> Outcome:
+    counts, rates = slot_counts(selector), keys.sums(selector)
+    even = evenness_of(counts.astype(np.int64), rates, selector.slots.occurring)
     names = [each.name for each in selector.consumers]
     if goal.kind == "gaps":
         return _outcome(part.name, goal, even.items - even.owned)
@@ -178,42 +150,27 @@ def _of_slots(part: KeyPlan, goal: Goal, selector: Selector, keys: _Keys) -> Out
     if not even.msgs_per_sec:
         return Outcome(part.name, goal, met=False, reason="no key has messages: write [subscriptions.keys]")
     busiest, alone = [names[int(rates.argmax())]], float(keys.rates.max())
+    hottest, _ = keys.hottest
     if goal.kind == "busiest_msgs":
         hot = alone > goal.allowed
-        return _outcome(part.name, goal, even.busiest_msgs_per_sec, busiest, keys.names[keys.hottest] if hot else "")
+        return _outcome(part.name, goal, even.busiest_msgs_per_sec, busiest, hottest if hot else "")
     hot = alone * len(names) / even.msgs_per_sec > goal.allowed
-    return _outcome(part.name, goal, even.max_over_mean_rate, busiest, keys.names[keys.hottest] if hot else "")
+    return _outcome(part.name, goal, even.max_over_mean_rate, busiest, hottest if hot else "")
 
 
-def _worst_of_keys(part: KeyPlan, goal: Goal, selector: Selector, keys: _Keys) -> Outcome:
+def _worst_of_keys(part: KeyPlan, goal: Goal, selector: Selector, keys: KnownKeys) -> Outcome:
     """After so many leave, in the order they joined; where halves are given back, another order can give others."""
     if len(selector.consumers) <= goal.losses:
         return _outcome(part.name, goal, math.inf, [each.name for each in selector.consumers])
     if goal.by_messages and not keys.rates.sum():
         return Outcome(part.name, goal, met=False, reason="no key has messages: write [subscriptions.keys]")
-    found, who = -1.0, tuple[str, ...]()
-    for gone in combinations(selector.consumers, goal.losses):
-        left = selector
-        for each in gone:
-            left = left.leave(each.consumer_id)
-        values = keys.sums(left) if goal.by_messages else _slot_counts(left)
-        total = float(values.sum())
-        value = float(values.max()) * len(values) / total if total > 0 else 0.0
-        if value > found:
-            found, who = value, tuple(each.name for each in gone)
-    return _outcome(part.name, goal, found, who)
+    found, who = worst_loss(selector, goal.losses, keys.sums if goal.by_messages else slot_counts)
+    return _outcome(part.name, goal, found, [each.name for each in who])
 
 
 def _selector(terms: KeyTerms) -> Selector | Rejection | JoinRefused:
     mode = KeySharedMode.STICKY if terms.mode.declares else KeySharedMode.AUTO_SPLIT
     return assemble(terms.consumers, mode, terms.settings, terms.behaviour)
-
-
-def _slot_counts(selector: Selector) -> NDArray[np.int64]:
-    owned = slots_by_consumer(selector)
-    return np.array(
-        [sum(piece.count for piece in owned[each.consumer_id]) for each in selector.consumers], dtype=np.int64
-    )
 
 
 def _moved(before: Selector, after: Selector) -> float:
@@ -223,7 +180,7 @@ def _moved(before: Selector, after: Selector) -> float:
     next to nothing about its slot in the other, so shares are multiplied.
     """
     if before.slots.size != after.slots.size:
-        old_counts, new_counts = _slot_counts(before), _slot_counts(after)
+        old_counts, new_counts = slot_counts(before), slot_counts(after)
         part = dict(zip((each.consumer_id for each in before.consumers), old_counts.tolist(), strict=True))
         stay = sum(
             part.get(each.consumer_id, 0) * count

@@ -92,6 +92,8 @@ WORDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "suggest": (
         ("suggest", "flag"),
         ("suggest", "partitions", "--up-to", "3"),
+        ("suggest", "points", str(RECORDINGS / "c-keyshared-ring")),
+        ("suggest", "bundles", "--brokers", "3", "--up-to", "8"),
     ),
     "check": (("check", PLAN), ("check", "missed.toml")),
     "upgrade": (

@@ -61,14 +61,32 @@ def sizing_lines(kind: str, sizing: Sizing, goal: Goal) -> Iterator[str]:
         if sizing.largest != sizing.smallest:
             between += f" is the smallest and {sizing.largest:,} the largest number of {kind} looked at that"
         yield from wrapped(f"{between} meets {wanted}; there are {sizing.now:,} now")
-    mean_share = 1 / max(sizing.now if kind == "consumers" else 1, 1)
-    if kind == "consumers" and sizing.hottest and sizing.hottest_share > HOT * mean_share:
-        share = percent(sizing.hottest_share)
-        told = f"{short_topic(sizing.hottest)} has {share} of all messages, and one consumer has all of it"
-        yield from wrapped(f"{told}: more consumers take nothing off it")
+    surely = [row.number for row in sizing.rows if row.good and 0 < row.chance_high <= goal.max_over_mean]
+    if surely and surely[0] != sizing.smallest:
+        yield from wrapped(f"with {surely[0]:,} nine of ten draws of other names meet it too; fewer may be luck")
+    yield from _what_rules(kind, sizing)
     rows = _around(sizing)
     heading = ("", kind, "max/mean", "after a loss", "most msg/s", "idle", "by chance")
     yield from table([heading, *map(_size_row, rows)], _SIZE_ALIGNS)
+
+
+def _what_rules(kind: str, sizing: Sizing) -> Iterator[str]:
+    """What no number takes apart: a partition, a key or a topic with much of all messages."""
+    share = percent(sizing.hottest_share)
+    if kind == "partitions" or not sizing.hottest or sizing.hottest_share <= HOT / max(sizing.now, 1):
+        return
+    if kind == "bundles":
+        yield from wrapped(f"{short_topic(sizing.hottest)} has {share} of all messages, and one bundle has all of it")
+    elif "://" in sizing.hottest:
+        told = f"{short_topic(sizing.hottest)} has {share} of all messages, and one consumer has all of it"
+        yield from wrapped(f"{told}: more consumers take nothing off it")
+    else:
+        least = sizing.hottest_share * sizing.now if kind == "consumers" else 0.0
+        more = "no number of points" if kind == "points" else "more consumers: no"
+        told = f"{more}, key {safe_name(sizing.hottest)} has {share} of all messages and stays on one consumer"
+        if least > 1:
+            told += f": by messages max/mean {least:.2f} at the least with {sizing.now:,}, and more with more"
+        yield from wrapped(told)
 
 
 def _around(sizing: Sizing) -> tuple[Size, ...]:
