@@ -6,7 +6,7 @@ What is fitted to the topics at hand is worth less on others: ``fit_names`` says
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Final
@@ -165,11 +165,13 @@ def fit_names(
     survive: bool = True,
     tries: int | None = None,
     ring: RingKind = FAILOVER_RING,
+    tell: Callable[[int, int], None] | None = None,
 ) -> Fit | Rejection:
     """Names with suffixes that make a ring more even, also after the loss of any one consumer where ``survive``.
 
     The search ends where both scores are at most ``goal``, or after ``tries``. Refused: no names, namesakes, more than
-    ``MOST``. The same arguments give the same names.
+    ``MOST``. The same arguments give the same names. ``tell`` hears now and then how many of how many names, at most,
+    were tried; what it raises ends the search.
     """
     if not given or len(set(given)) < len(given):
         return Rejection("IllegalArgumentException", "names are needed, each of them once", "names")
@@ -180,12 +182,14 @@ def fit_names(
         return Rejection("TooManyPoints", f"{points:,} points are more than {MOST_POINTS:,}", "names")
     wanted = tries if tries is not None else max(300, min(TRIES, WORK // points))
     search = _Search(given, work, Random(seed), ring, survive=survive)
-    search.run(wanted, goal)
+    halves = len(work.hash) >= HELD_OUT_LEAST
+    most = wanted * (1 + halves)
+    search.run(wanted, goal, tell and (lambda tried: tell(tried, most)))
     half_before = half_after = None
-    if len(work.hash) >= HELD_OUT_LEAST:
+    if halves:
         fitted, other = _halves(work, seed)
         half = _Search(given, fitted, Random(seed), ring, survive=survive)
-        half.run(wanted, goal)
+        half.run(wanted, goal, tell and (lambda tried: tell(wanted + tried, most)))
         half_before, half_after = score_of(given, other, ring), score_of(half.names, other, ring)
     names = tuple(search.names)
     before, after = score_of(given, work, ring), score_of(names, work, ring)
@@ -257,10 +261,12 @@ class _Search:
         self._packed = np.sort(packed.reshape(-1))
         self._drawn: dict[int, list[tuple[str, NDArray[np.int64]]]] = {}
 
-    def run(self, tries: int, goal: float) -> None:
+    def run(self, tries: int, goal: float, tell: Callable[[int], None] | None = None) -> None:
         """Try so many names, or until the goal is met."""
         value, score, heavy = self._judge(self._packed)
-        for _ in range(tries):
+        for number in range(tries):
+            if tell is not None and not number % BATCH:
+                tell(number)
             if score.now <= goal and (not self._survive or score.after_loss <= goal):
                 return
             # One that has too much, or any one: both lead out of a corner where the other does not.

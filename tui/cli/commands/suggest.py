@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,11 +15,10 @@ if TYPE_CHECKING:
     from engine.cluster.key_state import KeySubscription
     from engine.cluster.state import ClusterState, Subscription
     from engine.compare.names import RingKind, Work
+    from engine.compare.suggestion import SuggestionKind
     from engine.config import BrokerSettings
 
 TOPICS, ANY = "topics", "any"
-UP_TO: Final = 24
-"""Numbers that are compared beyond the present one, unless said otherwise."""
 
 
 @click.group("suggest")
@@ -99,15 +98,19 @@ def suggest_names(
     Example: ringside suggest names answers/ --survive 1
     """
     from engine.compare.names import FAILOVER_RING, Work, fit_names
+    from engine.compare.suggestion import key_subscription_of, settings_of
+    from engine.compare.verdict import subscription_of
     from engine.errors import InputError, Rejection
     from engine.views.suggestions import names_document
     from tui.cli.printers.documents import json_text
     from tui.cli.printers.suggest import helm_lines, names_lines
 
     named = _given(how["prefix"], how["count"], how["pods"])
-    state, subscription, keyed = _either(path, what_if)
+    state, key = _state_and_key(path, what_if)
+    subscription, keyed = subscription_of(state, key), key_subscription_of(state, key)
     by_keys = how["mode"] == "key-shared" if how["mode"] is not None else subscription is None
-    ring = _key_ring(state) if by_keys else FAILOVER_RING
+    settings = state.settings if keyed is None else settings_of(state, keyed)
+    ring = _key_ring(state, settings) if by_keys else FAILOVER_RING
     shared_out = subscription if not by_keys else keyed
     if shared_out is None and (not named or target != ANY):
         raise InputError("no subscription of this mode is here; --prefix with --count, and --for any, need none")
@@ -136,41 +139,17 @@ def suggest_names(
     return FINE if met else FAILED
 
 
-def _sized(kind: str, path: str | None, up_to: int | None, what_if: WhatIf, how: dict[str, Any]) -> int:
-    from engine.cluster.facts import behaviour_in
-    from engine.compare.key_sizes import key_consumers_needed, points_needed
-    from engine.compare.sizes import MOST_CONSUMERS, Goal, consumers_needed, partitions_needed
-    from engine.compare.slots import KnownKeys
+def _sized(kind: SuggestionKind, path: str | None, up_to: int | None, what_if: WhatIf, how: dict[str, Any]) -> int:
+    from engine.compare.sizes import Goal
+    from engine.compare.suggestion import sizing_for
     from engine.errors import InputError, Rejection
     from engine.views.suggestions import sizing_document
     from tui.cli.printers.documents import json_text
     from tui.cli.printers.suggest import sizing_lines
 
-    state, subscription, keyed = _either(path, what_if)
+    state, key = _state_and_key(path, what_if)
     goal = Goal(how["ratio"], how["survive"] == 1, how["by"] == "messages", how.get("most") or 0.0)
-    if keyed is not None and kind in ("consumers", "points"):
-        names = [each.name for each in keyed.consumers]
-        if keyed.mode.declares:
-            raise InputError(f"{keyed.key}: consumers declare their ranges; ringside plan says how to change them")
-        rules: dict[str, Any] = {"settings": _settings_of(state, keyed), "behaviour": behaviour_in(state)}
-        rates = KnownKeys.of({key: float(count) for key, count in keyed.keys.items()})
-        if kind == "points":
-            found = points_needed(names, rates, goal, **rules, seed=how["seed"])
-        else:
-            last = up_to if up_to is not None else min(len(names) + UP_TO, MOST_CONSUMERS)
-            numbers = range(2, max(last, 2) + 1)
-            found = key_consumers_needed(names, rates, goal, numbers, **rules, seed=how["seed"])
-    elif subscription is None or kind == "points":
-        wanted = "Key_Shared" if kind == "points" else "Failover"
-        raise InputError(f"{kind} are suggested for {wanted} subscriptions; --subscription NAME chooses one")
-    elif kind == "consumers":
-        now = len(subscription.consumers)
-        last = up_to if up_to is not None else min(now + UP_TO, MOST_CONSUMERS)
-        found = consumers_needed(state, subscription, goal, range(2, max(last, 2) + 1), seed=how["seed"])
-    else:
-        now = max((state.topics[name].partitions for name in subscription.topics), default=0)
-        last = up_to if up_to is not None else max(now, 1) + UP_TO
-        found = partitions_needed(state, subscription, goal, range(max(now, 1), last + 1), seed=how["seed"])
+    found = sizing_for(state, key, kind, goal, up_to=up_to, seed=how["seed"])
     if isinstance(found, Rejection):
         raise InputError(found.message)
     if how["as_json"]:
@@ -333,61 +312,44 @@ def _given(prefix: str | None, count: int | None, pods: str | None) -> list[str]
     return [f"{prefix}-{at}" for at in range(count or 0)]
 
 
-def _either(path: str | None, what_if: WhatIf) -> tuple[ClusterState, Subscription | None, KeySubscription | None]:
-    """The state and the subscription that is meant, of one type or the other; neither where it has none."""
-    from engine.compare.verdict import subscription_of
+def _state_and_key(path: str | None, what_if: WhatIf) -> tuple[ClusterState, str]:
+    """The state and the key of the subscription that is meant, "" where it has none."""
     from tui.cli.states import session_of, subscription_key
 
     session = session_of(path, what_if)
     say_problems(session.problems)
-    state, key = session.timeline.state, subscription_key(session)
-    keyed = next((each for each in state.key_subscriptions if each.key == key), None)
-    return state, subscription_of(state, key), keyed
+    return session.timeline.state, subscription_key(session)
 
 
 def _subscription(path: str | None, what_if: WhatIf) -> tuple[ClusterState, Subscription]:
     """The Failover subscription that is meant. Raises ``InputError``."""
+    from engine.compare.verdict import subscription_of
     from engine.errors import InputError
 
-    state, found, _ = _either(path, what_if)
+    state, key = _state_and_key(path, what_if)
+    found = subscription_of(state, key)
     if found is None:
         raise InputError("the flag is for Failover subscriptions; --subscription NAME chooses one")
     return state, found
 
 
-def _key_ring(state: ClusterState) -> RingKind:
+def _key_ring(state: ClusterState, settings: BrokerSettings) -> RingKind:
     from engine.cluster.facts import behaviour_in
     from engine.compare.names import key_shared_ring
     from engine.errors import InputError, Rejection
 
-    ring = key_shared_ring(state.settings, behaviour_in(state))
+    ring = key_shared_ring(settings, behaviour_in(state))
     if isinstance(ring, Rejection):
         raise InputError(ring.message)
     return ring
 
 
-def _settings_of(state: ClusterState, keyed: KeySubscription) -> BrokerSettings:
-    """The settings that bring about the selector the subscription has."""
-    from dataclasses import replace
-
-    from engine.keyshared.ring import RingSelector
-
-    selector = keyed.delivery.selector
-    if not isinstance(selector, RingSelector):
-        return replace(state.settings, subscriptionKeySharedUseConsistentHashing=False)
-    return replace(
-        state.settings,
-        subscriptionKeySharedUseConsistentHashing=True,
-        subscriptionKeySharedConsistentHashingReplicaPoints=selector.points,
-    )
-
-
 def _key_work(keyed: KeySubscription, ring: RingKind) -> Work:
     from engine.compare.key_sizes import work_of_keys
-    from engine.compare.slots import KnownKeys
+    from engine.compare.suggestion import known_keys
     from engine.errors import InputError
 
-    keys = KnownKeys.of({key: float(count) for key, count in keyed.keys.items()})
+    keys = known_keys(keyed)
     if not float(keys.rates.sum()):
         raise InputError(f"{keyed.key} has no known key with messages; --for any fits names to the hash space")
     return work_of_keys(keys, ring)
