@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from threading import Event
-from time import sleep
-
 import pytest
 from textual.pilot import Pilot
 
@@ -13,7 +9,7 @@ from engine.compare.names import Fit
 from engine.compare.sizes import Goal
 from engine.compare.suggestion import suggestion
 from engine.errors import Rejection
-from tests.tui.screens_under_test import HANG_S, app_of, main_screen, run, until
+from tests.tui.screens_under_test import app_of, main_screen, run
 from tui.app import RingsideApp
 from tui.kit.help import HelpScreen
 from tui.kit.prompt import Prompt
@@ -72,33 +68,6 @@ def test_the_flag_and_what_is_refused() -> None:
         assert [each.label for each in main_screen(app).remarks] == ["no"]
         await asked(app, pilot, "suggest everything")
         assert app.screen.query_one(Prompt).is_open
-
-    run(app, story)
-
-
-def test_closing_the_panel_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    app = app_of()
-    ended = Event()
-
-    def endless(*_: object, tell: Callable[[int, int], None]) -> None:
-        try:
-            while True:
-                tell(1, 2)
-                sleep(0.001)
-        finally:
-            ended.set()
-
-    monkeypatch.setattr("tui.kit.suggesting.suggestion", endless)
-
-    async def story(pilot: Pilot[int]) -> None:
-        screen = main_screen(app)
-        await pilot.press("colon", *"suggest names", "enter")
-        await until(app, lambda text: "of at most 2" in text)
-        await pilot.press("escape")
-        await pilot.app.workers.wait_for_complete()
-        assert screen.remarks[0].label == "suggest"
-        assert not screen.has_class("-explaining")
-        assert ended.wait(HANG_S)
 
     run(app, story)
 
