@@ -1,4 +1,4 @@
-"""Consumer names that make a Failover ring even: a search over suffixes, deterministic for a seed.
+"""Consumer names that make a ring of Failover or Key_Shared even: a search over suffixes, deterministic for a seed.
 
 A ring point is a hash of a name and a number, so a name is a draw of a hundred points, and another suffix another draw.
 What is fitted to the topics at hand is worth less on others: ``fit_names`` says how much, on topics that it left out.
@@ -6,7 +6,7 @@ What is fitted to the topics at hand is worth less on others: ``fit_names`` says
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Final
@@ -15,10 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.bulk_points import point_hashes
+from engine.config import BrokerSettings, ReleaseBehaviour
 from engine.errors import Rejection
 from engine.failover.bulk_ring import build_rings
 from engine.failover.ring import POINTS_PER_CONSUMER
 from engine.hashing import HASH_SPACE_SIZE, utf8
+from engine.keyshared.admission import KeySharedMode, selector_for
+from engine.keyshared.ring import RingForm, RingSelector
 
 ALPHABET: Final = "abcdefghijklmnopqrstuvwxyz0123456789"
 """What suffixes are made of: letters that every host name may have."""
@@ -32,11 +35,53 @@ WORK: Final = 20_000_000
 """Points that are looked at in one search, at most: this keeps it within seconds."""
 MOST: Final = 200
 """Consumers of a ring that names are searched for."""
+MOST_POINTS: Final = 100_000
+"""Points of a ring that names are searched for."""
+
+
+@dataclass(frozen=True, slots=True)
+class RingKind:
+    """Where the points of a consumer stand: ``hash(name + tail + number) mod size + low`` for each of ``points``.
+
+    What lies past the last point falls on the first one; the first consumer that claims a point keeps it.
+    """
+
+    points: int = POINTS_PER_CONSUMER
+    low: int = 0
+    size: int = HASH_SPACE_SIZE
+    tail: bytes = b""
+
+    def points_of(self, names: Sequence[str]) -> NDArray[np.int64]:
+        """(names, points), in the order of the numbers."""
+        found = point_hashes([utf8(name) + self.tail for name in names], self.points).astype(np.int64)
+        return found % self.size + self.low
+
+
+FAILOVER_RING: Final = RingKind()
+
+
+def key_shared_ring(settings: BrokerSettings, behaviour: ReleaseBehaviour) -> RingKind | Rejection:
+    """The ring of an AUTO_SPLIT Key_Shared subscription with consistent hashing, whose consumers have no namesakes.
+
+    Refused: releases before 4.0, where a newcomer takes points away or shares them, and halves instead of a ring.
+    """
+    if not settings.subscriptionKeySharedUseConsistentHashing:
+        return Rejection("NoRing", "ranges are halved here, whatever the names: no ring is used", "mode")
+    empty = selector_for(KeySharedMode.AUTO_SPLIT, settings, behaviour)
+    if isinstance(empty, Rejection):
+        return empty
+    if not isinstance(empty, RingSelector) or empty.form is not RingForm.CURRENT:
+        return Rejection("OldRing", "the ring of Pulsar 4.0 and later can be searched, not the ones before", "pulsar")
+    # The index of a name without namesakes is 0.
+    return RingKind(empty.points, empty.slots.low, empty.slots.size, b"\x000\x00")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Work:
-    """What a ring shares out: ``hash``: (n,) ascending, and the ``weight`` of each. Without any, the space itself."""
+    """What a ring shares out: ``hash`` (slots of a Key_Shared ring): (n,) ascending, and the ``weight`` of each.
+
+    Without any, the space itself.
+    """
 
     hash: NDArray[np.int64]
     weight: NDArray[np.float64]
@@ -87,14 +132,28 @@ HELD_OUT_LEAST: Final = 20
 """Topics of which a half says something about the other one."""
 
 
-def score_of(names: Sequence[str], work: Work) -> Score:
+def score_of(names: Sequence[str], work: Work, ring: RingKind = FAILOVER_RING) -> Score:
     """How even a ring of these names is, exactly as a broker builds it. O(p log p + n).
 
     >>> score_of(["a"], Work.of_space())
     Score(now=1.0, after_loss=0.0)
     """
-    rings = build_rings([list(names)])
-    return _score(rings.points_of(0), rings.owners_of(0).astype(np.int64), len(names), work)
+    return _score(*_points_and_owners(names, ring), len(names), work, ring)
+
+
+def shares_of(names: Sequence[str], work: Work, ring: RingKind = FAILOVER_RING) -> NDArray[np.float64]:
+    """What each of these names has of the work, in their order: (n,)."""
+    points, owners = _points_and_owners(names, ring)
+    return np.bincount(owners, weights=_weights(points, work, ring), minlength=len(names)).astype(np.float64)
+
+
+def _points_and_owners(names: Sequence[str], ring: RingKind) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """All points, ascending, and whose they are, at one point in the order they count."""
+    if ring is FAILOVER_RING:
+        rings = build_rings([list(names)])
+        return rings.points_of(0).astype(np.int64), rings.owners_of(0).astype(np.int64)
+    packed = np.sort(((ring.points_of(names) << 16) | np.arange(len(names), dtype=np.int64)[:, None]).reshape(-1))
+    return packed >> 16, packed & 0xFFFF
 
 
 def fit_names(
@@ -105,28 +164,35 @@ def fit_names(
     goal: float = 1.0,
     survive: bool = True,
     tries: int | None = None,
+    ring: RingKind = FAILOVER_RING,
+    tell: Callable[[int, int], None] | None = None,
 ) -> Fit | Rejection:
     """Names with suffixes that make a ring more even, also after the loss of any one consumer where ``survive``.
 
     The search ends where both scores are at most ``goal``, or after ``tries``. Refused: no names, namesakes, more than
-    ``MOST``. The same arguments give the same names.
+    ``MOST``. The same arguments give the same names. ``tell`` hears now and then how many of how many names, at most,
+    were tried; what it raises ends the search.
     """
     if not given or len(set(given)) < len(given):
         return Rejection("IllegalArgumentException", "names are needed, each of them once", "names")
     if len(given) > MOST:
         return Rejection("TooManyConsumers", f"{len(given)} consumers are more than {MOST}", "names")
-    points = len(given) * POINTS_PER_CONSUMER
+    points = len(given) * ring.points
+    if points > MOST_POINTS:
+        return Rejection("TooManyPoints", f"{points:,} points are more than {MOST_POINTS:,}", "names")
     wanted = tries if tries is not None else max(300, min(TRIES, WORK // points))
-    search = _Search(given, work, Random(seed), survive=survive)
-    search.run(wanted, goal)
+    search = _Search(given, work, Random(seed), ring, survive=survive)
+    halves = len(work.hash) >= HELD_OUT_LEAST
+    most = wanted * (1 + halves)
+    search.run(wanted, goal, tell and (lambda tried: tell(tried, most)))
     half_before = half_after = None
-    if len(work.hash) >= HELD_OUT_LEAST:
+    if halves:
         fitted, other = _halves(work, seed)
-        half = _Search(given, fitted, Random(seed), survive=survive)
-        half.run(wanted, goal)
-        half_before, half_after = score_of(given, other), score_of(half.names, other)
+        half = _Search(given, fitted, Random(seed), ring, survive=survive)
+        half.run(wanted, goal, tell and (lambda tried: tell(wanted + tried, most)))
+        half_before, half_after = score_of(given, other, ring), score_of(half.names, other, ring)
     names = tuple(search.names)
-    before, after = score_of(given, work), score_of(names, work)
+    before, after = score_of(given, work, ring), score_of(names, work, ring)
     if _rank(after, survive=survive) >= _rank(before, survive=survive):
         names, after = tuple(given), before
     return Fit(tuple(given), names, before, after, half_before, half_after, search.tried)
@@ -142,8 +208,8 @@ def _rank(score: Score, *, survive: bool) -> float:
     return score.now + (score.after_loss if survive else 0.0)
 
 
-def _score(points: NDArray[np.int64], owners: NDArray[np.int64], size: int, work: Work) -> Score:
-    weights = _weights(points, work)
+def _score(points: NDArray[np.int64], owners: NDArray[np.int64], size: int, work: Work, ring: RingKind) -> Score:
+    weights = _weights(points, work, ring)
     counts = np.bincount(owners, weights=weights, minlength=size)
     total = float(counts.sum())
     if total <= 0:
@@ -156,10 +222,10 @@ def _score(points: NDArray[np.int64], owners: NDArray[np.int64], size: int, work
     return Score(now, float(after.max()) * (size - 1) / total)
 
 
-def _weights(points: NDArray[np.int64], work: Work) -> NDArray[np.float64]:
+def _weights(points: NDArray[np.int64], work: Work, ring: RingKind) -> NDArray[np.float64]:
     """What falls on each point, ascending: the topics up to it, or the stretch of the space before it: (p,)."""
     if not len(work.hash):
-        widths = np.diff(points, prepend=points[-1] - HASH_SPACE_SIZE)
+        widths = np.diff(points, prepend=points[-1] - ring.size)
         return widths.astype(np.float64)
     sums = np.concatenate(([0.0], np.cumsum(work.weight)))
     upto = sums[np.searchsorted(work.hash, points, side="right")]
@@ -182,22 +248,25 @@ def _transfers(owners: NDArray[np.int64], weights: NDArray[np.float64], size: in
 class _Search:
     """Local search: another suffix for one consumer, kept where the ring is not less even."""
 
-    def __init__(self, given: Sequence[str], work: Work, random: Random, *, survive: bool) -> None:
+    def __init__(self, given: Sequence[str], work: Work, random: Random, ring: RingKind, *, survive: bool) -> None:
         self._given = list(given)
         self._work = work
+        self._ring = ring
         self._random = random
         self._survive = survive
         self.names = list(given)
         self.tried = 0
-        hashes = point_hashes([utf8(name) for name in given], POINTS_PER_CONSUMER).astype(np.int64)
+        hashes = ring.points_of(given)
         packed = (hashes << 16) | np.arange(len(given), dtype=np.int64)[:, None]
         self._packed = np.sort(packed.reshape(-1))
         self._drawn: dict[int, list[tuple[str, NDArray[np.int64]]]] = {}
 
-    def run(self, tries: int, goal: float) -> None:
+    def run(self, tries: int, goal: float, tell: Callable[[int], None] | None = None) -> None:
         """Try so many names, or until the goal is met."""
         value, score, heavy = self._judge(self._packed)
-        for _ in range(tries):
+        for number in range(tries):
+            if tell is not None and not number % BATCH:
+                tell(number)
             if score.now <= goal and (not self._survive or score.after_loss <= goal):
                 return
             # One that has too much, or any one: both lead out of a corner where the other does not.
@@ -219,14 +288,14 @@ class _Search:
         waiting = self._drawn.setdefault(at, [])
         if not waiting:
             names = [f"{self._given[at]}-{''.join(self._random.choices(ALPHABET, k=SUFFIX))}" for _ in range(BATCH)]
-            hashes = np.sort(point_hashes([utf8(name) for name in names], POINTS_PER_CONSUMER).astype(np.int64), axis=1)
+            hashes = np.sort(self._ring.points_of(names), axis=1)
             waiting.extend(zip(names, (hashes << 16) | at, strict=True))
         return waiting.pop()
 
     def _judge(self, packed: NDArray[np.int64]) -> tuple[float, Score, list[int]]:
         """A number that is lower for a more even ring, its score, and the consumers that have too much."""
         points, owners, size = packed >> 16, packed & 0xFFFF, len(self.names)
-        weights = _weights(points, self._work)
+        weights = _weights(points, self._work, self._ring)
         counts = np.bincount(owners, weights=weights, minlength=size)
         mean = float(counts.sum()) / size
         if mean <= 0:

@@ -20,7 +20,7 @@ from engine.cluster.topic_table import TopicTable
 from engine.cluster.topics import Load, Topic
 from engine.compare.evenness import evenness
 from engine.compare.heirs import losses
-from engine.compare.names import Work, score_of
+from engine.compare.names import FAILOVER_RING, RingKind, Work, score_of
 from engine.errors import Rejection
 from engine.failover.choose import Rule, cohort
 from engine.failover.model import Consumer
@@ -161,12 +161,14 @@ def grown(names: Sequence[str], number: int) -> list[str]:
     return found
 
 
-def chance_of(consumers: int, work: Work, seed: int) -> tuple[float, float]:
+def chance_of(consumers: int, work: Work, seed: int, ring: RingKind = FAILOVER_RING) -> tuple[float, float]:
     """Between which max/mean nine of ten rings of random names are, for this work. O(``CHANCES`` rings)."""
     if consumers < 1:
         return 0.0, 0.0
     random = Random(f"{seed}/{consumers}")
-    drawn = [score_of([f"{random.getrandbits(48):012x}" for _ in range(consumers)], work).now for _ in range(CHANCES)]
+    drawn = [
+        score_of([f"{random.getrandbits(48):012x}" for _ in range(consumers)], work, ring).now for _ in range(CHANCES)
+    ]
     low, high = np.quantile(drawn, [0.05, 0.95])
     return float(low), float(high)
 
@@ -184,10 +186,23 @@ def _size(
         if len(subscription.consumers) > 1
     ]
     worst = max(after, default=0.0)
-    good = ratio <= goal.max_over_mean and (not goal.survive or 0 < worst <= goal.max_over_mean)
-    if goal.busiest_msgs and even.busiest_msgs_per_sec > goal.busiest_msgs:
+    return meets(Size(number, ratio, worst, even.busiest_msgs_per_sec, even.idle, *chance, good=False), goal)
+
+
+def meets(size: Size, goal: Goal) -> Size:
+    """The row with ``good`` by the goal."""
+    good = size.max_over_mean <= goal.max_over_mean
+    if goal.survive and not 0 < size.after_loss <= goal.max_over_mean:
         good = False
-    return Size(number, ratio, worst, even.busiest_msgs_per_sec, even.idle, *chance, good)
+    if goal.busiest_msgs and size.busiest_msgs > goal.busiest_msgs:
+        good = False
+    return replace(size, good=good)
+
+
+def sizing_of(now: int, rows: Sequence[Size], hottest: str, share: float) -> Sizing:
+    """The rows with the numbers among them that are good."""
+    good = [row.number for row in rows if row.good]
+    return Sizing(now, min(good, default=None), max(good, default=None), tuple(rows), hottest, share)
 
 
 def _sizing(state: ClusterState, subscription: Subscription, now: int, rows: list[Size]) -> Sizing:
@@ -195,14 +210,8 @@ def _sizing(state: ClusterState, subscription: Subscription, now: int, rows: lis
     flow = traffic(columns, state.loads, subscription.loads).msgs_per_sec
     total = float(flow.sum())
     hottest = int(flow.argmax()) if total > 0 else -1
-    return Sizing(
-        now=now,
-        smallest=min((row.number for row in rows if row.good), default=None),
-        largest=max((row.number for row in rows if row.good), default=None),
-        rows=tuple(rows),
-        hottest=columns.names[hottest] if hottest >= 0 else "",
-        hottest_share=float(flow[hottest]) / total if hottest >= 0 else 0.0,
-    )
+    name, share = (columns.names[hottest], float(flow[hottest]) / total) if hottest >= 0 else ("", 0.0)
+    return sizing_of(now, rows, name, share)
 
 
 def _cohort(subscription: Subscription) -> tuple[Consumer, ...]:

@@ -23,6 +23,7 @@ DOCUMENTS: Final = (
     "diff",
     "upgrade",
     "suggest",
+    "check",
 )
 """What has one: four screens, then commands by their names; ``bundles`` is of ``forecast``, ``script`` of
 ``demo --headless``."""

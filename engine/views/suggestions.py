@@ -1,4 +1,4 @@
-"""Suggestions as documents: names, numbers of consumers and partitions, the flag."""
+"""Suggestions as documents: names, numbers of consumers, partitions, bundles and points, the flag."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ from tui.kit.diff_screen import DiffScreen
 from tui.kit.explain_panel import ExplainPanel
 from tui.kit.footer import KeyFooter, key_hints
 from tui.kit.heirs_screen import HeirsScreen
-from tui.kit.help import Group
+from tui.kit.help import Group, HelpScreen, KeyHelp
 from tui.kit.layouts import arrange, name_panels
 from tui.kit.line_table import LineTable
 from tui.kit.list_panel import AnyList, ListPanel
@@ -41,13 +41,24 @@ from tui.kit.remarks import Remark
 from tui.kit.sentence_line import SentenceLine
 from tui.kit.single_paint import SinglePaintScreen
 from tui.kit.store import Store
+from tui.kit.suggesting import FORM as SUGGEST_FORM
+from tui.kit.suggesting import SUGGEST_LINES, WORD, Question, answer_to, question_of
+from tui.kit.suggestion_words import suggestion_remarks
 from tui.kit.timeline_line import TimelineLine
 from tui.kit.verdict_words import verdict_text
 from tui.kit.why_panel import WhyPanel
-from tui.kit.wording import FLAG, counted, not_saved, safe_name
+from tui.kit.wording import FLAG, counted, not_saved, safe_name, shorten_middle
 
-COMMAND_LINES: Final = (*(f"{word} " for word in COMMAND_FORMS), f"toggle {FLAG}", f"set {FLAG}=true")
+COMMAND_LINES: Final = (
+    *(f"{word} " for word in COMMAND_FORMS),
+    *(f"toggle {FLAG}", f"set {FLAG}=true", *SUGGEST_LINES, "help"),
+)
 """What the command line completes."""
+VERBS: Final[Sequence[Group]] = (
+    ("change the cluster", [KeyHelp(word, form) for word, form in COMMAND_FORMS.items()]),
+    ("ask", [KeyHelp(WORD, SUGGEST_FORM), KeyHelp("help", "this list")]),
+)
+"""What the command line takes."""
 BESIDE_EXPLANATION: Final = ("ring", "events", "sent")
 """Panels that stay in sight beside an explanation."""
 
@@ -122,6 +133,10 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
     _shown: AnyView | None = None
     _complaint = ""
     _fresh_notice = ""
+    _asked: Question | None = None
+    """The suggestion that is looked for."""
+    _suggested = False
+    """Whether the panel is about a suggestion."""
 
     def __init__(
         self, store: Store, colours: Palette, *, animate: bool, ascii_only: bool, stage: Stage | None = None
@@ -269,7 +284,8 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
         self.timeline = view.timeline
         self.moments = self.store.moment
         self.sentence = self._sentence_now()
-        if self.has_class("-explaining") and not self.has_class("-why"):
+        # A suggestion stays as it is, with its step in the title: what it suggests may be what is done now.
+        if self.has_class("-explaining") and not self.has_class("-why") and not self._suggested:
             self.explain_again()
         if stepped:
             self.show_change()
@@ -363,6 +379,15 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
             return None
         if kind == "explain":
             return self.explain(text)
+        if text == "help":
+            self.app.push_screen(HelpScreen(VERBS, "commands after :"))
+            return None
+        question = question_of(text)
+        if isinstance(question, Rejection):
+            return question
+        if question is not None:
+            self._suggest(question)
+            return None
         return self.done(self.store.submit_line(text))
 
     @on(Prompt.Closed)
@@ -372,10 +397,44 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
         elif message.kind == "command":
             self.sentence = self._sentence_now()
 
+    # suggestions
+
+    def _suggest(self, question: Question) -> None:
+        """Look for an answer and say so meanwhile; another question, or closing the panel, ends it."""
+        self.topic = ""
+        title = shorten_middle(self.store.subscription_title(), 30)
+        title = f"suggest {question.kind}: {title}, step {self.now.status.step}"
+        self.open_explanation((Remark("suggest", f"looking for {question.kind}"),), title)
+        self._suggested = True
+        self.run_worker(self._answer_to(question), exclusive=True, group=WORD)
+
+    async def _answer_to(self, question: Question) -> None:
+        state, key = self.store.timeline.state, self.store.subscription_key
+
+        def told(tried: int, most: int) -> None:
+            if self._asked is question:
+                self.remarks = (Remark("suggest", f"{tried:,} of at most {most:,} names tried; escape ends it"),)
+
+        self._asked = question
+        try:
+            found = await answer_to(question, state, key, told)
+        finally:
+            if self._asked is question:
+                self._asked = None
+        if isinstance(found, Rejection):
+            self.remarks = (Remark("no", found.message, main=True),)
+        else:
+            on = state.settings.activeConsumerFailoverConsistentHashing
+            self.remarks = suggestion_remarks(question.kind, found, question.goal, on=on)
+
     # the explanation
 
-    def open_explanation(self, remarks: tuple[Remark, ...]) -> None:
-        """Show remarks beside the panels."""
+    def open_explanation(self, remarks: tuple[Remark, ...], title: str = "") -> None:
+        """Show remarks beside the panels, in place of a suggestion that is looked for."""
+        self.workers.cancel_group(self, WORD)
+        self._asked = None
+        self._suggested = False
+        set_title(self.query_one(ExplainPanel), title or self.explanation_title)
         self.remarks = remarks
         self.add_class("-explaining")
         self.remove_class("-why")
@@ -386,6 +445,8 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
     @on(ExplainPanel.Closed)
     def close_explanation(self) -> None:
         """Go back to the panels that it covered."""
+        self.workers.cancel_group(self, WORD)
+        self._asked = None
         self.remove_class("-explaining", "-why")
         self.topic = ""
         if self.zoomed == "explain":

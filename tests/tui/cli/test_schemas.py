@@ -24,6 +24,7 @@ from tests.engine.diagnosis.made import consumer, stats
 from tests.engine.scenarios.recordings import RECORDINGS
 from tests.tui.cli.conftest import Run
 
+PLAN = str(Path(__file__).parents[3] / "docs" / "plan.toml")
 LOADS = ("open", str(RECORDINGS / "pip392-flag-on" / "03-load-report.json.gz"))
 WORDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "dashboard": ((), ("new", "--consumers", "0"), ("open", "failover"), ("open", "shared"), LOADS),
@@ -96,7 +97,10 @@ WORDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "suggest": (
         ("suggest", "flag"),
         ("suggest", "partitions", "--up-to", "3"),
+        ("suggest", "points", str(RECORDINGS / "c-keyshared-ring")),
+        ("suggest", "bundles", "--brokers", "3", "--up-to", "8"),
     ),
+    "check": (("check", PLAN), ("check", "missed.toml")),
     "upgrade": (
         ("upgrade", "--to", "5.0"),
         ("upgrade", str(RECORDINGS / "v4.0.0-c-keyshared-sticky-gaps"), "--pulsar", "4.0.0", "--to", "5.0"),
@@ -142,6 +146,10 @@ def inputs(tmp_path: Path) -> None:
     reports.mkdir()
     for name in ("05-load-report-a.json.gz", "05-load-report-b.json.gz", "scenario.json.gz"):
         (reports / name).write_bytes((RECORDINGS / "g-shed-modular-uniform" / name).read_bytes())
+    missed = (
+        '[[namespaces]]\nname = "t/n"\nbrokers = 1\ntopics = 9\n[namespaces.goals]\nmax_over_mean = 1\nsurvive = 1\n'
+    )
+    (tmp_path / "missed.toml").write_text(missed)
     (tmp_path / "failing.ringside").write_text("scene pip392\nkill nobody\nexpect idle = 3\nexpect rule ring\n")
 
 

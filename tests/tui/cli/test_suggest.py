@@ -9,6 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from engine.views.schemas import schema_of
+from tests.engine.scenarios.recordings import RECORDINGS
 from tests.tui.cli.conftest import Run
 
 
@@ -68,3 +69,27 @@ def test_the_flag(run: Run, flag: str, change: bool) -> None:
 )
 def test_what_cannot_be_suggested_is_refused(run: Run, words: tuple[str, ...]) -> None:
     assert run("suggest", *words).code == 2
+
+
+def test_names_for_a_key_shared_ring(run: Run) -> None:
+    words = ("names", "--mode", "key-shared", "--for", "any", "--prefix", "web-", "--count", "3")
+    document = told(run, *words, "--max-over-mean", "1.1", "--survive", "1")
+    assert document["names"]["after"]["now"] <= 1.1
+    assert document["names"]["after"]["after_loss"] <= 1.1
+    failover = told(run, "names", "--for", "any", "--prefix", "web-", "--count", "3", "--max-over-mean", "9")
+    assert failover["names"]["before"] != document["names"]["before"]
+
+
+def test_points_and_consumers_of_a_key_shared_subscription(run: Run) -> None:
+    folder = str(RECORDINGS / "c-keyshared-ring")
+    points = told(run, "points", folder, "--max-over-mean", "1.1")
+    assert points["sizing"]["now"] == 100
+    consumers = told(run, "consumers", folder, "--up-to", "4", "--max-over-mean", "1.5")
+    assert [row["number"] for row in consumers["rows"]] == [2, 3, 4]
+    assert run("suggest", "points").code == 2
+
+
+def test_bundles(run: Run) -> None:
+    document = told(run, "bundles", "--brokers", "3", "--up-to", "5", "--max-over-mean", "1.3")
+    assert [row["number"] for row in document["rows"]] == [1, 2, 3, 4, 5]
+    assert run("suggest", "bundles", "--brokers", "3", "--namespace", "no/where").code == 2

@@ -141,7 +141,10 @@ _SUGGEST = DeferredCommand(
     "suggest_command",
     short_help="Suggest consumer names, numbers or the flag, with what each is worth.",
 )
-_COMPARE = (_HEIRS, _DIFF, _UPGRADE, _SUGGEST)
+_CHECK = DeferredCommand(
+    "check", "tui.cli.commands.check", "check_command", short_help="Judge a planned state by its goals, for CI."
+)
+_COMPARE = (_HEIRS, _DIFF, _UPGRADE, _SUGGEST, _CHECK)
 _LIVE = DeferredCommand(
     "live",
     "tui.cli.commands.live",

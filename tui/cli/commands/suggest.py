@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,17 +12,18 @@ from tui.cli.options import WhatIf, ascii_option, json_option, what_if_options
 from tui.cli.output import say_problems, write_out, write_page
 
 if TYPE_CHECKING:
+    from engine.cluster.key_state import KeySubscription
     from engine.cluster.state import ClusterState, Subscription
-    from engine.compare.names import Work
+    from engine.compare.names import RingKind, Work
+    from engine.compare.suggestion import SuggestionKind
+    from engine.config import BrokerSettings
 
 TOPICS, ANY = "topics", "any"
-UP_TO: Final = 24
-"""Numbers that are compared beyond the present one, unless said otherwise."""
 
 
 @click.group("suggest")
 def suggest_command() -> None:
-    """Suggest names, numbers or the flag for a Failover subscription, with what each is worth.
+    """Suggest names, numbers or settings for a subscription or a namespace, with what each is worth.
 
     Exit code 1: nothing that was looked at meets the goal.
 
@@ -65,6 +66,11 @@ _path = click.argument("path", metavar="[FILE | FOLDER]", required=False)
     show_default=True,
     help="The topics at hand, or any that may come (the hash space).",
 )
+@click.option(
+    "--mode",
+    type=click.Choice(["failover", "key-shared"]),
+    help="The ring of names that are given here; else that of the subscription.",
+)
 @click.option("--helm", is_flag=True, help="Print Helm values.")
 @_seed
 @_goal_options
@@ -84,25 +90,45 @@ def suggest_names(
 ) -> int:
     """Suggest consumer names: the given ones with suffixes, so that the ring is as even as --max-over-mean asks.
 
-    With --survive 1 also after the loss of any one consumer. The same --seed gives the same names. What is fitted to
-    the topics at hand is worth less on others: one half of them is fitted and the other one judged, and both are told.
+    For a Key_Shared subscription the ring of its slots is taken, and its known keys with their messages; --mode
+    key-shared says so for names that are given here. With --survive 1 also after the loss of any one consumer. The same
+    --seed gives the same names. What is fitted to the topics or keys at hand is worth less on others: one half of them
+    is fitted and the other one judged, and both are told.
 
     Example: ringside suggest names answers/ --survive 1
     """
-    from engine.compare.names import Work, fit_names
+    from engine.compare.names import FAILOVER_RING, Work, fit_names
+    from engine.compare.suggestion import key_subscription_of, settings_of
+    from engine.compare.verdict import subscription_of
     from engine.errors import InputError, Rejection
     from engine.views.suggestions import names_document
     from tui.cli.printers.documents import json_text
     from tui.cli.printers.suggest import helm_lines, names_lines
 
-    state, subscription = _subscription(path, what_if)
-    given = _given(how["prefix"], how["count"], how["pods"]) or [each.name for each in subscription.consumers]
-    work = Work.of_space() if target == ANY else _work(state, subscription, by=how["by"])
+    named = _given(how["prefix"], how["count"], how["pods"])
+    state, key = _state_and_key(path, what_if)
+    subscription, keyed = subscription_of(state, key), key_subscription_of(state, key)
+    by_keys = how["mode"] == "key-shared" if how["mode"] is not None else subscription is None
+    settings = state.settings if keyed is None else settings_of(state, keyed)
+    ring = _key_ring(state, settings) if by_keys else FAILOVER_RING
+    shared_out = subscription if not by_keys else keyed
+    if shared_out is None and (not named or target != ANY):
+        raise InputError("no subscription of this mode is here; --prefix with --count, and --for any, need none")
+    given = named or ([] if shared_out is None else [each.name for each in shared_out.consumers])
+    fitted_to = "the hash space"
+    if target == ANY:
+        work = Work.of_space()
+    elif by_keys:
+        assert keyed is not None
+        work, fitted_to = _key_work(keyed, ring), f"{len(keyed.keys):,} known keys of {keyed.key}"
+    else:
+        assert subscription is not None
+        work = _work(state, subscription, by=how["by"])
+        fitted_to = f"{len(work.hash):,} partitions of {subscription.key}"
     survive = how["survive"] == 1
-    fit = fit_names(given, work, seed=seed, goal=how["ratio"] if _asked("ratio") else 1.0, survive=survive)
+    fit = fit_names(given, work, seed=seed, goal=how["ratio"] if _asked("ratio") else 1.0, survive=survive, ring=ring)
     if isinstance(fit, Rejection):
         raise InputError(fit.message)
-    fitted_to = "the hash space" if target == ANY else f"{len(work.hash):,} partitions of {subscription.key}"
     if as_json:
         write_out(json_text(names_document(fit, fitted_to=fitted_to, seed=seed)))
     elif helm:
@@ -113,23 +139,17 @@ def suggest_names(
     return FINE if met else FAILED
 
 
-def _sized(kind: str, path: str | None, up_to: int | None, what_if: WhatIf, how: dict[str, Any]) -> int:
-    from engine.compare.sizes import MOST_CONSUMERS, Goal, consumers_needed, partitions_needed
+def _sized(kind: SuggestionKind, path: str | None, up_to: int | None, what_if: WhatIf, how: dict[str, Any]) -> int:
+    from engine.compare.sizes import Goal
+    from engine.compare.suggestion import sizing_for
     from engine.errors import InputError, Rejection
     from engine.views.suggestions import sizing_document
     from tui.cli.printers.documents import json_text
     from tui.cli.printers.suggest import sizing_lines
 
-    state, subscription = _subscription(path, what_if)
+    state, key = _state_and_key(path, what_if)
     goal = Goal(how["ratio"], how["survive"] == 1, how["by"] == "messages", how.get("most") or 0.0)
-    if kind == "consumers":
-        now = len(subscription.consumers)
-        last = up_to if up_to is not None else min(now + UP_TO, MOST_CONSUMERS)
-        found = consumers_needed(state, subscription, goal, range(2, max(last, 2) + 1), seed=how["seed"])
-    else:
-        now = max((state.topics[name].partitions for name in subscription.topics), default=0)
-        last = up_to if up_to is not None else max(now, 1) + UP_TO
-        found = partitions_needed(state, subscription, goal, range(max(now, 1), last + 1), seed=how["seed"])
+    found = sizing_for(state, key, kind, goal, up_to=up_to, seed=how["seed"])
     if isinstance(found, Rejection):
         raise InputError(found.message)
     if how["as_json"]:
@@ -170,6 +190,80 @@ def suggest_partitions(*, path: str | None, up_to: int | None, what_if: WhatIf, 
     Example: ringside suggest partitions answers/ --max-over-mean 1.2
     """
     return _sized("partitions", path, up_to, what_if, how)
+
+
+@suggest_command.command("points", short_help="Points of a Key_Shared ring for a goal.")
+@_path
+@_seed
+@_goal_options
+@what_if_options
+@json_option
+@ascii_option
+def suggest_points(*, path: str | None, what_if: WhatIf, **how: Any) -> int:
+    """Suggest subscriptionKeySharedConsistentHashingReplicaPoints for a goal, for the consumers there are.
+
+    More points make shares more alike, as far as chance goes; a hot key stays on one consumer whatever they are.
+
+    Example: ringside suggest points answers/ --max-over-mean 1.2
+    """
+    return _sized("points", path, None, what_if, how)
+
+
+@suggest_command.command("bundles", short_help="The smallest number of bundles for a goal.")
+@_path
+@click.option("--brokers", metavar="N", type=click.IntRange(min=1), required=True, help="How many brokers there are.")
+@click.option("--namespace", metavar="TENANT/NAME", help="Needed where there are several.")
+@click.option(
+    "--up-to", metavar="N", type=click.IntRange(min=1), default=128, show_default=True, help="Look at so many."
+)
+@_seed
+@_goal_options
+@what_if_options
+@json_option
+@ascii_option
+def suggest_bundles(
+    *, path: str | None, brokers: int, namespace: str | None, up_to: int, what_if: WhatIf, **how: Any
+) -> int:
+    """Suggest a number of equal bundles for the topics of a namespace, dealt out to the brokers in turn.
+
+    With --survive 1 also with one broker less. For topics that nobody knows yet: ringside bundles-needed.
+
+    Example: ringside suggest bundles answers/ --brokers 3 --max-over-mean 1.2
+    """
+    import numpy as np
+
+    from engine.cluster.listing import topic_loads
+    from engine.compare.bundle_sizes import bundles_for
+    from engine.compare.sizes import Goal
+    from engine.errors import InputError, Rejection
+    from engine.views.suggestions import sizing_document
+    from tui.cli.namespaces import namespace_of
+    from tui.cli.printers.documents import json_text
+    from tui.cli.printers.suggest import sizing_lines
+    from tui.cli.states import session_of
+
+    session = session_of(path, what_if)
+    say_problems(session.problems)
+    state = session.timeline.state
+    owner = namespace_of(namespace, state)
+    if owner not in state.namespaces:
+        raise InputError(
+            f"--namespace: no namespace {owner!r} here; there is {', '.join(sorted(state.namespaces)[:8])}"
+        )
+    topics = topic_loads(state, owner)
+    names = [each.name for each in topics]
+    rates = np.array([each.msg_rate_in + each.msg_rate_out for each in topics], dtype=np.float64)
+    goal = Goal(how["ratio"], how["survive"] == 1, how["by"] == "messages")
+    now = len(state.namespaces[owner].boundaries) - 1
+    numbers = sorted({*range(1, up_to + 1), now})
+    found = bundles_for(names, rates, brokers, goal, numbers, now=now, seed=how["seed"])
+    if isinstance(found, Rejection):
+        raise InputError(found.message)
+    if how["as_json"]:
+        write_out(json_text(sizing_document("bundles", found, goal)))
+    else:
+        write_page(sizing_lines("bundles", found, goal), ascii_only=how["ascii_only"])
+    return FINE if found.smallest is not None else FAILED
 
 
 @suggest_command.command("flag", short_help="Whether consistent hashing of Failover should be on here.")
@@ -218,19 +312,47 @@ def _given(prefix: str | None, count: int | None, pods: str | None) -> list[str]
     return [f"{prefix}-{at}" for at in range(count or 0)]
 
 
-def _subscription(path: str | None, what_if: WhatIf) -> tuple[ClusterState, Subscription]:
-    """The Failover subscription that is meant. Raises ``InputError``."""
-    from engine.compare.verdict import subscription_of
-    from engine.errors import InputError
+def _state_and_key(path: str | None, what_if: WhatIf) -> tuple[ClusterState, str]:
+    """The state and the key of the subscription that is meant, "" where it has none."""
     from tui.cli.states import session_of, subscription_key
 
     session = session_of(path, what_if)
     say_problems(session.problems)
-    state = session.timeline.state
-    found = subscription_of(state, subscription_key(session))
+    return session.timeline.state, subscription_key(session)
+
+
+def _subscription(path: str | None, what_if: WhatIf) -> tuple[ClusterState, Subscription]:
+    """The Failover subscription that is meant. Raises ``InputError``."""
+    from engine.compare.verdict import subscription_of
+    from engine.errors import InputError
+
+    state, key = _state_and_key(path, what_if)
+    found = subscription_of(state, key)
     if found is None:
-        raise InputError("suggestions are for Failover subscriptions; --subscription NAME chooses one")
+        raise InputError("the flag is for Failover subscriptions; --subscription NAME chooses one")
     return state, found
+
+
+def _key_ring(state: ClusterState, settings: BrokerSettings) -> RingKind:
+    from engine.cluster.facts import behaviour_in
+    from engine.compare.names import key_shared_ring
+    from engine.errors import InputError, Rejection
+
+    ring = key_shared_ring(settings, behaviour_in(state))
+    if isinstance(ring, Rejection):
+        raise InputError(ring.message)
+    return ring
+
+
+def _key_work(keyed: KeySubscription, ring: RingKind) -> Work:
+    from engine.compare.key_sizes import work_of_keys
+    from engine.compare.suggestion import known_keys
+    from engine.errors import InputError
+
+    keys = known_keys(keyed)
+    if not float(keys.rates.sum()):
+        raise InputError(f"{keyed.key} has no known key with messages; --for any fits names to the hash space")
+    return work_of_keys(keys, ring)
 
 
 def _work(state: ClusterState, subscription: Subscription, *, by: str) -> Work:

@@ -6,17 +6,16 @@ import json
 from collections.abc import Iterator
 from typing import Final
 
-from engine.compare.names import Fit, Score
+from engine.compare.names import Fit
 from engine.compare.sizes import ROWS, Goal, Size, Sizing
 from engine.compare.verdict import Verdict
 from tui.cli.plain import Align, table, wrapped
+from tui.kit.suggestion_words import sizing_answer, what_rules, worth
 from tui.kit.verdict_words import verdict_text
-from tui.kit.wording import FLAG, percent, quantity, safe_name, short_topic
+from tui.kit.wording import FLAG, quantity, safe_name
 
 _NAME_ALIGNS: Final[tuple[Align, ...]] = ("<", "<")
 _SIZE_ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", ">", ">", ">", "<")
-HOT: Final = 0.5
-"""A partition with so much of a mean consumer's share decides how even it can be."""
 
 
 def names_lines(fit: Fit, fitted_to: str, *, survive: bool) -> Iterator[str]:
@@ -27,19 +26,16 @@ def names_lines(fit: Fit, fitted_to: str, *, survive: bool) -> Iterator[str]:
     ]
     yield from table(rows, _NAME_ALIGNS, indent="  ")
     yield ""
-    yield from wrapped(f"fitted to {fitted_to}, {fit.tried:,} names tried: {_worth(fit.before, fit.after, survive)}")
+    yield from wrapped(
+        f"fitted to {fitted_to}, {fit.tried:,} names tried: {worth(fit.before, fit.after, survive=survive)}"
+    )
     if fit.held_out_before is not None and fit.held_out_after is not None:
-        told = _worth(fit.held_out_before, fit.held_out_after, survive)
+        told = worth(fit.held_out_before, fit.held_out_after, survive=survive)
         yield from wrapped(f"on topics it was not fitted to (one half fitted, the other one judged): {told}")
         if fit.held_out_after.now >= fit.held_out_before.now:
             yield from wrapped(
                 "so the names are worth nothing where topics change; --for any fits them to the hash space"
             )
-
-
-def _worth(before: Score, after: Score, survive: bool) -> str:
-    told = f"max/mean {before.now:.2f} → {after.now:.2f}"
-    return told + (f", after any one loss {before.after_loss:.2f} → {after.after_loss:.2f}" if survive else "")
 
 
 def helm_lines(fit: Fit) -> Iterator[str]:
@@ -50,22 +46,13 @@ def helm_lines(fit: Fit) -> Iterator[str]:
 
 def sizing_lines(kind: str, sizing: Sizing, goal: Goal) -> Iterator[str]:
     """The answer, and the curve around it."""
-    wanted = f"max/mean {goal.max_over_mean:.2f}{' after any one loss too' if goal.survive else ''}"
-    if goal.busiest_msgs:
-        wanted += f", at most {quantity(goal.busiest_msgs)} msg/s for one"
-    if sizing.smallest is None:
-        last = sizing.rows[-1].number
-        yield from wrapped(f"no number of {kind} up to {last:,} meets {wanted}; there are {sizing.now:,} now")
-    else:
-        between = f"{sizing.smallest:,}"
-        if sizing.largest != sizing.smallest:
-            between += f" is the smallest and {sizing.largest:,} the largest number of {kind} looked at that"
-        yield from wrapped(f"{between} meets {wanted}; there are {sizing.now:,} now")
-    mean_share = 1 / max(sizing.now if kind == "consumers" else 1, 1)
-    if kind == "consumers" and sizing.hottest and sizing.hottest_share > HOT * mean_share:
-        share = percent(sizing.hottest_share)
-        told = f"{short_topic(sizing.hottest)} has {share} of all messages, and one consumer has all of it"
-        yield from wrapped(f"{told}: more consumers take nothing off it")
+    yield from wrapped(sizing_answer(kind, sizing, goal))
+    surely = [row.number for row in sizing.rows if row.good and 0 < row.chance_high <= goal.max_over_mean]
+    if surely and surely[0] != sizing.smallest:
+        yield from wrapped(f"with {surely[0]:,} nine of ten draws of other names meet it too; fewer may be luck")
+    told = what_rules(kind, sizing)
+    if told:
+        yield from wrapped(told)
     rows = _around(sizing)
     heading = ("", kind, "max/mean", "after a loss", "most msg/s", "idle", "by chance")
     yield from table([heading, *map(_size_row, rows)], _SIZE_ALIGNS)

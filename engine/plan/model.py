@@ -1,0 +1,136 @@
+"""A planned state in values: what is to be, what is now where that is told, and the goals of each part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from engine.cluster.key_state import SharingMode
+from engine.cluster.state import ClusterState
+from engine.config import BrokerSettings, ReleaseBehaviour
+from engine.keyshared.model import Consumer as KeyConsumer
+
+GoalKind = Literal[
+    "joins",
+    "max_over_mean",
+    "max_over_mean_msgs",
+    "survive",
+    "idle",
+    "busiest_msgs",
+    "moved",
+    "gaps",
+    "overlap",
+    "fullest_bundle",
+]
+GOALS: Final[dict[GoalKind, str]] = {
+    "joins": "every consumer of a Key_Shared subscription can join",
+    "max_over_mean": "the busiest has at most so many times the mean of partitions, slots or topics",
+    "max_over_mean_msgs": "the busiest consumer has at most so many times the mean of messages a second",
+    "survive": "the two before hold after the loss of so many consumers or brokers, whichever they are",
+    "idle": "at most so many consumers or brokers have nothing",
+    "busiest_msgs": "no consumer has more messages a second",
+    "moved": "at most this part (0..1) of all partitions or slots changes its owner",
+    "gaps": "at most so many slots have no consumer",
+    "overlap": "at most so many slots are declared by two consumers or more",
+    "fullest_bundle": "no bundle has more topics",
+}
+"""What each goal asks for; ``joins`` is always asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """One line of a plan that is met or not. ``allowed`` is the most that is fine; ``losses`` of ``survive``."""
+
+    kind: GoalKind
+    allowed: float
+    line: int
+    losses: int = 0
+    by_messages: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FailoverPlan:
+    """A Failover subscription: the planned state has it alone, under ``name``; ``before`` as well, where told."""
+
+    name: str
+    state: ClusterState
+    before: ClusterState | None
+    goals: tuple[Goal, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KeyTerms:
+    """Consumers of a Key_Shared subscription with all that decides who gets a slot."""
+
+    consumers: tuple[KeyConsumer, ...]
+    mode: SharingMode
+    settings: BrokerSettings
+    behaviour: ReleaseBehaviour
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPlan:
+    """A Key_Shared subscription; ``keys`` are messages a second of known keys."""
+
+    name: str
+    terms: KeyTerms
+    before: KeyTerms | None
+    keys: dict[str, float]
+    goals: tuple[Goal, ...]
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class NamespacePlan:
+    """The bundles of a namespace. ``topics`` are the partitions of the plan's topics in it.
+
+    Without any, ``expected_topics`` of names that nobody knows: then chance is judged.
+    """
+
+    name: str
+    bundles: int
+    brokers: int
+    topics: tuple[str, ...]
+    expected_topics: int
+    goals: tuple[Goal, ...]
+
+
+Part = FailoverPlan | KeyPlan | NamespacePlan
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A plan that could be read whole. ``source`` is where it came from."""
+
+    source: str
+    release: str
+    parts: tuple[Part, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Whether a goal is met. ``found`` is None where it could not be judged, and ``reason`` says why.
+
+    ``who`` are the names that decide: the busiest consumer, those whose loss is worst, those that cannot join.
+    ``key`` is the key that alone breaks a goal by messages: no number of consumers takes anything off it.
+    """
+
+    part: str
+    goal: Goal
+    met: bool
+    found: float | None = None
+    who: tuple[str, ...] = ()
+    reason: str = ""
+    key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """All goals of a plan, in its order."""
+
+    plan: Plan
+    outcomes: tuple[Outcome, ...] = field(default=())
+
+    @property
+    def missed(self) -> tuple[Outcome, ...]:
+        return tuple(each for each in self.outcomes if not each.met)

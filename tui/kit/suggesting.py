@@ -1,0 +1,88 @@
+"""``:suggest``: what was typed as a question to the engine, and the search for the answer beside the screen."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Final
+
+from engine.cluster.state import ClusterState
+from engine.compare.sizes import Goal
+from engine.compare.suggestion import KINDS, Suggestion, SuggestionKind, suggestion
+from engine.errors import Rejection
+from tui.kit.background import in_background
+
+WORD: Final = "suggest"
+FORM: Final = f"suggest {'|'.join(KINDS)} [MAX/MEAN] [survive] [messages]"
+SUGGEST_LINES: Final = tuple(f"{WORD} {kind}" for kind in KINDS)
+"""What the command line completes."""
+_HIGHEST: Final = 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One suggestion that is asked for."""
+
+    kind: SuggestionKind
+    goal: Goal
+
+
+def question_of(text: str) -> Question | Rejection | None:
+    """The question in a line; None for a line that is none.
+
+    >>> question_of("suggest names 1.2 survive")
+    Question(kind='names', goal=Goal(max_over_mean=1.2, survive=True, by_messages=False, busiest_msgs=0.0))
+    >>> question_of("kill a") is None
+    True
+    """
+    words = text.split()
+    if words[:1] != [WORD]:
+        return None
+    kind = words[1] if len(words) > 1 else ""
+    if kind not in KINDS:
+        near = get_close_matches(kind[:40], KINDS, n=1)
+        meant = f"; did you mean {near[0]}?" if near else ""
+        return Rejection("UnknownCommand", f"write {FORM}{meant}", "suggest")
+    # Names are searched as far as they go; for numbers there has to be a goal.
+    ratio = 1.0 if kind == "names" else 1.3
+    options = words[2:]
+    for word in options:
+        if word in ("survive", "messages"):
+            continue
+        try:
+            ratio = float(word)
+        except ValueError:
+            ratio = 0.0
+        if not 1.0 <= ratio <= _HIGHEST:
+            return Rejection("UnknownCommand", f"{word[:40]!r} is no max/mean of 1 or more; write {FORM}", "suggest")
+    goal = Goal(ratio, survive="survive" in options, by_messages="messages" in options)
+    return Question(kind, goal)
+
+
+class _NobodyWaitsError(Exception):
+    """Nobody waits for the answer any more."""
+
+
+async def answer_to(
+    question: Question, state: ClusterState, key: str, told: Callable[[int, int], None]
+) -> Suggestion | Rejection:
+    """The answer, looked for in a thread; ``told`` hears how many of how many names, at most, were tried.
+
+    Where the one who waits is cancelled, the search ends soon.
+    """
+    loop = asyncio.get_running_loop()
+    left = False
+
+    def tell(tried: int, most: int) -> None:
+        if left:
+            raise _NobodyWaitsError
+        with suppress(RuntimeError):  # the loop is closed
+            loop.call_soon_threadsafe(told, tried, most)
+
+    try:
+        return await in_background(suggestion, state, key, question.kind, question.goal, tell=tell)
+    finally:
+        left = True
