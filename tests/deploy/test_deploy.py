@@ -85,9 +85,9 @@ def test_spark_application(monkeypatch: pytest.MonkeyPatch) -> None:
         assert spec[role]["securityContext"]["runAsUser"] > 0
         _check_confined(spec[role]["securityContext"])
         _check_mounts(spec[role], spec["volumes"])
-    started: list[tuple[str, Path, Path]] = []
+    started: list[tuple[str, str, str]] = []
 
-    def done(job: str, source: Path, target: Path, master: str | None, settings: dict[str, str]) -> JobResult:
+    def done(job: str, source: str, target: str, master: str | None, settings: dict[str, str]) -> JobResult:
         assert master is None
         check_options(job, settings)
         started.append((job, source, target))
@@ -95,7 +95,7 @@ def test_spark_application(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(entry, "_done", done)
     assert entry.main(spec["arguments"]) == 0
-    assert started == [("run", Path("/dumps"), Path("/results/latest"))]
+    assert started == [("run", "/dumps", "/results/latest")]
 
 
 def test_container_file() -> None:
