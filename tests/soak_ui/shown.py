@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import Any, Final
+from unicodedata import combining, normalize
 
 from rich.cells import cell_len
 from textual.screen import Screen
@@ -140,10 +141,16 @@ def _selected(screen: Dashboard, table: LineTable, listed: Sequence[Document]) -
     return ""
 
 
+def _bare(text: str) -> str:
+    """Without marks that join the character before them: a picture has one character a cell."""
+    return "".join(each for each in normalize("NFD", text) if not combining(each))
+
+
 def _is_name(row: Document, shown: str, ascii_only: bool) -> bool:
     name = safe_name(row["name"]) if row["name"] or "number" not in row else f"#{row['number']}"
     if ascii_only:
         name = ascii_text(name)
+    name, shown = _bare(name), _bare(shown)
     if shown.startswith(name):
         return True
     head, cut, _ = shown.partition("~" if ascii_only else "…")

@@ -34,6 +34,9 @@ from tui.kit.theme import ParsedOnce, theme_name
         pytest.param(
             "part 110x10 size@80x24 ~ question_mark double@69,23 ~", id="a dialog that opens while the app ends"
         ),
+        pytest.param(
+            "keys+animate 100x30 ctrl+p click@57,29 ctrl+p ~", id="a command list that opens while another one closes"
+        ),
         pytest.param("small 80x24 enter k 3 1 2 escape ~", id="a dialog that is closed before it was mounted"),
         pytest.param("small 80x24 f ~ slash paste:digits ~ enter ~300 =", id="an error that quotes a very long text"),
         pytest.param("small 80x24 slash ~ paste=zz enter ~ x ~ =", id="the number of consumers, none listed"),

@@ -95,8 +95,8 @@ class ThemedApp(App[int]):
         return [*super().get_line_filters(), VISIBLE, *([AsciiFilter()] if self._ascii_only else [])]
 
     def action_command_palette(self) -> None:
-        """The palette, unless one is open."""
-        if self.screen.id != PALETTE_ID:
+        """The palette, unless one is open, or was closed and is not gone yet."""
+        if not any(screen.id == PALETTE_ID for screen in self._nodes):
             self.push_screen(PlainCommandPalette(id=PALETTE_ID))
 
     def notify(
