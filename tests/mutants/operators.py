@@ -19,13 +19,27 @@ _SWAPPED_FUNCTIONS: Final = {"min": "max", "max": "min", "any": "all", "all": "a
 _CHANGED_BY_OTHERS: Final = (cst.Comparison, cst.BooleanOperation, cst.UnaryOperation)
 CHECKS: Final = frozenset({"strict"})
 """Arguments that only make a mistake loud, as ``zip(..., strict=True)`` does: they are assertions."""
+_COSTS: Final = frozenset({"copy", "count"})
+"""Arguments of numpy that spare a copy or an allocation, and change no number."""
+_OF_INT64: Final = frozenset({"arange", "array", "asarray", "cumsum", "full"})
+"""Functions of numpy that make 64-bit integers of Python's and of other integers without being told."""
 
 
 def leave_out_keyword_argument(node: cst.Call) -> Iterator[cst.CSTNode]:
     """``f(x, limit=3)`` to ``f(x)``: the default is used."""
     for at, argument in enumerate(node.args):
-        if argument.keyword is not None and argument.keyword.value not in CHECKS and not _is_text(argument.value):
-            yield node.with_changes(args=[*node.args[:at], *node.args[at + 1 :]])
+        if argument.keyword is None or _is_text(argument.value) or _changes_nothing(node, argument):
+            continue
+        yield node.with_changes(args=[*node.args[:at], *node.args[at + 1 :]])
+
+
+def _changes_nothing(node: cst.Call, argument: cst.Arg) -> bool:
+    """Whether a call without this keyword gives the same, but for its cost or for what it asserts."""
+    assert argument.keyword is not None
+    keyword = argument.keyword.value
+    if keyword == "dtype" and isinstance(node.func, cst.Attribute) and isinstance(argument.value, cst.Attribute):
+        return argument.value.attr.value == "int64" and node.func.attr.value in _OF_INT64
+    return keyword in CHECKS or keyword in _COSTS
 
 
 def swap_function(node: cst.Call) -> Iterator[cst.CSTNode]:

@@ -74,7 +74,12 @@ ROOMS: Final = {
         Room(
             "failover",
             ("engine/failover/*.py",),
-            ("tests/engine/failover/test_*.py", "tests/properties/test_*failover*.py"),
+            (
+                "tests/engine/failover/test_*.py",
+                "tests/properties/test_*failover*.py",
+                "tests/properties/test_one_look_up.py",
+                "tests/engine/test_bulk_bug_rows.py",
+            ),
             ("unit_tests", *_FAILOVER),
         ),
         Room(
