@@ -1,0 +1,87 @@
+"""Each rule of load management changes in the release in which the published sources, or a thread, have it changed."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+
+import pytest
+
+from engine.load_rules import CURRENT_LOAD_RULES, LoadRules, load_rules
+
+Version = tuple[int, int, int]
+
+CHANGES: dict[str, list[tuple[Version, object]]] = {
+    "overload_usage": [((2, 10, 0), "unweighted"), ((4, 0, 0), "weighted")],
+    "heap_memory_counts": [((2, 10, 0), True), ((3, 0, 0), False)],
+    "forgets_brokers": [((2, 10, 0), False), ((3, 0, 0), True)],
+    # 21016: in 2.11.3, 3.0.2 and 3.1.1
+    "uniform_source": [
+        ((2, 10, 0), "mixed"),
+        ((2, 11, 3), "separate"),
+        ((3, 0, 0), "mixed"),
+        ((3, 0, 2), "separate"),
+        ((3, 1, 0), "mixed"),
+        ((3, 1, 1), "separate"),
+    ],
+    "uniform_slack": [((2, 10, 0), 1000), ((4, 2, 0), 0)],
+    "avg_shedder": [((2, 10, 0), "absent"), ((3, 0, 0), "not-configurable"), ((4, 0, 0), "present")],
+    "avg_destinations": [((2, 10, 0), "bundle"), ((4, 0, 0), "bundle-numbers"), ((5, 0, 0), "attempt")],
+    "avg_scores_whole": [((2, 10, 0), True), ((4, 2, 0), False)],
+    "restarts_idle_average": [((2, 10, 0), False), ((3, 0, 0), True)],
+    "round_robin": [((2, 10, 0), False), ((3, 0, 0), True)],
+    "chooses_destination": [((2, 10, 0), False), ((3, 0, 0), True)],
+    "system_namespace_shed": [((2, 10, 0), False), ((3, 0, 0), True)],
+    "excluded_namespaces": [((2, 10, 0), False), ((4, 2, 0), True)],
+    "extensible": [((2, 10, 0), False), ((3, 0, 0), True)],
+    "shed_idle_bundles": [((2, 10, 0), True), ((4, 0, 7), False)],
+    # 22321: in 3.0.5, 3.1.5 and 3.2.3
+    "underloaded_by_throughput": [
+        ((2, 10, 0), False),
+        ((3, 0, 5), True),
+        ((3, 1, 0), False),
+        ((3, 1, 5), True),
+        ((3, 2, 0), False),
+        ((3, 2, 3), True),
+    ],
+    "direct_memory_weight": [((2, 10, 0), 1.0), ((3, 3, 0), 0.0)],
+    "memory_weight": [((2, 10, 0), 1.0), ((4, 0, 0), 0.0)],
+    "old_bandwidth_spelling_only": [((2, 10, 0), True), ((4, 0, 0), False)],
+    "default_shedder": [((2, 10, 0), "ThresholdShedder"), ((5, 0, 0), "AvgShedder")],
+    "default_placement": [((2, 10, 0), "LeastLongTermMessageRate"), ((5, 0, 0), "AvgShedder")],
+    "default_bundles": [((2, 10, 0), 4), ((5, 0, 0), 32)],
+}
+
+
+def versions() -> list[Version]:
+    """Every release in which something changes, and one patch before and after it."""
+    named = {version for changes in CHANGES.values() for version, _ in changes}
+    found = set(named)
+    for major, minor, patch in named:
+        found |= {(major, minor, patch + 1), (major, minor, max(0, patch - 1)), (major, minor, 99)}
+        if minor:
+            found.add((major, minor - 1, 99))
+    return sorted(found | {(2, 11, 0), (2, 99, 99), (3, 99, 99), (4, 99, 99), (5, 1, 0)})
+
+
+@pytest.mark.parametrize("rule", list(CHANGES))
+def test_a_rule_changes_where_the_sources_have_it_changed(rule: str) -> None:
+    for version in versions():
+        since = [value for first, value in CHANGES[rule] if first <= version]
+        if since:
+            assert getattr(load_rules(version), rule) == since[-1], (rule, version)
+
+
+def test_every_rule_is_in_the_table() -> None:
+    assert {field.name for field in fields(LoadRules)} == set(CHANGES)
+
+
+def test_milestones_of_5_0_have_its_rules_with_the_older_defaults() -> None:
+    release, milestone = load_rules((5, 0, 0)), load_rules((5, 0, 0), new_defaults=False)
+    assert milestone == replace(
+        release, default_shedder="ThresholdShedder", default_placement="LeastLongTermMessageRate", default_bundles=4
+    )
+    assert load_rules((4, 2, 4), new_defaults=True).default_bundles == 32
+
+
+def test_the_values_of_a_rule_set_without_a_release_are_those_of_4_2_4() -> None:
+    assert load_rules((4, 2, 4)) == CURRENT_LOAD_RULES == LoadRules()
