@@ -95,3 +95,58 @@ def test_a_draft_that_is_taken_for_a_left_one_before_it_is_locked_is_begun_again
     assert disk.robbed and names(tmp_path) == [draft.path.name]
     disk.discard(draft)
     assert names(tmp_path) == []
+
+
+class Recorded(Disk):
+    """What is done to which kind of file, in order."""
+
+    def __init__(self) -> None:
+        self.done: list[str] = []
+
+    def sync(self, descriptor: int) -> None:
+        self.done.append("sync")
+        super().sync(descriptor)
+
+    def sync_directory(self, path: Path) -> None:
+        self.done.append(f"sync {path.name}/")
+        super().sync_directory(path)
+
+    def close(self, descriptor: int) -> None:
+        self.done.append("close")
+        super().close(descriptor)
+
+
+def open_descriptors() -> set[str]:
+    return set(os.listdir("/proc/self/fd"))
+
+
+@pytest.mark.parametrize(("private", "mode"), [(True, 0o600), (False, 0o644)])
+def test_a_draft_has_the_rights_that_are_asked_for(tmp_path: Path, private: bool, mode: int) -> None:
+    before, mask = open_descriptors(), os.umask(0o022)
+    try:
+        disk = Disk()
+        draft = disk.draft(tmp_path, private=private)
+        assert draft.path.stat().st_mode & 0o777 == mode
+        assert os.get_inheritable(draft.descriptor) is False
+        disk.discard(draft)
+    finally:
+        os.umask(mask)
+    assert (names(tmp_path), open_descriptors()) == ([], before)
+
+
+def test_a_file_is_on_the_disk_before_its_name_and_then_the_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk, flushed = Recorded(), list[int]()
+    fsync = os.fsync
+    monkeypatch.setattr(os, "fsync", lambda descriptor: (flushed.append(descriptor), fsync(descriptor))[1])
+    before = open_descriptors()
+    draft = disk.draft(tmp_path)
+    disk.write_all(draft.descriptor, b"all")
+    link = os.link
+    monkeypatch.setattr(os, "link", lambda *paths: (disk.done.append("name"), link(*paths))[1])
+    disk.publish(draft, tmp_path / "list")
+    disk.close(draft.descriptor)
+    assert disk.done == ["sync", "name", f"sync {tmp_path.name}/", "close"]
+    assert len(flushed) == 2 and flushed[0] == draft.descriptor
+    assert open_descriptors() == before
