@@ -117,7 +117,7 @@ class Recorded(Disk):
 
 
 def open_descriptors() -> set[str]:
-    return set(os.listdir("/proc/self/fd"))
+    return {path.name for path in Path("/proc/self/fd").iterdir()}
 
 
 @pytest.mark.parametrize(("private", "mode"), [(True, 0o600), (False, 0o644)])
