@@ -15,14 +15,18 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from engine.cluster.timeline import Timeline
+from engine.scenarios.broker_scenes import BROKER_SCENES
 from engine.scenarios.opening import open_path
 from engine.scenarios.script import shipped_script, start_of
+from engine.views.brokers import brokers_input
+from engine.views.brokers_model import BrokersQuestion
 from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions
 from pipeline.session import open_session
 from tests.engine.diagnosis.samples import dump
 from tests.inventory import write_inventory
 from tui.app import RingsideApp
+from tui.brokers.app import BrokersApp
 from tui.fleet.app import FleetApp
 from tui.kit.screen import DashboardScreen
 from tui.scene import Scene
@@ -86,6 +90,17 @@ async def draw_why() -> str:
             return app.export_screenshot(title="ringside")
 
 
+async def draw_brokers() -> str:
+    """The shipped cluster of brokers before the next cycle of shedding, as SVG."""
+    scene = BROKER_SCENES[0]
+    app = BrokersApp(brokers_input(scene.inputs(), source="reports/"), BrokersQuestion(), depth="truecolor")
+    async with app.run_test(size=SIZE) as pilot:
+        await pilot.pause()
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        return app.export_screenshot(title="ringside")
+
+
 async def draw_fleet() -> str:
     """The lists of an invented installation as SVG, with figures that the jobs found."""
     with TemporaryDirectory() as folder:
@@ -105,7 +120,7 @@ def main(folder: Path) -> None:
     """Write every picture into ``folder``."""
     folder.mkdir(parents=True, exist_ok=True)
     drawings = {picture.name: partial(draw, picture) for picture in PICTURES}
-    drawings |= {"why": draw_why, "fleet": draw_fleet}
+    drawings |= {"why": draw_why, "brokers": draw_brokers, "fleet": draw_fleet}
     for name, drawing in drawings.items():
         path = folder / f"{name}.svg"
         path.write_text(asyncio.run(drawing()), encoding="utf-8")

@@ -288,6 +288,12 @@ class BrokersScreen(SinglePaintScreen[None]):
         self.strip = CycleStrip(view.strip, frame.cycle, strip_words(view))
         self._show_table(frame)
 
+    def _share_rows(self) -> None:
+        """Give the table the lines that it needs, at most two fifths of the body, and what is below it the rest."""
+        body = self.query_one("#panels")
+        needed = self.query_one("#table", LineTable).lines.count + 3
+        body.styles.grid_rows = "1fr" if self.zoomed else f"{max(5, min(needed, body.size.height * 2 // 5))} 1fr"
+
     def _show_compared(self) -> None:
         panel = self.query_one("#compare", TextPanel)
         width = panel.scrollable_content_region.width
@@ -314,6 +320,7 @@ class BrokersScreen(SinglePaintScreen[None]):
             lambda at, width: broker_line(rows[at], rows, width, colours, ascii_only=ascii_only),
             lambda width: heading(rows, width),
         )
+        self._share_rows()
         brokers = [row.broker for row in rows]
         if self._marked in brokers:
             table.cursor = brokers.index(self._marked)
@@ -339,6 +346,7 @@ class BrokersScreen(SinglePaintScreen[None]):
     def watch_zoomed(self) -> None:
         """Give the body to one panel."""
         self.update_classes({f"-zoom-{panel}": self.zoomed == panel for panel in ZOOMS[1:]})
+        self._share_rows()
         self.call_after_refresh(self.show_all)
 
     def action_scroll_text(self, by: int) -> None:
