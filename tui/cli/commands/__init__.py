@@ -151,7 +151,13 @@ _LIVE = DeferredCommand(
     "live_command",
     short_help="Open the dashboard on a running cluster, which is only read.",
 )
-_SEEN = (_VERIFY, _LIVE, _RECORD)
+_EXPORTER = DeferredCommand(
+    "exporter",
+    "tui.cli.commands.exporter",
+    "exporter_command",
+    short_help="Serve a running cluster's figures to a scraper of OpenMetrics.",
+)
+_SEEN = (_VERIFY, _LIVE, _RECORD, _EXPORTER)
 for command in (
     *(open_command, new, demo, replay, explain, _WHY, *_COMPARE, split),
     *(*_BUNDLES, *_KEY_SHARED, _LINT, _FLEET, *_SEEN),

@@ -1,0 +1,124 @@
+"""The figures of a cluster are those of the model, in a text that another reader of OpenMetrics understands."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+
+from engine.admin.snapshot import read_moments
+from engine.diagnosis.why import diagnose_all
+from engine.scenarios.embedded import embedded
+from engine.scenarios.opening import open_moments
+from engine.scenarios.synthetic import synthetic_state
+from engine.views import cluster_metrics
+from engine.views.cluster_metrics import Pictured, cluster_families
+from engine.views.openmetrics import Family, Sample, exposition
+from engine.views.reported import Reported
+from tests.engine.scenarios.recordings import RECORDINGS
+
+Read = dict[tuple[str, tuple[tuple[str, str], ...]], float]
+
+
+def read(text: str) -> Read:
+    """Every sample by its name and labels."""
+    return {
+        (sample.name, tuple(sorted(sample.labels.items()))): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def figures(picture: Pictured) -> Read:
+    return read(exposition(cluster_families(picture)))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(st.text(max_size=12), st.floats(allow_nan=False)), max_size=8, unique_by=lambda each: each[0]),
+)
+def test_any_label_and_any_number_is_read_back(given_: list[tuple[str, float]]) -> None:
+    samples = tuple(Sample(value, (("name", name),)) for name, value in given_)
+    found = read(exposition([Family("x", 'quoted " and \\ and\nmore', samples)]))
+    shown = {value for _, value in given_}
+    assert len(found) == len({text for (_, ((_, text),)) in found}) and set(found.values()) == shown
+
+
+def test_what_commands_a_terminal_is_no_label_and_no_label_is_long() -> None:
+    text = exposition([Family("x", "y", (Sample(1, (("a", "\x1b[2J\r\n"), ("b", "z" * 10_000))),))])
+    assert "\x1b" not in text and "\r" not in text and len(text) < 500
+    assert math.isnan(read(exposition([Family("x", "y", (Sample(math.nan),))]))["x", ()])
+
+
+def test_a_counter_has_its_suffix_and_an_empty_family_is_left_out() -> None:
+    text = exposition([Family("a", "b", (Sample(3),), "counter"), Family("empty", "c", ())])
+    assert read(text) == {("a_total", ()): 3.0}
+    assert "empty" not in text
+
+
+def test_evenness_is_that_of_the_subscription() -> None:
+    # 100 topics of one partition under modulo: all of them are the first of ten consumers'.
+    found = figures(Pictured(embedded("pip392").state))
+    (labels,) = {labels for name, labels in found if name == "ringside_failover_consumers"}
+    assert found["ringside_failover_max_over_mean", labels] == 10.0
+    assert found["ringside_failover_idle_consumers", labels] == 9
+    assert found["ringside_failover_consumers", labels] == 10
+
+
+def test_what_blocks_and_what_drains_is_counted_by_its_cause() -> None:
+    moments = read_moments(RECORDINGS / "c-keyshared-draining")
+    reported = Reported(moments)
+    diagnoses = tuple(diagnose_all(reported.subscriptions(reported.last).values()))
+    found = figures(Pictured(open_moments(moments).state, (), diagnoses))
+    causes = {dict(labels)["cause"]: value for (name, labels), value in found.items() if name == "ringside_causes"}
+    assert causes == {cause.id: 1.0 for each in diagnoses for cause in each.causes}
+    draining = [value for (name, _), value in found.items() if name == "ringside_draining_slots"]
+    expected = [dict(cause.numbers)["draining_slots"] for each in diagnoses for cause in each.causes
+                if "draining_slots" in dict(cause.numbers)]  # fmt: skip
+    assert draining == expected[:1]
+
+
+def test_the_next_split_is_that_of_the_forecast() -> None:
+    found = figures(Pictured(embedded("flow-split").state))
+    coming = {labels: value for (name, labels), value in found.items() if name == "ringside_next_split_seconds"}
+    # The report of the first cycle comes after a quarter of an hour.
+    assert [(dict(labels)["bundle"], value) for labels, value in coming.items()] == [("0x00000000_0x40000000", 900.0)]
+
+
+def test_agreement_is_what_was_compared_and_what_differs() -> None:
+    found = figures(Pictured(embedded("pip392").state, agreement=(("active", 10, 7), ("order", 3, 3))))
+    assert found["ringside_facts_compared", (("fact", "active"),)] == 10
+    assert found["ringside_facts_differing", (("fact", "active"),)] == 3
+    assert found["ringside_facts_differing", (("fact", "order"),)] == 0
+
+
+def test_the_next_unload_of_a_broker_comes_from_its_load_reports() -> None:
+    moments = read_moments(RECORDINGS / "g-shed-modular-uniform")
+    found = figures(Pictured(open_moments(moments).state, moments))
+    assert found["ringside_broker_usage_max_over_mean", ()] >= 1 or math.isnan(
+        found["ringside_broker_usage_max_over_mean", ()]
+    )
+
+
+def test_of_many_series_the_worst_are_kept_and_the_others_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster_metrics, "MOST_SERIES", 3)
+    state = synthetic_state(6, 4, 3).state
+    (only,) = state.subscriptions
+    many = tuple(
+        replace(only, key=f"s-{at}", name=f"s-{at}", consumers=only.consumers[: 1 + at % 3]) for at in range(9)
+    )
+    found = figures(Pictured(replace(state, subscriptions=many)))
+    kept = [labels for name, labels in found if name == "ringside_failover_max_over_mean"]
+    assert len(kept) == 3
+    assert found["ringside_series_left_out", (("family", "ringside_failover_max_over_mean"),)] == 6
+    values = [found["ringside_failover_max_over_mean", labels] for labels in kept]
+    assert values == sorted(values, reverse=True)
+
+
+def test_a_large_cluster_is_not_forecast(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster_metrics, "FORECAST_TOPICS", 10)
+    assert not [name for name, _ in figures(Pictured(embedded("flow-split").state)) if "split" in name]

@@ -1,0 +1,168 @@
+"""``exporter``: figures of a running cluster that only the model knows, for a scraper of OpenMetrics."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import threading
+import time
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from tui.cli.cluster_options import ClusterChoice, Duration, cluster_options
+from tui.cli.exits import FINE
+from tui.cli.options import DEFAULT_MAX_INPUT
+from tui.cli.output import say, write_out
+
+if TYPE_CHECKING:
+    from tui.sources.cluster.reading import ClusterReading
+
+EVERY_S: Final = 30.0
+LISTEN: Final = "127.0.0.1:9393"
+_ADDRESS: Final = re.compile(r"(?:\[(?P<six>[0-9a-fA-F:.]+)\]|(?P<host>[^:\[\]]+)):(?P<port>[0-9]{1,5})")
+
+
+@click.command("exporter", short_help="Serve a running cluster's figures to a scraper of OpenMetrics.")
+@click.argument("url", metavar="URL")
+@click.option("--listen", default=LISTEN, metavar="HOST:PORT", show_default=True, help="Where to serve /metrics.")
+@click.option("--not-only-here", is_flag=True, help="Let --listen be another address than one of this machine's own.")
+@click.option("--every", type=Duration(), default=EVERY_S, metavar="TIME", help="Read again so often.  [default: 30s]")
+@click.option("--once", is_flag=True, help="Print the figures of one reading, and serve nothing.")
+@cluster_options()
+def exporter_command(
+    *, url: str, listen: str, not_only_here: bool, every: float, once: bool, cluster: ClusterChoice
+) -> int:
+    """Read the cluster at URL again and again, and serve what only Ringside knows of it at /metrics.
+
+    Evenness and idle consumers of Failover subscriptions, what is found by cause, blocked backlogs, draining slots,
+    facts of which model and broker disagree, the next split and the next unload. The cluster is only read; a scrape
+    gets the last figures and asks the cluster nothing.
+
+    Without --not-only-here only this machine can connect: names of subscriptions and bundles are in the figures.
+
+    Exit code 0: served until it was stopped. 2: the input cannot be used, or the address is taken. 3: the cluster is
+    out of reach (only --once and the first reading). 130 and 143: stopped with ctrl+c or a signal.
+
+    Example: ringside exporter http://localhost:8080 --listen 127.0.0.1:9393 --every 1m
+    """
+    from engine.errors import InputError, RingsideError
+    from tui.cli.cluster import read_once
+    from tui.sources.metrics_server import MetricsServer
+
+    host, port = address_of(listen, anywhere=not_only_here)
+    source = cluster.source(url)
+    figures = Figures()
+    first = read_once(source)
+    figures.take(first)
+    if once:
+        write_out(figures.text().removesuffix("\n"))
+        return FINE
+    try:
+        server = MetricsServer(host, port, figures.text)
+    except OSError as error:
+        raise InputError(f"--listen {listen}: {error.strerror or error}") from error
+    source = source.for_refreshing()
+    with server:
+        threading.Thread(target=server.serve_forever, name="metrics", daemon=True).start()
+        say(f"serving {server.url}, read again every {every:g} s; ctrl+c ends it")
+        try:
+            while True:
+                time.sleep(every)
+                try:
+                    reading = source.read()
+                    if reading.cluster and first.cluster and reading.cluster != first.cluster:
+                        figures.miss()
+                        say(f"{reading.origin} is cluster {reading.cluster!r} now, and was {first.cluster!r}")
+                        continue
+                    figures.take(reading)
+                except RingsideError as error:
+                    figures.miss()
+                    say(f"{error}; trying again")
+        finally:
+            server.shutdown()
+
+
+def address_of(listen: str, *, anywhere: bool) -> tuple[str, int]:
+    """Host and port of ``--listen``. Raises ``InputError`` for no address, and for one that others can reach.
+
+    >>> address_of("127.0.0.1:9393", anywhere=False), address_of("[::1]:0", anywhere=False)
+    (('127.0.0.1', 9393), ('::1', 0))
+    """
+    from engine.errors import InputError
+
+    match = _ADDRESS.fullmatch(listen)
+    if match is None or int(match["port"]) > 65535:
+        raise InputError(f"--listen {listen[:80]!r} is no address; write 127.0.0.1:9393, [::1]:9393 or localhost:9393")
+    host = match["six"] or match["host"]
+    if not anywhere and not _is_loopback(host):
+        raise InputError(f"--listen {listen}: others could connect; give --not-only-here too if they may")
+    return host, int(match["port"])
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+class Figures:
+    """The figures of the last reading, with its age and what could not be read; asked for by any thread."""
+
+    def __init__(self) -> None:
+        from engine.views.openmetrics import Family
+        from tui.cli.commands.live import Pictures
+
+        self._pictures = Pictures()
+        self._lock = threading.Lock()
+        self._families: tuple[Family, ...] = ()
+        self._read_s = time.monotonic()
+        self._took_s = 0.0
+        self._gaps = self._readings = self._missed = 0
+
+    def take(self, reading: ClusterReading) -> None:
+        """The figures of a reading. Raises ``RingsideError`` where nothing in it can be used."""
+        from engine.admin.files import FilesRead
+        from engine.diagnosis.why import diagnose_all
+        from engine.verify import answers_of, verify_answers
+        from engine.views.cluster_metrics import Pictured, cluster_families
+        from engine.views.reported import Reported
+        from tui.sources.cluster.reading import moments_read
+
+        began = time.monotonic()
+        session = self._pictures.session(reading)
+        reported = Reported(session.seen)
+        diagnoses = tuple(diagnose_all(reported.subscriptions(reported.last).values()))
+        report = verify_answers(answers_of(FilesRead(reading.files(), (), ()), reading.origin), None)
+        agreement = tuple((each.kind.name.lower(), each.compared, each.agree) for each in report.tallies)
+        last = moments_read([reading], limit_bytes=DEFAULT_MAX_INPUT)
+        families = cluster_families(Pictured(session.timeline.state, last, diagnoses, agreement))
+        with self._lock:
+            self._families, self._read_s = families, time.monotonic()
+            self._took_s, self._gaps = reading.took_s + self._read_s - began, len(reading.gaps)
+            self._readings += 1
+
+    def miss(self) -> None:
+        """A reading that gave nothing: the figures before stay, and grow old."""
+        with self._lock:
+            self._missed += 1
+
+    def text(self) -> str:
+        """What is served now."""
+        from engine.views.openmetrics import Family, Sample, exposition
+
+        with self._lock:
+            families = self._families
+            own = (
+                ("ringside_reading_age_seconds", "how old these figures are", time.monotonic() - self._read_s, "gauge"),
+                ("ringside_reading_seconds", "what the last reading took, with all figures", self._took_s, "gauge"),
+                ("ringside_requests_unanswered", "requests of the last reading without an answer", self._gaps, "gauge"),
+                ("ringside_readings", "readings that gave figures", self._readings, "counter"),
+                ("ringside_readings_missed", "readings that gave nothing", self._missed, "counter"),
+            )
+        about = [
+            Family(name, meaning, (Sample(round(value, 3)),), "counter" if kind == "counter" else "gauge")
+            for name, meaning, value, kind in own
+        ]
+        return exposition((*about, *families))
