@@ -19,7 +19,7 @@ _SWAPPED_FUNCTIONS: Final = {"min": "max", "max": "min", "any": "all", "all": "a
 _CHANGED_BY_OTHERS: Final = (cst.Comparison, cst.BooleanOperation, cst.UnaryOperation)
 CHECKS: Final = frozenset({"strict"})
 """Arguments that only make a mistake loud, as ``zip(..., strict=True)`` does: they are assertions."""
-_COSTS: Final = frozenset({"copy", "count"})
+COSTS: Final = frozenset({"copy", "count"})
 """Arguments of numpy that spare a copy or an allocation, and change no number."""
 _OF_INT64: Final = frozenset({"arange", "array", "asarray", "cumsum", "full"})
 """Functions of numpy that make 64-bit integers of Python's and of other integers without being told."""
@@ -39,7 +39,7 @@ def _changes_nothing(node: cst.Call, argument: cst.Arg) -> bool:
     keyword = argument.keyword.value
     if keyword == "dtype" and isinstance(node.func, cst.Attribute) and isinstance(argument.value, cst.Attribute):
         return argument.value.attr.value == "int64" and node.func.attr.value in _OF_INT64
-    return keyword in CHECKS or keyword in _COSTS
+    return keyword in CHECKS or keyword in COSTS
 
 
 def swap_function(node: cst.Call) -> Iterator[cst.CSTNode]:

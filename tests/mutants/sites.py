@@ -15,7 +15,7 @@ from typing import Final
 import libcst as cst
 from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider, WhitespaceInclusivePositionProvider
 
-from tests.mutants.operators import CHECKS, OPERATORS, negate
+from tests.mutants.operators import CHECKS, COSTS, OPERATORS, negate
 from tests.mutants.rooms import ROOT
 
 _TEXTS: Final = (cst.SimpleString, cst.FormattedString, cst.ConcatenatedString)
@@ -86,7 +86,7 @@ class _Sites(cst.CSTVisitor):
             return False
         if isinstance(node, cst.Expr) and isinstance(node.value, cst.Call) and _called(node.value) in _NEVER_CALLED:
             return False
-        if isinstance(node, cst.Arg) and node.keyword is not None and node.keyword.value in CHECKS:
+        if isinstance(node, cst.Arg) and node.keyword is not None and node.keyword.value in CHECKS | COSTS:
             return False
         if isinstance(node, cst.FunctionDef) and node.name.value in _NEVER_IN:
             return False
