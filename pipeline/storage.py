@@ -187,6 +187,8 @@ def check_place(text: str, *, local: bool = False) -> None:
 
     Looks at the text only, so that it can be done before Spark is started.
     """
+    if not text:
+        raise InputError("an empty name is no folder; was a variable of the shell empty?")
     scheme = scheme_of(text)
     if scheme in ("", "file"):
         return

@@ -14,6 +14,7 @@ from tui.cli.cluster_options import ClusterChoice, cluster_options, require_no_c
 from tui.cli.options import ascii_option, max_input_option, pulsar_option
 from tui.cli.output import say, say_problems, write_out, write_page
 from tui.kit.wording import safe_name
+from tui.sources.nearby import missing
 
 if TYPE_CHECKING:
     from tui.sources.cluster.once import Source
@@ -60,6 +61,9 @@ def verify_command(
         report = _verify_cluster(cluster.source(folder), pulsar)
     else:
         require_no_cluster(cluster)
+        reason = missing(folder)
+        if reason is not None:
+            raise InputError(reason)
         report = verify_folder(folder, pulsar, limit_bytes=max_input)
     say_problems(report.problems)
     if as_json:

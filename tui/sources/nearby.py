@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
 STANDARD_INPUT: Final = "-"
 _CUTOFF: Final = 0.8
+_HOST_AND_PORT: Final = re.compile(r"(localhost|[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+|\[[0-9a-fA-F:]+\]):[0-9]{1,5}/?")
 
 
 def missing(path: str, names: Iterable[str] = (), kind: str = "command") -> str | None:
@@ -17,6 +19,10 @@ def missing(path: str, names: Iterable[str] = (), kind: str = "command") -> str 
     ``names`` are those of another ``kind`` that could have been meant.
     """
     words = list(names)
+    if not path:
+        return "an empty name is no file or folder; was a variable of the shell empty?"
+    if _HOST_AND_PORT.fullmatch(path) is not None and not Path(path).exists():
+        return f"{path}: no such file or folder; an address of a running cluster is written http://{path}"
     try:
         if path == STANDARD_INPUT or Path(path).exists():
             return None

@@ -283,3 +283,23 @@ def test_no_command_is_printed_for_a_namespace_with_a_shell_command_in_it(run: R
     assert ran.code == 2
     assert "pulsar-admin" not in ran.out + ran.err
     assert "$.steps[0].answers[0].request" in ran.err
+
+
+EMPTY = [
+    [], ["open"], ["why"], ["lint"], ["verify"], ["shed"], ["brokers"], ["explain", "x"], ["heirs"], ["forecast"],
+    ["fleet", "open"], ["split", "LARGEST"], ["replay"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("words", EMPTY, ids=" ".join)
+def test_an_empty_name_is_no_path(run: Run, tmp_path: Path, words: list[str]) -> None:
+    (tmp_path / "stats.json").write_bytes(b"{}")
+    ran = run(*words, "")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(("word", "hint"), [("127.0.0.1:9", 1), ("broker.example:8080", 1), ("no-such.json", 0)])
+def test_an_address_without_its_scheme_is_known(run: Run, word: str, hint: int) -> None:
+    ran = run("why", word)
+    assert (ran.code, ran.err.count(f"http://{word}")) == (2, hint)

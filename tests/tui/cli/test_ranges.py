@@ -148,6 +148,7 @@ def test_nodes_that_no_key_is_left_for_and_keys_that_meet_are_named(run: Run) ->
         (["--nodes", "2", "--key", "a", "--node", "2"], "--node: there is no node 2 among 2"),
         (["--nodes", "2", "--key", "a", "--form", "article"], "--form"),
         (["--nodes", "2", "--key", "a", "--points", "100"], "--points"),
+        (["--nodes", "65537", "--points", "1"], "--nodes: 65,537 nodes"),
         (["--nodes", "2", "--keys", "absent"], "absent: no such file"),
         ([], "--nodes"),
     ],

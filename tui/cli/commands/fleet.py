@@ -13,6 +13,7 @@ from engine.visible import visible
 from tui.cli.exits import FAILED, FINE
 from tui.cli.options import Output, ascii_option, json_option, output_options
 from tui.cli.output import say, write_out, write_page
+from tui.sources.nearby import missing
 
 if TYPE_CHECKING:
     from pipeline.jobs.result import JobResult
@@ -274,6 +275,7 @@ def open_fleet(*, target: str, output: Output) -> int:
     OUT is a path or a URI as the jobs take it; keys and endpoint of S3 come from where AWS's tools take them. With
     --once or --json the summary is printed. Needs no Spark.
     """
+    results = _results(target)
     if output.on_screen:
         from engine.errors import InputError
         from tui.cli.fleet_screen import open_fleet_screen
@@ -283,9 +285,8 @@ def open_fleet(*, target: str, output: Output) -> int:
         if why_not is not None:
             raise InputError(why_not)
 
-        return open_fleet_screen(_results(target), output)
+        return open_fleet_screen(results, output)
     as_json, ascii_only = output.json, output.ascii_only
-    results = _results(target)
     lines = _page(results)
     if as_json:
         write_out(_summary(results).decode())
@@ -299,6 +300,9 @@ def _results(text: str) -> ResultFolder:
     from engine.errors import InputError
 
     if "://" not in text:
+        reason = missing(text)
+        if reason is not None:
+            raise InputError(reason)
         return Path(text)
     try:
         from pipeline.manifests import results_at

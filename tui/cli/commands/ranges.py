@@ -76,12 +76,17 @@ def ranges_command(
 def _consistent(points: int, form: RangeForm, nodes: int, node: int | None, output: _Output) -> int:
     from engine.errors import InputError, Rejection
     from engine.keyshared.consistent_sticky import node_ranges, ranges_of_node
+    from engine.keyshared.model import RANGE_SIZE
 
     every = node_ranges(points, nodes, form)
     refusal = every if isinstance(every, Rejection) else ranges_of_node(points, nodes, node or 0, form)
     if isinstance(every, Rejection) or isinstance(refusal, Rejection):
         assert isinstance(refusal, Rejection)
         raise InputError(f"--{refusal.field}: {refusal.message}")
+    if nodes > RANGE_SIZE:
+        raise InputError(
+            f"--nodes: {nodes:,} nodes cannot all join: there are {RANGE_SIZE:,} slots, one at least for each"
+        )
     wanted = range(nodes) if node is None else range(node, node + 1)
     if output.as_json:
         from tui.cli.printers.documents import json_rows

@@ -109,7 +109,12 @@ def inputs_of(path: str | None, scene: str | None, max_input: int) -> tuple[Shed
         if scene is not None:
             raise click.UsageError("--scene is instead of a FILE or FOLDER; give one of them")
         from engine.admin.shed_inputs import read_shed_inputs
+        from engine.errors import InputError
+        from tui.sources.nearby import missing
 
+        reason = missing(path)
+        if reason is not None:
+            raise InputError(reason)
         return read_shed_inputs(path, max_input), path
     from engine.scenarios.broker_scenes import BROKER_SCENES, broker_scene
 
