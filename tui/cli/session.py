@@ -30,7 +30,7 @@ from engine.views.producers_answers import statistics_view
 from engine.views.producers_model import ProducersView, StatisticsView
 from engine.views.reported import Reported, Subject, keys_with_reported, subject_of, with_reported
 from engine.views.reported_loads import with_load_reports
-from engine.views.reported_subscription import SubscriptionView, all_places, reported_only, subscription_view
+from engine.views.reported_subscription import BUNDLES, SubscriptionView, all_places, reported_only, subscription_view
 from tui.cli.options import FLAG, WhatIf
 from tui.scene import Feed
 
@@ -197,12 +197,15 @@ def _places(timeline: Timeline, seen: tuple[Moment, ...]) -> tuple[tuple[str, ..
 def subscription_place(timeline: Timeline, seen: tuple[Moment, ...], wanted: str | None) -> int:
     """Where the subscription of that key or name stands. Raises ``InputError``.
 
-    By default the first one that had consumers when the state was opened, else the first of all.
+    By default the first one that had consumers when the state was opened, else the first of all; where the model has
+    none, the first that brokers reported, which says more than the bundles.
     """
     if wanted is None:
         opened, present = timeline.initial, _places(timeline, seen)[0]
         consumed = [each.key for each in opened.subscriptions if each.consumers]
         consumed += [each.key for each in opened.key_subscriptions if each.consumers]
+        if present[:1] == (BUNDLES,):
+            return 1
         key = consumed[0] if consumed else ""
         return present.index(key) if key in present else 0
     state, keys = timeline.state, _places(timeline, seen)[0]

@@ -27,10 +27,10 @@ from tests.tui.cli.conftest import Run
 PLAN = str(Path(__file__).parents[3] / "docs" / "plan.toml")
 LOADS = ("open", str(RECORDINGS / "pip392-flag-on" / "03-load-report.json.gz"))
 WORDS: dict[str, tuple[tuple[str, ...], ...]] = {
-    "dashboard": ((), ("new", "--consumers", "0"), ("open", "failover"), ("open", "shared"), LOADS),
+    "dashboard": ((), ("new", "--consumers", "0"), ("open", "failover"), LOADS),
     "keys": (("new", "--keys", "20"), ("open", "draining"), ("open", "draining", "--apply", "kill d-a")),
     "producers": (("new", "--producers", "3"),),
-    "subscription": (("open", "shared", "--subscription", "s"),),
+    "subscription": (("open", "shared"), ("open", "shared", "--subscription", "s")),
     "bundles": (
         ("forecast",),
         ("forecast", "scene"),
