@@ -16,7 +16,7 @@ from engine.admin.load_reports import decode_broker_load
 from engine.admin.reading import MAX_INPUT_BYTES, Intake
 from engine.admin.text import plain_json, raw_object
 from engine.balance.brokers import BrokerLoad
-from engine.balance.filters import IsolationPolicy
+from engine.balance.filters import IsolationPolicy, pattern_problem
 from engine.balance.leadership.reports import reports_read
 from engine.balance.leadership.state import ClusterPolicies, Leader, LeaderState, elected
 from engine.balance.settings import EXTENSIBLE_CLASS, LOAD_SETTING_DEFAULTS, LoadSettings
@@ -173,6 +173,11 @@ class _Collector:
             failover = raw.get("auto_failover_policy")
             parameters = failover.get("parameters") if isinstance(failover, dict) else None
             least = str(parameters.get("min_limit", "0")) if isinstance(parameters, dict) else "0"
+            refused = _refused_pattern(raw)
+            if refused is not None:
+                member, reason = refused
+                self.problems.append(Problem(source, f"$[{name!r}].{member}", reason, "the policy is left out"))
+                continue
             policies.append(
                 IsolationPolicy(
                     _texts(raw.get("namespaces")),
@@ -182,6 +187,16 @@ class _Collector:
                 )
             )
         self.isolation = tuple(policies)
+
+
+def _refused_pattern(raw: dict[str, Any]) -> tuple[str, str] | None:
+    """The first regular expression of a policy that is not tried: its place in the policy, and why."""
+    for member in ("namespaces", "primary", "secondary"):
+        for at, pattern in enumerate(_texts(raw.get(member))):
+            reason = pattern_problem(pattern)
+            if reason is not None:
+                return f"{member}[{at}]", f"{pattern[:80]!r} is not tried: {reason}"
+    return None
 
 
 def _single_owners(written: list[WrittenLoad], problems: list[Problem]) -> Sequence[WrittenLoad]:

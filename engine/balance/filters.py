@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Final
 
 from engine.balance.brokers import BrokerLoad
 from engine.balance.placement.model import KnownBroker
@@ -18,6 +19,10 @@ from engine.errors import Rejection
 NO_DOMAIN = "default"
 """The failure domain of brokers that are in none."""
 MAX_PATTERN_LENGTH = 1000
+MAX_REPETITIONS = 6
+_REFERENCE: Final = re.compile(r"(?<!\\)(?:\\\\)*\\[1-9]|\(\?P=")
+_ESCAPED: Final = re.compile(r"\\.", re.DOTALL)
+_CLASS: Final = re.compile(r"(?<!\\)(?:\\\\)*\[\^?\]?(?:\\.|[^\]\\])*\]", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +38,55 @@ class IsolationPolicy:
     min_limit: int = 0
 
 
+def pattern_problem(pattern: str) -> str | None:
+    """Why a pattern is not tried; None for one that is.
+
+    Besides what is no regular expression: what can take longer than anybody waits, which is a repetition of something
+    that repeats or has alternatives, a reference to a group, and many repetitions one after the other. O(length).
+
+    >>> pattern_problem("broker-[0-9]+\\\\.example\\\\.org"), pattern_problem("(a+)+")
+    (None, 'it repeats something that repeats')
+    """
+    if len(pattern) > MAX_PATTERN_LENGTH:
+        return f"it has more than {MAX_PATTERN_LENGTH} characters"
+    try:
+        re.compile(pattern)
+    except (re.error, OverflowError, RecursionError) as error:
+        return f"it is no regular expression ({error})"
+    return _slow(pattern)
+
+
+def _slow(pattern: str) -> str | None:
+    """What makes a regular expression slow, told by its text alone."""
+    text = _CLASS.sub("x", pattern)
+    if _REFERENCE.search(pattern):
+        return "it refers to a group"
+    groups: list[bool] = []
+    repeats = 0
+    closed, before = False, ""
+    for char in _ESCAPED.sub("x", text):
+        repeated = char in "*+{"
+        optional = char == "?" and before not in "(*+}"  # else it opens a group, or makes a repetition lazy
+        before = char
+        if repeated:
+            repeats += 1
+            if closed:
+                return "it repeats something that repeats"
+        closed = False
+        if char == "(":
+            groups.append(False)
+        elif char == ")" and groups:
+            closed = groups.pop()
+            if groups:
+                groups[-1] |= closed
+        elif (repeated or optional or char == "|") and groups:
+            groups[-1] = True
+    return f"it has more than {MAX_REPETITIONS} repetitions" if repeats > MAX_REPETITIONS else None
+
+
 @lru_cache(maxsize=1024)
 def _compiled(pattern: str) -> re.Pattern[str] | None:
-    if len(pattern) > MAX_PATTERN_LENGTH:
-        return None
-    try:
-        return re.compile(pattern)
-    except (re.error, OverflowError, RecursionError):
-        return None
+    return None if pattern_problem(pattern) is not None else re.compile(pattern)
 
 
 def _matches(patterns: Sequence[str], text: str) -> bool:
