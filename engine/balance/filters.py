@@ -7,6 +7,7 @@ manager. A filter keeps the order of the candidates.
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -50,7 +51,9 @@ def pattern_problem(pattern: str) -> str | None:
     if len(pattern) > MAX_PATTERN_LENGTH:
         return f"it has more than {MAX_PATTERN_LENGTH} characters"
     try:
-        re.compile(pattern)
+        with warnings.catch_warnings():  # what a later Python may read otherwise is nobody's concern here
+            warnings.simplefilter("ignore")
+            re.compile(pattern)
     except (re.error, OverflowError, RecursionError) as error:
         return f"it is no regular expression ({error})"
     return _slow(pattern)
