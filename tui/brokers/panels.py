@@ -1,62 +1,23 @@
-"""The widgets of the screen of brokers: a text that scrolls, and the strip over all cycles."""
+"""The strip of the screen of brokers: what every cycle unloads."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from rich.segment import Segment
 from rich.style import Style
-from textual.app import ComposeResult
-from textual.containers import VerticalScroll
-from textual.content import Content
 from textual.reactive import reactive
 from textual.strip import Strip
 
 from engine.views.brokers_model import StripCell
 from themes.palettes import hex_colour
-from tui.brokers.words import Line
 from tui.kit.line_widget import LineWidget
-from tui.kit.plain_text import NO_TEXT, PlainStatic, below_each_other, plain
 
-STYLES: Final = {
-    "head": "bold",
-    "text": "$foreground",
-    "dim": "$dim",
-    "warn": "$warn",
-    "bad": "$bad",
-    "good": "$good",
-}
 _LEVELS: Final = "▁▂▃▄▅▆▇█"
 _ASCII_LEVELS: Final = ".:-=+*#@"
 _LABEL: Final = 9
 _TOTAL: Final = 8
-
-
-def written(lines: Sequence[Line]) -> Content:
-    """Lines below each other in their styles."""
-    return below_each_other([plain(text, STYLES[role]) for text, role in lines])
-
-
-class TextPanel(VerticalScroll, can_focus=False):
-    """One text; another one is shown from its beginning."""
-
-    DEFAULT_CSS = """
-    TextPanel { padding: 0 1; scrollbar-size-vertical: 1; }
-    TextPanel Static { height: auto; width: 1fr; }
-    """
-
-    content: reactive[Content] = reactive(NO_TEXT)
-    """What is said."""
-
-    def compose(self) -> ComposeResult:
-        yield PlainStatic(self.content)
-
-    def watch_content(self, content: Content) -> None:
-        for text in self.query(PlainStatic):
-            text.update(content)
-        self.scroll_home(animate=False)
 
 
 @dataclass(frozen=True, slots=True)

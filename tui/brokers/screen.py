@@ -29,7 +29,7 @@ from themes import stylesheet
 from themes.palettes import Palette, consumer_tag, palette
 from tui.brokers.bindings import BINDINGS, GROUPS, key_hints
 from tui.brokers.dialogs import Pairs, SettingsScreen
-from tui.brokers.panels import CycleStrip, StripPanel, TextPanel, written
+from tui.brokers.panels import CycleStrip, StripPanel
 from tui.brokers.table import broker_line, heading
 from tui.brokers.words import compare_lines, hint_text, next_lines, row_text, status_text, strip_words
 from tui.kit.background import in_background
@@ -41,6 +41,7 @@ from tui.kit.plain_text import NO_TEXT, PlainStatic, assembled, set_subtitle, se
 from tui.kit.sentence_line import SentenceLine
 from tui.kit.single_paint import SinglePaintScreen
 from tui.kit.wording import counted, quantity, safe_name
+from tui.kit.words_panel import WordsPanel, written
 
 QUICK_BUNDLES: Final = 300
 """With more bundles than this a forecast takes longer than a key may, so it is computed in the background."""
@@ -106,8 +107,8 @@ class BrokersScreen(SinglePaintScreen[None]):
         yield SentenceLine(id="sentence").data_bind(cls.sentence)
         with Container(id="panels"):
             yield LineTable(id="table", classes="panel")
-            yield TextPanel(id="next", classes="panel").data_bind(content=cls.next_text)
-            yield TextPanel(id="compare", classes="panel").data_bind(content=cls.compare_text)
+            yield WordsPanel(id="next", classes="panel").data_bind(content=cls.next_text)
+            yield WordsPanel(id="compare", classes="panel").data_bind(content=cls.compare_text)
         yield StripPanel(id="strip", ascii_only=self._ascii_only).data_bind(cls.strip, cls.colours)
         yield KeyFooter(id="keys")
         yield PlainStatic(id="too-small")
@@ -283,7 +284,7 @@ class BrokersScreen(SinglePaintScreen[None]):
             assembled((" brokers", "$accent bold"), (title, "bold"), (status_text(view), "$dim"))
         )
         self.sentence = ("refusal", self._refused) if self._refused else ("hint", hint_text(view, frame))
-        self.next_text = written(next_lines(view, frame))
+        self.next_text = written(next_lines(view, frame), apart=False)
         self._show_compared()
         self.strip = CycleStrip(view.strip, frame.cycle, strip_words(view))
         self._show_table(frame)
@@ -295,10 +296,10 @@ class BrokersScreen(SinglePaintScreen[None]):
         body.styles.grid_rows = "1fr" if self.zoomed else f"{max(5, min(needed, body.size.height * 2 // 5))} 1fr"
 
     def _show_compared(self) -> None:
-        panel = self.query_one("#compare", TextPanel)
+        panel = self.query_one("#compare", WordsPanel)
         width = panel.scrollable_content_region.width
         if self.compared:
-            self.compare_text = written(compare_lines(self.compared, self.question.cycles, width))
+            self.compare_text = written(compare_lines(self.compared, self.question.cycles, width), apart=False)
         else:
             self.compare_text = written([("comparing all shedders", "dim")])
 
@@ -350,7 +351,7 @@ class BrokersScreen(SinglePaintScreen[None]):
         self.call_after_refresh(self.show_all)
 
     def action_scroll_text(self, by: int) -> None:
-        self.query_one("#next", TextPanel).scroll_relative(y=by, animate=False)
+        self.query_one("#next", WordsPanel).scroll_relative(y=by, animate=False)
 
     def action_help(self) -> None:
         self.app.push_screen(HelpScreen([*key_groups(GROUPS), LEGEND], title="brokers and shedding"))

@@ -18,10 +18,8 @@ from engine.views.brokers_model import (
     Resource,
 )
 from tui.kit.shed_words import ASSUMED_TEXTS, BROKER_TEXTS, BUNDLE_TEXTS, PAIR_TEXTS, SKIPPED_TEXTS, STAYS_TEXTS
-from tui.kit.wording import bytes_per_sec, counted, msgs_per_sec, percent, quantity, safe_name
+from tui.kit.wording import Line, bytes_per_sec, counted, msgs_per_sec, percent, quantity, safe_name
 
-Line = tuple[str, str]
-"""A sentence, and the role of its style."""
 RESOURCE_TEXTS: Final[dict[Resource, str]] = {
     "cpu": "cpu",
     "memory": "memory",

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from rich.segment import Segment
-from textual.app import ComposeResult
-from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.reactive import reactive
 from textual.strip import Strip
@@ -15,12 +13,12 @@ from textual.widget import Widget
 
 from engine.views.balance_model import BalanceFrame, BalanceView, TreeRow
 from engine.views.balance_words import span_text
-from tui.bundles.words import SHORT_NAMES, forecast_lines
+from tui.bundles.words import SHORT_NAMES
 from tui.drawing.cycle_line import CycleMark, draw_cycles
 from tui.drawing.flow_cells import FlowPicture
 from tui.drawing.flow_curve import draw_flow
 from tui.kit.line_widget import LinePanel, LineWidget
-from tui.kit.plain_text import NO_TEXT, PlainStatic, assembled, below_each_other, plain
+from tui.kit.plain_text import assembled
 
 FORMS = ("full", "short", "least")
 
@@ -125,47 +123,6 @@ def slider_of(view: BalanceView, tree: TreeRow, frame: BalanceFrame) -> Cycles:
     )
     words = f"cycle {frame.cycle} of {view.question.cycles}, {span_text(frame.at_seconds)}"
     return Cycles(marks, frame.cycle, words if frame.cycle else f"{view.question.cycles} cycles")
-
-
-STYLES: Final = {
-    "head": "bold",
-    "text": "$foreground",
-    "dim": "$dim",
-    "warn": "$warn",
-    "bad": "$bad",
-    "good": "$good",
-}
-
-
-class ForecastPanel(VerticalScroll, can_focus=False):
-    """One text; another one is shown from its beginning."""
-
-    DEFAULT_CSS = """
-    ForecastPanel { padding: 0 1; scrollbar-size-vertical: 1; }
-    ForecastPanel Static { height: auto; width: 1fr; }
-    """
-
-    content: reactive[Content] = reactive(NO_TEXT)
-    """What is said."""
-
-    def compose(self) -> ComposeResult:
-        yield PlainStatic(self.content)
-
-    def watch_content(self, content: Content) -> None:
-        """Write it, and scroll back to the top."""
-        for text in self.query(PlainStatic):
-            text.update(content)
-        self.scroll_home(animate=False)
-
-
-def forecast_content(view: BalanceView, tree: TreeRow, frame: BalanceFrame) -> Content:
-    """The sentences of the forecast with their styles, an empty line before each heading but the first."""
-    parts: list[Content] = []
-    for text, role in forecast_lines(view, tree, frame):
-        if role == "head" and parts:
-            parts.append(NO_TEXT)
-        parts.append(plain(text, STYLES[role]))
-    return below_each_other(parts)
 
 
 class FlowPanel(LinePanel):

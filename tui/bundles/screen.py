@@ -28,14 +28,12 @@ from tui.bundles.panels import (
     Cycles,
     CycleSlider,
     FlowPanel,
-    ForecastPanel,
     Tab,
-    forecast_content,
     slider_of,
     tabs_of,
 )
 from tui.bundles.table import tree_heading, tree_line
-from tui.bundles.words import curve_title, hint_text, status_texts
+from tui.bundles.words import curve_title, forecast_lines, hint_text, status_texts
 from tui.drawing.flow_cells import FlowPicture
 from tui.kit.background import in_background
 from tui.kit.footer import KeyFooter
@@ -46,6 +44,7 @@ from tui.kit.plain_text import NO_TEXT, PlainStatic, assembled, plain, set_subti
 from tui.kit.sentence_line import SentenceLine
 from tui.kit.single_paint import SinglePaintScreen
 from tui.kit.wording import counted, safe_name
+from tui.kit.words_panel import WordsPanel, written
 
 GROWTHS: Final = (1.0, 1.05, 1.1, 1.25, 1.5)
 QUICK_TOPICS: Final = 2_000
@@ -98,7 +97,7 @@ class BundlesScreen(SinglePaintScreen[None]):
         yield AlgorithmTabs(id="algorithms").data_bind(cls.tabs, cls.chosen)
         with Container(id="panels"):
             yield LineTable(id="tree", classes="panel")
-            yield ForecastPanel(id="forecast", classes="panel").data_bind(content=cls.forecast)
+            yield WordsPanel(id="forecast", classes="panel").data_bind(content=cls.forecast)
             yield FlowPanel(id="curve", classes="panel", ascii_only=ascii_only).data_bind(
                 cls.picture, cls.colours, words=cls.no_picture
             )
@@ -261,7 +260,7 @@ class BundlesScreen(SinglePaintScreen[None]):
         self.sentence = ("refusal", self._refused) if self._refused else ("hint", hint_text(self.view, tree, frame))
         self.tabs, self.chosen = tabs_of(self.view), self.algorithm
         self.cycles = slider_of(self.view, tree, frame)
-        self.forecast = forecast_content(self.view, tree, frame)
+        self.forecast = written(forecast_lines(self.view, tree, frame))
         self._show_tree(frame)
         self._show_curve()
 
@@ -330,7 +329,7 @@ class BundlesScreen(SinglePaintScreen[None]):
         self.update_classes({f"-zoom-{panel}": self.zoomed == panel for panel in ZOOMS[1:]})
 
     def action_scroll_forecast(self, by: int) -> None:
-        self.query_one(ForecastPanel).scroll_relative(y=by, animate=False)
+        self.query_one(WordsPanel).scroll_relative(y=by, animate=False)
 
     def action_help(self) -> None:
         self.app.push_screen(HelpScreen(key_groups(GROUPS), title="bundles over time"))

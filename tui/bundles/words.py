@@ -11,10 +11,8 @@ from engine.bundles.occupancy import CountedOccupancy
 from engine.errors import Rejection
 from engine.views.balance_model import BalanceFrame, BalanceView, TreeRow
 from engine.views.balance_words import assumed_text, curve_texts, span_text, topics_text
-from tui.kit.wording import bytes_per_sec, counted, msgs_per_sec, safe_name
+from tui.kit.wording import Line, bytes_per_sec, counted, msgs_per_sec, safe_name
 
-Line = tuple[str, str]
-"""A sentence and the role it has: head, text, dim, warn, bad, good."""
 SHORT_NAMES: Final = {
     "range_equally_divide": "range",
     "topic_count_equally_divide": "topic count",

@@ -27,6 +27,10 @@ LONGEST_WORD: Final = 512
 """In terminal cells; Pulsar's own names are shorter, and a longer one would push everything else off the screen."""
 
 
+Line = tuple[str, str]
+"""A sentence and the role it has: head, text, dim, warn, bad, good."""
+
+
 def safe_name(name: str) -> str:
     """A name on one line with everything visible: control, format and unassigned characters as Python escapes.
 
