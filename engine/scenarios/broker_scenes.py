@@ -11,6 +11,7 @@ from engine.admin.facts import WrittenLoad
 from engine.admin.shed_inputs import ShedInputs
 from engine.balance.brokers import BrokerLoad, ResourceUsage, report_of
 from engine.balance.limits import BundleStats
+from engine.balance.settings import MODULAR_CLASS
 from engine.config import CURRENT
 from engine.errors import InputError
 from engine.scenarios.embedded_brokers import embedded_brokers
@@ -75,6 +76,7 @@ def _broker(number: int, stats: Sequence[BundleStats], cpu_percent: float) -> Br
         direct_memory=ResourceUsage(512.0, 4_096.0),
         bandwidth_in=ResourceUsage(inward, _GBIT),
         bandwidth_out=ResourceUsage(outward, _GBIT),
+        load_manager=MODULAR_CLASS,
     )
 
 
@@ -149,7 +151,11 @@ BROKER_SCENES: Final = (
         "one bundle that every broker sheds, wherever it is",
         CURRENT.label,
         _endless,
-        {"loadBalancerSheddingGracePeriodMinutes": "0", "loadBalancerHistoryResourcePercentage": "0.5"},
+        {
+            "loadBalancerDistributeBundlesEvenlyEnabled": "false",
+            "loadBalancerSheddingGracePeriodMinutes": "0",
+            "loadBalancerHistoryResourcePercentage": "0.5",
+        },
     ),
 )
 """The first one is shown where nothing is given."""

@@ -8,6 +8,7 @@ from engine.admin.facts import WrittenLoad
 from engine.admin.shed_inputs import ShedInputs
 from engine.balance.brokers import BrokerLoad, ResourceUsage, report_of
 from engine.balance.limits import BundleStats
+from engine.balance.settings import MODULAR_CLASS
 
 NAMESPACES: Final = ("shop/orders", "shop/clicks", "fleet/positions")
 BUNDLES: Final = 8
@@ -55,4 +56,5 @@ def _broker(number: int, stats: list[BundleStats]) -> BrokerLoad:
         bandwidth_in=ResourceUsage(kbits, _LIMIT_KBITS),
         bandwidth_out=ResourceUsage(kbits, _LIMIT_KBITS),
         version="4.0.7",
+        load_manager=MODULAR_CLASS,
     )

@@ -59,6 +59,7 @@ WORDS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("explain", "topic-1", "--flag", "on"),
         ("explain", "topic-1", "--apply", "add zz priority 1"),
         ("explain", "key", "a", "--consumers", "a,b,c"),
+        ("explain", "bundle", "fleet/positions/0x40000000_0x60000000"),
         ("explain", "key", "a", "--consumers", "a,a,b", "--mode", "auto-split", "--pulsar", "2.11.0"),
         ("explain", "key", "a", "--consumers", "a,a,b", "--pulsar", "2.11.0"),
         ("explain", "key", "a", "--ranges", "a=0-9", "--ranges", "b=20-30"),

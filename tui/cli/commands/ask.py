@@ -41,7 +41,8 @@ def explain_topic(
     Of a Shared or Exclusive subscription in answers of brokers it says who can be served next, and who cannot, and why.
 
     The other forms, explain key KEY and explain route KEY, say why a key goes to its consumer of a Key_Shared
-    subscription and to its partition (explain key --help). A topic that is called key is explain topic key.
+    subscription and to its partition (explain key --help), and explain bundle RANGE which brokers may own a bundle. A
+    topic that is called key is explain topic key.
     """
     from tui.cli.explained import topic_or_turn
     from tui.sources.answers import opened

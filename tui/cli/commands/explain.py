@@ -1,8 +1,9 @@
-"""``explain``: why a topic goes to its active consumer; with ``key`` why a key does, with ``route`` its partition."""
+"""``explain``: why a topic goes to its active consumer; with ``key``, ``route`` and ``bundle`` why those go where."""
 
 from __future__ import annotations
 
 import base64
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -12,8 +13,8 @@ from tui.cli.commands.routes import explain_route
 from tui.cli.exits import FINE
 from tui.cli.group import first_word, values_taken
 from tui.cli.key_options import SharingChoice, sharing_options
-from tui.cli.options import ascii_option, json_option
-from tui.cli.output import write_out, write_page
+from tui.cli.options import ascii_option, json_option, max_input_option, pulsar_option, setting_pairs
+from tui.cli.output import say_problems, write_out, write_page
 
 if TYPE_CHECKING:
     from engine.keyshared.entry_key import EntryMetadata
@@ -95,18 +96,96 @@ def _metadata(key: str | None, given: dict[str, Any]) -> EntryMetadata:
     )
 
 
-FORMS: Final[dict[str | None, click.Command]] = {"key": explain_key, "topic": explain_topic, "route": explain_route}
+@click.command("bundle", short_help="Say which brokers may own a bundle.")
+@click.argument("bundle", metavar="RANGE")
+@click.argument("path", required=False, metavar="[FILE | FOLDER]", type=click.Path())
+@click.option("--scene", metavar="NAME", help="A shipped cluster instead of a FILE; ringside brokers --scene list.")
+@click.option("--placement", metavar="NAME", help="This placement strategy, and not that of the settings.")
+@click.option("--shedder", metavar="NAME", help="This shedder, and not that of the settings.")
+@click.option(
+    "--set", "settings", multiple=True, metavar="NAME=VALUE", callback=setting_pairs,
+    help="A setting of the load managers, as in broker.conf. Repeatable.",
+)  # fmt: skip
+@pulsar_option("Answer as this Pulsar version does, such as 4.0.7 or 2.11.")
+@max_input_option
+@json_option
+@ascii_option
+def explain_bundle(
+    *,
+    bundle: str,
+    path: str | None,
+    scene: str | None,
+    placement: str | None,
+    shedder: str | None,
+    settings: tuple[tuple[str, str], ...],
+    pulsar: str | None,
+    max_input: int,
+    as_json: bool,
+    ascii_only: bool,
+) -> int:
+    """Say of every broker whether it may own the bundle, by which filter it may not, and what the strategy compares;
+    and whether the bundle can stay where it is.
+
+    RANGE is 0x00000000_0x40000000, or tenant/namespace/RANGE. FOLDER holds load reports.
+
+    Example: ringside explain bundle shop/orders/0x00000000_0x20000000 reports/
+    """
+    from engine.balance.bundle_explained import explain_bundle as explained
+    from engine.errors import InputError, Rejection
+    from engine.views.brokers import brokers_input, brokers_view
+    from engine.views.brokers_model import BrokersQuestion
+    from tui.cli.commands.shed import inputs_of
+
+    inputs, source = inputs_of(path, scene, max_input)
+    given = brokers_input(inputs, pulsar, source)
+    say_problems(given.problems)
+    view = brokers_view(given, BrokersQuestion(None, shedder, placement, settings, cycles=1))
+    if isinstance(view, Rejection):
+        raise InputError(view.message)
+    told = explained(view.ahead.start, _bundle_named(bundle, [load.bundles for load in inputs.loads]))
+    if isinstance(told, Rejection):
+        raise InputError(told.message)
+    if as_json:
+        from tui.cli.printers.bundle_explained import bundle_document
+        from tui.cli.printers.documents import json_text
+
+        write_out(json_text(bundle_document(told)))
+    else:
+        from tui.cli.printers.bundle_explained import bundle_lines
+
+        write_page(bundle_lines(told), ascii_only=ascii_only)
+    return FINE
+
+
+def _bundle_named(text: str, reported: Sequence[Sequence[str]]) -> str:
+    """The full name of a bundle. Raises ``InputError`` where a range alone is that of several namespaces."""
+    from engine.errors import InputError
+
+    if "/" in text:
+        return text
+    found = sorted({name for names in reported for name in names if name.rpartition("/")[2] == text})
+    if len(found) > 1:
+        raise InputError(f"{text} is a bundle of several namespaces: {', '.join(found[:5])}; name one of these")
+    return found[0] if found else text
+
+
+FORMS: Final[dict[str | None, click.Command]] = {
+    "key": explain_key,
+    "topic": explain_topic,
+    "route": explain_route,
+    "bundle": explain_bundle,
+}
 """What ``explain`` can explain, by the word behind it."""
 
 
 class ExplainCommand(click.Command):
-    """``explain TOPIC``, ``explain topic TOPIC``, ``explain key KEY`` and ``explain route KEY``."""
+    """``explain TOPIC``, and ``explain`` with the word ``topic``, ``key``, ``route`` or ``bundle``."""
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
         """The context of the form that is meant; one of its words is taken away."""
-        at = first_word(args, values_taken((explain_key, explain_topic, explain_route)))
+        at = first_word(args, values_taken((explain_key, explain_topic, explain_route, explain_bundle)))
         form = args[at] if at is not None and "--" not in args[:at] else None
         if at is None or form not in FORMS:
             return explain_topic.make_context(info_name, args, parent, **extra)
@@ -117,5 +196,5 @@ class ExplainCommand(click.Command):
 explain = ExplainCommand(
     "explain",
     params=explain_topic.params,
-    short_help="Say why a topic goes to its active consumer, or with the word key or route why a key does.",
+    short_help="Say why a topic goes to its active consumer, or with the word key, route or bundle why those go where.",
 )
