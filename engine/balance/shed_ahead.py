@@ -357,6 +357,8 @@ class _Extensible:
         """The brokers that the filters of the extensible manager leave over for a bundle."""
         settings, loads = self.start.settings, self.world.loads
         classes = {broker: load.load_manager for broker, load in loads.items() if load.load_manager is not None}
+        if EXTENSIBLE_CLASS not in classes.values():
+            classes = {}  # nobody runs this manager: the question is what it would do if all did
         kept = same_load_manager(tuple(concurrent_order(loads)), classes, EXTENSIBLE_CLASS)
         topics = {broker: load.topics for broker, load in loads.items()}
         kept = below_max_topics_extensible(kept, topics, settings.loadBalancerBrokerMaxTopics)

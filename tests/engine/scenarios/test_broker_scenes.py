@@ -73,6 +73,14 @@ def test_the_defaults_of_5_0_shed_the_same_cluster_otherwise() -> None:
     assert {move.bundle for move in moves_of(old)} != {move.bundle for move in moves_of(new)}
 
 
+def test_the_other_manager_is_asked_as_if_all_brokers_ran_it() -> None:
+    reported = {load.load_manager for load in broker_scene("uneven").inputs().loads}
+    assert len(reported) == 1 and not any("extensions" in str(name) for name in reported)
+    calm = (("loadBalancerBrokerLoadTargetStd", "0.01"), ("loadBalancerTransferEnabled", "false"))
+    moves = moves_of(view_of("uneven", shedder="TransferShedder", settings=calm))
+    assert moves and all(move.destination in move.chances for move in moves)
+
+
 def test_what_a_release_lacks_is_refused_in_the_comparison() -> None:
     given = brokers_input(broker_scene("comes-back").inputs())
     refused = {row.shedder for row in compared_shedders(given, BrokersQuestion(cycles=3)) if row.refused}
