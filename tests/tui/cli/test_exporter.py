@@ -16,14 +16,14 @@ from engine.errors import InputError
 from engine.views.openmetrics import CONTENT_TYPE
 from tests.playing.server import playing
 from tests.tui.cli.conftest import Run
-from tests.tui.sources.cluster.test_commands import no_waiting
+from tui.cli.commands import exporter
 from tui.cli.commands.exporter import Figures, address_of
 from tui.cli.main import main
 from tui.sources.cluster.access import Access
 from tui.sources.cluster.once import Source
+from tui.sources.cluster.pace import Clock
 from tui.sources.metrics_server import MetricsServer
 
-__all__ = ["no_waiting"]
 GRAFANA = Path(__file__).parents[3] / "docs" / "deploy" / "grafana"
 TOKEN = "abc.def-secret"
 
@@ -31,6 +31,18 @@ TOKEN = "abc.def-secret"
 @pytest.fixture(autouse=True)
 def virtual_time() -> None:
     """Here requests go over real sockets to another thread, so the loop's clock is the real one."""
+
+
+@pytest.fixture(autouse=True)
+def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requests that are tried again are tried at once."""
+
+    async def passed(self: Clock, seconds: float) -> None:
+        return None
+
+    monkeypatch.setattr(Clock, "sleep", passed)
+    for name in ("RINGSIDE_TOKEN", "PULSAR_CLIENT_CONF"):
+        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture
@@ -129,12 +141,12 @@ def test_what_was_read_stays_while_readings_give_nothing() -> None:
 def test_ctrl_c_ends_it(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     turns: list[float] = []
 
-    def slept(seconds: float) -> None:
+    def paused(seconds: float) -> None:
         turns.append(seconds)
         if len(turns) == 3:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("tui.cli.commands.exporter.time.sleep", slept)
+    monkeypatch.setattr(exporter, "pause", paused)
     with playing() as cluster:
         code = main(["exporter", cluster.url, "--listen", "127.0.0.1:0", "--every", "7s"])
     assert (code, turns) == (130, [7.0, 7.0, 7.0])

@@ -68,7 +68,7 @@ def exporter_command(
         say(f"serving {server.url}, read again every {every:g} s; ctrl+c ends it")
         try:
             while True:
-                time.sleep(every)
+                pause(every)
                 try:
                     reading = source.read()
                     if reading.cluster and first.cluster and reading.cluster != first.cluster:
@@ -81,6 +81,11 @@ def exporter_command(
                     say(f"{error}; trying again")
         finally:
             server.shutdown()
+
+
+def pause(seconds: float) -> None:
+    """Wait for the next reading."""
+    time.sleep(seconds)
 
 
 def address_of(listen: str, *, anywhere: bool) -> tuple[str, int]:
