@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from engine.balance.brokers import BrokerLoad, ResourceUsage
+from engine.balance.extensible_ahead import ExtensibleAhead
 from engine.balance.leadership.placement import look_up
 from engine.balance.leadership.reports import brokers_changed, reports_read
 from engine.balance.leadership.state import ClusterPolicies, Leader, elected
 from engine.balance.limits import BundleStats
 from engine.balance.placement.model import Placement
-from engine.balance.shed_ahead import landing_chances
 from engine.balance.shed_ahead_model import ShedStart
 from engine.balance.shed_world import LoadWorld
 from engine.errors import Rejection
@@ -102,12 +102,12 @@ def _extensible(
     start: ShedStart, dead: BrokerLoad, rest: tuple[BrokerLoad, ...], stats: Mapping[str, BundleStats]
 ) -> BrokerDeath:
     """Each owner is drawn among the least loaded by what brokers have published, which does not change meanwhile."""
-    chances_of = landing_chances(replace(start, loads=rest))
+    placed = ExtensibleAhead(replace(start, loads=rest))
     landings = []
     for number, bundle in enumerate(dict.fromkeys(dead.bundles), 1):
-        chances = chances_of(bundle)
-        drawn = Placement(tuple(chances), "least").pick(start.seed, number)
-        landings.append(Landing(bundle, stats.get(bundle, BundleStats(bundle)), chances, drawn))
+        placement = placed.placement(bundle)
+        drawn = placement.pick(start.seed, number)
+        landings.append(Landing(bundle, stats.get(bundle, BundleStats(bundle)), placement.chances, drawn))
     return BrokerDeath(dead.broker, tuple(landings), replace(start, loads=_landed(dead, rest, landings)))
 
 

@@ -9,6 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from engine.balance.brokers import BrokerLoad
 from engine.balance.settings import MS_PER_MINUTE, LoadSettings
 from engine.bundles.loads import BothWays
 
@@ -29,6 +30,12 @@ class ReportFigures(BothWays):
     throughput_in_bytes_per_sec: float = 0.0
     throughput_out_bytes_per_sec: float = 0.0
     bundles: int = 0
+
+
+def figures_of(load: BrokerLoad, usage: float) -> ReportFigures:
+    """What of a broker's report is compared with its next one."""
+    rates = (load.msg_rate_in, load.msg_rate_out, load.throughput_in_bytes_per_sec, load.throughput_out_bytes_per_sec)
+    return ReportFigures(usage, *rates, bundles=len(load.bundles))
 
 
 def percent_change(before: float, now: float) -> float:

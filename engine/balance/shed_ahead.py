@@ -8,29 +8,21 @@ new is not read again, since it changes no average of steady traffic.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from engine.balance.averages import BundleData
-from engine.balance.brokers import BrokerLoad, BrokerLoadAverage, overload_usage
-from engine.balance.filters import (
-    below_max_topics_extensible,
-    is_isolated,
-    newest_version,
-    permitted,
-    same_load_manager,
-)
-from engine.balance.java_maps import concurrent_order, hash_order
+from engine.balance.brokers import BrokerLoad, overload_usage
+from engine.balance.extensible_ahead import ExtensibleAhead
+from engine.balance.java_maps import hash_order
 from engine.balance.leadership.placement import look_up
 from engine.balance.leadership.reports import reports_read
 from engine.balance.leadership.shedding import shed, view
-from engine.balance.leadership.state import ClusterPolicies, Leader, LeaderState, elected, namespace_of
-from engine.balance.limits import BundleStats
-from engine.balance.placement.least_resource import place_least_load
+from engine.balance.leadership.state import ClusterPolicies, Leader, LeaderState, elected
 from engine.balance.placement.model import Placement
 from engine.balance.placement.strategies import check_placement
-from engine.balance.reports import ReportFigures, report_needed
-from engine.balance.settings import EXTENSIBLE_CLASS, MS_PER_MINUTE
+from engine.balance.reports import ReportFigures, figures_of, report_needed
+from engine.balance.settings import MS_PER_MINUTE
 from engine.balance.shed_ahead_model import (
     AheadCycle,
     AheadMove,
@@ -39,17 +31,9 @@ from engine.balance.shed_ahead_model import (
     ShedStart,
     evenness,
 )
-from engine.balance.shed_world import LoadWorld
+from engine.balance.shed_world import LoadWorld, Trail
 from engine.balance.shedding import strategies as shedders
 from engine.balance.shedding.model import ShedView
-from engine.balance.shedding.transfer import (
-    PublishedLoad,
-    TransferCycle,
-    TransferMemory,
-    TransferView,
-    shed_transfer,
-)
-from engine.balance.top_bundles import MeasuredBundle, top_bundles
 from engine.errors import Rejection
 
 _ROUNDING = 1e-9
@@ -57,8 +41,6 @@ MAX_CYCLES = 10_000
 """A limit of this model, against typing errors."""
 MAX_MINUTES = 20_000
 """The longest forecast, two weeks: each broker of the extensible manager measures itself every ``UPDATE_MS``."""
-UPDATE_MS = 5000
-"""``loadBalancerReportUpdateMinIntervalMillis``: how often a broker of the extensible manager measures itself."""
 
 
 def shed_ahead(start: ShedStart, cycles: int) -> ShedAhead | Rejection:
@@ -83,7 +65,7 @@ def shed_ahead(start: ShedStart, cycles: int) -> ShedAhead | Rejection:
     refusal = _refusal(start, cycles)
     if refusal is not None:
         return refusal
-    running = _Modular(start) if start.load_manager == "modular" else _Extensible(start)
+    running = _Modular(start) if start.load_manager == "modular" else ExtensibleAhead(start)
     before = evenness(start.loads, start.settings, start.rules)
     done = tuple(running.next(number) for number in range(1, cycles + 1))
     return ShedAhead(start, done, before, _assumptions(start, done))
@@ -118,19 +100,6 @@ def _assumptions(start: ShedStart, cycles: Iterable[AheadCycle]) -> tuple[Assump
 
 
 @dataclass(slots=True)
-class _Trail:
-    """Where bundles have been in a forecast, so that one that comes back is known."""
-
-    left: dict[str, set[str]] = field(default_factory=dict)
-
-    def goes(self, bundle: str, source: str, destination: str | None) -> bool:
-        """Note a move; whether it is back to a broker the bundle had left."""
-        returns = destination in self.left.get(bundle, ())
-        self.left.setdefault(bundle, set()).add(source)
-        return returns
-
-
-@dataclass(slots=True)
 class _Modular:
     """The modular leader from cycle to cycle; lives no longer than the forecast."""
 
@@ -140,7 +109,7 @@ class _Modular:
     world: LoadWorld = field(init=False)
     reported: dict[str, BrokerLoad] = field(init=False)
     written_ms: dict[str, int] = field(init=False)
-    trail: _Trail = field(default_factory=_Trail)
+    trail: Trail = field(default_factory=Trail)
     draws: int = 0
 
     def __post_init__(self) -> None:
@@ -208,7 +177,7 @@ class _Modular:
 
     def _figures(self, load: BrokerLoad) -> ReportFigures:
         usage = overload_usage(load, self.start.settings, self.start.rules)
-        return _figures(load, usage)
+        return figures_of(load, usage)
 
     def _otherwise(self) -> tuple[tuple[str, tuple[str, ...]], ...] | None:
         """The plan of this cycle if the names that share a bucket came in the other order, where it differs."""
@@ -237,158 +206,3 @@ def _is_settled(before: BundleData | None, after: BundleData) -> bool:
         and math.isclose(one.bytes_per_sec, other.bytes_per_sec, rel_tol=_ROUNDING)
         for one, other in pairs
     )
-
-
-def _figures(load: BrokerLoad, usage: float) -> ReportFigures:
-    rates = (load.msg_rate_in, load.msg_rate_out, load.throughput_in_bytes_per_sec, load.throughput_out_bytes_per_sec)
-    return ReportFigures(usage, *rates, bundles=len(load.bundles))
-
-
-@dataclass(slots=True)
-class _Published:
-    """A broker's averages, and what it published last; ``load`` None after it gained or lost a bundle.
-
-    ``settled``: another measurement would not change the averages.
-    """
-
-    average: BrokerLoadAverage = field(default_factory=BrokerLoadAverage)
-    load: PublishedLoad | None = None
-    figures: ReportFigures = field(default_factory=ReportFigures)
-    settled: bool = False
-    top: tuple[BundleStats, ...] | None = None
-
-
-@dataclass(slots=True)
-class _Extensible:
-    """The leader and the brokers of the extensible manager from cycle to cycle; lives no longer than the forecast."""
-
-    start: ShedStart
-    world: LoadWorld = field(init=False)
-    memory: TransferMemory = field(default_factory=TransferMemory)
-    published: dict[str, _Published] = field(default_factory=dict)
-    trail: _Trail = field(default_factory=_Trail)
-    now_ms: int = 0
-    draws: int = 0
-
-    def __post_init__(self) -> None:
-        self.world = LoadWorld.of(self.start.loads)
-        self.published = {broker: _Published() for broker in self.world.loads}
-        for broker in self.world.loads:
-            self._update(broker)
-
-    def next(self, number: int) -> AheadCycle:
-        settings = self.start.settings
-        at_ms = number * settings.loadBalancerSheddingIntervalMinutes * MS_PER_MINUTE
-        while self.now_ms + UPDATE_MS <= at_ms:
-            self.now_ms += UPDATE_MS
-            for broker in self.world.loads:
-                self._update(broker)
-        self.now_ms = at_ms
-        decision = TransferCycle()
-        moves: list[AheadMove] = []
-        if settings.loadBalancerEnabled and settings.loadBalancerSheddingEnabled and len(self.world.loads) > 1:
-            decision = self._shed()
-        for each in decision.decisions:
-            chances = {each.target: 1.0} if each.target is not None else self._chances(each.bundle)
-            moves.append(self._moved(each.bundle, each.source, each.target or self._draw(chances), chances))
-            self.memory = self.memory.after_unload(each, at_ms)
-        even = evenness(tuple(self.world.loads.values()), settings, self.start.rules)
-        return AheadCycle(number, at_ms, decision, tuple(moves), self.world.loads, even)
-
-    def _shed(self) -> TransferCycle:
-        loads = {broker: each.load for broker, each in self.published.items() if each.load is not None}
-        seen = TransferView(
-            tuple(loads[broker] for broker in concurrent_order(self.published) if broker in loads),
-            tuple(self.world.loads),
-            {broker: self._top(broker) for broker in loads},
-            self.now_ms,
-            movable=self._movable,
-        )
-        memory = self.memory.within_grace(self.now_ms, self.start.settings)
-        self.memory, cycle = shed_transfer(memory, seen, self.start.settings, self.start.rules)
-        return cycle
-
-    def _update(self, broker: str) -> None:
-        """One measurement of a broker, published if it is worth it."""
-        settings, known, load = self.start.settings, self.published[broker], self.world.loads[broker]
-        if not known.settled:
-            average = known.average.updated(load, settings, self.start.rules)
-            known.settled = average == known.average
-            known.average = average
-        figures = _figures(load, known.average.max_usage)
-        if known.load is not None:
-            age = self.now_ms - known.load.updated_at_ms
-            if report_needed(known.figures, figures, age, settings) is None:
-                return
-        known.figures = figures
-        known.load = PublishedLoad(
-            broker,
-            known.average.load,
-            known.average.throughput_average,
-            load.throughput_in_bytes_per_sec,
-            load.throughput_out_bytes_per_sec,
-            self.now_ms,
-        )
-
-    def _top(self, broker: str) -> tuple[BundleStats, ...]:
-        known = self.published[broker]
-        if known.top is None:
-            known.top = self._largest(broker)
-        return known.top
-
-    def _largest(self, broker: str) -> tuple[BundleStats, ...]:
-        stats = {each.bundle: MeasuredBundle(each) for each in self.world.loads[broker].stats}
-        measured = [stats[bundle] for bundle in concurrent_order(stats)]
-        namespaces = {namespace_of(bundle) for bundle in stats}
-        barred = frozenset(namespace for namespace in namespaces if self._has_policy(namespace))
-        idle = self.start.rules.shed_idle_bundles
-        return top_bundles(measured, self.start.settings, with_policies=barred, idle_too=idle)
-
-    def _has_policy(self, namespace: str) -> bool:
-        policies = self.start.policies or ClusterPolicies()
-        return namespace in policies.groups or is_isolated(namespace, policies.isolation)
-
-    def _movable(self, bundle: str, source: str, target: str) -> bool:
-        if not self.start.settings.loadBalancerSheddingBundlesWithPoliciesEnabled:
-            return not self._has_policy(namespace_of(bundle))
-        return target in self._candidates(bundle)
-
-    def _candidates(self, bundle: str) -> tuple[str, ...]:
-        """The brokers that the filters of the extensible manager leave over for a bundle."""
-        settings, loads = self.start.settings, self.world.loads
-        classes = {broker: load.load_manager for broker, load in loads.items() if load.load_manager is not None}
-        if EXTENSIBLE_CLASS not in classes.values():
-            classes = {}  # nobody runs this manager: the question is what it would do if all did
-        kept = same_load_manager(tuple(concurrent_order(loads)), classes, EXTENSIBLE_CLASS)
-        topics = {broker: load.topics for broker, load in loads.items()}
-        kept = below_max_topics_extensible(kept, topics, settings.loadBalancerBrokerMaxTopics)
-        if settings.preferLaterVersions:
-            newest = newest_version(kept, {broker: load.version for broker, load in loads.items()})
-            kept = kept if isinstance(newest, Rejection) else newest
-        policies = self.start.policies or ClusterPolicies()
-        allowed = permitted(namespace_of(bundle), {broker: loads[broker] for broker in kept}, policies.isolation)
-        return tuple(broker for broker in kept if broker in allowed)
-
-    def _chances(self, bundle: str) -> dict[str, float]:
-        loads = {broker: each.load.load for broker, each in self.published.items() if each.load is not None}
-        return place_least_load(self._candidates(bundle), loads, self.start.settings).chances
-
-    def _draw(self, chances: dict[str, float]) -> str | None:
-        self.draws += 1
-        return Placement(tuple(chances), "least").pick(self.start.seed, self.draws)
-
-    def _moved(self, bundle: str, source: str, destination: str | None, chances: dict[str, float]) -> AheadMove:
-        """Carry out a move; both brokers forget their averages and take back what they published."""
-        stats = self.world.stats_of(bundle, source)
-        returns = self.trail.goes(bundle, source, destination)
-        if destination is not None:
-            self.world = self.world.moved(bundle, source, destination)
-            self.published[source], self.published[destination] = _Published(), _Published()
-        return AheadMove(
-            bundle, source, destination, chances, stats.topics, stats.msgs_per_sec, stats.bytes_per_sec, returns
-        )
-
-
-def landing_chances(start: ShedStart) -> Callable[[str], Mapping[str, float]]:
-    """For the extensible manager: who may get a bundle that nobody owns, with chances, once brokers have measured."""
-    return _Extensible(start)._chances

@@ -7,7 +7,7 @@ that the bundle has, while heap memory stays: a model, since no report says what
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from engine.balance.brokers import BrokerLoad, ResourceUsage
 from engine.balance.limits import BundleStats
@@ -88,3 +88,16 @@ def _with(load: BrokerLoad, stats: BundleStats, sign: float, used: Mapping[str, 
         ),
         topics=max(load.topics + round(sign) * stats.topics, 0),
     )
+
+
+@dataclass(slots=True)
+class Trail:
+    """Where bundles have been in a forecast, so that one that comes back is known."""
+
+    left: dict[str, set[str]] = field(default_factory=dict)
+
+    def goes(self, bundle: str, source: str, destination: str | None) -> bool:
+        """Note a move; whether it is back to a broker the bundle had left."""
+        returns = destination in self.left.get(bundle, ())
+        self.left.setdefault(bundle, set()).add(source)
+        return returns

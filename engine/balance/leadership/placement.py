@@ -215,10 +215,9 @@ def _by_namespace(bundles: frozenset[str]) -> Counter[str]:
 
 def group_counts(leader: Leader, state: LeaderState, namespace: str) -> dict[str, int] | None:
     """How many namespaces of the same anti-affinity group each broker has; None for one without a group."""
-    group = leader.policies.groups.get(namespace)
-    if group is None:
+    same = leader.policies.same_group(namespace)
+    if same is None:
         return None
-    same = {name for name, other in leader.policies.groups.items() if other.lower() == group.lower()}
     counts: dict[str, int] = {}
     for broker, served in state.served.items():
         count = len(same.intersection(_by_namespace(served)))

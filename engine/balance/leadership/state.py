@@ -29,6 +29,13 @@ class ClusterPolicies:
     domains: Mapping[str, str] = field(default_factory=dict)
     non_persistent: Collection[str] = ()
 
+    def same_group(self, namespace: str) -> frozenset[str] | None:
+        """All namespaces of a namespace's anti-affinity group, itself included; None for one without a group."""
+        group = self.groups.get(namespace)
+        if group is None:
+            return None
+        return frozenset(name for name, other in self.groups.items() if other.lower() == group.lower())
+
 
 @dataclass(frozen=True, slots=True)
 class Leader:

@@ -71,6 +71,12 @@ def place_least_load(candidates: Sequence[str], loads: Mapping[str, float], sett
     return Placement(tuple(candidates), below.reason) if below.reason == "none-below-average" else below
 
 
+def least_resource_limit(loads: Collection[float], settings: LoadSettings) -> float:
+    """The highest load of the candidates that is clearly below their mean; rounding may decide right at it."""
+    mean = sum(loads) / len(loads)
+    return mean - settings.loadBalancerAverageResourceUsageDifferenceThresholdPercentage / 100.0
+
+
 def _below_mean(
     candidates: Sequence[str], loads: Mapping[str, float], mean: float, settings: LoadSettings
 ) -> Placement:
