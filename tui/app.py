@@ -27,8 +27,8 @@ from tui.scene import Feed, Opening, Scene
 
 if TYPE_CHECKING:
     from engine.cluster.timeline import Timeline
-    from engine.scenarios.script_model import Script
-    from engine.views.model import Notice
+    from engine.scenarios.script.model import Script
+    from engine.views.failover.model import Notice
     from tui.kit.screen import DashboardScreen
     from tui.kit.store import Journal, Store
     from tui.navigator import Navigator

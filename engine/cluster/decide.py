@@ -26,12 +26,12 @@ from engine.cluster.commands import (
 )
 from engine.cluster.consumer_rules import add_consumer, kill_consumer, rename_consumer, set_priority_level
 from engine.cluster.events import Event
-from engine.cluster.key_consumer_rules import add_key_consumer, kill_key_consumer, rename_key_consumer
-from engine.cluster.key_message_rules import acknowledge_keys, pass_time, send_keys
-from engine.cluster.key_mode_rules import share_keys
-from engine.cluster.key_rules import find_key_subscription, subscribe_key_shared
-from engine.cluster.producer_commands import ProducerCommand
-from engine.cluster.producer_rules import decide_producers
+from engine.cluster.keys.consumer_rules import add_key_consumer, kill_key_consumer, rename_key_consumer
+from engine.cluster.keys.message_rules import acknowledge_keys, pass_time, send_keys
+from engine.cluster.keys.mode_rules import share_keys
+from engine.cluster.keys.rules import find_key_subscription, subscribe_key_shared
+from engine.cluster.producers.commands import ProducerCommand
+from engine.cluster.producers.rules import decide_producers
 from engine.cluster.setting_rules import set_release, set_setting
 from engine.cluster.state import ClusterState
 from engine.cluster.topic_rules import add_topic, remove_topic, repartition_topic

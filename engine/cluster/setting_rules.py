@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from engine.cluster.commands import SetRelease, SetSetting
 from engine.cluster.consumer_rules import refuse_long_name
 from engine.cluster.events import Event, ReleaseChanged, SettingChanged
-from engine.cluster.key_restarts import KEY_SETTINGS, restarts
+from engine.cluster.keys.restarts import KEY_SETTINGS, restarts
 from engine.cluster.state import ClusterState
 from engine.config import DEFAULTS, behaviour_of
 from engine.errors import Rejection

@@ -7,7 +7,7 @@ from engine.cluster.commands import AddTopic, RemoveTopic, RepartitionTopic
 from engine.cluster.consumer_rules import refuse_long_name
 from engine.cluster.events import Event, NamespaceSeen, TopicAdded, TopicRemoved, TopicRepartitioned
 from engine.cluster.partition_bounds import refuse_partitions
-from engine.cluster.producer_apply import refuse_growth
+from engine.cluster.producers.apply import refuse_growth
 from engine.cluster.state import ClusterState
 from engine.cluster.topics import Topic
 from engine.errors import Rejection

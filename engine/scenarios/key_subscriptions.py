@@ -8,16 +8,16 @@ from itertools import pairwise
 from typing import Final
 
 from engine.admin.facts import ConsumerFacts, Snapshot
-from engine.cluster.key_events import (
+from engine.cluster.keys.events import (
     KeyConsumerJoined,
     KeyDispatcherStarted,
     KeyEvent,
     KeyIntervalsSeen,
     KeySubscriptionCreated,
 )
-from engine.cluster.key_evolve import dispatcher_of, folded
-from engine.cluster.key_restarts import KEY_SETTINGS
-from engine.cluster.key_state import KeySubscription, SharingMode
+from engine.cluster.keys.evolve import dispatcher_of, folded
+from engine.cluster.keys.restarts import KEY_SETTINGS
+from engine.cluster.keys.state import KeySubscription, SharingMode
 from engine.cluster.topics import Topic
 from engine.config import BrokerSettings, ReleaseBehaviour
 from engine.errors import Rejection
@@ -27,7 +27,7 @@ from engine.keyshared.ring import RingSelector, refuse_ring
 from engine.ranges import HashRange
 from engine.scenarios.namesakes import with_namesakes_that_left
 from engine.scenarios.subscriptions import KEY_SHARED
-from engine.views.model import Notice
+from engine.views.failover.model import Notice
 
 MODE_INFERRED: Final = "key-mode-inferred"
 RANGES_DIFFER: Final = "key-ranges-differ"

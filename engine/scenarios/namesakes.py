@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.cluster.key_events import KeyConsumerJoined, KeyConsumerLeft
+from engine.cluster.keys.events import KeyConsumerJoined, KeyConsumerLeft
 from engine.keyshared.model import Consumer
 from engine.keyshared.name_indices import joins_and_leaves
 

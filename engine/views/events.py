@@ -23,7 +23,7 @@ from engine.cluster.commands import (
     SubscribeKeyShared,
 )
 from engine.cluster.moves import moves
-from engine.cluster.producer_commands import (
+from engine.cluster.producers.commands import (
     AddProducers,
     CloseProducer,
     FailPartition,
@@ -33,10 +33,10 @@ from engine.cluster.producer_commands import (
 from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Step, Timeline
 from engine.compare.verdict import verdict_between
-from engine.views.keys_moves import key_moves, same_space
-from engine.views.keys_slice import keys_slice_by_key
-from engine.views.keys_verdict import keys_verdict
-from engine.views.model import EventLine, TimelineView
+from engine.views.failover.model import EventLine, TimelineView
+from engine.views.keys.moves import key_moves, same_space
+from engine.views.keys.slice import keys_slice_by_key
+from engine.views.keys.verdict import keys_verdict
 from engine.views.step_lines import StepLines, first_shown
 
 _KINDS: Final[dict[type[Command], str]] = {

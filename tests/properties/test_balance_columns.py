@@ -24,7 +24,7 @@ from engine.bundles.plan import SplitPlan, shares_of
 from engine.bundles.split import plan_split
 from engine.config import SPLIT_ALGORITHMS, BrokerSettings
 from engine.errors import Rejection
-from engine.views.balance_frames import frame_of
+from engine.views.bundles.frames import frame_of
 from tests.properties.test_balance_laws import TOP, starts, topics
 
 

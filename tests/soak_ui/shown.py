@@ -13,8 +13,8 @@ from textual.screen import Screen
 from textual.widgets import Tooltip
 from textual.widgets._toast import Toast
 
-from engine.views.balance import balance_frame, balance_view
-from engine.views.balance_model import BalanceView
+from engine.views.bundles.model import BalanceView
+from engine.views.bundles.view import balance_frame, balance_view
 from tests.soak_ui.reading import Line, headings, lines_of, number_before, says, title_of
 from tests.soak_ui.terminal import Picture
 from tui.bundles.screen import QUICK_TOPICS, BundlesScreen

@@ -14,9 +14,9 @@ from textual.widgets import Input
 
 from engine.cluster.timeline import Timeline
 from engine.errors import Problem
-from engine.views.document import dashboard_document
-from engine.views.keys_document import keys_document
-from engine.views.producers_document import producers_document
+from engine.views.failover.document import dashboard_document
+from engine.views.keys.document import keys_document
+from engine.views.producers.document import producers_document
 from tests.soak_ui.scenes import Launched
 from tests.soak_ui.shown import differences
 from tests.soak_ui.shown_fleet import fleet_differences

@@ -17,8 +17,8 @@ from engine.bundles.occupancy import MAX_BROKERS
 from engine.bundles.plan import LoadManager
 from engine.cluster.state import ClusterState
 from engine.errors import Rejection
-from engine.views.balance import balance_frame, balance_view, curve_after
-from engine.views.balance_model import BalanceFrame, BalanceQuestion, BalanceView, TreeRow
+from engine.views.bundles.model import BalanceFrame, BalanceQuestion, BalanceView, TreeRow
+from engine.views.bundles.view import balance_frame, balance_view, curve_after
 from themes import stylesheet
 from themes.palettes import Palette, palette
 from tui.bundles.bindings import BINDINGS, GROUPS, key_hints

@@ -7,7 +7,7 @@ from typing import Final
 from engine.failover.choose import Rule
 from engine.failover.explain import FailoverExplanation, RingStep, RuleReason
 from engine.failover.rivals import Rival, WhyNot, rivals_of
-from engine.views.details import TopicExplanation
+from engine.views.failover.details import TopicExplanation
 from tui.kit.remarks import Remark, bytes_text
 from tui.kit.wording import FLAG, bytes_per_sec, counted, msgs_per_sec, safe_name, short_topic
 

@@ -17,12 +17,12 @@ from textual.containers import Container
 from textual.reactive import var
 from textual.widget import Widget
 
-from engine.cluster.grammar import COMMAND_FORMS
+from engine.cluster.grammar.reading import COMMAND_FORMS
 from engine.cluster.timeline_commands import End, Home, Redo, Undo
 from engine.diagnosis.model import Diagnosis
 from engine.diagnosis.seen import parent_of
 from engine.errors import Rejection
-from engine.views.model import Notice, TimelineView
+from engine.views.failover.model import Notice, TimelineView
 from themes.palettes import Palette, palette
 from tui.kit.bindings import Groups
 from tui.kit.diff_screen import DiffScreen

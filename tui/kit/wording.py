@@ -15,7 +15,7 @@ from rich.cells import cell_len, chop_cells
 from engine.visible import visible
 
 if TYPE_CHECKING:
-    from engine.views.model import EventLine
+    from engine.views.failover.model import EventLine
 
 FLAG: Final = "activeConsumerFailoverConsistentHashing"
 NO_NAME: Final = "(no name)"

@@ -12,7 +12,7 @@ from textual.reactive import var
 from textual.widget import Widget
 
 from engine.errors import Rejection
-from engine.views.reported_subscription import SubscriptionRow, SubscriptionStatus, SubscriptionView
+from engine.views.reported.subscription import SubscriptionRow, SubscriptionStatus, SubscriptionView
 from tui.kit.event_list import EventList, Happened, event_line, happened
 from tui.kit.explain_panel import ExplainPanel
 from tui.kit.help import Group, HelpScreen, KeyHelp

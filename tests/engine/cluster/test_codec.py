@@ -9,15 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.cluster.codec import (
-    FORMAT,
-    parse_command_json,
-    parse_event,
-    parse_state,
-    serialise_command,
-    serialise_event,
-    serialise_state,
-)
 from engine.cluster.commands import Command, SplitBundle
 from engine.cluster.events import (
     BundleWasSplit,
@@ -30,6 +21,15 @@ from engine.cluster.events import (
     TopicAdded,
     TopicRemoved,
     TopicRepartitioned,
+)
+from engine.cluster.journal.codec import (
+    FORMAT,
+    parse_command_json,
+    parse_event,
+    parse_state,
+    serialise_command,
+    serialise_event,
+    serialise_state,
 )
 from engine.cluster.topics import Load
 from engine.config import BrokerSettings

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.cluster.commands import Command
-from engine.cluster.grammar import parse_command
+from engine.cluster.grammar.reading import parse_command
 from engine.cluster.state import ClusterState, Namespace
 from engine.cluster.timeline import Timeline
 from engine.cluster.topics import Topic
