@@ -32,7 +32,7 @@ from engine.cluster.producers.apply import (
 from engine.cluster.producers.events import ProducerTopicEvent
 from engine.cluster.state import BundleSplit, ClusterState, Namespace, Subscription
 from engine.cluster.tables.edits import listed_with, listed_without, with_topic, without_loads, without_topic
-from engine.cluster.topics import Topic
+from engine.cluster.tables.topics import Topic
 from engine.config import BrokerSettings
 from engine.errors import Rejection
 from engine.failover.model import Consumer

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from engine.cluster.remember import Remembered
 from engine.cluster.state import Subscription
 from engine.cluster.tables.loads import LoadTable
-from engine.cluster.tables.topics import NumberedNames, TopicTable, place_by_hash
-from engine.cluster.topics import Load
+from engine.cluster.tables.topics import Load, NumberedNames, TopicTable, place_by_hash
 from engine.failover.model import Consumer
 from engine.names import PARTITION_SUFFIX, partition_index
 

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from engine.cluster.keys.state import KeySubscription
 from engine.cluster.producers.state import ProducerTopic
 from engine.cluster.tables.loads import LoadTable
-from engine.cluster.tables.topics import TopicTable
-from engine.cluster.topics import NOTHING_REPORTED, Load
+from engine.cluster.tables.topics import NOTHING_REPORTED, Load, TopicTable
 from engine.config import CURRENT, BrokerSettings
 from engine.failover.model import Consumer
 

@@ -9,7 +9,7 @@ from engine.cluster.events import Event, NamespaceSeen, TopicAdded, TopicRemoved
 from engine.cluster.partition_bounds import refuse_partitions
 from engine.cluster.producers.apply import refuse_growth
 from engine.cluster.state import ClusterState
-from engine.cluster.topics import Topic
+from engine.cluster.tables.topics import Topic
 from engine.errors import Rejection
 from engine.names import NON_PERSISTENT, PARTITION_SUFFIX, PERSISTENT, TopicName, parse_topic_name, partition_name
 

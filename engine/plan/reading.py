@@ -17,8 +17,7 @@ from engine.cluster.keys.nodes import declared_by
 from engine.cluster.keys.state import SharingMode
 from engine.cluster.state import ClusterState, Subscription
 from engine.cluster.tables.loads import LoadTable
-from engine.cluster.tables.topics import TopicTable
-from engine.cluster.topics import Load, Topic
+from engine.cluster.tables.topics import Load, Topic, TopicTable
 from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour, behaviour_of, default_settings
 from engine.errors import Problem, Rejection
 from engine.failover.model import Consumer

@@ -21,8 +21,7 @@ from engine.bundles.boundaries import FULL_LOWER_BOUND, FULL_UPPER_BOUND, Bundle
 from engine.cluster.facts import active_consumers
 from engine.cluster.state import ClusterState, Namespace, Subscription
 from engine.cluster.tables.loads import LoadTable
-from engine.cluster.tables.topics import TopicTable
-from engine.cluster.topics import Load, Topic
+from engine.cluster.tables.topics import Load, Topic, TopicTable
 from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour, behaviour_of, default_settings
 from engine.errors import InputError, Problem, Rejection
 from engine.names import TopicName, parse_topic_name

@@ -34,9 +34,8 @@ from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Step, Timeline
 from engine.compare.verdict import verdict_between
 from engine.views.failover.model import EventLine, TimelineView
-from engine.views.keys.moves import key_moves, same_space
+from engine.views.keys.moves import key_moves, keys_verdict, same_space
 from engine.views.keys.slice import keys_slice_by_key
-from engine.views.keys.verdict import keys_verdict
 from engine.views.step_lines import StepLines, first_shown
 
 _KINDS: Final[dict[type[Command], str]] = {

@@ -12,7 +12,7 @@ from engine.bundles.plan import LoadManager
 from engine.config import CURRENT, ReleaseBehaviour, behaviour_of
 from engine.errors import InputError, Rejection
 from engine.lint.doctor import lint_namespace, lint_world
-from engine.lint.world import World
+from engine.lint.model import World
 from engine.scenarios.linting import load_manager_of
 from pipeline.jobs.bundling import settings_of
 from pipeline.jobs.lint_tasks import (

@@ -23,8 +23,8 @@ from engine.cluster.producers.commands import (
 from engine.cluster.producers.events import ProducerPlan
 from engine.cluster.producers.state import ProducerTopic
 from engine.cluster.state import ClusterState, Namespace
+from engine.cluster.tables.topics import Topic
 from engine.cluster.timeline import Timeline
-from engine.cluster.topics import Topic
 from engine.errors import Rejection
 from engine.routing.producer_settings import ACCESS_MODES
 from engine.views.producers.answers import send_answer, statistics_view

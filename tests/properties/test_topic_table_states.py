@@ -37,8 +37,8 @@ from engine.cluster.moves import moves
 from engine.cluster.owners import owner_ids
 from engine.cluster.partitions import partition_columns
 from engine.cluster.state import ClusterState
+from engine.cluster.tables.topics import Load
 from engine.cluster.timeline import Timeline
-from engine.cluster.topics import Load
 from engine.config import SPLIT_ALGORITHMS
 from engine.errors import Rejection
 from engine.failover.choose import choose_many

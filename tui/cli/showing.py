@@ -81,7 +81,7 @@ def session_document(session: Session) -> dict[str, Any]:
     from engine.views.failover.document import dashboard_document
     from engine.views.keys.document import keys_document
     from engine.views.producers.document import producers_document
-    from engine.views.reported.subscription_document import subscription_document
+    from engine.views.reported.document import subscription_document
 
     producers, keys, reported = session.producers_view, session.keys_view, session.reported_view
     if reported is not None:

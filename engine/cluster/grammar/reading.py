@@ -18,7 +18,7 @@
     producer send NAME|#N|all [key KEY] [times N]    partition recover N [on TOPIC]
     producer close NAME|#N [on TOPIC]
 
-Words are those of ``engine.cluster.grammar.words``. A word in quotes is never an option and never an id. Where a namespace or a
+Words are those of ``words``. A word in quotes is never an option and never an id. Where a namespace or a
 range is written so oddly that the slash does not part them, ``split NAMESPACE bundle RANGE`` takes any two texts.
 """
 
@@ -30,28 +30,34 @@ from typing import Final
 
 from engine.bundles.java_numbers import long_decode
 from engine.cluster.commands import (
+    Acknowledge,
     AddConsumer,
     AddTopic,
     Command,
     KillConsumer,
+    PassTime,
     RemoveTopic,
     RenameConsumer,
     RepartitionTopic,
+    SendKeys,
     SetPriorityLevel,
     SetRelease,
     SetSetting,
+    ShareKeys,
     SplitBundle,
+    SubscribeKeyShared,
 )
-from engine.cluster.grammar.keys import KEY_PARSERS
 from engine.cluster.grammar.line_reader import LineReader, RefusedLine
 from engine.cluster.grammar.producers import PRODUCER_FORMS, PRODUCER_PARSERS
 from engine.cluster.grammar.text import command_text
 from engine.cluster.grammar.words import split_words
+from engine.cluster.keys.state import SharingMode
 from engine.cluster.state import ClusterState
 from engine.cluster.timeline_commands import End, GoTo, Home, Redo, SwitchBranch, TimelineCommand, Undo
 from engine.config import DEFAULTS
 from engine.errors import Rejection
 
+DEFAULT_POINTS: Final = 100
 __all__ = ["COMMAND_FORMS", "command_text", "parse_command"]
 
 COMMAND_FORMS: Final[Mapping[str, str]] = {
@@ -77,6 +83,72 @@ COMMAND_FORMS: Final[Mapping[str, str]] = {
     "undo": "undo",
     "wait": "wait MILLISECONDS",
 }
+
+
+"""Points of a node for consistent sticky ranges, where none are named."""
+
+
+def _subscribe(line: LineReader) -> Command:
+    name = line.take("NAME")
+    line.keyword("to")
+    topic = line.take("TOPIC")
+    return SubscribeKeyShared(name, topic, line.option("unordered") is not None)
+
+
+def _share(line: LineReader) -> Command:
+    mode = line.take("MODE")
+    unnamed = DEFAULT_POINTS if mode == SharingMode.CONSISTENT_STICKY.value else 0
+    points = line.number("N") if line.option("points") else unnamed
+    return ShareKeys(line.subscription_option("of"), mode, points)
+
+
+def _send(line: LineReader) -> Command:
+    keys = [line.take("KEY")]
+    times: int | None = None
+    key: str | None = None
+    batched = False
+    while not line.at_end():
+        option = line.option("times", "to", "batched")
+        if option == "batched":
+            batched = True
+        elif option == "times":
+            times = line.once("times", times, line.number("N"))
+        elif option == "to":
+            key = line.once("to", key, line.take("SUBSCRIPTION"))
+        else:
+            keys.append(line.take("KEY"))
+    return SendKeys(line.subscription(key), tuple(keys), 1 if times is None else times, batched)
+
+
+def _ack(line: LineReader) -> Command:
+    who = None if line.option("all") else line.word("NAME|#ID|all")
+    text: str | None = None
+    count: int | None = None
+    key: str | None = None
+    while (option := line.option("key", "count", "of")) is not None:
+        if option == "key":
+            text = line.once("key", text, line.take("KEY"))
+        elif option == "count":
+            count = line.once("count", count, line.number("N"))
+        else:
+            key = line.once("of", key, line.take("SUBSCRIPTION"))
+    chosen = line.subscription(key)
+    return Acknowledge(chosen, None if who is None else line.consumer(who, chosen), text, count or 0)
+
+
+def _wait(line: LineReader) -> Command:
+    return PassTime(line.number("MILLISECONDS"))
+
+
+KEY_PARSERS: Final[Mapping[str, Callable[[LineReader], Command]]] = {
+    "ack": _ack,
+    "send": _send,
+    "share": _share,
+    "subscribe": _subscribe,
+    "wait": _wait,
+}
+
+
 """First word -> how the command is written, for help and for completion."""
 
 

@@ -25,8 +25,7 @@ from engine.cluster.producers.events import ProducerTopicEvent
 from engine.cluster.producers.evolve import folded_producers
 from engine.cluster.state import ClusterState, Namespace, Subscription
 from engine.cluster.tables.loads import LoadTable
-from engine.cluster.tables.topics import TopicTable
-from engine.cluster.topics import Load, Topic
+from engine.cluster.tables.topics import Load, Topic, TopicTable
 from engine.config import BrokerSettings
 from engine.errors import InputError, Problem
 

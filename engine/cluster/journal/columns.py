@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from engine.cluster.limits import MAX_PARTITIONS
 from engine.cluster.tables.loads import LoadTable
 from engine.cluster.tables.synthetic import made_up_loads, made_up_topics
-from engine.cluster.tables.topics import Recipe, TopicTable
-from engine.cluster.topics import Topic
+from engine.cluster.tables.topics import Recipe, Topic, TopicTable
 
 _TRAFFIC: Final = ("rates", "counts", "known")
 LIMIT: Final = 2**22

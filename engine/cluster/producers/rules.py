@@ -28,8 +28,8 @@ from engine.cluster.producers.evolve import after, seen
 from engine.cluster.producers.plan import plan_settings
 from engine.cluster.producers.state import ProducerTopic
 from engine.cluster.state import ClusterState
+from engine.cluster.tables.topics import Topic
 from engine.cluster.topic_rules import find_topic
-from engine.cluster.topics import Topic
 from engine.errors import Rejection
 from engine.routing.producer_model import Created
 from engine.routing.producer_topic import unknown_partition

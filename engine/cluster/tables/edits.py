@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from engine.bulk_hashing import ByteColumn, crc32_bulk, murmur3_bulk
 from engine.cluster.tables.loads import LoadTable
 from engine.cluster.tables.texts import Texts
-from engine.cluster.tables.topics import Origin, TopicTable
-from engine.cluster.topics import Load, Topic
+from engine.cluster.tables.topics import Load, Origin, Topic, TopicTable
 from engine.names import TopicName, parse_topic_name
 
 

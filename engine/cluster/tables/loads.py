@@ -10,8 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.cluster.tables.topics import TopicTable, numbers_in
-from engine.cluster.topics import Load
+from engine.cluster.tables.topics import Load, TopicTable, numbers_in
 
 _RATES: Final = ("msg_rate_in", "msg_rate_out", "throughput_in_bytes_per_sec", "throughput_out_bytes_per_sec")
 _COUNTS: Final = ("unacked_messages", "backlog_entries")

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from engine.bulk_hashing import murmur3_bulk
 from engine.cluster.tables.loads import LoadTable
 from engine.cluster.tables.texts import Texts
-from engine.cluster.tables.topics import Recipe, TopicTable
-from engine.cluster.topics import Load
+from engine.cluster.tables.topics import Load, Recipe, TopicTable
 from engine.hashing import murmur3_32
 
 _MEDIAN_MSGS_PER_SEC: Final = 4.0

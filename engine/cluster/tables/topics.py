@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
+from types import MappingProxyType
 from typing import Final
 
 import numpy as np
@@ -15,13 +16,43 @@ from numpy.typing import NDArray
 
 from engine.bulk_hashing import crc32_bulk, murmur3_bulk
 from engine.cluster.tables.texts import CHUNK, Texts
-from engine.cluster.topics import Topic
 from engine.computed import Computed
 from engine.failover.bulk import SortedTopics, sort_topics
 from engine.hashing import murmur3_32
 from engine.names import PARTITION_SUFFIX, TopicName, parse_topic_name, partition_name
 
 MANY: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A topic by its complete name without ``-partition-N``; ``partitions`` is 0 when it is not partitioned."""
+
+    name: str
+    partitions: int = 0
+
+    def partition_names(self) -> tuple[str, ...]:
+        """The names that have a dispatcher each: the partitions, or the topic itself."""
+        if self.partitions == 0:
+            return (self.name,)
+        return tuple(partition_name(self.name, index) for index in range(self.partitions))
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """The traffic of one partition: messages and bytes per second, and what waits unacknowledged."""
+
+    msg_rate_in: float = 0.0
+    msg_rate_out: float = 0.0
+    throughput_in_bytes_per_sec: float = 0.0
+    throughput_out_bytes_per_sec: float = 0.0
+    unacked_messages: int = 0
+    backlog_entries: int = 0
+
+
+NOTHING_REPORTED: Final[Mapping[str, Load]] = MappingProxyType({})
+
+
 """From one name in so many on, all of a table are looked at: cheaper than a search for each."""
 
 

@@ -1,6 +1,6 @@
 """Demo scripts: read, run, and checked by their own ``expect`` lines, on a screen or without one.
 
-The language is that of ``script_reader`` and ``expectations``; commands are those of ``engine.cluster.grammar.reading``.
+The language is that of ``reader`` and ``expectations``; commands are those of ``engine.cluster.grammar``.
 """
 
 from __future__ import annotations

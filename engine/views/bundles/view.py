@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.balance.forecast import ForecastTree, forecast
 from engine.balance.loops import Loop
@@ -25,9 +26,11 @@ from engine.bundles.occupancy import count_occupancy
 from engine.bundles.sizing import bundles_needed
 from engine.cluster.facts import behaviour_in, bundles_of
 from engine.cluster.listing import listed_numbers, topic_loads
+from engine.cluster.partitions import partition_columns
 from engine.cluster.remember import Remembered
 from engine.cluster.state import ClusterState
 from engine.errors import Rejection
+from engine.names import partition_name
 from engine.shell_lines import shell_line
 from engine.views.bundles.frames import attempt_row, frame_of, range_of
 from engine.views.bundles.model import (
@@ -39,11 +42,13 @@ from engine.views.bundles.model import (
     LoopRow,
     TreeRow,
 )
-from engine.views.bundles.sessions import sessions_of
 from engine.views.bundles.words import NO_RUNS, loop_text
 
 BROKER_PORT: Final = 8080
 MOST_TOPICS_ASKED: Final = 100_000
+_sessions: Remembered[NDArray[np.int64]] = Remembered()
+
+
 """For more topics the number of bundles needed takes seconds, which a screen does not wait for."""
 
 _views: Remembered[BalanceView | Rejection] = Remembered()
@@ -244,3 +249,25 @@ def _loops(loops: tuple[Loop, ...]) -> tuple[LoopRow, ...]:
         )
     # What goes on comes first: it is what somebody has to do something about.
     return tuple(sorted(rows, key=lambda row: not row.lasts))
+
+
+def sessions_of(state: ClusterState) -> NDArray[np.int64]:
+    """Producers and consumers of each partition by the numbers of the table of topics: (2, n)."""
+    parts = (state.topics, state.subscriptions, state.key_subscriptions, state.producer_topics)
+    return _sessions.get(parts, (), lambda: _count(state))
+
+
+def _count(state: ClusterState) -> NDArray[np.int64]:
+    topics = state.topics
+    producers, consumers = found = np.zeros((2, topics.partition_count), dtype=np.int64)
+    for each in state.producer_topics:
+        for index, objects in enumerate(each.producers.topic.connected):
+            number = topics.partition_number(partition_name(each.topic, index))
+            if number >= 0:
+                producers[number] += len(objects)
+    for subscription in state.subscriptions:
+        consumers[partition_columns(topics, subscription).numbers] += len(subscription.consumers)
+    for keyed in state.key_subscriptions:
+        places = topics.places(keyed.topics)
+        consumers[topics.numbers_of(places[places >= 0])] += len(keyed.consumers)
+    return found

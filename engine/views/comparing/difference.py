@@ -15,9 +15,8 @@ from engine.compare.verdict import Verdict, judge, verdict_between
 from engine.config import BrokerSettings
 from engine.views.comparing.handovers import HandoverRow, handovers
 from engine.views.comparing.heirs import PARTITION, SLOT, key_handovers
-from engine.views.keys.moves import key_moves, same_space
+from engine.views.keys.moves import key_moves, keys_evenness, keys_verdict, same_space
 from engine.views.keys.slice import KeysSlice, keys_slice_by_key
-from engine.views.keys.verdict import keys_evenness, keys_verdict
 
 FORMAT: Final = "ringside.diff/1"
 Presence = Literal["both", "appeared", "vanished"]

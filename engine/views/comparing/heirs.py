@@ -16,9 +16,8 @@ from engine.compare.heirs import Loss, losses, without
 from engine.compare.verdict import Judgement, Verdict, carried_out, subscription_of, verdict_between
 from engine.errors import Rejection
 from engine.views.comparing.handovers import HandoverKind, HandoverRow, handovers
-from engine.views.keys.moves import key_moves
+from engine.views.keys.moves import key_moves, keys_verdict
 from engine.views.keys.slice import KeysSlice, keys_slice_by_key
-from engine.views.keys.verdict import keys_verdict
 
 FORMAT: Final = "ringside.heirs/1"
 PARTITION, SLOT = "partition", "slot"

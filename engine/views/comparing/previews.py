@@ -11,9 +11,8 @@ from engine.compare.verdict import Verdict, carried_out, subscription_of, verdic
 from engine.errors import Rejection
 from engine.views.comparing.handovers import HandoverRow, handovers
 from engine.views.comparing.heirs import PARTITION, SLOT, key_handovers
-from engine.views.keys.moves import key_moves
+from engine.views.keys.moves import key_moves, keys_verdict
 from engine.views.keys.slice import keys_slice_by_key
-from engine.views.keys.verdict import keys_verdict
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -7,23 +7,24 @@ from typing import Final
 
 from engine.bundles.boundaries import BundleRange, parse_range
 from engine.cluster.facts import NO_STATISTICS
+from engine.cluster.grammar.text import subscription_keys
 from engine.cluster.timeline import Timeline
 from engine.compare.verdict import Verdict, flag_change, preview
 from engine.errors import Rejection
 from engine.views.events import event_lines, timeline_view
-from engine.views.failover.changes import changes_between
 from engine.views.failover.details import SplitPreviewView, TopicExplanation
 from engine.views.failover.explanations import explain_topic
-from engine.views.failover.model import BundleTopic, DashboardView, Notice, PartitionRow
+from engine.views.failover.model import BundleTopic, DashboardView, Notice, PartitionRow, StatusView
 from engine.views.failover.notices import notices_of
-from engine.views.failover.ring import flag_known, ring_view
-from engine.views.failover.slice import Slice, slice_by_key, slice_of, subscription_at
+from engine.views.failover.ring import flag_known, ring_view, rule_text
+from engine.views.failover.slice import Slice, changes_between, slice_by_key, slice_of, subscription_at
 from engine.views.failover.splits import split_preview
-from engine.views.failover.status import status_view
 from engine.views.failover.table import busiest_partition, consumer_rows, partition_rows, table_foot
 from engine.views.failover.tree import EMPTY, hashed_topics, namespace_nodes
 from engine.views.history import colour_numbers, state_before
 from engine.views.lazy import LazyRows
+
+FAILOVER: Final = "Failover"
 
 
 def dashboard_view(
@@ -117,3 +118,27 @@ def _slices(timeline: Timeline, subscription: int) -> tuple[Slice | None, Slice]
     now = slice_of(timeline.state, subscription_at(timeline.state, subscription))
     earlier = state_before(timeline)
     return (slice_by_key(earlier, now.subscription.key) if earlier else None), now
+
+
+def status_view(timeline: Timeline, now: Slice, problems: int = 0, change: Verdict | None = None) -> StatusView:
+    """The status of the shown subscription; ``problems`` is how many the opening of the state had.
+
+    ``change`` is the verdict on turning consistent hashing on or off.
+    """
+    return StatusView(
+        rule=now.rule,
+        rule_text=rule_text(now),
+        consistent_hashing=now.state.settings.activeConsumerFailoverConsistentHashing,
+        flag_known=flag_known(now),
+        release=now.state.release,
+        subscription=now.subscription.key,
+        namespace=now.subscription.namespace,
+        subscription_type=FAILOVER,
+        subscriptions=tuple(subscription_keys(now.state)),
+        source=timeline.source,
+        step=timeline.cursor,
+        steps=timeline.length,
+        seed=timeline.seed,
+        problems=problems,
+        flag_change=change.judgement if change is not None else None,
+    )

@@ -13,9 +13,8 @@ from engine.cluster.owners import busiest_by_ring
 from engine.cluster.remember import Remembered
 from engine.failover.ring import POINTS_PER_CONSUMER, FailoverRing, failover_points
 from engine.hashing import HASH_SPACE_SIZE
-from engine.views.failover.changes import Changes
 from engine.views.failover.model import ConsumerRow, RingView, RuleInForce
-from engine.views.failover.slice import Slice
+from engine.views.failover.slice import Changes, Slice
 from engine.views.failover.table import per_consumer
 
 CENTRE_WIDTH: Final = 26

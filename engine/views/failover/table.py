@@ -14,9 +14,8 @@ from engine.cluster.remember import Remembered
 from engine.compare.evenness import shares
 from engine.hashing import crc32_hash
 from engine.names import TopicName, parse_topic_name
-from engine.views.failover.changes import Changes
 from engine.views.failover.model import ConsumerRow, PartitionRow, TableFoot
-from engine.views.failover.slice import Slice
+from engine.views.failover.slice import Changes, Slice
 from engine.views.lazy import LazyRows
 
 NOBODY_COLOUR = 0

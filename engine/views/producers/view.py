@@ -8,20 +8,23 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.cluster.commands import PassTime, RepartitionTopic
 from engine.cluster.grammar.producer_text import producer_topic_names
 from engine.cluster.grammar.text import subscription_keys
 from engine.cluster.producers.apply import find_producer_topic
+from engine.cluster.producers.commands import ProducerCommand
 from engine.cluster.producers.state import ProducerTopic
 from engine.cluster.state import ClusterState
-from engine.cluster.timeline import Timeline
+from engine.cluster.timeline import Step, Timeline
+from engine.errors import Rejection
+from engine.routing.key_moves import moved_keys
 from engine.routing.producer_model import PartitionedProducer
 from engine.routing.producers import counts_of
-from engine.views.events import timeline_view
+from engine.views.events import kind_of, timeline_view
 from engine.views.failover.model import Notice
 from engine.views.failover.table import letter_tag
 from engine.views.history import state_before
 from engine.views.producers.counts import counts_view
-from engine.views.producers.events import producer_steps
 from engine.views.producers.matrix import Matrix, Opened, matrix_of, summed
 from engine.views.producers.model import (
     ADDED,
@@ -33,12 +36,15 @@ from engine.views.producers.model import (
     ProducerRow,
     ProducersFoot,
     ProducersStatus,
+    ProducerStep,
     ProducersView,
 )
 from engine.views.producers.notices import producer_notices
-from engine.views.producers.words import event_text, name_of, result_text, router_text
+from engine.views.producers.words import event_text, name_of, result_text, router_text, tally_text
+from engine.views.step_lines import StepLines, first_shown
 
 DELIVERIES_SHOWN: Final = 50
+KEYS_COMPARED: Final = 10_000
 
 
 def producers_view(timeline: Timeline, topic: str, *, notes: Iterable[Notice] = ()) -> ProducersView:
@@ -167,3 +173,45 @@ def _status(timeline: Timeline, now: ProducerTopic) -> ProducersStatus:
 
 def _deliveries(now: ProducerTopic) -> tuple[str, ...]:
     return tuple(map(event_text, now.recent[-DELIVERIES_SHOWN:]))
+
+
+"""With more known keys than these a step says nothing of them."""
+
+
+def producer_steps(timeline: Timeline, topic: str, before: ClusterState | None) -> tuple[ProducerStep, ...]:
+    """The opening and the steps of ``StepLines.up_to_cursor``."""
+    opening = () if first_shown(timeline) else (ProducerStep(0, "open", f"open {timeline.source}".rstrip(), 0, 0, ""),)
+    return (*opening, *_LINES.up_to_cursor(timeline, topic, before))
+
+
+def _line(step: Step, topic: str, before: ClusterState, after: ClusterState) -> ProducerStep:
+    was, now = find_producer_topic(before, topic), find_producer_topic(after, topic)
+    opened = now.tally.opened if now is not None and now is not was else 0
+    back = now.tally.reconnected if now is not None and now is not was else 0
+    gone = max(0, _objects(was) + opened + back - _objects(now))
+    return ProducerStep(step.depth, kind_of(step.command), step.text, opened, gone, _effect(step, was, now))
+
+
+_LINES: Final = StepLines(_line)
+
+
+def _objects(topic: ProducerTopic | None) -> int:
+    return topic.objects if topic is not None else 0
+
+
+def _effect(step: Step, was: ProducerTopic | None, now: ProducerTopic | None) -> str:
+    if now is None or now is was:
+        return ""
+    if isinstance(step.command, RepartitionTopic):
+        before = was.partitions if was is not None else now.partitions
+        return f"{now.partitions - before:,} partitions more{_moved_keys(now, before)}"
+    return tally_text(now.tally) if isinstance(step.command, ProducerCommand | PassTime) else ""
+
+
+def _moved_keys(now: ProducerTopic, before: int) -> str:
+    """How many of the known keys go to another partition from now on, as Java hashes them."""
+    if not now.keys or len(now.keys) > KEYS_COMPARED:
+        return ""
+    found = moved_keys(now.keys, before, now.partitions)
+    assert not isinstance(found, Rejection), found
+    return f", {len(found.moved):,} of {len(now.keys):,} known keys move"

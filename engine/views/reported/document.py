@@ -7,8 +7,12 @@ from dataclasses import asdict
 from typing import Any, Final, Protocol
 
 from engine.views.reported.model import ReportedConsumer, ReportedView, SeenTime
+from engine.views.reported.subscription import SubscriptionView
 
 BLOCKED_TOPICS_LISTED: Final = 1_000
+FORMAT: Final = "ringside.subscription/1"
+
+
 """Of more only the number is in the document."""
 
 
@@ -102,4 +106,41 @@ def _consumer(row: ReportedConsumer, consumer_id: int | None, id_of: Any) -> dic
         "connected_since": row.connected_since,
         "address": row.address,
         "client_version": row.client_version,
+    }
+
+
+"""Changes when a member goes or changes its meaning."""
+
+
+def subscription_document(view: SubscriptionView) -> dict[str, Any]:
+    """A view as plain values that ``json.dumps`` takes. O(size of the view)."""
+    status = view.status
+    return {
+        "format": FORMAT,
+        "status": {
+            "subscription": status.subscription,
+            "namespace": status.namespace,
+            "type": status.type,
+            "subscriptions": list(status.subscriptions),
+            "release": status.release,
+            "source": status.source,
+            "step": status.step,
+            "steps": status.steps,
+        },
+        "topics": [
+            {
+                "name": row.name,
+                "backlog_entries": row.backlog,
+                "unacked_messages": row.unacked,
+                "messages_in_replay": row.in_replay,
+                "messages_delayed": row.delayed,
+                "msgs_per_sec": row.msgs_per_sec,
+                "consumers": row.consumers,
+                "active_consumer_id": row.active if row.active >= 0 else None,
+                "blocked": row.blocked,
+            }
+            for row in view.topics
+        ],
+        "reported": reported_document(view.reported, view.consumers),
+        "notices": [asdict(notice) for notice in view.notices],
     }

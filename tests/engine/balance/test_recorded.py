@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from engine.balance.cycles import simulate
 from engine.balance.extensible_model import CycleObservation
+from engine.balance.forecast import simulate
 from engine.balance.limits import BundleStats
 from engine.balance.modular import BrokerReport, visiting_order
 from engine.balance.replay import (

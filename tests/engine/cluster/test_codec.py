@@ -31,7 +31,7 @@ from engine.cluster.journal.codec import (
     serialise_event,
     serialise_state,
 )
-from engine.cluster.topics import Load
+from engine.cluster.tables.topics import Load
 from engine.config import BrokerSettings
 from engine.errors import InputError
 from tests.engine.cluster.commands_strategy import INT_32, any_text, commands

@@ -16,9 +16,8 @@ from engine.cluster.tables.edits import with_topic, without_loads, without_topic
 from engine.cluster.tables.loads import LoadTable
 from engine.cluster.tables.synthetic import load_of, made_up_loads, made_up_topics
 from engine.cluster.tables.texts import Texts
-from engine.cluster.tables.topics import Recipe, TopicTable
+from engine.cluster.tables.topics import Load, Recipe, Topic, TopicTable
 from engine.cluster.timeline import Timeline
-from engine.cluster.topics import Load, Topic
 from engine.errors import InputError
 from engine.hashing import crc32_hash, murmur3_32
 from engine.scenarios.synthetic import synthetic_state

@@ -14,7 +14,7 @@ from engine.bundles.occupancy import CountedOccupancy
 from engine.cluster.listing import topic_loads
 from engine.cluster.producers.events import ProducerPlan
 from engine.cluster.state import ClusterState
-from engine.cluster.topics import Load
+from engine.cluster.tables.topics import Load
 from engine.config import SPLIT_ALGORITHMS
 from engine.errors import Rejection
 from engine.scenarios.embedded import embedded
@@ -22,8 +22,7 @@ from engine.scenarios.synthetic_producers import synthetic_producers
 from engine.views.bundles import view as balance
 from engine.views.bundles.document import FORMAT, balance_document, curve_document
 from engine.views.bundles.model import BalanceQuestion, BalanceView
-from engine.views.bundles.sessions import sessions_of
-from engine.views.bundles.view import balance_frame, balance_view, curve_after, curve_of
+from engine.views.bundles.view import balance_frame, balance_view, curve_after, curve_of, sessions_of
 from engine.views.bundles.words import (
     OUTCOMES,
     VERDICTS,
