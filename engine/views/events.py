@@ -22,7 +22,7 @@ from engine.cluster.commands import (
     SplitBundle,
     SubscribeKeyShared,
 )
-from engine.cluster.moves import moves
+from engine.cluster.moves import Moves, moves
 from engine.cluster.producers.commands import (
     AddProducers,
     CloseProducer,
@@ -64,6 +64,9 @@ _KINDS: Final[dict[type[Command], str]] = {
 
 _JUDGED: Final = frozenset({"add", "kill", "setting", "release", "topic"})
 """Kinds of steps that can give work to others."""
+
+_HANDED_OVER: Final = frozenset({"add", "kill"})
+"""Kinds of steps after which a dispatcher lives on and hands over; after others the broker loads its topics anew."""
 
 
 def kind_of(command: Command) -> str:
@@ -110,8 +113,16 @@ def _line(step: Step, subscription_key: str, before: ClusterState, after: Cluste
         least=found.least,
         partitions=found.partitions,
         unacked_at_risk=found.unacked_at_risk,
+        handover_ms=_handover_ms(kind, found, after),
         verdict=verdict_between(before, after, subscription_key, found) if judged else None,
     )
+
+
+def _handover_ms(kind: str, found: Moves, after: ClusterState) -> int:
+    """How long moved partitions wait; a non-persistent topic has nothing to rewind and never waits."""
+    if kind not in _HANDED_OVER or not found.moved or found.moved[0].startswith("non-persistent://"):
+        return 0
+    return max(after.settings.activeConsumerFailoverDelayTimeMillis, 0)
 
 
 _LINES: Final = StepLines(_line)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import Final
 
 from engine.failover.choose import Rule
 from engine.failover.explain import FailoverExplanation, RingStep, RuleReason
 from engine.failover.rivals import Rival, WhyNot, rivals_of
+from engine.failover.takeover import TakeoverEvent, TakeoverStep
 from engine.views.failover.details import TopicExplanation
 from tui.kit.remarks import Remark, bytes_text
 from tui.kit.wording import FLAG, bytes_per_sec, counted, msgs_per_sec, safe_name, short_topic
@@ -21,6 +23,7 @@ _REASONS: Final = {
 
 
 RIVALS_SHOWN: Final = 4
+DELAY: Final = "activeConsumerFailoverDelayTimeMillis"
 
 
 def remarks_of(answer: TopicExplanation, *, others: bool = True) -> tuple[Remark, ...]:
@@ -34,6 +37,7 @@ def remarks_of(answer: TopicExplanation, *, others: bool = True) -> tuple[Remark
         remarks.append(Remark("rule", _REASONS[why.rule_reason]))
         remarks += _steps(why)
         remarks.append(Remark("heirs", _heirs(why)))
+        remarks += _takeover(answer)
         if answer.other is not None and answer.flag_known and why.partition_index >= 0:
             remarks.append(Remark("flag on" if why.rule is Rule.MODULO else "flag off", _otherwise(why, answer.other)))
         remarks.append(Remark("hash", _hashed(why)))
@@ -118,6 +122,40 @@ def _heirs(why: FailoverExplanation) -> str:
         return "nobody else is connected"
     names = [safe_name(heir.name) for heir in why.heirs]
     return f"{names[0]} if it leaves" + (f", then {names[1]}" if len(names) > 1 else "")
+
+
+def _takeover(answer: TopicExplanation) -> list[Remark]:
+    """What the broker does between the two consumers, a sentence for each moment."""
+    found = answer.takeover
+    if found is None:
+        return []
+    names = safe_name(found.previous.name), safe_name(found.active.name)
+    when = f"the last step: from {names[0]} to {names[1]}" if answer.happened else f"if it leaves, to {names[1]}"
+    taken = f"after {found.duration_ms:,} ms" if found.duration_ms else "at once"
+    moments = groupby(found.steps, lambda step: step.at_ms)
+    return [
+        Remark("hand-over", f"{when}, {taken}"),
+        *(Remark("", f"+{at_ms:,} ms: {'; '.join(map(_takeover_step, steps))}") for at_ms, steps in moments),
+    ]
+
+
+def _takeover_step(step: TakeoverStep) -> str:
+    name = safe_name(step.consumer.name) if step.consumer is not None else "nobody"
+    match step.event:
+        case TakeoverEvent.CHOSEN:
+            return f"{name} is chosen"
+        case TakeoverEvent.READ_CANCELLED:
+            return f"the waiting read for {name} is cancelled"
+        case TakeoverEvent.WAITS:
+            return f"nothing is read for {step.count:,} ms ({DELAY})"
+        case TakeoverEvent.REWOUND if step.count:
+            return f"{counted(step.count, 'unacknowledged message')} will be sent again"
+        case TakeoverEvent.REWOUND:
+            return "nothing has to be sent again"
+        case TakeoverEvent.NOTIFIED:
+            return f"{counted(step.count, 'consumer')} {'is' if step.count == 1 else 'are'} notified"
+        case TakeoverEvent.READS:
+            return f"reading begins for {name}"
 
 
 def _otherwise(why: FailoverExplanation, other: FailoverExplanation) -> str:

@@ -177,6 +177,8 @@ def event_effect(event: EventLine, noun: str = "partition") -> str:
         return unmoved_text(event, noun)
     moved = f"{event.moved:,} of {counted(event.partitions, noun)} moved"
     text = f"{_judged(event)}{moved}, at least {event.least:,} had to"
+    if event.handover_ms:
+        text += f", after {event.handover_ms:,} ms"
     if event.unacked_at_risk:
         text += f"; {counted(event.unacked_at_risk, 'message')} may be delivered again"
     return text

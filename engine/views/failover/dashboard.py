@@ -111,7 +111,8 @@ def split_previews(timeline: Timeline, namespace: str, range_text: str) -> Split
 
 def topic_explanation(timeline: Timeline, subscription: int, topic_text: str) -> TopicExplanation | Rejection:
     """Why a topic has its active consumer, and its bundle; refused with the nearest names (see ``explain_topic``)."""
-    return explain_topic(slice_of(timeline.state, subscription_at(timeline.state, subscription)), topic_text)
+    earlier, now = _slices(timeline, subscription)
+    return explain_topic(now, topic_text, earlier)
 
 
 def _slices(timeline: Timeline, subscription: int) -> tuple[Slice | None, Slice]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from engine.bundles.plan import SplitWarning
 from engine.errors import Rejection
 from engine.failover.explain import FailoverExplanation
+from engine.failover.takeover import Takeover
 from engine.views.failover.model import RuleInForce
 
 
@@ -101,6 +102,8 @@ class TopicExplanation:
     ``activeConsumerFailoverConsistentHashing``. ``matched`` says how the given text was understood: "name", "topic"
     (a partitioned topic of one partition), "local name" or "part" (a text that occurs in one name only).
     ``bundle_hash`` is the CRC-32 of the name, by which its bundle is found; ``bundle`` is "" where none holds it.
+    ``takeover`` is the hand-over of the last step where that moved the partition to another consumer (``happened``),
+    else the one that follows if the active consumer leaves; None where nobody could take over, or the broker restarted.
     """
 
     topic: str
@@ -117,6 +120,8 @@ class TopicExplanation:
     bytes_per_sec: float
     unacked_messages: int
     backlog_entries: int
+    takeover: Takeover | None = None
+    happened: bool = False
 
     @property
     def active_consumer(self) -> str:

@@ -10,6 +10,8 @@ from engine.cluster.facts import NO_STATISTICS, dispatched_load
 from engine.cluster.state import ClusterState
 from engine.errors import Rejection
 from engine.failover.explain import FailoverExplanation, explain_choice
+from engine.failover.state import Terms
+from engine.failover.takeover import Takeover, takeover
 from engine.hashing import crc32_hash
 from engine.names import PARTITION_SUFFIX, TopicName, parse_topic_name, partition_index
 from engine.views.failover.details import TopicExplanation
@@ -20,8 +22,8 @@ SEARCHED_TOPICS = 20_000
 """Topics up to which the nearest name is searched for, and those of another subscription."""
 
 
-def explain_topic(now: Slice, text: str) -> TopicExplanation | Rejection:
-    """Explain one partition of a slice; ``text`` is its name or enough of it.
+def explain_topic(now: Slice, text: str, earlier: Slice | None = None) -> TopicExplanation | Rejection:
+    """Explain one partition of a slice; ``text`` is its name or enough of it, ``earlier`` the slice a step before.
 
     Understood, in this order: a full name; a partitioned topic of one partition; a short form as Pulsar reads it
     (``x``, ``tenant/ns/x``); a local name of any namespace; a part that occurs in one name only. Else a ``Rejection``
@@ -36,6 +38,7 @@ def explain_topic(now: Slice, text: str) -> TopicExplanation | Rejection:
     own = dispatched_load(now.state, now.subscription, name)
     bundle_hash = crc32_hash(name)
     flag = now.state.settings.activeConsumerFailoverConsistentHashing
+    past = _last_takeover(earlier, now, name)
     return TopicExplanation(
         topic=name,
         matched=matched,
@@ -51,6 +54,39 @@ def explain_topic(now: Slice, text: str) -> TopicExplanation | Rejection:
         bytes_per_sec=load.throughput_in_bytes_per_sec + load.throughput_out_bytes_per_sec,
         unacked_messages=own.unacked_messages,
         backlog_entries=own.backlog_entries,
+        takeover=past or _next_takeover(now, name, own.unacked_messages),
+        happened=past is not None,
+    )
+
+
+def _last_takeover(earlier: Slice | None, now: Slice, name: str) -> Takeover | None:
+    """The hand-over of the last step, if it changed who is connected and nothing that a broker restarts for."""
+    if earlier is None or earlier.behaviour != now.behaviour or earlier.state.settings != now.state.settings:
+        return None
+    if name not in earlier.topics.position:
+        return None
+    unacked = dispatched_load(earlier.state, earlier.subscription, name).unacked_messages
+    return takeover(_terms(now, name), earlier.subscription.consumers, now.subscription.consumers, unacked)
+
+
+def _next_takeover(now: Slice, name: str, unacked_messages: int) -> Takeover | None:
+    why = _explain(now, name, consistent_hashing=now.state.settings.activeConsumerFailoverConsistentHashing)
+    if why is None or not why.heirs:
+        return None
+    consumers = now.subscription.consumers
+    left = [consumer for consumer in consumers if consumer.consumer_id != why.active.consumer_id]
+    return takeover(_terms(now, name), consumers, left, unacked_messages)
+
+
+def _terms(now: Slice, name: str) -> Terms:
+    settings = now.state.settings
+    return Terms(
+        topic=name,
+        partition_index=partition_index(name),
+        persistent=not name.startswith("non-persistent://"),
+        consistent_hashing=settings.activeConsumerFailoverConsistentHashing,
+        delay_ms=settings.activeConsumerFailoverDelayTimeMillis,
+        behaviour=now.behaviour,
     )
 
 

@@ -165,8 +165,10 @@ class EventLine:
     by which the loads after the step could have been reached: the sum over consumers of max(0, after - before), where a
     partition that had nobody before does not count. For a Key_Shared subscription all three count slots, and all are 0
     where slots before and after cannot be compared (another mode, another slot space); ``moved_keys`` counts the known
-    keys that changed their consumer, there too, and is 0 for Failover. ``kind`` is a word for a glyph: add, kill,
-    setting, topic, split, release, send, ack, wait, fail, recover, open.
+    keys that changed their consumer, there too, and is 0 for Failover. ``handover_ms`` is how long a moved partition
+    waits before the new active consumer is sent anything (``activeConsumerFailoverDelayTimeMillis``), 0 where brokers
+    do not wait. ``kind`` is a word for a glyph: add, kill, setting, topic, split, release, send, ack, wait, fail,
+    recover, open.
     """
 
     step: int
@@ -177,6 +179,7 @@ class EventLine:
     partitions: int
     unacked_at_risk: int = 0
     moved_keys: int = 0
+    handover_ms: int = 0
     verdict: Verdict | None = None
 
 

@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
-from engine.views.failover.model import RingView
+from engine.views.failover.model import EventLine, RingView
 from engine.views.keys.model import KeyConsumerRow, KeysView, WaitRow
 from engine.views.reported.document import reported_document
 
@@ -40,12 +40,19 @@ def keys_document(view: KeysView) -> dict[str, Any]:
         "gaps": [asdict(row) | {"keys": list(row.keys)} for row in view.gaps],
         "luck": asdict(view.luck),
         "moves": asdict(view.moves) | {"bystanders": [ids[at] for at in view.moves.bystanders]},
-        "events": [asdict(line) for line in view.events],
+        "events": [_event(line) for line in view.events],
         "timeline": asdict(view.timeline) | {"kinds": list(view.timeline.kinds)},
         "notices": [asdict(notice) for notice in view.notices],
         "reported": reported_document(view.reported, view.consumers),
         "deliveries": list(view.deliveries),
     }
+
+
+def _event(line: EventLine) -> dict[str, Any]:
+    """A line without what only Failover has."""
+    plain = asdict(line)
+    del plain["handover_ms"]
+    return plain
 
 
 def _consumer(row: KeyConsumerRow, view: KeysView, at: int) -> dict[str, Any]:
