@@ -8,7 +8,9 @@ import pytest
 
 from engine.balance.limits import BundleStats
 from engine.balance.modular import BrokerReport
-from engine.balance.replay import (
+from engine.bundles.boundaries import NamespaceBundles
+from engine.config import BrokerSettings
+from tests.lab.balance.replay import (
     AveragesStored,
     BrokerLeft,
     BundlesChanged,
@@ -17,8 +19,6 @@ from engine.balance.replay import (
     best_reading,
     replay_modular,
 )
-from engine.bundles.boundaries import NamespaceBundles
-from engine.config import BrokerSettings
 
 TOP = 0xFFFFFFFF
 WHOLE, LOWER, UPPER = "t/n/0x00000000_0xffffffff", "t/n/0x00000000_0x80000000", "t/n/0x80000000_0xffffffff"
