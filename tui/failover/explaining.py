@@ -37,7 +37,7 @@ def remarks_of(answer: TopicExplanation, *, others: bool = True) -> tuple[Remark
         remarks.append(Remark("rule", _REASONS[why.rule_reason]))
         remarks += _steps(why)
         remarks.append(Remark("heirs", _heirs(why)))
-        remarks += _takeover(answer)
+        remarks += _takeover(answer, moments=answer.happened or not others)
         if answer.other is not None and answer.flag_known and why.partition_index >= 0:
             remarks.append(Remark("flag on" if why.rule is Rule.MODULO else "flag off", _otherwise(why, answer.other)))
         remarks.append(Remark("hash", _hashed(why)))
@@ -124,19 +124,22 @@ def _heirs(why: FailoverExplanation) -> str:
     return f"{names[0]} if it leaves" + (f", then {names[1]}" if len(names) > 1 else "")
 
 
-def _takeover(answer: TopicExplanation) -> list[Remark]:
-    """What the broker does between the two consumers, a sentence for each moment."""
+def _takeover(answer: TopicExplanation, *, moments: bool) -> list[Remark]:
+    """From whom to whom the active role goes and when, with ``moments`` what the broker does at each."""
     found = answer.takeover
     if found is None:
         return []
-    names = safe_name(found.previous.name), safe_name(found.active.name)
-    when = f"the last step: from {names[0]} to {names[1]}" if answer.happened else f"if it leaves, to {names[1]}"
+    previous, active = safe_name(found.previous.name), safe_name(found.active.name)
     taken = f"after {found.duration_ms:,} ms" if found.duration_ms else "at once"
-    moments = groupby(found.steps, lambda step: step.at_ms)
-    return [
-        Remark("hand-over", f"{when}, {taken}"),
-        *(Remark("", f"+{at_ms:,} ms: {'; '.join(map(_takeover_step, steps))}") for at_ms, steps in moments),
-    ]
+    again = next((step.count for step in found.steps if step.event is TakeoverEvent.REWOUND), 0)
+    label, text = ("moved", f"from {previous} in the last step") if answer.happened else ("how", f"to {active} {taken}")
+    if not moments and again:
+        text += f"; {counted(again, 'message')} will be sent again"
+    remarks = [Remark(label, text)]
+    if moments:
+        by_time = groupby(found.steps, lambda step: step.at_ms)
+        remarks += [Remark("", f"+{at_ms:,} ms: {'; '.join(map(_takeover_step, steps))}") for at_ms, steps in by_time]
+    return remarks
 
 
 def _takeover_step(step: TakeoverStep) -> str:
