@@ -81,11 +81,24 @@ def balance_view(state: ClusterState, namespace: str, question: BalanceQuestion)
     if namespace not in state.namespaces:
         known = ", ".join(sorted(state.namespaces)[:5]) or "none"
         return Rejection("NotFound", f"no namespace {namespace!r} here; there is {known}", "namespace", 404)
-    parts = (
+    return _views.get(
+        _parts(state), (namespace, question, state.release), lambda: _compute(state, namespace, question)
+    )
+
+
+def known_balance_view(
+    state: ClusterState, namespace: str, question: BalanceQuestion
+) -> BalanceView | Rejection | None:
+    """``balance_view`` where it was asked before, None where it has to be computed. O(1)."""
+    return _views.known(_parts(state), (namespace, question, state.release))
+
+
+def _parts(state: ClusterState) -> tuple[object, ...]:
+    """All that a forecast is computed from."""
+    return (
         state.topics, state.loads, state.namespaces, state.settings,
         state.subscriptions, state.key_subscriptions, state.producer_topics,
     )  # fmt: skip
-    return _views.get(parts, (namespace, question, state.release), lambda: _compute(state, namespace, question))
 
 
 def balance_frame(view: BalanceView, algorithm: str, cycle: int) -> BalanceFrame:
