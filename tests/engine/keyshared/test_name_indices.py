@@ -77,3 +77,17 @@ def test_ranges_that_nobody_could_have_or_that_show_nothing_give_the_smallest_fr
 def test_so_many_namesakes_are_thought_of(index: int, found: int) -> None:
     ring = ring_after(["a"] * (index + 1) + ["b"], range(index), points=8)
     assert name_indices(accepted(ring_selector(points=8)), reported_of(ring)) == (found, 0)
+
+
+@pytest.mark.parametrize("form", [RingForm.CURRENT, RingForm.INDEXED_REPLACE])
+@pytest.mark.parametrize("points", [1, 2, 5])
+def test_the_end_of_the_space_is_nobodys_point(form: RingForm, points: int) -> None:
+    """Ranges that all end at points, and the one that reaches the end of the space, in the forms that index names."""
+    for other in "bcdefghijk":
+        empty = ring = accepted(ring_selector(form, points=points))
+        for number, name in enumerate(("a", "a", other)):
+            ring = ring.join(Consumer(number, name))
+        ring = ring.leave(0)
+        reported = reported_of(ring)
+        ends = {piece.end for piece in reported[0][1]} & set(ring.points_of(ring.members[0]))
+        assert name_indices(empty, reported) == (1 if ends else 0, 0)
