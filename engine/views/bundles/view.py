@@ -81,9 +81,7 @@ def balance_view(state: ClusterState, namespace: str, question: BalanceQuestion)
     if namespace not in state.namespaces:
         known = ", ".join(sorted(state.namespaces)[:5]) or "none"
         return Rejection("NotFound", f"no namespace {namespace!r} here; there is {known}", "namespace", 404)
-    return _views.get(
-        _parts(state), (namespace, question, state.release), lambda: _compute(state, namespace, question)
-    )
+    return _views.get(_parts(state), (namespace, question, state.release), lambda: _compute(state, namespace, question))
 
 
 def known_balance_view(
