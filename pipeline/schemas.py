@@ -24,6 +24,7 @@ _ARROW: Final[Mapping[str, Any]] = {
     "int": pa.int32(),
     "double": pa.float64(),
     "boolean": pa.bool_(),
+    "binary": pa.binary(),
     "array<string>": pa.list_(pa.string()),
     "array<bigint>": pa.list_(pa.int64()),
     "array<struct<name:string,value:double>>": pa.list_(pa.struct([("name", pa.string()), ("value", pa.float64())])),
@@ -126,6 +127,10 @@ LISTED: Final = Table(
 """Names from topic lists and hash positions, loaded or not; ``is_parent``: from a list of partitioned topics."""
 
 SETTINGS: Final = Table("settings", ("name string", "value string", "file string"))
+
+ANSWERS: Final = Table("answers", ("namespace string", "body binary", "file string"))
+"""Answers as brokers printed them, which the causes of ``lint`` are decided from: those about a namespace, and with an
+empty one those that hold for all."""
 
 FILES: Final = Table("files", ("file string", "position int", "kind string", "bytes bigint", "outcome string"))
 """Every file that was looked into; ``outcome``: ``read``, ``of no use here`` or ``quarantined``."""
@@ -294,8 +299,8 @@ BROKER_HISTORY: Final = Table("broker_history", ("batch bigint", "broker string"
 
 EVERY_TABLE: Final = (
     TOPICS, SUBSCRIPTIONS, CONSUMER_SETS, CONSUMERS, PUBLISHERS, BUNDLES, BUNDLE_REPORTS, BROKERS, LISTED, SETTINGS,
-    FILES, QUARANTINE, ASSIGN_QUARANTINE, ASSIGNMENTS, CONSUMER_LOADS, SUBSCRIPTION_LOADS, BUNDLE_TOPICS, BUNDLE_LOADS,
-    BROKER_LOADS, BUNDLE_SPLITS, BUNDLE_CHILDREN, OCCUPANCY,
+    ANSWERS, FILES, QUARANTINE, ASSIGN_QUARANTINE, ASSIGNMENTS, CONSUMER_LOADS, SUBSCRIPTION_LOADS,
+    BUNDLE_TOPICS, BUNDLE_LOADS, BROKER_LOADS, BUNDLE_SPLITS, BUNDLE_CHILDREN, OCCUPANCY,
     KEY_SLOTS, KEY_LOADS, KEY_SPREADS, HOT_KEYS, INSEPARABLE, KEY_QUARANTINE,
     FINDINGS, WORST_SUBSCRIPTIONS, WORST_NAMESPACES,
     IMBALANCE_HISTORY, BROKER_HISTORY,

@@ -1,22 +1,24 @@
-"""A Spark session that leaves nothing behind: loopback only, no web pages, one folder of its own, no JVM afterwards.
+"""A Spark session and a temporary folder that leave nothing behind: loopback only, no web pages, no JVM afterwards.
 
 Spark is imported here only when a session is wanted, since it takes long and may not be installed.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
+import shutil
+import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from engine.errors import InputError
+from engine.errors import InputError, RingsideError
 from pipeline.gateway import INSTALL_HINT, running, signals_as_exceptions
-from pipeline.temporary import temporary_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -36,6 +38,9 @@ appender.console.layout.pattern = %p %c{1}: %m%n%ex
 logger.repl.name = org.apache.spark.api.python.PythonGatewayServer
 logger.repl.level = error
 """
+PREFIX: Final = "ringside-spark-"
+_LOCK: Final = ".in-use"
+_ROOM_BYTES: Final = 1 << 20
 
 
 @contextmanager
@@ -130,3 +135,43 @@ def zip_packages(folder: Path) -> Path:
                 if path.is_file() and "__pycache__" not in path.parts:
                     archive.write(path, f"{package}/{path.relative_to(root).as_posix()}")
     return target
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """A folder for the length of a ``with``; a lock in it says that its owner lives.
+
+    Raises ``RingsideError`` when there is no place for one.
+    """
+    place = Path(tempfile.gettempdir())
+    _sweep(place)
+    folder = None
+    try:
+        folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place))
+        lock = (folder / _LOCK).open("wb")
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # Spark says nothing that helps when it cannot write there, so it is tried first.
+        lock.write(bytes(_ROOM_BYTES))
+        lock.truncate(0)
+    except OSError as fault:
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+        reason = f"cannot write to the temporary folder {place}: {fault.strerror or fault}"
+        raise RingsideError(f"{reason}; make room, or name another folder in TMPDIR") from fault
+    try:
+        with lock:
+            yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _sweep(place: Path) -> None:
+    """Remove folders of ours whose owner was killed: nobody holds their lock."""
+    for folder in place.glob(f"{PREFIX}*"):
+        with suppress(OSError):
+            if folder.is_symlink() or folder.stat().st_uid != os.getuid():
+                continue
+            # One without a lock has just been made, or is older than locks are.
+            with (folder / _LOCK).open("r+b") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder, ignore_errors=True)

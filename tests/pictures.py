@@ -17,9 +17,9 @@ from typing import Final
 from engine.cluster.timeline import Timeline
 from engine.scenarios.broker_scenes import BROKER_SCENES
 from engine.scenarios.opening import open_path
-from engine.scenarios.script import shipped_script, start_of
-from engine.views.brokers import brokers_input
-from engine.views.brokers_model import BrokersQuestion
+from engine.scenarios.script.run import shipped_script, start_of
+from engine.views.brokers.model import BrokersQuestion
+from engine.views.brokers.view import brokers_input
 from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions
 from pipeline.session import open_session

@@ -12,28 +12,36 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events
-from textual.app import SystemCommand
+from textual.app import ComposeResult, SystemCommand
 from textual.binding import Binding, BindingType
+from textual.containers import Container, Vertical
 from textual.dom import DOMNode
 from textual.screen import Screen
 from textual.widget import Widget
 
 from themes import stylesheet
 from themes.palettes import Depth, ThemeName
-from tui.failover.bindings import GROUPS
+from tui.failover.bindings import BINDINGS, GROUPS
+from tui.failover.titles import PANEL_TITLES
+from tui.kit.footer import KeyFooter, key_hints
+from tui.kit.layouts import arrange, name_panels
+from tui.kit.plain_text import PlainStatic
+from tui.kit.sentence_line import SentenceLine
 from tui.kit.theme import theme_name
 from tui.kit.themed_app import ThemedApp
 from tui.scene import Feed, Opening, Scene
 
 if TYPE_CHECKING:
     from engine.cluster.timeline import Timeline
-    from engine.scenarios.script_model import Script
-    from engine.views.model import Notice
+    from engine.scenarios.script.model import Script
+    from engine.views.failover.model import Notice
     from tui.kit.screen import DashboardScreen
     from tui.kit.store import Journal, Store
     from tui.navigator import Navigator
 
 NEWEST = Binding("f5", "newest", "Newest", show=False, tooltip="The newest reading of the cluster; leaves a what-if")
+
+
 """A key of running clusters only."""
 LEAVING = ("q", "ctrl+c")
 """Keys that work before there is anything to show; all others are kept until then."""
@@ -93,7 +101,6 @@ class RingsideApp(ThemedApp):
         """The screen of the first subscription, bound to the store; while there is no store the bare frame."""
         if self._opening is None:
             return self._first_screen()
-        from tui.opening import OpeningScreen
 
         screen = OpeningScreen(self._opening.name, mono=self.depth == "mono")
         screen.call_after_refresh(self._open_later, self._opening)
@@ -256,3 +263,34 @@ def _store_of(scene: Scene) -> Store:
         seen=scene.seen,
         live=Freshness(scene.origin, scene.feed.every_s, at_ms, at_ms) if scene.feed is not None else None,
     )
+
+
+class OpeningScreen(Screen[None]):
+    """Painted before engine and numpy are loaded, so that the terminal answers at once."""
+
+    def __init__(self, opening: str, *, mono: bool) -> None:
+        super().__init__()
+        self._opening = opening
+        self.set_class(mono, "-mono")
+
+    def compose(self) -> ComposeResult:
+        yield PlainStatic(" ringside", id="status")
+        yield SentenceLine(id="sentence")
+        with Container(id="body"):
+            yield PlainStatic(id="ring", classes="panel")
+            with Vertical(id="side"):
+                yield PlainStatic(id="consumers", classes="panel")
+                yield PlainStatic(id="bundles", classes="panel")
+            yield PlainStatic(id="events", classes="panel")
+        yield PlainStatic(id="timeline")
+        yield KeyFooter(id="keys")
+        yield PlainStatic(id="too-small")
+
+    def on_mount(self) -> None:
+        """Say what is opened."""
+        name_panels(self, PANEL_TITLES)
+        self.query_one(KeyFooter).keys = key_hints(BINDINGS)
+        self.query_one(SentenceLine).sentence = ("hint", f"opening {self._opening} …")
+
+    def on_resize(self, event: events.Resize) -> None:
+        arrange(self, event.size)

@@ -9,7 +9,7 @@ from textual.app import App
 from engine.admin.shed_inputs import shed_inputs_of
 from engine.scenarios.embedded import DEFAULT_SCENE
 from engine.scenarios.embedded_brokers import embedded_brokers
-from engine.views.brokers import brokers_input
+from engine.views.brokers.view import brokers_input
 from themes.palettes import Palette
 from tui.brokers.screen import BrokersScreen
 from tui.bundles.screen import BundlesScreen

@@ -10,9 +10,9 @@ if TYPE_CHECKING:  # what is shown may be loaded after the first picture stands,
     from engine.admin.snapshot import Moment
     from engine.cluster.timeline import Timeline
     from engine.diagnosis.model import Diagnosis
-    from engine.scenarios.script_model import Script
-    from engine.views.model import Notice
-    from engine.views.reported import Reported
+    from engine.scenarios.script.model import Script
+    from engine.views.failover.model import Notice
+    from engine.views.reported.view import Reported
     from tui.kit.store import Journal
 
 

@@ -27,7 +27,8 @@ class World:
     fresh: set[BundleRange] = field(default_factory=set)
     born: dict[BundleRange, int] = field(default_factory=dict)
     _inside: dict[BundleRange, Topics] = field(default_factory=dict)
-    _sums: dict[tuple[BundleRange, bool], BundleStats] = field(default_factory=dict)
+    _sums: dict[BundleRange, BundleStats] = field(default_factory=dict)
+    _first_sums: dict[BundleRange, BundleStats] = field(default_factory=dict)
     _loads: Sequence[TopicLoad] = ()
     _level: int = -1
     _grows: bool = False
@@ -66,6 +67,7 @@ class World:
         if self.level != self._level:
             self._level = self.level
             self._sums.clear()
+            self._first_sums.clear()
             self._loads = ()
 
     def stats(self) -> dict[BundleRange, BundleStats]:
@@ -73,17 +75,23 @@ class World:
         self._renew()
         found = {}
         for bundle in self.bundles:
-            topics = self._inside[bundle]
-            if len(topics):
-                key = (bundle, bundle in self.fresh and self.start.first_rate_factor != 1.0)
-                if key not in self._sums:
-                    self._sums[key] = self._sum(bundle, topics)
-                found[bundle] = self._sums[key]
+            stats = self._stats_of(bundle)
+            if stats is not None:
+                found[bundle] = stats
         return found
 
-    def _sum(self, bundle: BundleRange, topics: Topics) -> BundleStats:
-        factor = self.start.first_rate_factor if bundle in self.fresh else 1.0
-        return BundleStats(self.full_name(bundle), *topics.sums(self.interval, factor))
+    def _stats_of(self, bundle: BundleRange) -> BundleStats | None:
+        """What is reported of one bundle; None for one without topics. The sums must be of this interval's traffic."""
+        first = self.start.first_rate_factor != 1.0 and bundle in self.fresh
+        sums = self._first_sums if first else self._sums
+        stats = sums.get(bundle)
+        if stats is None:
+            topics = self._inside[bundle]
+            if not len(topics):
+                return None
+            factor = self.start.first_rate_factor if first else 1.0
+            stats = sums[bundle] = BundleStats(self.full_name(bundle), *topics.sums(self.interval, factor))
+        return stats
 
     def load_of(
         self, bundle: BundleRange, stats: BundleStats, msgs_per_sec: float, bytes_per_sec: float, samples: int
@@ -107,13 +115,15 @@ class World:
         The modular load manager's own choice goes by long-term rates and more; this is its gist, and the order of the
         brokers given decides between equals.
         """
+        self._renew()
         before = self.owners.pop(bundle)
-        stats = self.stats()
         rates = dict.fromkeys(self.start.brokers, 0.0)
         counts = dict.fromkeys(self.start.brokers, 0)
         for owned, broker in self.owners.items():
-            rates[broker] += stats[owned].msgs_per_sec if owned in stats else 0.0
             counts[broker] += 1
+            stats = self._stats_of(owned)
+            if stats is not None:
+                rates[broker] += stats.msgs_per_sec
         after = min(self.start.brokers, key=lambda broker: (rates[broker], counts[broker]))
         self.owners[bundle] = after
         self.fresh.add(bundle)

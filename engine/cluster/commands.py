@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.cluster.producer_commands import ProducerCommand
+from engine.cluster.producers.commands import ProducerCommand
 
 
 @dataclass(frozen=True, slots=True)

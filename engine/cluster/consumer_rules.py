@@ -6,7 +6,7 @@ from collections import Counter
 
 from engine.cluster.commands import AddConsumer, KillConsumer, RenameConsumer, SetPriorityLevel
 from engine.cluster.events import ConsumerAdded, ConsumerRemoved, Event
-from engine.cluster.key_state import KeySubscription
+from engine.cluster.keys.state import KeySubscription
 from engine.cluster.limits import INT_32, MAX_CONSUMERS, NAME_LIMIT_BYTES
 from engine.cluster.state import ClusterState, Subscription
 from engine.errors import Rejection

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.cluster.key_events import KeyEvent
-from engine.cluster.producer_events import ProducerTopicEvent
+from engine.cluster.keys.events import KeyEvent
+from engine.cluster.producers.events import ProducerTopicEvent
 
 
 @dataclass(frozen=True, slots=True)

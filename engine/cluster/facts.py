@@ -22,7 +22,7 @@ from engine.cluster.partitions import (
 )
 from engine.cluster.remember import Remembered
 from engine.cluster.state import ClusterState, Subscription
-from engine.cluster.topics import Load
+from engine.cluster.tables.topics import Load
 from engine.config import CURRENT, ReleaseBehaviour, behaviour_of
 from engine.errors import Rejection
 from engine.failover.choose import Rule, rule_in_force

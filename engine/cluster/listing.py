@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from engine.bundles.load_columns import LoadColumns, PickedNames, Rows
 from engine.cluster.remember import Remembered
 from engine.cluster.state import ClusterState
-from engine.cluster.topic_table import NumberedNames, TopicTable
+from engine.cluster.tables.topics import NumberedNames, TopicTable
 from engine.names import NON_PERSISTENT, partition_name
 
 LONGEST_NAME: Final = 512

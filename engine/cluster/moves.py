@@ -48,7 +48,7 @@ def moves(before: ClusterState, after: ClusterState, subscription_key: str) -> M
 
     Example: three partitions by modulo, ``b`` alone, then ``a`` connects and sorts first: indices 0 and 2 are its own.
 
-    >>> from engine.cluster.topics import Topic
+    >>> from engine.cluster.tables.topics import Topic
     >>> from engine.failover.model import Consumer
     >>> def at(*consumers):
     ...     sub = Subscription("s", "s", "t/n", ("persistent://t/n/x",), consumers)

@@ -30,12 +30,9 @@ class Remembered(Generic[V]):
     def get(self, parts: tuple[object, ...], small: tuple[Hashable, ...], compute: Callable[[], V]) -> V:
         """The remembered answer, or a new one. O(1) when remembered."""
         key = (tuple(map(id, parts)), small)
-        with self._lock:
-            # Another thread may throw out the oldest answer between the look and the move.
-            found = self._answers.get(key)
-            if found is not None:
-                self._answers.move_to_end(key)
-                return found[1]
+        found = self._found(key)
+        if found is not None:
+            return found[1]
         # Unlocked: it takes long, and may ask this memory itself.
         answer = compute()
         with self._lock:
@@ -43,3 +40,16 @@ class Remembered(Generic[V]):
             if len(self._answers) > REMEMBERED_ANSWERS:
                 self._answers.popitem(last=False)
         return kept
+
+    def known(self, parts: tuple[object, ...], small: tuple[Hashable, ...]) -> V | None:
+        """The remembered answer, None where it would have to be computed. O(1)."""
+        found = self._found((tuple(map(id, parts)), small))
+        return found[1] if found is not None else None
+
+    def _found(self, key: Hashable) -> tuple[tuple[object, ...], V] | None:
+        with self._lock:
+            # Another thread may throw out the oldest answer between the look and the move.
+            found = self._answers.get(key)
+            if found is not None:
+                self._answers.move_to_end(key)
+            return found

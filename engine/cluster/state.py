@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from engine.cluster.key_state import KeySubscription
-from engine.cluster.load_table import LoadTable
-from engine.cluster.producer_state import ProducerTopic
-from engine.cluster.topic_table import TopicTable
-from engine.cluster.topics import NOTHING_REPORTED, Load
+from engine.cluster.keys.state import KeySubscription
+from engine.cluster.producers.state import ProducerTopic
+from engine.cluster.tables.loads import LoadTable
+from engine.cluster.tables.topics import NOTHING_REPORTED, Load, TopicTable
 from engine.config import CURRENT, BrokerSettings
 from engine.failover.model import Consumer
 

@@ -12,7 +12,7 @@ from engine.cluster.commands import Command
 from engine.cluster.decide import decide
 from engine.cluster.events import Event
 from engine.cluster.evolve import evolve
-from engine.cluster.grammar_text import command_text
+from engine.cluster.grammar.text import command_text
 from engine.cluster.limits import INT_64, MAX_STEPS
 from engine.cluster.state import ClusterState
 from engine.errors import Rejection

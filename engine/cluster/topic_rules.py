@@ -7,9 +7,9 @@ from engine.cluster.commands import AddTopic, RemoveTopic, RepartitionTopic
 from engine.cluster.consumer_rules import refuse_long_name
 from engine.cluster.events import Event, NamespaceSeen, TopicAdded, TopicRemoved, TopicRepartitioned
 from engine.cluster.partition_bounds import refuse_partitions
-from engine.cluster.producer_apply import refuse_growth
+from engine.cluster.producers.apply import refuse_growth
 from engine.cluster.state import ClusterState
-from engine.cluster.topics import Topic
+from engine.cluster.tables.topics import Topic
 from engine.errors import Rejection
 from engine.names import NON_PERSISTENT, PARTITION_SUFFIX, PERSISTENT, TopicName, parse_topic_name, partition_name
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from difflib import SequenceMatcher
 from typing import Final, TypeVar
 
-from engine.cluster.key_state import KeySubscription
+from engine.cluster.keys.state import KeySubscription
 from engine.cluster.state import ClusterState, Subscription
 
 LIKELY: Final = 0.75

@@ -12,12 +12,11 @@ from typing import Final
 import numpy as np
 
 from engine.cluster.facts import columns_of, rules_of
-from engine.cluster.load_table import LoadTable
 from engine.cluster.owners import dispatch_order, in_connect_order
 from engine.cluster.partitions import traffic
 from engine.cluster.state import ClusterState, Subscription
-from engine.cluster.topic_table import TopicTable
-from engine.cluster.topics import Load, Topic
+from engine.cluster.tables.loads import LoadTable
+from engine.cluster.tables.topics import Load, Topic, TopicTable
 from engine.compare.evenness import evenness
 from engine.compare.heirs import losses
 from engine.compare.names import FAILOVER_RING, RingKind, Work, score_of

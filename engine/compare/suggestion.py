@@ -9,7 +9,7 @@ from typing import Final, Literal
 import numpy as np
 
 from engine.cluster.facts import behaviour_in, columns_of
-from engine.cluster.key_state import KeySubscription
+from engine.cluster.keys.state import KeySubscription
 from engine.cluster.partitions import traffic
 from engine.cluster.state import ClusterState
 from engine.compare.key_sizes import key_consumers_needed, points_needed, work_of_keys

@@ -13,7 +13,7 @@ from engine.bundles.boundaries import BundleRange, NamespaceBundles
 from engine.bundles.loads import TopicLoad
 from engine.bundles.split import choose_cuts
 from engine.errors import Rejection
-from engine.lint.world import World
+from engine.lint.model import World
 
 
 @dataclass(frozen=True, slots=True)

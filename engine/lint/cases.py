@@ -16,8 +16,7 @@ from engine.failover.model import Consumer
 from engine.keyshared.model import Consumer as KeyConsumer
 from engine.keyshared.model import Selector
 from engine.lint.attempts import Attempt, attempts
-from engine.lint.model import Where
-from engine.lint.world import World
+from engine.lint.model import Where, World
 
 
 # The cases are not slotted: what several rules need is computed when first asked for and kept beside the fields.

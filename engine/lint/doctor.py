@@ -7,11 +7,9 @@ from typing import TypeVar
 
 from engine.cluster.state import ClusterState
 from engine.lint.cases import KeyCase, NamespaceCase, SubscriptionCase
-from engine.lint.model import Finding, in_order
+from engine.lint.model import Finding, Rule, World, in_order
 from engine.lint.opened import NOTHING_TOLD, Told, key_cases, namespace_cases, subscription_cases, world_of
 from engine.lint.registry import EVERY, KEY_RULES, NAMESPACE_RULES, SUBSCRIPTION_RULES, WORLD_RULES, RuleSet
-from engine.lint.rule import Rule
-from engine.lint.world import World
 
 _Case = TypeVar("_Case")
 
@@ -47,7 +45,7 @@ def lint(
     input. Only what the rules need is computed. O(t log t) for t partitions, and the costs of the subscriptions.
 
     >>> from engine.cluster.state import Subscription
-    >>> from engine.cluster.topics import Topic
+    >>> from engine.cluster.tables.topics import Topic
     >>> from engine.failover.model import Consumer
     >>> topic = Topic("persistent://t/n/x")
     >>> twins = Subscription("s", "s", "t/n", (topic.name,), (Consumer(1, "c"), Consumer(2, "c")))

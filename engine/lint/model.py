@@ -1,10 +1,16 @@
-"""What a rule finds: a value that says what, where, how bad and what to change."""
+"""A rule, what holds for all brokers, and what a rule finds: a value that says what, where, how bad, what to change."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import Generic, TypeVar
+
+from engine.bundles.plan import LoadManager
+from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour
+
+Case = TypeVar("Case")
 
 
 class Severity(IntEnum):
@@ -71,3 +77,35 @@ class Finding:
 def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """The worst first, then by rule and place: an order that does not depend on that of the answers."""
     return tuple(sorted(findings, key=lambda each: (-each.severity, each.rule, each.where, each.what)))
+
+
+@dataclass(frozen=True, slots=True)
+class Rule(Generic[Case]):
+    """``worst`` is the highest severity it gives; ``source`` are Pulsar's threads or classes it comes from."""
+
+    id: str
+    about: str
+    worst: Severity
+    source: str
+    check: Callable[[Case], Iterable[Finding]]
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What holds for all brokers: settings, release, and the load manager where it is known.
+
+    ``shedder`` and ``placement`` are the strategies of the modular one by their class names, "" where no answer says.
+    """
+
+    settings: BrokerSettings = field(default_factory=BrokerSettings)
+    behaviour: ReleaseBehaviour = CURRENT
+    load_manager: LoadManager | None = None
+    shedder: str = ""
+    placement: str = ""
+
+    @property
+    def flag_in_force(self) -> bool:
+        """``activeConsumerFailoverConsistentHashing``, as far as the release knows it."""
+        return (
+            self.settings.activeConsumerFailoverConsistentHashing and self.behaviour.knows_failover_consistent_hashing
+        )

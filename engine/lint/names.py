@@ -13,11 +13,10 @@ from engine.keyshared.model import Consumer as KeyConsumer
 from engine.keyshared.model import DeclaredRanges
 from engine.lint.cases import KeyCase, SubscriptionCase
 from engine.lint.doctor import lint_key_subscription, lint_subscription, lint_world
-from engine.lint.model import Finding, in_order
+from engine.lint.model import Finding, World, in_order
 from engine.lint.registry import EVERY, RuleSet
 from engine.lint.rules import failover_flag_ignored, failover_flag_unknown
 from engine.lint.rules.key_overlaps import admitted
-from engine.lint.world import World
 
 _ABOUT_TOPICS: Final = (failover_flag_ignored.RULE, failover_flag_unknown.RULE)
 """Rules that speak of topics, which a list of names does not have."""

@@ -14,7 +14,7 @@ from engine.cluster.state import ClusterState
 from engine.errors import Rejection
 from engine.keyshared.model import Consumer as KeyConsumer
 from engine.lint.cases import KeyCase, NamespaceCase, ProducedTopic, SubscriptionCase
-from engine.lint.world import World
+from engine.lint.model import World
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,7 @@ from typing import Final, Protocol
 
 from engine.errors import Rejection
 from engine.lint.cases import KeyCase, NamespaceCase, SubscriptionCase
-from engine.lint.model import Severity
-from engine.lint.rule import Rule
+from engine.lint.model import Rule, Severity, World
 from engine.lint.rules import (
     bandwidth_limit_overflow,
     bundle_hot_topic,
@@ -33,7 +32,6 @@ from engine.lint.rules import (
     topic_crc32_twins,
     topic_lookup_fails,
 )
-from engine.lint.world import World
 
 
 class RuleFacts(Protocol):

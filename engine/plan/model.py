@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from engine.cluster.key_state import SharingMode
+from engine.cluster.keys.state import SharingMode
 from engine.cluster.state import ClusterState
 from engine.config import BrokerSettings, ReleaseBehaviour
 from engine.keyshared.model import Consumer as KeyConsumer

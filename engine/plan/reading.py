@@ -13,12 +13,11 @@ from typing import Any, Final, cast
 
 from engine.bundles.boundaries import MAX_BUNDLES
 from engine.bundles.occupancy import MAX_BROKERS, MAX_TOPICS
-from engine.cluster.key_nodes import declared_by
-from engine.cluster.key_state import SharingMode
-from engine.cluster.load_table import LoadTable
+from engine.cluster.keys.nodes import declared_by
+from engine.cluster.keys.state import SharingMode
 from engine.cluster.state import ClusterState, Subscription
-from engine.cluster.topic_table import TopicTable
-from engine.cluster.topics import Load, Topic
+from engine.cluster.tables.loads import LoadTable
+from engine.cluster.tables.topics import Load, Topic, TopicTable
 from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour, behaviour_of, default_settings
 from engine.errors import Problem, Rejection
 from engine.failover.model import Consumer

@@ -17,7 +17,7 @@ from engine.config import FLAG
 from engine.errors import InputError
 from engine.scenarios.opening import DIFFERS_FROM_RECORD, Opened, open_snapshot, topics_of
 from engine.scenarios.subscriptions import FAILOVER, KEY_SHARED, Group, gather
-from engine.views.model import Notice
+from engine.views.failover.model import Notice
 
 FLAG_OF_LISTS: Final = "flag-of-lists"
 SEVERAL_LISTS: Final = "several-consumer-lists"

@@ -8,26 +8,26 @@ from itertools import pairwise
 from typing import Final
 
 from engine.admin.facts import ConsumerFacts, Snapshot
-from engine.cluster.key_events import (
+from engine.cluster.keys.events import (
     KeyConsumerJoined,
+    KeyConsumerLeft,
     KeyDispatcherStarted,
     KeyEvent,
     KeyIntervalsSeen,
     KeySubscriptionCreated,
 )
-from engine.cluster.key_evolve import dispatcher_of, folded
-from engine.cluster.key_restarts import KEY_SETTINGS
-from engine.cluster.key_state import KeySubscription, SharingMode
-from engine.cluster.topics import Topic
+from engine.cluster.keys.evolve import dispatcher_of, folded
+from engine.cluster.keys.restarts import KEY_SETTINGS
+from engine.cluster.keys.state import KeySubscription, SharingMode
+from engine.cluster.tables.topics import Topic
 from engine.config import BrokerSettings, ReleaseBehaviour
 from engine.errors import Rejection
-from engine.keyshared.model import RANGE_SIZE, RangesById
-from engine.keyshared.name_indices import name_indices
+from engine.keyshared.model import RANGE_SIZE, Consumer, RangesById
+from engine.keyshared.name_indices import joins_and_leaves, name_indices
 from engine.keyshared.ring import RingSelector, refuse_ring
 from engine.ranges import HashRange
-from engine.scenarios.namesakes import with_namesakes_that_left
 from engine.scenarios.subscriptions import KEY_SHARED
-from engine.views.model import Notice
+from engine.views.failover.model import Notice
 
 MODE_INFERRED: Final = "key-mode-inferred"
 RANGES_DIFFER: Final = "key-ranges-differ"
@@ -206,3 +206,21 @@ def _by_connecting(consumers: tuple[ConsumerFacts, ...]) -> tuple[ConsumerFacts,
     if all(each.connected_since for each in consumers):
         return tuple(sorted(consumers, key=lambda each: each.connected_since.rstrip("Z")))
     return consumers
+
+
+def with_namesakes_that_left(
+    joins: Sequence[KeyConsumerJoined], indices: Sequence[int]
+) -> tuple[KeyConsumerJoined | KeyConsumerLeft, ...]:
+    """The joins, with such namesakes before them as make everybody get its name index; they leave in the end.
+
+    The ids of those that left follow the others.
+    """
+    subscription = joins[0].subscription if joins else ""
+    given = {each.consumer_id: each for each in joins}
+    consumers = [Consumer(each.consumer_id, each.name) for each in joins]
+    return tuple(
+        KeyConsumerLeft(subscription, step)
+        if isinstance(step, int)
+        else given.get(step.consumer_id) or KeyConsumerJoined(subscription, step.consumer_id, step.name)
+        for step in joins_and_leaves(consumers, indices)
+    )

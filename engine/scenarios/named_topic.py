@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine.bundles.boundaries import default_boundaries
-from engine.cluster.load_table import LoadTable
 from engine.cluster.state import ClusterState, Namespace, Subscription
-from engine.cluster.topic_table import TopicTable
-from engine.cluster.topics import NOTHING_REPORTED, Topic
+from engine.cluster.tables.loads import LoadTable
+from engine.cluster.tables.topics import NOTHING_REPORTED, Topic, TopicTable
 from engine.config import CURRENT, behaviour_of, default_settings
 from engine.errors import InputError, Rejection
 from engine.failover.model import Consumer

@@ -19,16 +19,15 @@ from engine.admin.rules_in_force import ObservedActives, rules_in_force
 from engine.admin.snapshot import Moment, combined, read_dump
 from engine.bundles.boundaries import FULL_LOWER_BOUND, FULL_UPPER_BOUND, BundleRange, default_boundaries, parse_range
 from engine.cluster.facts import active_consumers
-from engine.cluster.load_table import LoadTable
 from engine.cluster.state import ClusterState, Namespace, Subscription
-from engine.cluster.topic_table import TopicTable
-from engine.cluster.topics import Load, Topic
+from engine.cluster.tables.loads import LoadTable
+from engine.cluster.tables.topics import Load, Topic, TopicTable
 from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour, behaviour_of, default_settings
 from engine.errors import InputError, Problem, Rejection
 from engine.names import TopicName, parse_topic_name
 from engine.scenarios.key_subscriptions import gather_keys, joined_ids, key_subscriptions_of, ring_of
 from engine.scenarios.subscriptions import Group, flag_of, gather, subscriptions_of, unacked_of
-from engine.views.model import Notice
+from engine.views.failover.model import Notice
 
 RELEASE_ASSUMED: Final = "release-assumed"
 _MOST_ACTIVES: Final = 64

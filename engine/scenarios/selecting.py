@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engine.bundles.boundaries import BundleRange, parse_range
-from engine.cluster.key_state import KeySubscription
-from engine.cluster.producer_state import ProducerTopic
+from engine.cluster.keys.state import KeySubscription
+from engine.cluster.producers.state import ProducerTopic
 from engine.cluster.timeline import Timeline
 from engine.errors import Rejection
 from engine.keyshared.key_text import key_of_text
-from engine.views.dashboard import dashboard_view, topic_explanation
+from engine.views.failover.dashboard import dashboard_view, topic_explanation
 
 
 @dataclass(frozen=True, slots=True)

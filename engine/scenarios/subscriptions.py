@@ -10,12 +10,12 @@ from typing import Final
 from engine.admin.facts import ConsumerFacts, Snapshot, SubscriptionFacts, TopicFacts
 from engine.admin.priorities import InferredLevels, infer_priority_levels
 from engine.cluster.state import Subscription
-from engine.cluster.topics import NOTHING_REPORTED, Load, Topic
+from engine.cluster.tables.topics import NOTHING_REPORTED, Load, Topic
 from engine.config import FLAG, ReleaseBehaviour
 from engine.failover.choose import Rule, rule_in_force
 from engine.failover.model import Consumer
-from engine.views.model import Notice
-from engine.views.notices import PRIORITIES_INFERRED
+from engine.views.failover.model import Notice
+from engine.views.failover.notices import PRIORITIES_INFERRED
 
 FAILOVER: Final = "Failover"
 KEY_SHARED: Final = "Key_Shared"

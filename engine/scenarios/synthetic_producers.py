@@ -7,16 +7,16 @@ from typing import Final
 
 from engine.cluster.decide import decide
 from engine.cluster.evolve import evolve
-from engine.cluster.load_table import LoadTable
-from engine.cluster.producer_commands import AddProducers
-from engine.cluster.producer_events import ProducerPlan, ProducersSeen
-from engine.cluster.producer_rules import BROKERS
+from engine.cluster.producers.commands import AddProducers
+from engine.cluster.producers.events import ProducerPlan, ProducersSeen
+from engine.cluster.producers.rules import BROKERS
+from engine.cluster.tables.loads import LoadTable
 from engine.config import CURRENT
 from engine.errors import InputError, Rejection
 from engine.scenarios.opening import Opened
 from engine.scenarios.synthetic import synthetic_state
 from engine.views.counting import counted
-from engine.views.model import Notice
+from engine.views.failover.model import Notice
 
 MAX_BROKERS: Final = 1_000
 DEFAULT_PARTITIONS: Final = 12

@@ -13,10 +13,10 @@ from engine.cluster.state import ClusterState
 from engine.compare.evenness import Evenness, evenness
 from engine.diagnosis.model import Diagnosis
 from engine.errors import Rejection
-from engine.views.balance import balance_view
-from engine.views.balance_model import BalanceQuestion
-from engine.views.brokers import brokers_input, brokers_view
-from engine.views.brokers_model import BrokersQuestion
+from engine.views.brokers.model import BrokersQuestion
+from engine.views.brokers.view import brokers_input, brokers_view
+from engine.views.bundles.model import BalanceQuestion
+from engine.views.bundles.view import balance_view
 from engine.views.openmetrics import Family, Sample
 
 MOST_SERIES: Final = 2_000

@@ -22,8 +22,8 @@ from engine.cluster.commands import (
     SplitBundle,
     SubscribeKeyShared,
 )
-from engine.cluster.moves import moves
-from engine.cluster.producer_commands import (
+from engine.cluster.moves import Moves, moves
+from engine.cluster.producers.commands import (
     AddProducers,
     CloseProducer,
     FailPartition,
@@ -33,10 +33,9 @@ from engine.cluster.producer_commands import (
 from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Step, Timeline
 from engine.compare.verdict import verdict_between
-from engine.views.keys_moves import key_moves, same_space
-from engine.views.keys_slice import keys_slice_by_key
-from engine.views.keys_verdict import keys_verdict
-from engine.views.model import EventLine, TimelineView
+from engine.views.failover.model import EventLine, TimelineView
+from engine.views.keys.moves import key_moves, keys_verdict, same_space
+from engine.views.keys.slice import keys_slice_by_key
 from engine.views.step_lines import StepLines, first_shown
 
 _KINDS: Final[dict[type[Command], str]] = {
@@ -65,6 +64,9 @@ _KINDS: Final[dict[type[Command], str]] = {
 
 _JUDGED: Final = frozenset({"add", "kill", "setting", "release", "topic"})
 """Kinds of steps that can give work to others."""
+
+_HANDED_OVER: Final = frozenset({"add", "kill"})
+"""Kinds of steps after which a dispatcher lives on and hands over; after others the broker loads its topics anew."""
 
 
 def kind_of(command: Command) -> str:
@@ -111,8 +113,16 @@ def _line(step: Step, subscription_key: str, before: ClusterState, after: Cluste
         least=found.least,
         partitions=found.partitions,
         unacked_at_risk=found.unacked_at_risk,
+        handover_ms=_handover_ms(kind, found, after),
         verdict=verdict_between(before, after, subscription_key, found) if judged else None,
     )
+
+
+def _handover_ms(kind: str, found: Moves, after: ClusterState) -> int:
+    """How long moved partitions wait; a non-persistent topic has nothing to rewind and never waits."""
+    if kind not in _HANDED_OVER or not found.moved or found.moved[0].startswith("non-persistent://"):
+        return 0
+    return max(after.settings.activeConsumerFailoverDelayTimeMillis, 0)
 
 
 _LINES: Final = StepLines(_line)

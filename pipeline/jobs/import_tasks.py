@@ -23,6 +23,7 @@ from pipeline.reading.answers import Told, take_file
 from pipeline.reading.found import FoundFile
 from pipeline.reading.rows import BAD, Row, Rows, quarantine_row
 from pipeline.schemas import (
+    ANSWERS,
     BROKERS,
     BUNDLE_REPORTS,
     CONSUMER_SETS,
@@ -44,12 +45,13 @@ if TYPE_CHECKING:
 BOUNDARY_LISTS: Final = Table("boundary_lists", ("namespace string", "boundaries array<bigint>", "file string"))
 """Only while importing: the lists as the answers have them."""
 WRITTEN: Final = (
-    TOPICS, SUBSCRIPTIONS, CONSUMERS, PUBLISHERS, BUNDLE_REPORTS, BROKERS, LISTED, SETTINGS, QUARANTINE,
+    TOPICS, SUBSCRIPTIONS, CONSUMERS, PUBLISHERS, BUNDLE_REPORTS, BROKERS, LISTED, SETTINGS, ANSWERS, QUARANTINE,
     CONSUMER_SETS, BOUNDARY_LISTS,
 )  # fmt: skip
 SMALL_BYTES: Final = 8 * 1024**2
 """So much the driver reads by itself: to hand it to a task would take longer."""
 _ROWS_HELD: Final = 100_000
+_BYTES_HELD: Final = 64 * 1024**2
 
 
 class FileAccount(msgspec.Struct):
@@ -143,7 +145,8 @@ def read_group(
                     file.position, outcome.kind, outcome.outcome, outcome.size_bytes, sorted(outcome.namespaces)
                 )
             )
-            if rows.tables or len(rows.topics) + len(rows.consumers) + len(rows.listed) > _ROWS_HELD:
+            held = len(rows.topics) + len(rows.consumers) + len(rows.listed)
+            if rows.tables or held > _ROWS_HELD or rows.answer_bytes > _BYTES_HELD:
                 found += rows.found
                 _write(rows, writers)
                 rows = Rows()

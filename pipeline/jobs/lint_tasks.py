@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
 from engine.admin.facts import ConsumerFacts
+from engine.admin.files import AnswerFile, moment_ms
+from engine.admin.snapshot import read_moments
 from engine.bundles.boundaries import FULL_LOWER_BOUND, FULL_UPPER_BOUND, NamespaceBundles
 from engine.bundles.loads import TopicLoad
+from engine.diagnosis.doctor import findings_of
+from engine.diagnosis.why import why
+from engine.errors import InputError
 from engine.failover.model import Consumer
 from engine.hashing import crc32_hash
 from engine.keyshared.model import Consumer as KeyConsumer
 from engine.lint.cases import KeyCase, NamespaceCase, ProducedTopic, SubscriptionCase
 from engine.lint.doctor import lint_key_subscription, lint_namespace, lint_subscription
-from engine.lint.model import Finding
-from engine.lint.world import World
+from engine.lint.model import Finding, World
 from engine.names import PARTITION_SUFFIX, partition_index
 from engine.scenarios.key_subscriptions import KeyGroup, key_subscriptions_of
 from pipeline.batches import whole_groups
@@ -24,6 +29,9 @@ from pipeline.reading.rows import Row
 from pipeline.schemas import FINDINGS
 from pipeline.witnesses import levels_of
 
+ANSWERS_TOGETHER: Final = 256
+"""Few, since one of them can be the statistics of a whole namespace."""
+_MIRRORED: Final = re.compile(r"(?:^|/)(?:admin|lookup)/v2/")
 _SHARED_POINTS: Final = ("name_i", "name_nul_i")
 _Lint = Callable[[World, dict[str, Any]], Iterable[Finding]]
 
@@ -99,6 +107,58 @@ def key_findings(world: World, row: dict[str, Any]) -> Iterable[Finding]:
 def _overlap(members: Sequence[ConsumerFacts]) -> bool:
     pieces = sorted(piece for each in members for piece in each.key_hash_ranges)
     return any(left[1] >= right[0] for left, right in pairwise(pieces))
+
+
+@dataclass(frozen=True)
+class CausePlan:
+    """What tasks that look for causes need: answers that hold for all namespaces, and the release of the brokers."""
+
+    everywhere: Sequence[tuple[str, bytes]]
+    release: str
+
+
+def cause_linter(plan: CausePlan) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """The function of tasks over kept answers sorted by namespace: the causes that ``why`` names, as findings."""
+
+    def run(batches: Iterator[Any]) -> Iterator[Any]:
+        for table in whole_groups(batches, ("namespace",), rows_together=ANSWERS_TOGETHER):
+            answers: dict[str, list[AnswerFile]] = {}
+            for row in table.to_pylist():
+                answers.setdefault(row["namespace"], []).append(AnswerFile(row["file"], row["body"]))
+            found = [each for name, files in answers.items() for each in cause_findings(plan, name, files)]
+            yield from findings_table(found).to_batches()
+
+    return run
+
+
+def cause_findings(plan: CausePlan, namespace: str, answers: Sequence[AnswerFile]) -> Iterable[Finding]:
+    """The causes of one namespace. Answers that hold for all belong to the dump they are in, and to those below it."""
+    roots = {root_of(answer.name) for answer in answers}
+    shared = [
+        AnswerFile(name, body)
+        for name, body in plan.everywhere
+        if any(root.startswith(root_of(name)) for root in roots)
+    ]
+    version = AnswerFile("admin/v2/brokers/version.json", plan.release.encode())
+    try:
+        moments = read_moments(*answers, *shared, version)
+    except InputError:
+        # The import has said already what is wrong with them.
+        return ()
+    return findings_of(why(moments), namespace=namespace)
+
+
+def root_of(name: str) -> str:
+    """The folder of the dump that a file belongs to, with a slash at its end: what precedes its time and its request.
+
+    >>> root_of("eu/2026-11-22T09-48-07Z/admin/v2/brokers/version.json"), root_of("eu/b/topics.json"), root_of("x.json")
+    ('eu/', 'eu/b/', '')
+    """
+    path = _MIRRORED.split(name)[0] if _MIRRORED.search(name) else name.rpartition("/")[0]
+    parts = [part for part in path.split("/") if part]
+    if parts and moment_ms(parts[-1]) is not None:
+        parts.pop()
+    return "".join(f"{part}/" for part in parts)
 
 
 @dataclass(frozen=True)

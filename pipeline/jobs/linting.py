@@ -1,4 +1,4 @@
-"""The job ``lint``: the doctor over every subscription, key space and namespace of a fleet."""
+"""The job ``lint``: the doctor over every subscription, key space and namespace of a fleet, and what is wrong now."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from engine.bundles.plan import LoadManager
 from engine.config import CURRENT, ReleaseBehaviour, behaviour_of
 from engine.errors import InputError, Rejection
 from engine.lint.doctor import lint_namespace, lint_world
-from engine.lint.world import World
+from engine.lint.model import World
 from engine.scenarios.linting import load_manager_of
 from pipeline.jobs.bundling import settings_of
 from pipeline.jobs.lint_tasks import (
+    CausePlan,
     NamespacePlan,
+    cause_linter,
     failover_findings,
     findings_table,
     key_findings,
@@ -27,7 +29,9 @@ from pipeline.jobs.lint_tasks import (
 from pipeline.jobs.options import OWN
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
 from pipeline.reading.answers import LOAD_MANAGER
+from pipeline.reading.kept_answers import EVERYWHERE
 from pipeline.schemas import (
+    ANSWERS,
     BROKERS,
     BUNDLES,
     CONSUMER_SETS,
@@ -52,7 +56,7 @@ if TYPE_CHECKING:
 
 JOB: Final = "lint"
 KNOWN: Final = OWN["lint"]
-_NEEDED: Final = (TOPICS, SUBSCRIPTIONS, CONSUMER_SETS, CONSUMERS, PUBLISHERS, LISTED, BUNDLES)
+_NEEDED: Final = (TOPICS, SUBSCRIPTIONS, CONSUMER_SETS, CONSUMERS, PUBLISHERS, LISTED, BUNDLES, ANSWERS)
 _MANAGERS: Final[tuple[LoadManager, ...]] = ("modular", "simple", "extensible")
 
 
@@ -66,6 +70,7 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
     world = world_of(source, options.settings)
     with replacing(target, JOB) as draft, spark_faults(JOB):
         rows = _subscription_findings(spark, source, world).unionByName(_namespace_findings(spark, source, world))
+        rows = rows.unionByName(_causes(spark, source, world))
         folder = draft.table(FINDINGS)
         order = ("rule", "namespace", "subscription", "bundle", "topic", "consumer", "topics", "what")
         from pyspark.sql import functions as fn  # noqa: PLC0415
@@ -136,6 +141,21 @@ def _namespace_findings(spark: SparkSession, source: Place, world: World) -> Dat
     for name in sorted(plan.boundaries.keys() - named):
         own += lint_namespace(namespace_case(plan, name, ()))
     return found.unionByName(spark.createDataFrame(findings_table(own), FINDINGS.ddl)) if own else found
+
+
+def _causes(spark: SparkSession, source: Place, world: World) -> DataFrame:
+    """What is wrong now, from the answers that the import kept, each namespace in one task."""
+    from pyspark.sql import functions as fn  # noqa: PLC0415
+
+    everywhere: list[tuple[str, bytes]] = []
+    for part in parts_of(source / ANSWERS.name):
+        told = pq.read_table(for_arrow(part), filters=[("namespace", "=", EVERYWHERE)]).to_pydict()
+        everywhere += zip(told["file"], told["body"], strict=True)
+    rows = load(spark, source, ANSWERS).where(fn.col("namespace") != EVERYWHERE)
+    partitions = int(spark.conf.get("spark.sql.shuffle.partitions") or 4)
+    sorted_rows = rows.repartition(partitions, "namespace").sortWithinPartitions("namespace", "file")
+    plan = CausePlan(tuple(sorted(everywhere)), world.behaviour.label)
+    return sorted_rows.mapInArrow(cause_linter(plan), FINDINGS.ddl)
 
 
 def boundaries_of(source: Place) -> dict[str, list[int]]:

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pipeline.schemas import (
+    ANSWERS,
     BROKER_HISTORY,
     BROKERS,
     BUNDLE_REPORTS,
@@ -44,6 +45,7 @@ ABOUT: Final[Mapping[Table, tuple[Table, str] | None]] = {
     BROKERS: (BROKERS, "broker"),
     SETTINGS: (SETTINGS, "name"),
     CONSUMER_SETS: (CONSUMER_SETS, "consumer_set"),
+    ANSWERS: (ANSWERS, "namespace"),
     FILES: None,
     QUARANTINE: None,
 }

@@ -24,6 +24,7 @@ from engine.bundles.boundaries import namespace_bundles
 from engine.config import DEFAULTS, BrokerSettings
 from engine.errors import Problem, Rejection
 from engine.names import parse_topic_name
+from pipeline.reading.kept_answers import keep_answer
 from pipeline.reading.load_reports import take_load_report
 from pipeline.reading.rows import BAD, Rows, quarantine_row
 from pipeline.reading.topics import take_broker_stats, take_named, take_one
@@ -91,6 +92,8 @@ def take_file(rows: Rows, path: File, name: str, told: Told, *, limit_bytes: int
         rows.set_aside("files", _why_no_answer(data, name), 1, name)
     namespaces = _namespaces_since(rows, before) | rows.namespaces
     rows.namespaces = set()
+    if outcome != WAITING:
+        keep_answer(rows, kind, data, name, request, about=told.about, named=namespaces)
     return Outcome(kind.value, outcome, len(data), namespaces)
 
 

@@ -72,6 +72,8 @@ class Rows:
     brokers: list[Row] = field(default_factory=list)
     listed: list[Row] = field(default_factory=list)
     settings: list[Row] = field(default_factory=list)
+    answers: list[Row] = field(default_factory=list)
+    answer_bytes: int = 0
     quarantine: list[Row] = field(default_factory=list)
     sets: dict[tuple[str, ...], int] = field(default_factory=dict)
     tables: dict[str, list[Any]] = field(default_factory=dict)

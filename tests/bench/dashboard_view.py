@@ -13,7 +13,7 @@ from engine.cluster.commands import KillConsumer
 from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Timeline
 from engine.scenarios.synthetic import synthetic_state
-from engine.views.dashboard import dashboard_view
+from engine.views.failover.dashboard import dashboard_view
 from tests.bench.table import Row
 
 TOPICS, CONSUMERS, STEPS = 1_000, 100, 15

@@ -21,9 +21,9 @@ from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Timeline
 from engine.errors import Rejection
 from engine.scenarios.synthetic import synthetic_state
-from engine.views.balance import balance_view
-from engine.views.balance_model import BalanceQuestion, BalanceView
-from engine.views.dashboard import dashboard_view
+from engine.views.bundles.model import BalanceQuestion, BalanceView
+from engine.views.bundles.view import balance_view
+from engine.views.failover.dashboard import dashboard_view
 from tests.bench.repaint import Dashboard, Taken, press
 from tests.bench.table import Row, lines
 from tui.bundles import screen as bundles_questions

@@ -16,7 +16,7 @@ from urllib.parse import quote
 from engine.admin.facts import SubscriptionFacts
 from engine.admin.topics import decode_partitioned_stats, decode_topic_stats
 from engine.cluster.commands import Command
-from engine.cluster.grammar import parse_command
+from engine.cluster.grammar.reading import parse_command
 from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Timeline
 from engine.scenarios.opening import open_moments

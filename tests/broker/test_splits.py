@@ -8,7 +8,7 @@ import urllib.error
 import urllib.request
 
 from engine.cluster.commands import Command
-from engine.cluster.grammar import parse_command
+from engine.cluster.grammar.reading import parse_command
 from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Timeline
 from engine.scenarios.opening import open_moments

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from engine.cluster.commands import Command
-from engine.cluster.grammar import parse_command
+from engine.cluster.grammar.reading import parse_command
 from engine.keyshared.ownership import owned_ranges
 from tests.broker.conftest import Brokers
 from tests.broker.driving import driven

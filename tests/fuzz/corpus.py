@@ -101,8 +101,8 @@ def _results() -> list[Case]:
 
 
 def _journals() -> list[Case]:
-    from engine.cluster.journal_lines import cursor_line, header_line, step_line
-    from engine.scenarios.script import SHIPPED_SCRIPTS, run_script, shipped_script
+    from engine.cluster.journal.lines import cursor_line, header_line, step_line
+    from engine.scenarios.script.run import SHIPPED_SCRIPTS, run_script, shipped_script
 
     found: list[Case] = []
     for name in SHIPPED_SCRIPTS:

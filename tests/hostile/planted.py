@@ -43,7 +43,7 @@ def billions_of_messages() -> None:
 
 def negative_consumer_ids() -> None:
     """Events about a consumer with a negative id are too much."""
-    import engine.cluster.journal_lines as lines
+    import engine.cluster.journal.lines as lines
 
     real = lines.objection
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from engine.balance.modular import BrokerReport
-from engine.balance.replay import AveragesStored, ReportWritten
 from engine.hashing import java_string_hash
 from tests.lab.balance.reading_order import Agreement, Events, best_order
+from tests.lab.balance.replay import AveragesStored, ReportWritten
 from tests.lab.balance.series import decode_series
 from tests.lab.compare import compare_folder
 from tests.lab.facts import StepFact

@@ -55,6 +55,23 @@ _BUNDLES: Final = (
     "split_bundles",
 )
 _BALANCE: Final = ("autosplit", "load_average")
+_SHEDDING: Final = (
+    "shed_overload",
+    "shed_threshold",
+    "shed_uniform",
+    "shed_avg",
+    "transfer_shedder",
+    "place_avg",
+    "place_least_rate",
+    "place_least_resource",
+    "round_robin",
+    "most_servicing",
+    "filters",
+    "bundle_choice",
+    "broker_load_weighted",
+    "report_needed",
+    "modular_cycle",
+)
 _ROUTING: Final = ("partition_index", "routers", "publisher_stats", "partitioned_stats")
 _FAILOVER: Final = ("failover", "failover_sequences")
 
@@ -111,13 +128,16 @@ ROOMS: Final = {
         ),
         Room(
             "balance",
-            ("engine/balance/*.py",),
+            ("engine/balance/**/*.py",),
             (
                 "tests/engine/balance/test_*.py",
+                "tests/engine/views/test_brokers.py",
+                "tests/lab/test_shedding.py",
                 "tests/properties/test_autosplit_laws.py",
                 "tests/properties/test_balance_*.py",
+                "tests/properties/test_shedding_laws.py",
             ),
-            ("unit_tests", *_BALANCE),
+            ("unit_tests", *_BALANCE, *_SHEDDING),
         ),
         Room(
             "diagnosis",

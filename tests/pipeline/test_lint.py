@@ -13,6 +13,9 @@ from pyspark.sql import SparkSession
 
 from engine.admin import read_answers
 from engine.admin.clients import client_facts
+from engine.admin.snapshot import read_moments
+from engine.diagnosis.doctor import findings_of
+from engine.diagnosis.why import why
 from engine.errors import InputError
 from engine.lint import Finding, lint
 from engine.lint.model import in_order
@@ -61,7 +64,7 @@ def test_findings_over_tables_are_those_over_answers(
     # A scenario tells the release, but the jobs hear it of the brokers only.
     release = re.match(r"v([\d.]+)-", folder)
     result = job_called("lint")(spark, out, out, JobOptions({"pulsar": release[1]} if release else {}))
-    expected = doctor(source)
+    expected = (*doctor(source), *findings_of(why(read_moments(source))))
     assert len(expected) >= at_least
     parts = [pq.read_table(part).to_pylist() for part in sorted((out / FINDINGS.name).glob("*.parquet"))]
     found = [tuple(row[name] for name in FINDINGS.names) for part in parts for row in part]

@@ -18,8 +18,7 @@ from pyspark.sql import SparkSession
 
 from pipeline import gateway
 from pipeline.schemas import EVERY_TABLE
-from pipeline.session import session_settings, zip_packages
-from pipeline.temporary import temporary_folder
+from pipeline.session import session_settings, temporary_folder, zip_packages
 from tests.patience import HANG_S
 from tests.starting import signals_heard
 

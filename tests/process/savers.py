@@ -10,7 +10,7 @@ from typing import Final
 import pyarrow as pa
 
 from engine.cluster.commands import AddConsumer
-from engine.cluster.journal import Journal, JournalFailure
+from engine.cluster.journal.file import Journal, JournalFailure
 from engine.cluster.timeline import Timeline
 from engine.errors import RingsideError
 from pipeline.jobs import job_called

@@ -14,7 +14,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from engine.cluster.journal import recover
+from engine.cluster.journal.file import recover
 from pipeline.writing import RUNS
 from tests.process.faults import DONE, Outcome, at_every_point, can_mount
 from tests.process.savers import BEFORE, ROWS, STEPS, TORN

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.cluster.journal import recover
+from engine.cluster.journal.file import recover
 from tests.process.terminal import ALTERNATE_SCREEN, MAIN_SCREEN, MOUSE_OFF, SHOW_CURSOR, Terminal
 
 pytestmark = pytest.mark.xdist_group("process")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.cluster.journal import recover
+from engine.cluster.journal.file import recover
 from tests.patience import HANG_S
 from tests.process.terminal import Terminal
 from tests.process.test_saving import hidden, rows_of

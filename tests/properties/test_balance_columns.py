@@ -14,8 +14,8 @@ from engine.balance.model import BalanceCycle
 from engine.balance.start import BalancedTopic, BalanceStart, balance_start
 from engine.balance.topic_columns import TopicColumns
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
+from engine.bundles.bulk_curve import flow_curve_of_columns
 from engine.bundles.curve import flow_curve
-from engine.bundles.curve_columns import flow_curve_of_columns
 from engine.bundles.flow import FlowLimits
 from engine.bundles.load_columns import LoadColumns, PickedNames
 from engine.bundles.loads import RATE_FIELDS, TopicLoad
@@ -24,7 +24,7 @@ from engine.bundles.plan import SplitPlan, shares_of
 from engine.bundles.split import plan_split
 from engine.config import SPLIT_ALGORITHMS, BrokerSettings
 from engine.errors import Rejection
-from engine.views.balance_frames import frame_of
+from engine.views.bundles.frames import frame_of
 from tests.properties.test_balance_laws import TOP, starts, topics
 
 

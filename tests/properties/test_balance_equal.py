@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.balance.averages import BundleData, new_bundle_data
-from engine.balance.cycles import simulate
+from engine.balance.forecast import simulate
 from engine.balance.leader import LeaderMemory, report_written
 from engine.balance.leader_runs import RunningLeader
 from engine.balance.limits import BundleStats

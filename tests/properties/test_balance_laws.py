@@ -7,8 +7,7 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.balance.cycles import simulate
-from engine.balance.forecast import Forecast, forecast
+from engine.balance.forecast import Forecast, forecast, simulate
 from engine.balance.loops import find_loops
 from engine.balance.model import Balance
 from engine.balance.start import BalancedTopic, BalanceStart, balance_start

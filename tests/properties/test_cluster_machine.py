@@ -18,7 +18,6 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from engine.cluster.codec import parse_command_json, parse_state, serialise_command, serialise_state
 from engine.cluster.commands import (
     AddConsumer,
     AddTopic,
@@ -35,10 +34,11 @@ from engine.cluster.commands import (
 from engine.cluster.decide import decide
 from engine.cluster.evolve import evolve
 from engine.cluster.facts import active_consumers, bundles_of
-from engine.cluster.grammar import parse_command
-from engine.cluster.grammar_text import command_text
-from engine.cluster.invariants import check
-from engine.cluster.journal_lines import cursor_line, header_line, read_lines, step_line
+from engine.cluster.grammar.reading import parse_command
+from engine.cluster.grammar.text import command_text
+from engine.cluster.journal.codec import parse_command_json, parse_state, serialise_command, serialise_state
+from engine.cluster.journal.invariants import check
+from engine.cluster.journal.lines import cursor_line, header_line, read_lines, step_line
 from engine.cluster.moves import moves
 from engine.cluster.state import ClusterState, Namespace, Subscription
 from engine.cluster.timeline import Timeline

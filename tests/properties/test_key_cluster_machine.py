@@ -25,12 +25,12 @@ from engine.cluster.commands import (
     ShareKeys,
     SubscribeKeyShared,
 )
-from engine.cluster.key_state import KeySubscription, SharingMode
+from engine.cluster.keys.state import KeySubscription, SharingMode
 from engine.cluster.state import ClusterState, Namespace
+from engine.cluster.tables.topics import Topic
 from engine.cluster.timeline import Timeline
-from engine.cluster.topics import Topic
 from engine.views.history import state_before
-from engine.views.keys import keys_view
+from engine.views.keys.view import keys_view
 from tests.properties.timeline_machine import TimelineMachine
 
 TOPIC = "persistent://t/n/orders"

@@ -13,23 +13,23 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, rule
 
 from engine.cluster.commands import PassTime, RemoveTopic, RepartitionTopic, SetSetting
-from engine.cluster.producer_commands import (
+from engine.cluster.producers.commands import (
     AddProducers,
     CloseProducer,
     FailPartition,
     RecoverPartition,
     SendByProducers,
 )
-from engine.cluster.producer_events import ProducerPlan
-from engine.cluster.producer_state import ProducerTopic
+from engine.cluster.producers.events import ProducerPlan
+from engine.cluster.producers.state import ProducerTopic
 from engine.cluster.state import ClusterState, Namespace
+from engine.cluster.tables.topics import Topic
 from engine.cluster.timeline import Timeline
-from engine.cluster.topics import Topic
 from engine.errors import Rejection
 from engine.routing.producer_settings import ACCESS_MODES
-from engine.views.producers import producers_view
-from engine.views.producers_answers import send_answer, statistics_view
-from engine.views.producers_model import FRESH, LOST, REASON
+from engine.views.producers.answers import send_answer, statistics_view
+from engine.views.producers.model import FRESH, LOST, REASON
+from engine.views.producers.view import producers_view
 from tests.properties.timeline_machine import TimelineMachine
 
 TOPIC, OTHER = "persistent://t/n/orders", "persistent://t/n/bills"

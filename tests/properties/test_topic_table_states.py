@@ -31,23 +31,23 @@ from engine.cluster.commands import (
     SplitBundle,
 )
 from engine.cluster.facts import active_consumers, behaviour_in, bundles_of
-from engine.cluster.invariants import faults
+from engine.cluster.journal.invariants import faults
 from engine.cluster.listing import topic_loads
 from engine.cluster.moves import moves
 from engine.cluster.owners import owner_ids
 from engine.cluster.partitions import partition_columns
 from engine.cluster.state import ClusterState
+from engine.cluster.tables.topics import Load
 from engine.cluster.timeline import Timeline
-from engine.cluster.topics import Load
 from engine.config import SPLIT_ALGORITHMS
 from engine.errors import Rejection
 from engine.failover.choose import choose_many
 from engine.failover.model import Consumer
 from engine.hashing import crc32_hash, murmur3_32
 from engine.names import partition_index
-from engine.views.dashboard import busiest_partition_of, dashboard_view, partitions_of, topics_of_bundle
-from engine.views.splits import split_preview
-from engine.views.table import SORTED_AT_ONCE, Busiest
+from engine.views.failover.dashboard import busiest_partition_of, dashboard_view, partitions_of, topics_of_bundle
+from engine.views.failover.splits import split_preview
+from engine.views.failover.table import SORTED_AT_ONCE, Busiest
 from tests.engine.views.states import FLAG, NAMESPACE, cluster, topic_name
 
 NAMES = ("c-1", "c-11", "c-2", "c-2", "", "\ue000", "\U0001f600")

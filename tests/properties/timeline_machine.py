@@ -5,12 +5,12 @@ from __future__ import annotations
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from engine.cluster.codec import parse_command_json, parse_state, serialise_command, serialise_state
 from engine.cluster.commands import Command
-from engine.cluster.grammar import parse_command
-from engine.cluster.grammar_text import command_text
-from engine.cluster.invariants import check
-from engine.cluster.journal_lines import header_line, read_lines, step_line
+from engine.cluster.grammar.reading import parse_command
+from engine.cluster.grammar.text import command_text
+from engine.cluster.journal.codec import parse_command_json, parse_state, serialise_command, serialise_state
+from engine.cluster.journal.invariants import check
+from engine.cluster.journal.lines import header_line, read_lines, step_line
 from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Timeline
 from engine.errors import Rejection

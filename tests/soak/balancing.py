@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from random import Random
 
-from engine.balance.cycles import simulate
+from engine.balance.forecast import simulate
 from engine.balance.model import Balance
 from engine.balance.start import BalancedTopic, BalanceStart, balance_start
 from engine.cluster.facts import behaviour_in, bundles_of

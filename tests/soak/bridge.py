@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from engine.cluster.key_state import KeySubscription
-from engine.cluster.producer_state import ProducerTopic
+from engine.cluster.keys.state import KeySubscription
+from engine.cluster.producers.state import ProducerTopic
 from engine.cluster.state import ClusterState
 from tests.oracles.cluster import Cluster, Failover, key_bytes
 from tests.oracles.failover import Connected

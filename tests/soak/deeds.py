@@ -29,14 +29,14 @@ from engine.cluster.commands import (
     SplitBundle,
     SubscribeKeyShared,
 )
-from engine.cluster.producer_commands import (
+from engine.cluster.producers.commands import (
     AddProducers,
     CloseProducer,
     FailPartition,
     RecoverPartition,
     SendByProducers,
 )
-from engine.cluster.producer_events import ProducerPlan
+from engine.cluster.producers.events import ProducerPlan
 from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Timeline
 from engine.cluster.timeline_commands import End, GoTo, Home, Redo, SwitchBranch, TimelineCommand, Undo

@@ -9,9 +9,9 @@ from random import Random
 
 from engine.cluster.commands import Command
 from engine.cluster.state import ClusterState, Namespace, Subscription
+from engine.cluster.tables.topics import Load, Topic
 from engine.cluster.timeline import Timeline
 from engine.cluster.timeline_commands import TimelineCommand
-from engine.cluster.topics import Load, Topic
 from engine.config import BrokerSettings
 from engine.failover.model import Consumer
 from tests.oracles.hashes import SHAPES, Hashes, Hashing

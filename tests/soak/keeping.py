@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.cluster.grammar import parse_command
-from engine.cluster.grammar_text import command_text
-from engine.cluster.journal import Journal, recover
+from engine.cluster.grammar.reading import parse_command
+from engine.cluster.grammar.text import command_text
+from engine.cluster.journal.file import Journal, recover
 from engine.cluster.navigation import navigate
 from engine.cluster.timeline import Timeline
 from engine.cluster.timeline_commands import TimelineCommand

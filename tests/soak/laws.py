@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.cluster.key_state import KeySubscription
+from engine.cluster.keys.state import KeySubscription
 from engine.cluster.moves import moves
 from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Timeline

@@ -11,7 +11,7 @@ import pytest
 
 import engine.bundles.load_columns
 import engine.bundles.split
-import engine.cluster.journal
+import engine.cluster.journal.file
 import engine.failover.choose
 import engine.failover.ring
 import engine.keyshared.autosplit
@@ -126,7 +126,7 @@ def a_lazy_start_costs_no_turn(patch: pytest.MonkeyPatch) -> None:
 
 
 def the_cursor_is_not_written(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(engine.cluster.journal, "cursor_line", lambda tip, cursor: b"")
+    patch.setattr(engine.cluster.journal.file, "cursor_line", lambda tip, cursor: b"")
 
 
 PLANTS: Final[dict[Plant, int]] = {

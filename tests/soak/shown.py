@@ -12,13 +12,13 @@ from jsonschema import Draft202012Validator
 
 from engine.cluster.timeline import Timeline
 from engine.errors import Rejection
-from engine.views.dashboard import dashboard_view, topic_explanation
-from engine.views.document import dashboard_document
-from engine.views.keys import keys_view
-from engine.views.keys_document import keys_document
-from engine.views.producers import producers_view
-from engine.views.producers_answers import statistics_view
-from engine.views.producers_document import producers_document
+from engine.views.failover.dashboard import dashboard_view, topic_explanation
+from engine.views.failover.document import dashboard_document
+from engine.views.keys.document import keys_document
+from engine.views.keys.view import keys_view
+from engine.views.producers.answers import statistics_view
+from engine.views.producers.document import producers_document
+from engine.views.producers.view import producers_view
 from engine.views.schemas import schema_of
 from tests.oracles.bundles import holds, text_of
 from tests.oracles.cluster import Cluster, Failover

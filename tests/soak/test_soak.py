@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from engine.cluster.journal import recover
+from engine.cluster.journal.file import recover
 from tests.oracles.hashes import Hashing
 from tests.soak.deeds import DEEDS
 from tests.soak.episode import Episode

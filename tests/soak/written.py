@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from engine.cluster.codec import parse_state, serialise_state
-from engine.cluster.journal import Journal, recover
-from engine.cluster.journal_lines import cursor_line, header_line, read_lines, step_line
+from engine.cluster.journal.codec import parse_state, serialise_state
+from engine.cluster.journal.file import Journal, recover
+from engine.cluster.journal.lines import cursor_line, header_line, read_lines, step_line
 from engine.cluster.timeline import Timeline
 from tests.soak.tally import Tally
 

@@ -17,13 +17,13 @@ from typing import Any, Final
 from textual.app import App
 
 from engine.admin.snapshot import read_answers
-from engine.cluster.journal import Journal
-from engine.cluster.producer_events import ProducerPlan
+from engine.cluster.journal.file import Journal
+from engine.cluster.producers.events import ProducerPlan
 from engine.cluster.timeline import Timeline
 from engine.errors import InputError
 from engine.scenarios.embedded import SCENES, embedded
 from engine.scenarios.opening import Opened, open_snapshot
-from engine.scenarios.script import SHIPPED_SCRIPTS, shipped_script, start_of
+from engine.scenarios.script.run import SHIPPED_SCRIPTS, shipped_script, start_of
 from engine.scenarios.synthetic import synthetic_state
 from engine.scenarios.synthetic_keys import synthetic_keys
 from engine.scenarios.synthetic_producers import synthetic_producers

@@ -13,11 +13,11 @@ from textual.screen import Screen
 from textual.widgets import Tooltip
 from textual.widgets._toast import Toast
 
-from engine.views.balance import balance_frame, balance_view
-from engine.views.balance_model import BalanceView
+from engine.views.bundles.model import BalanceView
+from engine.views.bundles.view import balance_frame, balance_view
 from tests.soak_ui.reading import Line, headings, lines_of, number_before, says, title_of
 from tests.soak_ui.terminal import Picture
-from tui.bundles.screen import QUICK_TOPICS, BundlesScreen
+from tui.bundles.screen import BundlesScreen
 from tui.cli.session import Session
 from tui.drawing.glyphs import ascii_text
 from tui.failover.screen import MainScreen
@@ -44,6 +44,8 @@ COLUMNS: Final[Mapping[str, Mapping[str, str]]] = {
     "producers": {"open": "opened", "sent": "sent_msgs", "wait": "pending_msgs", "of": "known"},
 }  # fmt: skip
 """The headings of numbers, and which member of a row each is."""
+FORECAST_TOPICS: Final = 2_000
+"""With more topics a forecast takes too long to be computed for each key."""
 _STEP: Final = re.compile(r"step ([\d,]+)/([\d,]+)")
 _COUNT: Final = re.compile(r"2 (?:consumers|producers) \((?:([\d,]+) of )?([\d,]+)\)")
 _EVENTS: Final = re.compile(r"\d events \(([\d,]+)\)")
@@ -226,7 +228,7 @@ def _bundles(namespaces: Sequence[Document]) -> Iterator[Document]:
 def _forecast(screen: BundlesScreen, picture: Picture, twin: Session) -> str:
     state = twin.timeline.state
     # A script may go on below: the forecast is of the state that it was opened on.
-    if screen.view is None or screen._state != state or len(state.topics) > QUICK_TOPICS:
+    if screen.view is None or screen._state != state or len(state.topics) > FORECAST_TOPICS:
         return ""
     if screen.has_class(Layout.TOO_SMALL.value) or not screen.query_one("#tree").display:
         return ""

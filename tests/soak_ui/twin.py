@@ -14,9 +14,9 @@ from textual.widgets import Input
 
 from engine.cluster.timeline import Timeline
 from engine.errors import Problem
-from engine.views.document import dashboard_document
-from engine.views.keys_document import keys_document
-from engine.views.producers_document import producers_document
+from engine.views.failover.document import dashboard_document
+from engine.views.keys.document import keys_document
+from engine.views.producers.document import producers_document
 from tests.soak_ui.scenes import Launched
 from tests.soak_ui.shown import differences
 from tests.soak_ui.shown_fleet import fleet_differences
@@ -47,7 +47,8 @@ def _unpainted(app: App[Any], picture: Picture) -> str:
     """The first place where the terminal shows something else than the screen would paint now."""
     now = painted(app)
     # How many cells joined characters take is asked again for each piece of a line that is painted alone.
-    unsure = {row for field in app.screen.query(Input) if "\u200d" in field.value for row in field.region.line_range}
+    fields = [field for screen in app.screen_stack for field in screen.query(Input)]  # dialogs show what is below them
+    unsure = {row for field in fields if "\u200d" in field.value for row in field.region.line_range}
     for y, (there, due) in enumerate(zip(picture.rows, now.rows, strict=True)):
         if there == due or y in unsure:
             continue

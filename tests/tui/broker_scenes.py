@@ -7,8 +7,8 @@ from typing import Any
 from textual.pilot import Pilot
 
 from engine.scenarios.embedded_brokers import embedded_brokers
-from engine.views.brokers import brokers_input
-from engine.views.brokers_model import BrokersInput, BrokersQuestion
+from engine.views.brokers.model import BrokersInput, BrokersQuestion
+from engine.views.brokers.view import brokers_input
 from tests.tui.screens_under_test import run, text_of
 from tui.brokers.app import BrokersApp
 from tui.brokers.screen import BrokersScreen

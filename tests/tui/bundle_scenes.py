@@ -39,11 +39,10 @@ def after_b(app: RingsideApp, *keys: str, size: tuple[int, int] = (120, 40)) -> 
     seen: list[str] = []
 
     async def story(pilot: Pilot[int]) -> None:
-        await pilot.press("b")
-        await pilot.pause()
-        for key in keys:
+        for key in ("b", *keys):
             await pilot.press(key)
-        await pilot.pause()
+            await app.workers.wait_for_complete()
+            await pilot.pause()
         seen.append(text_of(app))
 
     run(app, story, size)

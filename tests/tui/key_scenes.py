@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from engine.cluster.commands import Command
-from engine.cluster.grammar import parse_command
+from engine.cluster.grammar.reading import parse_command
 from engine.cluster.state import ClusterState, Namespace
 from engine.cluster.timeline import Timeline
 from tests.tui.screens_under_test import cluster

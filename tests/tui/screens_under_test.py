@@ -13,8 +13,8 @@ from textual.app import App
 from textual.pilot import Pilot
 
 from engine.cluster.state import ClusterState, Namespace, Subscription
+from engine.cluster.tables.topics import Load, Topic
 from engine.cluster.timeline import Timeline
-from engine.cluster.topics import Load, Topic
 from engine.failover.model import Consumer
 from tests.patience import HANG_S
 from tui.app import RingsideApp

@@ -7,7 +7,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input, OptionList
 
 from engine.cluster.timeline import Timeline
-from engine.scenarios.script import shipped_script, start_of
+from engine.scenarios.script.run import shipped_script, start_of
 from tests.tui.key_scenes import before_a_move, keys_app, keys_screen, sent, two_kinds
 from tests.tui.producer_scenes import producers_app, producers_screen
 from tests.tui.screens_under_test import app_of, at_once, cluster, main_screen, run

@@ -23,8 +23,7 @@ from tui.bundles.screen import BundlesScreen
 from tui.failover.dialogs import PartitionsScreen
 from tui.fleet.app import FleetApp
 from tui.fleet.screen import FleetScreen
-from tui.kit.line_filters import COMMANDS, VisibleFilter
-from tui.kit.themed_app import ThemedApp
+from tui.kit.themed_app import COMMANDS, ThemedApp, VisibleFilter
 from tui.sources.fleet_results import read_results
 
 CLOSES = "[/x]"

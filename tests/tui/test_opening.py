@@ -16,9 +16,8 @@ from engine.cluster.timeline import Timeline
 from engine.errors import InputError
 from tests.patience import HANG_S
 from tests.tui.screens_under_test import cluster, run, text_of
-from tui.app import RingsideApp
+from tui.app import OpeningScreen, RingsideApp
 from tui.failover.screen import MainScreen
-from tui.opening import OpeningScreen
 from tui.scene import Opening, Scene
 
 pytestmark = pytest.mark.real_time  # what opens is loaded in a thread
@@ -125,7 +124,7 @@ def test_what_the_loading_raises_ends_the_app_and_is_handed_out() -> None:
 
 
 def test_the_frame_needs_neither_engine_nor_numpy(tmp_path: Path) -> None:
-    program = "import sys, tui.app, tui.opening, tui.cli.screen; print(*sorted(sys.modules))"
+    program = "import sys, tui.app, tui.app, tui.cli.screen; print(*sorted(sys.modules))"
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path, check=True)
     loaded = set(ran.stdout.split())
     assert "numpy" not in loaded

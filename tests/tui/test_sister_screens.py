@@ -21,7 +21,7 @@ from tui.keys import bindings as keys_bindings
 from tui.kit.help import HelpScreen, key_text
 from tui.kit.screen import DashboardScreen
 from tui.producers import bindings as producers_bindings
-from tui.reported import bindings as reported_bindings
+from tui.reported import screen as reported_bindings
 
 
 class Sister(NamedTuple):

@@ -8,8 +8,8 @@ import pytest
 from textual.pilot import Pilot
 
 from engine.cluster.timeline import Timeline
-from engine.scenarios.script import parse_script, start_of
-from engine.scenarios.script_model import Script
+from engine.scenarios.script.model import Script
+from engine.scenarios.script.run import parse_script, start_of
 from tests.patience import HANG_S
 from tests.tui.key_scenes import TOPIC, in_mode, keys_app, two_kinds
 from tests.tui.screens_under_test import app_of, run, text_of

@@ -8,7 +8,7 @@ from typing import ClassVar
 from textual.app import SystemCommand
 from textual.screen import Screen
 
-from engine.views.brokers_model import BrokersInput, BrokersQuestion
+from engine.views.brokers.model import BrokersInput, BrokersQuestion
 from themes import stylesheet
 from themes.palettes import Depth, ThemeName
 from tui.brokers.bindings import GROUPS

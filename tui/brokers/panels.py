@@ -10,7 +10,7 @@ from rich.style import Style
 from textual.reactive import reactive
 from textual.strip import Strip
 
-from engine.views.brokers_model import StripCell
+from engine.views.brokers.model import StripCell
 from themes.palettes import hex_colour
 from tui.kit.line_widget import LineWidget
 

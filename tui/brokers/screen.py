@@ -15,8 +15,7 @@ from textual.reactive import var
 
 from engine.balance.settings import LoadSettings
 from engine.errors import Rejection
-from engine.views.brokers import PLACEMENTS, SHEDDERS, brokers_frame, brokers_view, compared_shedders
-from engine.views.brokers_model import (
+from engine.views.brokers.model import (
     BrokerRow,
     BrokersFrame,
     BrokersInput,
@@ -25,6 +24,7 @@ from engine.views.brokers_model import (
     Change,
     Compared,
 )
+from engine.views.brokers.view import PLACEMENTS, SHEDDERS, brokers_frame, brokers_view, compared_shedders
 from themes import stylesheet
 from themes.palettes import Palette, consumer_tag, palette
 from tui.brokers.bindings import BINDINGS, GROUPS, key_hints

@@ -9,7 +9,7 @@ from typing import Final
 
 from rich.text import Text
 
-from engine.views.brokers_model import RESOURCES, Bar, Block, BrokerRow
+from engine.views.brokers.model import RESOURCES, Bar, Block, BrokerRow
 from themes.palettes import Palette, consumer_tag, hex_colour
 from tui.brokers.words import RESOURCE_TEXTS
 from tui.drawing.bars import bar_text

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from engine.balance.shed_ahead_model import Assumption
-from engine.views.brokers_model import (
+from engine.views.brokers.model import (
     BrokersFrame,
     BrokersView,
     ChangeDone,

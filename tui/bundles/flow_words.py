@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
+from engine.bundles.bulk_curve import CurvePoints
 from engine.bundles.curve import FlowCurve
-from engine.bundles.curve_columns import CurvePoints
 from tui.drawing.flow_cells import FlowPicture
 from tui.kit.wording import bytes_per_sec, counted, quantity
 

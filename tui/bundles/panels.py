@@ -11,8 +11,8 @@ from textual.reactive import reactive
 from textual.strip import Strip
 from textual.widget import Widget
 
-from engine.views.balance_model import BalanceFrame, BalanceView, TreeRow
-from engine.views.balance_words import span_text
+from engine.views.bundles.model import BalanceFrame, BalanceView, TreeRow
+from engine.views.bundles.words import span_text
 from tui.bundles.words import SHORT_NAMES
 from tui.drawing.cycle_line import CycleMark, draw_cycles
 from tui.drawing.flow_cells import FlowPicture

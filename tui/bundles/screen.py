@@ -17,8 +17,8 @@ from engine.bundles.occupancy import MAX_BROKERS
 from engine.bundles.plan import LoadManager
 from engine.cluster.state import ClusterState
 from engine.errors import Rejection
-from engine.views.balance import balance_frame, balance_view, curve_after
-from engine.views.balance_model import BalanceFrame, BalanceQuestion, BalanceView, TreeRow
+from engine.views.bundles.model import BalanceFrame, BalanceQuestion, BalanceView, TreeRow
+from engine.views.bundles.view import balance_frame, balance_view, curve_after, known_balance_view
 from themes import stylesheet
 from themes.palettes import Palette, palette
 from tui.bundles.bindings import BINDINGS, GROUPS, key_hints
@@ -47,10 +47,7 @@ from tui.kit.wording import counted, safe_name
 from tui.kit.words_panel import WordsPanel, written
 
 GROWTHS: Final = (1.0, 1.05, 1.1, 1.25, 1.5)
-QUICK_TOPICS: Final = 2_000
-"""With more topics than this a forecast takes longer than a key may, so it is computed in the background."""
 ZOOMS: Final = ("", "tree", "curve", "forecast")
-STILL_COMPUTING: Final = "still computing the last question; one at a time"
 
 
 class BundlesScreen(SinglePaintScreen[None]):
@@ -83,6 +80,8 @@ class BundlesScreen(SinglePaintScreen[None]):
         self.view: BalanceView | None = None
         self._state = state
         self._namespace = namespace
+        self._asked = (namespace, self.question)
+        """The last question: of which namespace, and what. The answer shown may still be that of an earlier one."""
         self._computing = False
         self._refused = ""
         self._marked = ""
@@ -128,29 +127,37 @@ class BundlesScreen(SinglePaintScreen[None]):
         """All namespaces, by name."""
         return tuple(sorted(self._state.namespaces))
 
-    def ask(self, question: BalanceQuestion) -> None:
-        """Answer at once, or where that takes longer, in the background."""
+    def ask(self, question: BalanceQuestion, namespace: str = "") -> None:
+        """Answer at once what was asked before, all else in the background: four simulations take a while.
+
+        Of several questions while one is computed the last is answered.
+        """
         self._refused = ""
-        if len(self._state.topics) <= QUICK_TOPICS:
-            self._take(question, balance_view(self._state, self._namespace, question))
-        elif not self._computing:
+        self._asked = asked = (namespace or self._asked[0], question)
+        known = known_balance_view(self._state, *asked)
+        if known is not None:
+            self._take(asked, known)
+            return
+        self.sentence = "hint", f"computing {question.cycles} cycles for {len(self._state.topics):,} topics"
+        if not self._computing:
             self._computing = True
-            self.sentence = "hint", f"computing {question.cycles} cycles for {len(self._state.topics):,} topics"
-            self.run_worker(self._compute(question))
-        else:
-            self.sentence = "hint", STILL_COMPUTING
+            self.run_worker(self._compute())
 
-    async def _compute(self, question: BalanceQuestion) -> None:
-        answer = await in_background(balance_view, self._state, self._namespace, question)
+    async def _compute(self) -> None:
+        answered, answer = None, None
+        while answer is None or answered != self._asked:
+            answered = self._asked
+            answer = await in_background(balance_view, self._state, *answered)
         self._computing = False
-        self._take(question, answer)
+        self._take(self._asked, answer)
 
-    def _take(self, question: BalanceQuestion, answer: BalanceView | Rejection) -> None:
+    def _take(self, asked: tuple[str, BalanceQuestion], answer: BalanceView | Rejection) -> None:
         if isinstance(answer, Rejection):
+            self._asked = (self._namespace, self.question)
             self._refuse(str(answer))
             return
         first = self.view is None or self.view.namespace != answer.namespace
-        self.question, self.view = question, answer
+        (self._namespace, self.question), self.view = asked, answer
         if first:
             # Everything is shown once, below.
             self.set_reactive(BundlesScreen.algorithm, answer.trees.index(answer.configured))
@@ -163,25 +170,26 @@ class BundlesScreen(SinglePaintScreen[None]):
         self.show_all()
 
     def action_load_manager(self) -> None:
-        other: LoadManager = "extensible" if self.question.load_manager == "modular" else "modular"
-        self.ask(replace(self.question, load_manager=other))
+        _, last = self._asked
+        other: LoadManager = "extensible" if last.load_manager == "modular" else "modular"
+        self.ask(replace(last, load_manager=other))
 
     def action_brokers(self, by: int) -> None:
-        self.ask(replace(self.question, brokers=min(self.question.brokers + by, MAX_BROKERS)))
+        _, last = self._asked
+        self.ask(replace(last, brokers=min(last.brokers + by, MAX_BROKERS)))
 
     def action_growth(self) -> None:
-        at = GROWTHS.index(self.question.growth_per_cycle)
-        self.ask(replace(self.question, growth_per_cycle=GROWTHS[(at + 1) % len(GROWTHS)]))
+        _, last = self._asked
+        at = GROWTHS.index(last.growth_per_cycle)
+        self.ask(replace(last, growth_per_cycle=GROWTHS[(at + 1) % len(GROWTHS)]))
 
     def action_namespace(self, by: int) -> None:
         names = self.namespaces
         if len(names) < 2:
             self._refuse("there is no other namespace to show")
-        elif self._computing:
-            self.sentence = "hint", STILL_COMPUTING
         else:
-            self._namespace = names[(names.index(self._namespace) + by) % len(names)]
-            self.ask(self.question)
+            namespace, question = self._asked
+            self.ask(question, names[(names.index(namespace) + by) % len(names)])
 
     # the page of the answer
 

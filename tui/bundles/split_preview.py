@@ -19,7 +19,7 @@ from textual.style import Style
 from textual.visual import Visual
 
 from engine.errors import Rejection
-from engine.views.details import SplitOption, SplitPreviewView
+from engine.views.failover.details import SplitOption, SplitPreviewView
 from engine.visible import visible
 from themes import stylesheet
 from themes.palettes import Palette

@@ -9,7 +9,7 @@ from typing import Final
 from rich.text import Text
 
 from engine.balance.limits import SplitReason
-from engine.views.balance_model import BundleRow
+from engine.views.bundles.model import BundleRow
 from themes.palettes import Palette, Rgb, hex_colour
 from tui.bundles.words import share_text
 from tui.drawing.bars import bar_text

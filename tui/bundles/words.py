@@ -9,8 +9,8 @@ from typing import Final
 from engine.bundles.curve import FlowCurve
 from engine.bundles.occupancy import CountedOccupancy
 from engine.errors import Rejection
-from engine.views.balance_model import BalanceFrame, BalanceView, TreeRow
-from engine.views.balance_words import assumed_text, curve_texts, span_text, topics_text
+from engine.views.bundles.model import BalanceFrame, BalanceView, TreeRow
+from engine.views.bundles.words import assumed_text, curve_texts, span_text, topics_text
 from tui.kit.wording import Line, bytes_per_sec, counted, msgs_per_sec, safe_name
 
 SHORT_NAMES: Final = {

@@ -6,8 +6,8 @@ from engine.diagnosis.seen import EXCLUSIVE, SHARED, SubscriptionSeen, subscript
 from engine.diagnosis.turns import TurnExplanation, explain_turn
 from engine.errors import InputError, Rejection
 from engine.scenarios.opening import Opened
-from engine.views.dashboard import topic_explanation
-from engine.views.details import TopicExplanation
+from engine.views.failover.dashboard import topic_explanation
+from engine.views.failover.details import TopicExplanation
 from tui.cli.options import WhatIf
 from tui.cli.session import begin
 

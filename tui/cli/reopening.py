@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from engine.cluster.journal import Journal, JournalFailure, recover
+from engine.cluster.journal.file import Journal, JournalFailure, recover
 from engine.errors import InputError
 from engine.shell_lines import path_word, shell_line
 from tui.cli.output import say

@@ -10,9 +10,9 @@ from pathlib import Path
 from engine.admin.snapshot import Moment
 from engine.cluster.evolve import evolve
 from engine.cluster.facts import behaviour_in
-from engine.cluster.grammar import parse_command
-from engine.cluster.journal import Journal
-from engine.cluster.key_restarts import KEY_SETTINGS, restarts
+from engine.cluster.grammar.reading import parse_command
+from engine.cluster.journal.file import Journal
+from engine.cluster.keys.restarts import KEY_SETTINGS, restarts
 from engine.cluster.navigation import navigate
 from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Timeline
@@ -20,17 +20,17 @@ from engine.cluster.timeline_commands import TimelineCommand
 from engine.config import DEFAULTS, BrokerSettings, ReleaseBehaviour, behaviour_of, default_settings
 from engine.errors import InputError, Problem, Rejection
 from engine.scenarios.opening import FLAG_INFERRED, RELEASE_ASSUMED, Opened
-from engine.scenarios.script_model import Script
-from engine.views.dashboard import dashboard_view
-from engine.views.keys import keys_view
-from engine.views.keys_model import KeysView
-from engine.views.model import DashboardView, Notice
-from engine.views.producers import producers_view, shown_places
-from engine.views.producers_answers import statistics_view
-from engine.views.producers_model import ProducersView, StatisticsView
-from engine.views.reported import Reported, Subject, keys_with_reported, subject_of, with_reported
-from engine.views.reported_loads import with_load_reports
-from engine.views.reported_subscription import BUNDLES, SubscriptionView, all_places, reported_only, subscription_view
+from engine.scenarios.script.model import Script
+from engine.views.failover.dashboard import dashboard_view
+from engine.views.failover.model import DashboardView, Notice
+from engine.views.keys.model import KeysView
+from engine.views.keys.view import keys_view
+from engine.views.producers.answers import statistics_view
+from engine.views.producers.model import ProducersView, StatisticsView
+from engine.views.producers.view import producers_view, shown_places
+from engine.views.reported.loads import with_load_reports
+from engine.views.reported.subscription import BUNDLES, SubscriptionView, all_places, reported_only, subscription_view
+from engine.views.reported.view import Reported, Subject, keys_with_reported, subject_of, with_reported
 from tui.cli.options import FLAG, WhatIf
 from tui.scene import Feed
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from engine.cluster.facts import behaviour_in
-from engine.cluster.key_state import KeySubscription, SharingMode
+from engine.cluster.keys.state import KeySubscription, SharingMode
 from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour, behaviour_of
 from engine.errors import InputError, Rejection
 from engine.keyshared.admission import KeySharedMode
@@ -16,8 +16,8 @@ from engine.keyshared.consistent_sticky import node_ranges
 from engine.keyshared.delivery_state import DeliveryState
 from engine.keyshared.model import Consumer, DeclaredRanges, Selector
 from engine.keyshared.ownership import OwnedSlots, keys_of, slots_by_consumer
-from engine.views.reported import Reported, subject_of
-from engine.views.reported_model import ReportedView
+from engine.views.reported.model import ReportedView
+from engine.views.reported.view import Reported, subject_of
 from tui.cli.key_options import DEFAULT_POINTS, SharingChoice
 from tui.cli.session import Session
 from tui.sources.consumer_files import (

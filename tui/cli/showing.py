@@ -11,7 +11,7 @@ from tui.cli.options import JournalChoice, Output, WhatIf
 from tui.cli.output import say, say_not_saved, say_problems, write_out, write_page
 
 if TYPE_CHECKING:
-    from engine.cluster.journal import Journal
+    from engine.cluster.journal.file import Journal
     from engine.cluster.timeline import Timeline
     from engine.scenarios.opening import Opened
     from tui.cli.session import Session
@@ -78,10 +78,10 @@ def print_session(session: Session, output: Output) -> None:
 
 def session_document(session: Session) -> dict[str, Any]:
     """The session's present view as plain values: that of its producers, its keys, or the dashboard."""
-    from engine.views.document import dashboard_document
-    from engine.views.keys_document import keys_document
-    from engine.views.producers_document import producers_document
-    from engine.views.reported_subscription_document import subscription_document
+    from engine.views.failover.document import dashboard_document
+    from engine.views.keys.document import keys_document
+    from engine.views.producers.document import producers_document
+    from engine.views.reported.document import subscription_document
 
     producers, keys, reported = session.producers_view, session.keys_view, session.reported_view
     if reported is not None:
@@ -109,7 +109,7 @@ def _keeping(session: Session, output: Output, choice: JournalChoice) -> Keeping
 
 def _created(path: Path, timeline: Timeline) -> Journal:
     """The journal that was asked for by name. Raises ``InputError``: who names a file wants it, or to know why not."""
-    from engine.cluster.journal import Journal, JournalFailure
+    from engine.cluster.journal.file import Journal, JournalFailure
     from engine.errors import InputError
 
     made = Journal.create(path, timeline)

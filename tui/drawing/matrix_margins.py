@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import numpy.typing as npt
 
-from engine.views.producers_model import ADDED, EAGER, FRESH, LOST, REASON
+from engine.views.producers.model import ADDED, EAGER, FRESH, LOST, REASON
 from themes.palettes import Palette, Rgb
 from tui.drawing.canvas import BOLD, REVERSE, Canvas
 from tui.drawing.colour import NO_COLOUR, mix, pack

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from engine.views.producers_model import ADDED, EAGER, FRESH, LOST, REASON
+from engine.views.producers.model import ADDED, EAGER, FRESH, LOST, REASON
 from themes.palettes import Palette
 from tui.drawing.canvas import BOLD, Canvas
 from tui.drawing.colour import NO_COLOUR, contrasting, mix, pack

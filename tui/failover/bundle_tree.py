@@ -14,8 +14,8 @@ from textual.reactive import reactive
 from textual.widgets import Tree
 from textual.widgets.tree import TreeNode
 
-from engine.views.model import BundleNode, BundleTopic, NamespaceNode
-from engine.views.reported_model import ReportedLoad
+from engine.views.failover.model import BundleNode, BundleTopic, NamespaceNode
+from engine.views.reported.model import ReportedLoad
 from tui.kit.plain_text import plain_label
 from tui.kit.reported_words import REPORTED_SIGN
 from tui.kit.wording import bytes_per_sec, counted, msgs_per_sec, quantity, safe_name, short_topic, shorten_middle

@@ -16,7 +16,7 @@ from textual.widgets import Input
 from engine.cluster.commands import AddConsumer
 from engine.compare.verdict import Verdict
 from engine.errors import Rejection
-from engine.views.model import PartitionRow
+from engine.views.failover.model import PartitionRow
 from themes import stylesheet
 from themes.palettes import Palette, hex_colour
 from tui.kit.dialog import Dialog

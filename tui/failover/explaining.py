@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import Final
 
 from engine.failover.choose import Rule
 from engine.failover.explain import FailoverExplanation, RingStep, RuleReason
 from engine.failover.rivals import Rival, WhyNot, rivals_of
-from engine.views.details import TopicExplanation
+from engine.failover.takeover import TakeoverEvent, TakeoverStep
+from engine.views.failover.details import TopicExplanation
 from tui.kit.remarks import Remark, bytes_text
 from tui.kit.wording import FLAG, bytes_per_sec, counted, msgs_per_sec, safe_name, short_topic
 
@@ -21,6 +23,7 @@ _REASONS: Final = {
 
 
 RIVALS_SHOWN: Final = 4
+DELAY: Final = "activeConsumerFailoverDelayTimeMillis"
 
 
 def remarks_of(answer: TopicExplanation, *, others: bool = True) -> tuple[Remark, ...]:
@@ -34,6 +37,7 @@ def remarks_of(answer: TopicExplanation, *, others: bool = True) -> tuple[Remark
         remarks.append(Remark("rule", _REASONS[why.rule_reason]))
         remarks += _steps(why)
         remarks.append(Remark("heirs", _heirs(why)))
+        remarks += _takeover(answer, moments=answer.happened or not others)
         if answer.other is not None and answer.flag_known and why.partition_index >= 0:
             remarks.append(Remark("flag on" if why.rule is Rule.MODULO else "flag off", _otherwise(why, answer.other)))
         remarks.append(Remark("hash", _hashed(why)))
@@ -118,6 +122,43 @@ def _heirs(why: FailoverExplanation) -> str:
         return "nobody else is connected"
     names = [safe_name(heir.name) for heir in why.heirs]
     return f"{names[0]} if it leaves" + (f", then {names[1]}" if len(names) > 1 else "")
+
+
+def _takeover(answer: TopicExplanation, *, moments: bool) -> list[Remark]:
+    """From whom to whom the active role goes and when, with ``moments`` what the broker does at each."""
+    found = answer.takeover
+    if found is None:
+        return []
+    previous, active = safe_name(found.previous.name), safe_name(found.active.name)
+    taken = f"after {found.duration_ms:,} ms" if found.duration_ms else "at once"
+    again = next((step.count for step in found.steps if step.event is TakeoverEvent.REWOUND), 0)
+    label, text = ("moved", f"from {previous} in the last step") if answer.happened else ("how", f"to {active} {taken}")
+    if not moments and again:
+        text += f"; {counted(again, 'message')} will be sent again"
+    remarks = [Remark(label, text)]
+    if moments:
+        by_time = groupby(found.steps, lambda step: step.at_ms)
+        remarks += [Remark("", f"+{at_ms:,} ms: {'; '.join(map(_takeover_step, steps))}") for at_ms, steps in by_time]
+    return remarks
+
+
+def _takeover_step(step: TakeoverStep) -> str:
+    name = safe_name(step.consumer.name) if step.consumer is not None else "nobody"
+    match step.event:
+        case TakeoverEvent.CHOSEN:
+            return f"{name} is chosen"
+        case TakeoverEvent.READ_CANCELLED:
+            return f"the waiting read for {name} is cancelled"
+        case TakeoverEvent.WAITS:
+            return f"nothing is read for {step.count:,} ms ({DELAY})"
+        case TakeoverEvent.REWOUND if step.count:
+            return f"{counted(step.count, 'unacknowledged message')} will be sent again"
+        case TakeoverEvent.REWOUND:
+            return "nothing has to be sent again"
+        case TakeoverEvent.NOTIFIED:
+            return f"{counted(step.count, 'consumer')} {'is' if step.count == 1 else 'are'} notified"
+        case TakeoverEvent.READS:
+            return f"reading begins for {name}"
 
 
 def _otherwise(why: FailoverExplanation, other: FailoverExplanation) -> str:

@@ -14,8 +14,8 @@ from textual.widget import Widget
 from engine.cluster.commands import AddConsumer, KillConsumer, SetSetting
 from engine.errors import Rejection
 from engine.scenarios.selecting import resolve_selection
-from engine.views.details import TopicExplanation
-from engine.views.model import ConsumerRow, DashboardView, NamespaceNode, RingView, StatusView
+from engine.views.failover.details import TopicExplanation
+from engine.views.failover.model import ConsumerRow, DashboardView, NamespaceNode, RingView, StatusView
 from tui.failover.bindings import BINDINGS, ELSEWHERE, GROUPS
 from tui.failover.bundle_tree import TOPICS_AT_ONCE, BundleKey, BundleTree
 from tui.failover.consumers import CONSUMERS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.views.model import RuleInForce, StatusView
+from engine.views.failover.model import RuleInForce, StatusView
 from tui.failover.words import flag_text
 from tui.kit.status_line import GAP, KEPT, Part, Ranked, RankedLine, fitted_parts, place_among, saved_part
 from tui.kit.wording import namespace_suffix, safe_name, shorten_middle

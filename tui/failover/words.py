@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.views.model import ConsumerRow, DashboardView, EventLine, RuleInForce, StatusView, TableFoot
-from engine.views.reported_model import ReportedBroker, ReportedView
+from engine.views.failover.model import ConsumerRow, DashboardView, EventLine, RuleInForce, StatusView, TableFoot
+from engine.views.reported.model import ReportedBroker, ReportedView
 from tui.failover.titles import PANEL_TITLES
 from tui.kit.reported_words import REPORTED_SIGN, moment_text, sums_text, sums_texts
 from tui.kit.verdict_words import shares_text

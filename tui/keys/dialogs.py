@@ -14,10 +14,10 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from engine.cluster.commands import AddConsumer, SendKeys, ShareKeys
-from engine.cluster.grammar import parse_command
+from engine.cluster.grammar.reading import parse_command
 from engine.cluster.state import ClusterState
 from engine.errors import Rejection
-from engine.views.keys_model import ConsumerKeysView, KeyConsumerRow
+from engine.views.keys.model import ConsumerKeysView, KeyConsumerRow
 from themes import stylesheet
 from themes.palettes import Palette
 from tui.keys.lines import owned_heading, owned_line, piece_heading, piece_line

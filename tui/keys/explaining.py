@@ -6,7 +6,7 @@ from typing import Final
 
 from engine.keyshared.explain import KeyExplanation
 from engine.keyshared.rivals import Rival, WhyNot
-from engine.views.keys_model import KeyAnswer
+from engine.views.keys.model import KeyAnswer
 from tui.keys.words import key_shown
 from tui.kit.remarks import Remark, bytes_text
 from tui.kit.wording import counted, safe_name

@@ -8,7 +8,7 @@ from typing import Final
 from rich.cells import cell_len
 from rich.text import Text
 
-from engine.views.keys_model import GapRow, KeyConsumerRow, KeyRow, WaitRow
+from engine.views.keys.model import GapRow, KeyConsumerRow, KeyRow, WaitRow
 from themes.palettes import Palette, hex_colour
 from tui.keys.words import key_shown, keys_shown
 from tui.kit.wording import cut_end, fit, quantity, safe_name, shorten_middle

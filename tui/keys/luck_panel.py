@@ -7,7 +7,7 @@ from textual.containers import VerticalScroll
 from textual.reactive import reactive
 from textual.strip import Strip
 
-from engine.views.keys_model import LuckView
+from engine.views.keys.model import LuckView
 from tui.drawing.luck_axis import LuckPicture, draw_luck
 from tui.keys.words import luck_numbers, luck_reason, luck_title
 from tui.kit.line_widget import FittedPanel, LinePanel

@@ -7,8 +7,8 @@ from typing import Final
 
 from rich.text import Text
 
-from engine.views.keys_model import KeyConsumerRow
-from engine.views.reported_model import ReportedView, ReportedWait
+from engine.views.keys.model import KeyConsumerRow
+from engine.views.reported.model import ReportedView, ReportedWait
 from themes.palettes import Palette, hex_colour
 from tui.keys.lines import append_tag
 from tui.kit.reported_words import REPORTED_SIGN, name_at, pair_words, seen_text

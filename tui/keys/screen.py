@@ -15,9 +15,9 @@ from textual.widget import Widget
 from engine.cluster.commands import Acknowledge, AddConsumer, KillConsumer, PassTime, SendKeys, ShareKeys
 from engine.errors import Rejection
 from engine.scenarios.selecting import resolve_selection
-from engine.views.keys_model import GapRow, KeyConsumerRow, KeysStatus, KeysView, LuckView, WaitRow
-from engine.views.model import RingView
-from engine.views.reported_model import ReportedView
+from engine.views.failover.model import RingView
+from engine.views.keys.model import GapRow, KeyConsumerRow, KeysStatus, KeysView, LuckView, WaitRow
+from engine.views.reported.model import ReportedView
 from tui.keys.bindings import BINDINGS, ELSEWHERE, GROUPS
 from tui.keys.consumers import CONSUMERS
 from tui.keys.dialogs import AddKeyConsumerScreen, OwnedKeysScreen, SendKeysScreen, ShareKeysScreen

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.views.keys_model import KeysStatus
+from engine.views.keys.model import KeysStatus
 from tui.keys.words import mode_parts
 from tui.kit.status_line import GAP, KEPT, Part, Ranked, RankedLine, fitted_parts, place_among, time_and_source
 from tui.kit.wording import namespace_suffix, safe_name, shorten_middle

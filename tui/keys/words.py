@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from engine.views.keys_model import GapRow, KeysFoot, KeysStatus, KeysView, LuckView, StepMoves, WaitRow
-from engine.views.keys_words import verdict_text
-from engine.views.model import EventLine
+from engine.views.failover.model import EventLine
+from engine.views.keys.model import GapRow, KeysFoot, KeysStatus, KeysView, LuckView, StepMoves, WaitRow
+from engine.views.keys.words import verdict_text
 from tui.kit.wording import counted, quantity, safe_name, shorten_middle
 
 MODES: Final = {

@@ -8,7 +8,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 
-from engine.views.previews import ChangeView
+from engine.views.comparing.previews import ChangeView
 from themes import stylesheet
 from themes.palettes import Palette, hex_colour
 from tui.kit.columns import table_lines

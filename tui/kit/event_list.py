@@ -9,8 +9,8 @@ from rich.cells import cell_len
 from rich.text import Text
 from textual.reactive import var
 
-from engine.views.model import EventLine
-from engine.views.reported_model import ReportedView, SeenEvent
+from engine.views.failover.model import EventLine
+from engine.views.reported.model import ReportedView, SeenEvent
 from themes.palettes import Palette, hex_colour, palette
 from tui.kit.line_table import Lines, LineTable
 from tui.kit.plain_text import set_title

@@ -11,8 +11,8 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 
 from engine.errors import Rejection
-from engine.views.handovers import HandoverRow
-from engine.views.heirs import SLOT, HeirsView, LossesView, LossRow
+from engine.views.comparing.handovers import HandoverRow
+from engine.views.comparing.heirs import SLOT, HeirsView, LossesView, LossRow
 from themes import stylesheet
 from themes.palettes import Palette, hex_colour
 from tui.kit.columns import Column, Columns, NameColumn, fitting, table_lines

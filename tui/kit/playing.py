@@ -14,8 +14,8 @@ from textual.timer import Timer
 
 from engine.cluster.timeline import Timeline
 from engine.errors import Rejection
-from engine.scenarios.expectations import Expectation, unmet
-from engine.scenarios.script_model import Action, Do, Say, Script, Select, Show
+from engine.scenarios.script.expectations import Expectation, unmet
+from engine.scenarios.script.model import Action, Do, Say, Script, Select, Show
 from tui.kit.store import Store
 
 STEP_SECONDS: Final = 1.0

@@ -9,7 +9,7 @@ from typing import Final
 from rich.style import Style
 from rich.text import Text
 
-from engine.views.reported_model import ReportedConsumer
+from engine.views.reported.model import ReportedConsumer
 from themes.palettes import Palette, hex_colour
 from tui.kit.columns import Column
 from tui.kit.reported_words import (

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Final, Protocol
 
-from engine.views.reported_model import (
+from engine.views.reported.model import (
     CONSUMER_LIMIT,
     DRAINING,
     NO_PERMITS,

@@ -13,7 +13,7 @@ from textual.reactive import var
 from textual.strip import Strip
 from textual.timer import Timer
 
-from engine.views.model import RingView
+from engine.views.failover.model import RingView
 from tui.drawing.arcs import IntArray, arcs_of
 from tui.drawing.glyphs import glyphs_of
 from tui.drawing.hashmap import draw_hash_map

@@ -14,7 +14,7 @@ from textual.message import Message
 from engine.admin.facts import Snapshot
 from engine.admin.snapshot import Moment, combined
 from engine.cluster.commands import Command, SubscribeKeyShared
-from engine.cluster.grammar import parse_command
+from engine.cluster.grammar.reading import parse_command
 from engine.cluster.navigation import navigate
 from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Timeline
@@ -24,7 +24,9 @@ from engine.diagnosis.model import Cause, Diagnosis
 from engine.diagnosis.why import diagnose_all
 from engine.errors import InputError, Rejection
 from engine.scenarios.opening import open_snapshot
-from engine.views.dashboard import (
+from engine.views.comparing.heirs import HeirsView, LossesView, heirs_view, losses_view
+from engine.views.comparing.previews import ChangeView, change_view, preview_of
+from engine.views.failover.dashboard import (
     busiest_partition_of,
     dashboard_view,
     partitions_of,
@@ -32,20 +34,18 @@ from engine.views.dashboard import (
     topic_explanation,
     topics_of_bundle,
 )
-from engine.views.details import SplitPreviewView, TopicExplanation
-from engine.views.heirs import HeirsView, LossesView, heirs_view, losses_view
-from engine.views.keys import keys_view
-from engine.views.keys_answers import key_answer, keys_of_consumer
-from engine.views.keys_model import ConsumerKeysView, KeyAnswer, KeysView
-from engine.views.model import BundleTopic, DashboardView, Notice, PartitionRow
-from engine.views.partition_growth import GrowthView
-from engine.views.previews import ChangeView, change_view, preview_of
-from engine.views.producers import producers_view, shown_places
-from engine.views.producers_answers import known_keys_view, send_answer, statistics_view
-from engine.views.producers_model import ProducersView, SendAnswer, StatisticsView
-from engine.views.reported import Reported, Subject, keys_with_reported, subject_of, with_reported
-from engine.views.reported_loads import with_load_reports
-from engine.views.reported_subscription import BUNDLES, SubscriptionView, all_places, reported_only, subscription_view
+from engine.views.failover.details import SplitPreviewView, TopicExplanation
+from engine.views.failover.model import BundleTopic, DashboardView, Notice, PartitionRow
+from engine.views.keys.answers import key_answer, keys_of_consumer
+from engine.views.keys.model import ConsumerKeysView, KeyAnswer, KeysView
+from engine.views.keys.view import keys_view
+from engine.views.producers.answers import known_keys_view, send_answer, statistics_view
+from engine.views.producers.growth import GrowthView
+from engine.views.producers.model import ProducersView, SendAnswer, StatisticsView
+from engine.views.producers.view import producers_view, shown_places
+from engine.views.reported.loads import with_load_reports
+from engine.views.reported.subscription import BUNDLES, SubscriptionView, all_places, reported_only, subscription_view
+from engine.views.reported.view import Reported, Subject, keys_with_reported, subject_of, with_reported
 from tui.kit.live_line import Freshness
 from tui.kit.wording import namespace_suffix, safe_name
 
@@ -122,7 +122,8 @@ class Store:
         self._live = live
         self._newest: Scene | None = None
         self._keys: tuple[str, ...] | None = None
-        self._diagnoses: list[Diagnosis] | None = None
+        self._diagnoses: dict[int, list[Diagnosis]] = {}
+        """What was found, by moment."""
         self._problems = problems
         self._notes = notes
         self._journal = journal
@@ -433,7 +434,7 @@ class Store:
         self._reported = scene.reported or Reported(scene.seen)
         self._moment = self._reported.last
         self._earlier, self._others = {}, {}
-        self._diagnoses = None if scene.diagnoses is None else list(scene.diagnoses)
+        self._diagnoses = {} if scene.diagnoses is None else {self._moment: list(scene.diagnoses)}
         self._timeline = self._main = scene.timeline
         self._problems, self._notes = scene.problems, scene.notes
         self._publish()
@@ -441,11 +442,15 @@ class Store:
     # what brokers reported
 
     def diagnoses(self) -> list[Diagnosis]:
-        """What is wrong with each subscription that brokers reported, the worst first; steps change nothing of it."""
-        if self._diagnoses is None:
-            seen = self._reported.subscriptions(self._reported.last) if len(self._reported) else {}
-            self._diagnoses = diagnose_all(seen.values())
-        return self._diagnoses
+        """What was wrong at the moment shown with each subscription that brokers reported, the worst first.
+
+        Steps change nothing of it.
+        """
+        moment = self._moment
+        if moment not in self._diagnoses:
+            seen = self._reported.subscriptions(moment) if len(self._reported) else {}
+            self._diagnoses[moment] = diagnose_all(seen.values())
+        return self._diagnoses[moment]
 
     def prepare(self) -> None:
         """Diagnose what was reported before anything is shown, unless that takes noticeable time.
@@ -476,9 +481,7 @@ class Store:
     def reported_trouble(self) -> Cause | None:
         """What blocks the shown subscription by what brokers reported, as far as that was looked at."""
         name = self.shown_name()
-        if self.shows_earlier_moment:
-            return None
-        for each in self._diagnoses or ():
+        for each in self._diagnoses.get(self._moment, ()):
             if (each.namespace, each.subscription) == name and each.blocks:
                 return each.first
         return None

@@ -1,14 +1,18 @@
-"""What our applications share: the two themes, how many colours the terminal has, and pure ASCII on demand."""
+"""What our applications share: themes, the depth of colours, lines that command no terminal and are ASCII on demand."""
 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Sequence
 from typing import ClassVar, Final
 
+from rich.cells import cell_len
+from rich.segment import Segment
 from textual import events
 from textual.app import App
 from textual.binding import Binding, BindingType
+from textual.color import Color
 from textual.command import Provider
 from textual.filter import LineFilter
 from textual.notifications import SeverityLevel
@@ -16,9 +20,45 @@ from textual.theme import Theme
 
 from engine.visible import visible
 from themes.palettes import Depth, Palette, ThemeName, palette
+from tui.drawing.glyphs import ascii_text
 from tui.kit.command_palette import PALETTE_ID, PlainCommandPalette, PlainCommands
-from tui.kit.line_filters import AsciiFilter, VisibleFilter
 from tui.kit.theme import ParsedOnce, depth_of, textual_theme, theme_name, variables_of
+
+COMMANDS: Final = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufff9-\ufffb]"
+)
+
+"""Control characters, those that turn the direction of writing, ends of lines, and halves of surrogate pairs."""
+
+
+class VisibleFilter(LineFilter):
+    """Takes out what would command the terminal.
+
+    Texts show their hidden characters as escapes long before (``engine.visible``); this is for what a text field holds
+    and for what was forgotten. Columns stay as they were arranged: what has no width goes, what has one is replaced.
+    """
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """Return the same segments without commands; O(characters), without a copy where there are none."""
+        if not COMMANDS.search("".join([text for text, _, _ in segments])):
+            return segments
+        return [
+            Segment(text if control else COMMANDS.sub(_replaced, text), style, control)
+            for text, style, control in segments
+        ]
+
+
+def _replaced(match: re.Match[str]) -> str:
+    return "\ufffd" * cell_len(match[0])
+
+
+class AsciiFilter(LineFilter):
+    """Writes every line in ASCII, for terminals and fonts without box drawing: each character becomes one as wide."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """Return the same segments in ASCII."""
+        return [Segment(ascii_text(text), style, control) for text, style, control in segments]
+
 
 VISIBLE: Final = VisibleFilter()
 

@@ -7,7 +7,7 @@ from typing import Final
 from textual.reactive import reactive
 from textual.strip import Strip
 
-from engine.views.model import TimelineView
+from engine.views.failover.model import TimelineView
 from tui.drawing.timeline import StepMark, TimelinePicture, draw_timeline
 from tui.kit.line_widget import LineWidget
 from tui.kit.wording import counted

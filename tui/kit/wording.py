@@ -15,7 +15,7 @@ from rich.cells import cell_len, chop_cells
 from engine.visible import visible
 
 if TYPE_CHECKING:
-    from engine.views.model import EventLine
+    from engine.views.failover.model import EventLine
 
 FLAG: Final = "activeConsumerFailoverConsistentHashing"
 NO_NAME: Final = "(no name)"
@@ -177,6 +177,8 @@ def event_effect(event: EventLine, noun: str = "partition") -> str:
         return unmoved_text(event, noun)
     moved = f"{event.moved:,} of {counted(event.partitions, noun)} moved"
     text = f"{_judged(event)}{moved}, at least {event.least:,} had to"
+    if event.handover_ms:
+        text += f", after {event.handover_ms:,} ms"
     if event.unacked_at_risk:
         text += f"; {counted(event.unacked_at_risk, 'message')} may be delivered again"
     return text

@@ -8,7 +8,7 @@ from textual.containers import Vertical
 from textual.reactive import reactive
 from textual.strip import Strip
 
-from engine.views.producers_model import CountsView
+from engine.views.producers.model import CountsView
 from themes.palettes import hex_colour
 from tui.drawing.cost_curve import CostPicture, draw_costs, line_inks
 from tui.kit.line_widget import FittedPanel, LinePanel

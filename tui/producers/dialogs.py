@@ -11,8 +11,8 @@ from textual.containers import Vertical
 from textual.suggester import SuggestFromList
 from textual.widgets import Input
 
-from engine.cluster.producer_commands import AddProducers, SendByProducers
-from engine.cluster.producer_events import ProducerPlan
+from engine.cluster.producers.commands import AddProducers, SendByProducers
+from engine.cluster.producers.events import ProducerPlan
 from engine.errors import Rejection
 from engine.routing.producer_settings import ACCESS_MODES
 from tui.kit.dialog import Dialog

@@ -7,7 +7,7 @@ from typing import Final
 from rich.cells import cell_len
 from rich.text import Text
 
-from engine.views.producers_model import ProducerStep, StatisticsRow, StatisticsView
+from engine.views.producers.model import ProducerStep, StatisticsRow, StatisticsView
 from themes.palettes import Palette, hex_colour
 from tui.kit.event_list import GLYPHS
 from tui.kit.wording import cut_end, fit, quantity, safe_name, shorten_middle

@@ -11,7 +11,7 @@ from textual.message import Message
 from textual.reactive import var
 from textual.strip import Strip
 
-from engine.views.producers_model import PartitionsView, ProducerRow, ProducersView
+from engine.views.producers.model import PartitionsView, ProducerRow, ProducersView
 from tui.drawing.producer_matrix import MatrixPicture, draw_matrix
 from tui.kit.line_widget import LinePanel
 from tui.kit.plain_text import set_subtitle

@@ -12,17 +12,17 @@ from textual.reactive import var
 from textual.widget import Widget
 
 from engine.cluster.commands import PassTime, RepartitionTopic, SetSetting
-from engine.cluster.producer_commands import (
+from engine.cluster.producers.commands import (
     AddProducers,
     CloseProducer,
     FailPartition,
     RecoverPartition,
     SendByProducers,
 )
-from engine.cluster.producer_events import ProducerPlan
+from engine.cluster.producers.events import ProducerPlan
 from engine.errors import Rejection
-from engine.views.partition_growth import GrowthView
-from engine.views.producers_model import (
+from engine.views.producers.growth import GrowthView
+from engine.views.producers.model import (
     CountsView,
     ProducerRow,
     ProducersStatus,

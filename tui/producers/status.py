@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.views.producers_model import ProducersStatus
+from engine.views.producers.model import ProducersStatus
 from tui.kit.status_line import GAP, KEPT, Part, Ranked, RankedLine, fitted_parts, place_among, time_and_source
 from tui.kit.wording import counted, short_topic, shorten_middle
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from engine.views.partition_growth import KeyGrowth
-from engine.views.producers_model import (
+from engine.views.producers.growth import KeyGrowth
+from engine.views.producers.model import (
     CountsView,
     ProducersFoot,
     ProducersView,

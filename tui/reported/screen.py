@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.reactive import var
 from textual.widget import Widget
 
 from engine.errors import Rejection
-from engine.views.reported_subscription import SubscriptionRow, SubscriptionStatus, SubscriptionView
+from engine.views.reported.subscription import SubscriptionRow, SubscriptionStatus, SubscriptionView
+from tui.kit.bindings import BROKERS, CLOSE, COMMAND, SUBSCRIPTIONS, TIME, WHY, ZOOM, grouped, panel_keys, same_reason
 from tui.kit.event_list import EventList, Happened, event_line, happened
 from tui.kit.explain_panel import ExplainPanel
 from tui.kit.help import Group, HelpScreen, KeyHelp
@@ -23,10 +24,29 @@ from tui.kit.reported_words import sums_texts, table_remark
 from tui.kit.screen import DashboardScreen
 from tui.kit.selection import kept
 from tui.kit.why_panel import WhyPanel
-from tui.reported.bindings import BINDINGS, ELSEWHERE, GROUPS
 from tui.reported.table import SUBSCRIBED, topic_lines
 from tui.reported.words import ReportedStatusLine, consumer_remarks, reported_hint
 
+ASK: Final = (
+    WHY,
+    Binding("f", "explain", "Details", tooltip="All that was reported of the selected consumer"),
+    Binding("i", "notices", "Notices", tooltip="Read all notices about what is shown"),
+    Binding("slash", "filter", "Filter", key_display="/", tooltip="Filter the consumer table by name"),
+    BROKERS,
+    COMMAND,
+)
+PANELS: Final = panel_keys(
+    ("ring", "Topics", "the topics"),
+    ("consumers", "Consumers", "the consumers"),
+    ("events", "Events", "the events"),
+)
+PLACE: Final = (*PANELS, ZOOM, *SUBSCRIPTIONS, CLOSE)
+
+BINDINGS: Final = (*ASK, *TIME, *PLACE)
+GROUPS: Final = grouped((), ASK, PLACE)[1:]
+ELSEWHERE: Final = same_reason(
+    "axcmhdtToO.>vsb", "nothing is computed for this type of subscription: what brokers reported is shown (w: why)"
+)
 REPORTED_LEGEND: Group = (
     "in the tables",
     (
@@ -34,6 +54,9 @@ REPORTED_LEGEND: Group = (
         KeyHelp("!", "cannot be served: a topic with nobody who could be, or a consumer"),
     ),
 )
+
+
+"""Keys of the sister screens, and why they do nothing here."""
 
 
 class ReportedScreen(DashboardScreen[SubscriptionView]):

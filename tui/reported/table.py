@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from rich.style import Style
 from rich.text import Text
 
-from engine.views.reported_subscription import SubscriptionRow, TopicRow
+from engine.views.reported.subscription import SubscriptionRow, TopicRow
 from themes.palettes import Palette, hex_colour
 from tui.kit.columns import Column, Columns, NameColumn, fitting, table_lines
 from tui.kit.line_table import Lines

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from engine.cluster.journal import Journal, JournalFailure
+from engine.cluster.journal.file import Journal, JournalFailure
 from engine.cluster.timeline import Timeline
 
 

@@ -6,9 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from engine.balance.limits import bandwidth_finding, bandwidth_limit
-from engine.lint.model import Finding, Severity, Where
-from engine.lint.rule import Rule
-from engine.lint.world import World
+from engine.lint.model import Finding, Rule, Severity, Where, World
 
 ID: Final = "bandwidth-limit-overflow"
 

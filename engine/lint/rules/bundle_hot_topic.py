@@ -8,8 +8,7 @@ from typing import Final
 
 from engine.bundles.flow import flow_limits
 from engine.lint.cases import NamespaceCase
-from engine.lint.model import Finding, Severity
-from engine.lint.rule import Rule
+from engine.lint.model import Finding, Rule, Severity
 from engine.lint.words import counted
 
 ID: Final = "bundle-hot-topic"
@@ -28,7 +27,7 @@ def check(case: NamespaceCase) -> Iterator[Finding]:
 
     >>> from engine.bundles.boundaries import NamespaceBundles
     >>> from engine.bundles.loads import TopicLoad
-    >>> from engine.lint.world import World
+    >>> from engine.lint.model import World
     >>> two = (TopicLoad("persistent://t/n/a", 5, msg_rate_in=30_001.0), TopicLoad("persistent://t/n/b", 6))
     >>> case = NamespaceCase(World(), NamespaceBundles("t/n", (0, 0xFFFFFFFF)), two)
     >>> [(each.where.topic, each.number("share_of_bundle"), each.severity.label) for each in check(case)]

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from engine.lint.cases import SubscriptionCase
-from engine.lint.model import Finding, Severity
-from engine.lint.rule import Rule
+from engine.lint.model import Finding, Rule, Severity
 from engine.lint.words import counted
 
 ID: Final = "failover-duplicate-names"
@@ -22,7 +21,7 @@ def check(case: SubscriptionCase) -> Iterator[Finding]:
     Elsewhere each of them gets its part, and only statistics cannot tell them apart.
 
     >>> from engine.failover.model import Consumer
-    >>> from engine.lint.world import World
+    >>> from engine.lint.model import World
     >>> two = (Consumer(1, "c"), Consumer(2, "c"))
     >>> [each.severity.label for each in check(SubscriptionCase(World(), "t/n", "s", "persistent://t/n/x", two, 3, 1))]
     ['error']

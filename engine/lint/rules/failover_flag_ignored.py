@@ -7,8 +7,7 @@ from typing import Final
 
 from engine.failover.choose import Rule as ActiveRule
 from engine.lint.cases import SubscriptionCase
-from engine.lint.model import Finding, Severity
-from engine.lint.rule import Rule
+from engine.lint.model import Finding, Rule, Severity
 from engine.lint.words import counted
 
 ID: Final = "failover-flag-ignored"
@@ -24,7 +23,7 @@ def check(case: SubscriptionCase) -> Iterator[Finding]:
     Since 3.0 the setting is about partitions only. Before, and where it is on, these topics go as it suggests.
 
     >>> from engine.failover.model import Consumer
-    >>> from engine.lint.world import World
+    >>> from engine.lint.model import World
     >>> two = (Consumer(1, "a"), Consumer(2, "b"))
     >>> case = SubscriptionCase(World(), "t/n", "s", "persistent://t/n/x", two, partitioned=5, unpartitioned=7)
     >>> [each.number("topics") for each in check(case)]

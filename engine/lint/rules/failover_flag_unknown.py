@@ -7,8 +7,7 @@ from typing import Final
 
 from engine.failover.choose import Rule as ActiveRule
 from engine.lint.cases import SubscriptionCase
-from engine.lint.model import Finding, Severity
-from engine.lint.rule import Rule
+from engine.lint.model import Finding, Rule, Severity
 from engine.lint.words import counted
 
 ID: Final = "failover-flag-unknown"
@@ -22,7 +21,7 @@ def check(case: SubscriptionCase) -> Iterator[Finding]:
 
     >>> from engine.config import BrokerSettings, behaviour_of
     >>> from engine.failover.model import Consumer
-    >>> from engine.lint.world import World
+    >>> from engine.lint.model import World
     >>> old = World(BrokerSettings(activeConsumerFailoverConsistentHashing=True), behaviour_of("4.0.0"))
     >>> two = (Consumer(1, "a"), Consumer(2, "b"))
     >>> [each.number("topics") for each in check(SubscriptionCase(old, "t/n", "s", "persistent://t/n/x", two, 5, 0))]

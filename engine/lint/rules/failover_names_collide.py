@@ -7,8 +7,7 @@ from typing import Final
 
 from engine.failover.ring import POINTS_PER_CONSUMER, colliding_names, failover_ring
 from engine.lint.cases import SubscriptionCase
-from engine.lint.model import Finding, Severity
-from engine.lint.rule import Rule
+from engine.lint.model import Finding, Rule, Severity
 from engine.lint.words import listed
 
 ID: Final = "failover-names-collide"
@@ -27,7 +26,7 @@ def check(case: SubscriptionCase) -> Iterator[Finding]:
     decides it is only to be known: the loss begins with the flag.
 
     >>> from engine.failover.model import Consumer
-    >>> from engine.lint.world import World
+    >>> from engine.lint.model import World
     >>> three = tuple(Consumer(at, name) for at, name in enumerate(("c-1", "c-11", "c-2")))
     >>> (found,) = check(SubscriptionCase(World(), "t/n", "s", "persistent://t/n/x", three, 0, 1))
     >>> found.where.consumer, found.number("points_lost"), found.severity.label

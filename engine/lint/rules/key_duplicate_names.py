@@ -8,8 +8,7 @@ from typing import Final
 
 from engine.keyshared.ring import RingSelector
 from engine.lint.cases import KeyCase
-from engine.lint.model import Finding, Severity
-from engine.lint.rule import Rule
+from engine.lint.model import Finding, Rule, Severity
 
 ID: Final = "key-duplicate-names"
 _ADVICE: Final = "give every consumer a name of its own, or let the client make one up"
@@ -22,7 +21,7 @@ def check(case: KeyCase) -> Iterator[Finding]:
     get the share of one consumer: a warning. Elsewhere each has its own, and only statistics by name mix them up.
 
     >>> from engine.keyshared.model import Consumer
-    >>> from engine.lint.world import World
+    >>> from engine.lint.model import World
     >>> two = (Consumer(1, "c"), Consumer(2, "c"))
     >>> [each.severity.label for each in check(KeyCase(World(), "t/n", "s", "persistent://t/n/x", 1, two))]
     ['info']

@@ -10,8 +10,7 @@ from engine.keyshared.ownership import gaps_of, owned_ranges
 from engine.keyshared.sticky import StickySelector
 from engine.keyshared.sticky_legacy import LegacyStickySelector
 from engine.lint.cases import KeyCase
-from engine.lint.model import Finding, Severity
-from engine.lint.rule import Rule
+from engine.lint.model import Finding, Rule, Severity
 from engine.lint.words import counted, listed
 
 ID: Final = "key-gaps"
@@ -29,7 +28,7 @@ def check(case: KeyCase) -> Iterator[Finding]:
 
     >>> from engine.keyshared.model import Consumer
     >>> from engine.keyshared.sticky import sticky_selector
-    >>> from engine.lint.world import World
+    >>> from engine.lint.model import World
     >>> sticky = sticky_selector().join(Consumer(1, "a", ((0, 99), (200, 65535))))
     >>> case = KeyCase(World(), "t/n", "s", "persistent://t/n/x", 1, sticky.consumers, sticky)
     >>> [each.number("slots") for each in check(case)]

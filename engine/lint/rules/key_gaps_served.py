@@ -7,8 +7,7 @@ from typing import Final
 
 from engine.keyshared.sticky_legacy import LegacyStickySelector
 from engine.lint.cases import KeyCase
-from engine.lint.model import Finding, Severity
-from engine.lint.rule import Rule
+from engine.lint.model import Finding, Rule, Severity
 from engine.lint.words import counted
 from engine.ranges import HashRange, join_neighbours
 
@@ -23,7 +22,7 @@ def check(case: KeyCase) -> Iterator[Finding]:
 
     >>> from engine.keyshared.model import Consumer
     >>> from engine.keyshared.sticky_legacy import legacy_sticky_selector
-    >>> from engine.lint.world import World
+    >>> from engine.lint.model import World
     >>> sticky = legacy_sticky_selector().join(Consumer(1, "a", ((0, 99), (200, 65535))))
     >>> case = KeyCase(World(), "t/n", "s", "persistent://t/n/x", 1, sticky.consumers, sticky)
     >>> [(each.where.consumer, each.number("slots")) for each in check(case)]

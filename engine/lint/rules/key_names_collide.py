@@ -7,8 +7,7 @@ from typing import Final
 
 from engine.keyshared.ring import RingForm, RingSelector, point_key
 from engine.lint.cases import KeyCase
-from engine.lint.model import Finding, Severity
-from engine.lint.rule import Rule
+from engine.lint.model import Finding, Rule, Severity
 from engine.lint.words import listed
 
 ID: Final = "key-names-collide"
@@ -22,7 +21,7 @@ def check(case: KeyCase) -> Iterator[Finding]:
 
     >>> from engine.keyshared.model import Consumer
     >>> from engine.keyshared.ring import ring_selector
-    >>> from engine.lint.world import World
+    >>> from engine.lint.model import World
     >>> ring = ring_selector(RingForm.NAME_I).join(Consumer(1, "c-1")).join(Consumer(2, "c-11"))
     >>> case = KeyCase(World(), "t/n", "s", "persistent://t/n/x", 1, ring.consumers, ring)
     >>> [(each.where.consumer, each.number("points_shared")) for each in check(case)]

@@ -9,8 +9,7 @@ from engine.keyshared.model import Selector
 from engine.keyshared.ownership import slots_by_consumer
 from engine.keyshared.ring import RingSelector
 from engine.lint.cases import KeyCase
-from engine.lint.model import Finding, Severity
-from engine.lint.rule import Rule
+from engine.lint.model import Finding, Rule, Severity
 
 ID: Final = "key-no-slots"
 
@@ -20,7 +19,7 @@ def check(case: KeyCase) -> Iterator[Finding]:
 
     >>> from engine.keyshared.model import Consumer
     >>> from engine.keyshared.sticky import sticky_selector
-    >>> from engine.lint.world import World
+    >>> from engine.lint.model import World
     >>> sticky = sticky_selector().join(Consumer(1, "a", ((0, 0),))).join(Consumer(2, "b", ((1, 65535),)))
     >>> case = KeyCase(World(), "t/n", "s", "persistent://t/n/x", 1, sticky.consumers, sticky)
     >>> [each.where.consumer for each in check(case)]

@@ -10,8 +10,7 @@ from typing import Final
 from engine.keyshared.model import Consumer
 from engine.keyshared.sticky import policy_problem
 from engine.lint.cases import KeyCase
-from engine.lint.model import Finding, Severity
-from engine.lint.rule import Rule
+from engine.lint.model import Finding, Rule, Severity
 from engine.lint.words import counted
 
 ID: Final = "key-overlaps"
@@ -26,7 +25,7 @@ def check(case: KeyCase) -> Iterator[Finding]:
     ``slots`` is how many of its slots others have already; touching ends overlap too. Disjoint ranges may interleave.
     O(r log r) for r ranges, and moving at most r pieces for each consumer.
 
-    >>> from engine.lint.world import World
+    >>> from engine.lint.model import World
     >>> asked = {"a": ((0, 99), (400, 999)), "b": ((100, 399),), "c": ((90, 109),)}
     >>> consumers = tuple(Consumer(at, name, ranges) for at, (name, ranges) in enumerate(asked.items()))
     >>> case = KeyCase(World(), "t/n", "s", "persistent://t/n/x", 1, consumers)

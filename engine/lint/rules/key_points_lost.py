@@ -9,8 +9,7 @@ from engine.keyshared.fairness import CROWDED_BELOW
 from engine.keyshared.ownership import slots_by_consumer
 from engine.keyshared.ring import RingForm, RingSelector
 from engine.lint.cases import KeyCase
-from engine.lint.model import Finding, Severity
-from engine.lint.rule import Rule
+from engine.lint.model import Finding, Rule, Severity
 
 ID: Final = "key-points-lost"
 _ROOMY_SHARE: Final = 0.2
@@ -25,7 +24,7 @@ def check(case: KeyCase) -> Iterator[Finding]:
 
     >>> from engine.keyshared.model import Consumer, SlotSpace
     >>> from engine.keyshared.ring import ring_selector
-    >>> from engine.lint.world import World
+    >>> from engine.lint.model import World
     >>> ring = ring_selector(points=3, slots=SlotSpace(1, 2)).join(Consumer(1, "a"))
     >>> case = KeyCase(World(), "t/n", "s", "persistent://t/n/x", 1, ring.consumers, ring)
     >>> [(each.number("points"), each.number("points_with_a_slot")) for each in check(case)]

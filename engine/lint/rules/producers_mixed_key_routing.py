@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from engine.lint.cases import NamespaceCase
-from engine.lint.model import Finding, Severity
-from engine.lint.rule import Rule
+from engine.lint.model import Finding, Rule, Severity
 from engine.lint.words import listed
 
 ID: Final = "producers-mixed-key-routing"
@@ -29,7 +28,7 @@ def check(case: NamespaceCase) -> Iterator[Finding]:
 
     >>> from engine.bundles.boundaries import NamespaceBundles
     >>> from engine.lint.cases import ProducedTopic
-    >>> from engine.lint.world import World
+    >>> from engine.lint.model import World
     >>> both = ProducedTopic("persistent://t/n/x", 4, frozenset({"Pulsar-Java-v4.0.7", "Pulsar-CPP-v3.7.0"}))
     >>> case = NamespaceCase(World(), NamespaceBundles("t/n", (0, 2**32 - 1)), (), produced=(both,))
     >>> [each.number("keys_apart_share") for each in check(case)]

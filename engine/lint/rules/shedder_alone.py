@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from engine.lint.model import Finding, Severity, Where
-from engine.lint.rule import Rule
-from engine.lint.world import World
+from engine.lint.model import Finding, Rule, Severity, Where, World
 
 ID: Final = "avg-shedder-alone"
 AVG: Final = "AvgShedder"

@@ -8,10 +8,8 @@ from typing import Final
 from engine.bundles.plan import shares_of
 from engine.lint.attempts import Attempt, cuts_of
 from engine.lint.cases import NamespaceCase
-from engine.lint.model import Finding, Severity
-from engine.lint.rule import Rule
+from engine.lint.model import Finding, Rule, Severity, World
 from engine.lint.words import counted
-from engine.lint.world import World
 
 ID: Final = "split-empty-half"
 _MOST_ROUNDS: Final = 33
@@ -28,7 +26,7 @@ def check(case: NamespaceCase) -> Iterator[Finding]:
     >>> from engine.bundles.boundaries import NamespaceBundles
     >>> from engine.bundles.loads import TopicLoad
     >>> from engine.config import BrokerSettings
-    >>> from engine.lint.world import World
+    >>> from engine.lint.model import World
     >>> two = (TopicLoad("persistent://t/n/a", 5), TopicLoad("persistent://t/n/b", 0x30000000))
     >>> tight = World(BrokerSettings(loadBalancerNamespaceBundleMaxTopics=1))
     >>> case = NamespaceCase(tight, NamespaceBundles("t/n", (0, 0x80000000, 0xFFFFFFFF)), two)

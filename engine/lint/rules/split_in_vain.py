@@ -9,8 +9,7 @@ from engine.bundles.flow import FlowLimits, flow_limits
 from engine.config import FLOW_OR_QPS_EQUALLY_DIVIDE, SPECIFIED_POSITIONS_DIVIDE
 from engine.lint.attempts import Attempt
 from engine.lint.cases import NamespaceCase
-from engine.lint.model import Finding, Severity
-from engine.lint.rule import Rule
+from engine.lint.model import Finding, Rule, Severity
 
 ID: Final = "split-in-vain"
 
@@ -28,7 +27,7 @@ def check(case: NamespaceCase) -> Iterator[Finding]:
     >>> from engine.bundles.boundaries import NamespaceBundles
     >>> from engine.bundles.loads import TopicLoad
     >>> from engine.config import BrokerSettings
-    >>> from engine.lint.world import World
+    >>> from engine.lint.model import World
     >>> flow = BrokerSettings(
     ...     defaultNamespaceBundleSplitAlgorithm="flow_or_qps_equally_divide", loadBalancerNamespaceBundleMaxTopics=2
     ... )

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from engine.lint.cases import NamespaceCase
-from engine.lint.model import Finding, Severity
-from engine.lint.rule import Rule
+from engine.lint.model import Finding, Rule, Severity
 
 ID: Final = "split-many-boundaries"
 _ADVICE: Final = (
@@ -25,7 +24,7 @@ def check(case: NamespaceCase) -> Iterator[Finding]:
     >>> from engine.bundles.boundaries import NamespaceBundles
     >>> from engine.bundles.loads import TopicLoad
     >>> from engine.config import BrokerSettings
-    >>> from engine.lint.world import World
+    >>> from engine.lint.model import World
     >>> flow = BrokerSettings(defaultNamespaceBundleSplitAlgorithm="flow_or_qps_equally_divide")
     >>> topics = tuple(TopicLoad(f"persistent://t/n/{at}", at * 10, msg_rate_in=20_000.0) for at in range(3))
     >>> case = NamespaceCase(World(flow, load_manager="extensible"), NamespaceBundles("t/n", (0, 0xFFFFFFFF)), topics)

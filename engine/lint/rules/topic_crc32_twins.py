@@ -9,8 +9,7 @@ from typing import Final
 from engine.bundles.flow import flow_limits
 from engine.bundles.loads import TopicLoad
 from engine.lint.cases import NamespaceCase
-from engine.lint.model import Finding, Severity
-from engine.lint.rule import Rule
+from engine.lint.model import Finding, Rule, Severity
 from engine.lint.words import listed
 
 ID: Final = "topic-crc32-twins"
@@ -24,7 +23,7 @@ def check(case: NamespaceCase) -> Iterator[Finding]:
 
     >>> from engine.bundles.boundaries import NamespaceBundles
     >>> from engine.bundles.loads import TopicLoad
-    >>> from engine.lint.world import World
+    >>> from engine.lint.model import World
     >>> three = tuple(TopicLoad(f"persistent://t/n/{name}", at) for name, at in (("a", 7), ("b", 7), ("c", 8)))
     >>> case = NamespaceCase(World(), NamespaceBundles("t/n", (0, 0xFFFFFFFF)), three)
     >>> [each.number("topics") for each in check(case)]

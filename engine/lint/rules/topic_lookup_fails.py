@@ -7,8 +7,7 @@ from typing import Final
 
 from engine.bundles.boundaries import pulsar_lookup_fails
 from engine.lint.cases import NamespaceCase
-from engine.lint.model import Finding, Severity
-from engine.lint.rule import Rule
+from engine.lint.model import Finding, Rule, Severity
 
 ID: Final = "topic-lookup-fails"
 
@@ -18,7 +17,7 @@ def check(case: NamespaceCase) -> Iterator[Finding]:
 
     >>> from engine.bundles.boundaries import NamespaceBundles
     >>> from engine.bundles.loads import TopicLoad
-    >>> from engine.lint.world import World
+    >>> from engine.lint.model import World
     >>> one = (TopicLoad("persistent://t/n/a", 0xFFFFFFFF), TopicLoad("persistent://t/n/b", 0xFFFFFFFE))
     >>> [each.where.topic for each in check(NamespaceCase(World(), NamespaceBundles("t/n", (0, 2**32 - 1)), one))]
     ['persistent://t/n/a']

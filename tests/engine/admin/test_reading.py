@@ -12,7 +12,7 @@ import pytest
 from engine.admin.files import read_file, read_files
 from engine.admin.reading import read_path
 from engine.errors import InputError
-from engine.scenarios.script import load_script
+from engine.scenarios.script.run import load_script
 
 
 def _pipe(folder: Path) -> Path:

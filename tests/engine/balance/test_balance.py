@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from engine.balance.cycles import simulate
+from engine.balance.forecast import simulate
 from engine.balance.loops import find_loops, returning_bundles
 from engine.balance.model import Balance
 from engine.balance.settings import BalanceSettings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.balance.cycles import simulate
+from engine.balance.forecast import simulate
 from engine.balance.model import Balance, Move
 from engine.balance.settings import BalanceSettings
 from engine.balance.start import BalancedTopic

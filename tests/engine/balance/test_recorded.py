@@ -16,11 +16,16 @@ from typing import Any
 
 import pytest
 
-from engine.balance.cycles import simulate
 from engine.balance.extensible_model import CycleObservation
+from engine.balance.forecast import simulate
 from engine.balance.limits import BundleStats
 from engine.balance.modular import BrokerReport, visiting_order
-from engine.balance.replay import (
+from engine.balance.start import balance_start
+from engine.bundles.boundaries import NamespaceBundles, namespace_bundles
+from engine.bundles.loads import topic_load
+from engine.config import BrokerSettings
+from engine.errors import Rejection
+from tests.lab.balance.replay import (
     AveragesStored,
     BundlesChanged,
     ModularEvent,
@@ -29,11 +34,6 @@ from engine.balance.replay import (
     replay_extensible,
     replay_modular,
 )
-from engine.balance.start import balance_start
-from engine.bundles.boundaries import NamespaceBundles, namespace_bundles
-from engine.bundles.loads import topic_load
-from engine.config import BrokerSettings
-from engine.errors import Rejection
 
 LINES = [json.loads(line) for line in (Path(__file__).parent / "recorded" / "modular-range.jsonl").open()]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from engine.cluster.commands import AddConsumer
-from engine.cluster.journal import Journal
+from engine.cluster.journal.file import Journal
 from engine.cluster.timeline import Timeline
 from tests.engine.cluster.support import cluster
 

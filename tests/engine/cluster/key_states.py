@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.cluster.commands import AddConsumer, Command, ShareKeys, SubscribeKeyShared
-from engine.cluster.key_state import KeySubscription
+from engine.cluster.keys.state import KeySubscription
 from engine.cluster.state import ClusterState
 from tests.engine.cluster.support import AUDIT, after, cluster
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from engine.cluster.commands import Command
-from engine.cluster.grammar import parse_command
-from engine.cluster.producer_state import ProducerTopic
+from engine.cluster.grammar.reading import parse_command
+from engine.cluster.producers.state import ProducerTopic
 from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Timeline
 from tests.engine.cluster.support import ORDERS, cluster

@@ -8,9 +8,9 @@ from engine.bundles.boundaries import default_boundaries
 from engine.cluster.commands import Command
 from engine.cluster.decide import decide
 from engine.cluster.evolve import evolve
-from engine.cluster.invariants import check
+from engine.cluster.journal.invariants import check
 from engine.cluster.state import ClusterState, Namespace, Subscription
-from engine.cluster.topics import Load, Topic
+from engine.cluster.tables.topics import Load, Topic
 from engine.config import BrokerSettings
 from engine.errors import Rejection
 from engine.failover.model import Consumer

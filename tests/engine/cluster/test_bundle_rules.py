@@ -14,7 +14,7 @@ from engine.cluster.events import BundleWasSplit
 from engine.cluster.facts import bundles_of
 from engine.cluster.listing import topic_loads
 from engine.cluster.state import Namespace
-from engine.cluster.topics import Load
+from engine.cluster.tables.topics import Load
 from engine.config import BrokerSettings
 from tests.engine.cluster.support import ORDERS, after, cluster, quarter_boundaries, refusal
 

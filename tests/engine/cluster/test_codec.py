@@ -9,15 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.cluster.codec import (
-    FORMAT,
-    parse_command_json,
-    parse_event,
-    parse_state,
-    serialise_command,
-    serialise_event,
-    serialise_state,
-)
 from engine.cluster.commands import Command, SplitBundle
 from engine.cluster.events import (
     BundleWasSplit,
@@ -31,7 +22,16 @@ from engine.cluster.events import (
     TopicRemoved,
     TopicRepartitioned,
 )
-from engine.cluster.topics import Load
+from engine.cluster.journal.codec import (
+    FORMAT,
+    parse_command_json,
+    parse_event,
+    parse_state,
+    serialise_command,
+    serialise_event,
+    serialise_state,
+)
+from engine.cluster.tables.topics import Load
 from engine.config import BrokerSettings
 from engine.errors import InputError
 from tests.engine.cluster.commands_strategy import INT_32, any_text, commands

@@ -11,7 +11,7 @@ from engine.cluster.commands import AddConsumer, KillConsumer, RemoveTopic, Rena
 from engine.cluster.facts import active_consumers, partition_names
 from engine.cluster.moves import moves
 from engine.cluster.remember import REMEMBERED_ANSWERS, Remembered
-from engine.cluster.topics import Load
+from engine.cluster.tables.topics import Load
 from engine.config import BrokerSettings
 from engine.failover.choose import choose
 from engine.hashing import murmur3_32

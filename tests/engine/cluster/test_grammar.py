@@ -21,11 +21,11 @@ from engine.cluster.commands import (
     SetSetting,
     SplitBundle,
 )
-from engine.cluster.grammar import COMMAND_FORMS, parse_command
-from engine.cluster.grammar_text import command_text
+from engine.cluster.grammar.reading import COMMAND_FORMS, parse_command
+from engine.cluster.grammar.text import command_text
+from engine.cluster.grammar.words import LINE_LIMIT_CHARS, quote, split_words
 from engine.cluster.state import ClusterState, Subscription
 from engine.cluster.timeline_commands import End, GoTo, Home, Redo, SwitchBranch, TimelineCommand, Undo
-from engine.cluster.words import LINE_LIMIT_CHARS, quote, split_words
 from engine.errors import Rejection
 from engine.failover.model import Consumer
 from tests.engine.cluster.commands_strategy import any_text, commands

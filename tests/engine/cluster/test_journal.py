@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.cluster.codec import serialise_state
 from engine.cluster.commands import AddConsumer, AddTopic, KillConsumer, SplitBundle
-from engine.cluster.journal import Journal, JournalFailure, Resumed, recover
+from engine.cluster.journal.codec import serialise_state
+from engine.cluster.journal.file import Journal, JournalFailure, Resumed, recover
 from engine.cluster.timeline import Timeline
 from engine.disk import Disk
 from engine.errors import InputError

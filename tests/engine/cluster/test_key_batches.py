@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from engine.cluster.commands import SendKeys
-from engine.cluster.grammar import parse_command
-from engine.cluster.grammar_text import command_text
+from engine.cluster.grammar.reading import parse_command
+from engine.cluster.grammar.text import command_text
 from engine.keyshared.model import owner_of_key
 from tests.engine.cluster.key_states import KEY, key_cluster, shared
 from tests.engine.cluster.support import after

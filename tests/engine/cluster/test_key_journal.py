@@ -7,10 +7,10 @@ import zlib
 
 import pytest
 
-from engine.cluster.codec import parse_state, serialise_state
 from engine.cluster.commands import Acknowledge, AddConsumer, KillConsumer, PassTime, RemoveTopic, SendKeys, ShareKeys
-from engine.cluster.journal_lines import header_line, read_lines, step_line
-from engine.cluster.key_events import (
+from engine.cluster.journal.codec import parse_state, serialise_state
+from engine.cluster.journal.lines import header_line, read_lines, step_line
+from engine.cluster.keys.events import (
     KeyConsumerJoined,
     KeyConsumerLeft,
     KeyDispatcherStarted,
@@ -22,8 +22,8 @@ from engine.cluster.key_events import (
     KeySubscriptionCreated,
     KeyTimePassed,
 )
-from engine.cluster.key_evolve import folded
-from engine.cluster.key_state import KeySubscription
+from engine.cluster.keys.evolve import folded
+from engine.cluster.keys.state import KeySubscription
 from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Timeline
 from tests.engine.cluster.key_states import KEY, key_cluster, shared

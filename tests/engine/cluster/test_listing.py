@@ -7,7 +7,7 @@ from dataclasses import replace
 from engine.bundles.loads import TopicLoad, topic_load
 from engine.cluster.listing import in_listing_order, listed_numbers, topic_loads
 from engine.cluster.state import ClusterState
-from engine.cluster.topics import Load, Topic
+from engine.cluster.tables.topics import Load, Topic
 from engine.names import NON_PERSISTENT, TopicName, parse_topic_name
 from engine.scenarios.synthetic import synthetic_state
 

@@ -9,7 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.cluster.codec import (
+from engine.cluster.commands import Command, PassTime, RemoveTopic, RepartitionTopic
+from engine.cluster.decide import decide
+from engine.cluster.evolve import evolve, objection
+from engine.cluster.grammar.reading import parse_command
+from engine.cluster.grammar.text import command_text
+from engine.cluster.journal.codec import (
     event_from_plain,
     parse_command_json,
     parse_state,
@@ -18,13 +23,8 @@ from engine.cluster.codec import (
     state_from_plain,
     state_to_plain,
 )
-from engine.cluster.commands import Command, PassTime, RemoveTopic, RepartitionTopic
-from engine.cluster.decide import decide
-from engine.cluster.evolve import evolve, objection
-from engine.cluster.grammar import parse_command
-from engine.cluster.grammar_text import command_text
-from engine.cluster.plain import encode, to_plain
-from engine.cluster.producer_commands import (
+from engine.cluster.journal.plain import encode, to_plain
+from engine.cluster.producers.commands import (
     AddProducers,
     CloseProducer,
     FailPartition,
@@ -32,7 +32,7 @@ from engine.cluster.producer_commands import (
     RecoverPartition,
     SendByProducers,
 )
-from engine.cluster.producer_events import (
+from engine.cluster.producers.events import (
     PartitionFailed,
     ProducerClosed,
     ProducerPartitionsGrown,
@@ -42,7 +42,7 @@ from engine.cluster.producer_events import (
     ProducersSent,
     ProducerTimePassed,
 )
-from engine.cluster.producer_evolve import folded_producers
+from engine.cluster.producers.evolve import folded_producers
 from engine.cluster.state import ClusterState
 from engine.errors import InputError, Rejection
 from tests.engine.cluster.commands_strategy import any_text

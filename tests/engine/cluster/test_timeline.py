@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.cluster.codec import serialise_state
 from engine.cluster.commands import AddConsumer, AddTopic, KillConsumer, SetSetting
+from engine.cluster.journal.codec import serialise_state
 from engine.cluster.limits import MAX_STEPS
 from engine.cluster.navigation import navigate
 from engine.cluster.timeline import SNAPSHOT_EVERY, Branch, Timeline

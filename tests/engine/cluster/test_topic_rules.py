@@ -10,7 +10,7 @@ from engine.cluster.decide import decide
 from engine.cluster.events import NamespaceSeen, TopicAdded
 from engine.cluster.facts import active_consumers, partition_names
 from engine.cluster.state import ClusterState, Subscription
-from engine.cluster.topics import Load, Topic
+from engine.cluster.tables.topics import Load, Topic
 from engine.config import BrokerSettings
 from engine.failover.model import Consumer
 from tests.engine.cluster.support import AUDIT, ORDERS, after, cluster, refusal

@@ -7,22 +7,21 @@ from dataclasses import replace
 
 import pytest
 
-from engine.cluster.codec import parse_state, serialise_state
 from engine.cluster.commands import AddConsumer, AddTopic, KillConsumer, RemoveTopic, SetSetting
-from engine.cluster.invariants import faults
-from engine.cluster.journal_lines import header_line, read_lines
-from engine.cluster.load_table import LoadTable
-from engine.cluster.made_up import load_of, made_up_loads, made_up_topics
+from engine.cluster.journal.codec import parse_state, serialise_state
+from engine.cluster.journal.invariants import faults
+from engine.cluster.journal.lines import header_line, read_lines
 from engine.cluster.state import ClusterState
-from engine.cluster.table_edits import with_topic, without_loads, without_topic
-from engine.cluster.texts import Texts
+from engine.cluster.tables.edits import with_topic, without_loads, without_topic
+from engine.cluster.tables.loads import LoadTable
+from engine.cluster.tables.synthetic import load_of, made_up_loads, made_up_topics
+from engine.cluster.tables.texts import Texts
+from engine.cluster.tables.topics import Load, Recipe, Topic, TopicTable
 from engine.cluster.timeline import Timeline
-from engine.cluster.topic_table import Recipe, TopicTable
-from engine.cluster.topics import Load, Topic
 from engine.errors import InputError
 from engine.hashing import crc32_hash, murmur3_32
 from engine.scenarios.synthetic import synthetic_state
-from engine.views.dashboard import dashboard_view
+from engine.views.failover.dashboard import dashboard_view
 
 MANY = 2_000
 RECIPE = Recipe("t/n", "persistent://t/n/x-", 3_000, 3, 11)

@@ -11,7 +11,7 @@ from hypothesis import given
 from engine.cluster.commands import AddConsumer, Command, KillConsumer, SetPriorityLevel, SetSetting
 from engine.cluster.facts import behaviour_in
 from engine.cluster.state import ClusterState
-from engine.cluster.topics import Load
+from engine.cluster.tables.topics import Load
 from engine.compare.evenness import Evenness, evenness, evenness_of
 from engine.compare.verdict import Verdict, carried_out, flag_change, judge, preview
 from engine.config import FLAG

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from engine.cluster.owners import owner_ids
 from engine.cluster.partitions import partition_columns
 from engine.cluster.state import Subscription
-from engine.cluster.topic_table import TopicTable
-from engine.cluster.topics import Topic
+from engine.cluster.tables.topics import Topic, TopicTable
 from engine.config import CURRENT, ReleaseBehaviour, behaviour_of
 from engine.failover.bulk_ring import cohorts as cohorts_of
 from engine.failover.choose import Rule, choose, choose_many, cohort, rule_in_force, sort_consumers

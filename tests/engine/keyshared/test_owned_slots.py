@@ -132,3 +132,14 @@ def test_where_nothing_is_served_all_shares_are_zero() -> None:
     out = sticky(sticky_selector(64), ((70, 71),), ((0, 0),))
     placement = place(out, {b"k": 1.0}, {})
     assert (placement.shares, placement.keys, placement.ownerless) == ((0.0, 0.0), (0, 0), 1)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "folds_zero", "occurring"),
+    [(0, 9, True, 9), (0, 9, False, 10), (1, 9, True, 9), (3, 9, True, 7), (0, 0, True, 0)],
+)
+def test_so_many_slots_occur(low: int, high: int, folds_zero: bool, occurring: int) -> None:
+    space = SlotSpace(low, high, folds_zero=folds_zero)
+    assert space.occurring == occurring
+    if occurring:
+        assert len({space.slot(number) for number in range(3 * space.size)}) == occurring

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from engine.keyshared.draining import DrainingHash, DrainingHashes
 from engine.keyshared.explain import explain_key
-from engine.keyshared.model import Consumer, Selector
+from engine.keyshared.model import Consumer, Selector, SlotSpace
 from engine.keyshared.ring import RingForm
 from engine.keyshared.rivals import Rival, WhyNot, rivals_of
 from engine.keyshared.sticky import sticky_selector
@@ -73,3 +73,28 @@ def test_everybody_but_the_owner_has_a_reason_and_none_owns_the_slot(names: list
     assert sum(each.slots for each in found) < selector.slots.occurring
     for each in found:
         assert each.away is None or each.away > 0
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.sampled_from("abcdefgh"), min_size=2, max_size=7), st.integers(1, 3), st.binary(max_size=3))
+def test_on_a_crowded_ring_the_reason_is_the_point_the_slots_or_none(names: list[str], points: int, key: bytes) -> None:
+    selector = ring(names, points=points, slots=SlotSpace(1, 11))
+    told = explain_key(selector, key)
+    point, slot = selector.point_of(told.slot.slot), told.slot.slot
+    ranges = selector.ranges()
+    members = {member.consumer: member for member in selector.members}
+    for rival in rivals_of(selector, told):
+        mine = ranges.get(rival.consumer.consumer_id, ())
+        away = [min(abs(number - slot) for number in range(piece.start, piece.end + 1)) for piece in mine]
+        assert (rival.away, rival.nearest is None) == (min(away, default=None), not mine)
+        assert (rival.pieces, rival.slots) == (len(mine), sum(piece.size for piece in mine))
+        assert rival.nearest is None or rival.nearest.range == mine[away.index(min(away))]
+        claims = point in selector.points_of(members[rival.consumer])
+        reason = WhyNot.LOST_POINT if claims else WhyNot.OTHER_SLOTS if mine else WhyNot.NO_SLOTS
+        assert rival.why_not is reason
+
+
+def test_one_may_claim_only_what_others_have() -> None:
+    crowd = ring("abcdefghijkl", points=1, slots=SlotSpace(1, 4))
+    reasons = {each.why_not for each in rivals_of(crowd, explain_key(crowd, b"x"))}
+    assert reasons == {WhyNot.LOST_POINT, WhyNot.OTHER_SLOTS, WhyNot.NO_SLOTS}

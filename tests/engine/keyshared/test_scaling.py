@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.errors import Rejection
-from engine.keyshared.consistent_sticky import RangeForm, moved_slots, node_ranges
+from engine.keyshared.consistent_sticky import MAX_POINTS, RangeForm, moved_slots, node_ranges
 from engine.keyshared.model import Consumer, DeclaredRanges, Selector, owner_of_key
 from engine.keyshared.scaling import NodePlan, PlanAction, ScalingPlan, plan_scaling
 from engine.keyshared.scaling_modes import ScalingMode
@@ -177,3 +177,34 @@ def test_a_change_that_cannot_be_is_refused_by_the_argument_at_fault(
     refusal = plan_scaling(points, before, after, leaving=leaving)
     assert isinstance(refusal, Rejection)
     assert refusal.field == field
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "error", "field"),
+    [
+        (0, 2, "InvalidNodeCount", "nodes"),
+        (2, 0, "InvalidNodeCount", "to"),
+        (2, -1, "InvalidNodeCount", "to"),
+        (MAX_POINTS + 1, 1, "InvalidNodeCount", "nodes"),
+        (2, 2, "NothingToDo", "to"),
+    ],
+)
+def test_a_refusal_names_the_number_that_is_wrong(before: int, after: int, error: str, field: str) -> None:
+    plan = plan_scaling(1, before, after)
+    assert isinstance(plan, Rejection) and (plan.error, plan.field) == (error, field)
+
+
+def test_a_node_is_listed_with_the_index_it_has_at_each_time() -> None:
+    plan = accepted(plan_scaling(4, 3, 2, leaving=[0]))
+    assert [(each.node, each.index_before, each.index_after) for each in plan.nodes] == [
+        (0, 0, None),
+        (1, 1, 1),
+        (2, 2, 0),
+    ]
+    plan = accepted(plan_scaling(4, 2, 3))
+    assert [(each.node, each.index_before, each.index_after) for each in plan.nodes] == [
+        (0, 0, 0),
+        (1, 1, 1),
+        (2, None, 2),
+    ]
+    assert accepted(plan_scaling(4, 3, 1)).leaving == (1, 2)

@@ -14,7 +14,7 @@ from engine.admin import read_answers
 from engine.admin.clients import client_facts
 from engine.cluster.listing import topic_loads
 from engine.cluster.state import ClusterState, Namespace, Subscription
-from engine.cluster.topics import Load, Topic
+from engine.cluster.tables.topics import Load, Topic
 from engine.config import SPLIT_ALGORITHMS, BrokerSettings
 from engine.errors import Rejection
 from engine.failover.model import Consumer

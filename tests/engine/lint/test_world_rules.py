@@ -7,8 +7,7 @@ import pytest
 from engine.bundles.plan import LoadManager
 from engine.config import ReleaseBehaviour, behaviour_of
 from engine.lint.doctor import lint_world
-from engine.lint.model import Severity
-from engine.lint.world import World
+from engine.lint.model import Severity, World
 
 AVG = "AvgShedder"
 

@@ -15,7 +15,7 @@ from engine.keyshared.assembly import JoinRefused, assemble
 from engine.keyshared.model import Consumer as KeyConsumer
 from engine.keyshared.model import DeclaredRanges
 from engine.lint import Finding, KeyCase, NamespaceCase, SubscriptionCase, World
-from engine.lint.rule import Case, Rule
+from engine.lint.model import Case, Rule
 
 NAMESPACE = "t/n"
 TOP = 0xFFFFFFFF

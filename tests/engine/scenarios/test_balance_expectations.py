@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.scenarios.expectations import parse_expectation
-from engine.scenarios.script import Script, parse_script, run_script
+from engine.scenarios.script.expectations import parse_expectation
+from engine.scenarios.script.run import Script, parse_script, run_script
 
 FLOW = "ring/ddflowmsgrate4x60"
 SMALL = "new topics 10 consumers 2\n"

@@ -10,8 +10,8 @@ from engine.balance.leadership.shedding import SheddingCycle
 from engine.balance.shed_ahead_model import AheadMove
 from engine.errors import InputError, Rejection
 from engine.scenarios.broker_scenes import BROKER_SCENES, broker_scene
-from engine.views.brokers import brokers_input, brokers_view, compared_shedders
-from engine.views.brokers_model import BrokersQuestion, BrokersView
+from engine.views.brokers.model import BrokersQuestion, BrokersView
+from engine.views.brokers.view import brokers_input, brokers_view, compared_shedders
 
 
 def view_of(scene: str, cycles: int = 60, *, release: str | None = None, **asked: object) -> BrokersView:

@@ -11,13 +11,13 @@ import pytest
 from engine.bundles.curve import FlowRule
 from engine.cluster.commands import AddConsumer, Command, KillConsumer, SetSetting
 from engine.cluster.facts import active_consumers
-from engine.cluster.invariants import faults
+from engine.cluster.journal.invariants import faults
 from engine.cluster.timeline import Timeline
 from engine.errors import InputError, Rejection
 from engine.hashing import crc32_hash
 from engine.scenarios.embedded import SCENES, embedded, embedded_default
-from engine.views.balance import curve_of
-from engine.views.dashboard import dashboard_view, partitions_of
+from engine.views.bundles.view import curve_of
+from engine.views.failover.dashboard import dashboard_view, partitions_of
 from tests.engine.scenarios.recordings import recorded_actives
 from tests.make_scenes import PIP_169_EXAMPLES, SOURCES
 

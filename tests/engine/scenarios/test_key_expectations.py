@@ -6,7 +6,7 @@ import pytest
 
 from engine.cluster.timeline import Timeline
 from engine.errors import Rejection
-from engine.scenarios.expectations import parse_expectation, unmet
+from engine.scenarios.script.expectations import parse_expectation, unmet
 from tests.engine.views.key_states import after
 
 KEYS = [f"k{number}" for number in range(30)]

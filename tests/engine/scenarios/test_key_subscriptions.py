@@ -13,12 +13,12 @@ import pytest
 
 from engine.admin import read_answers
 from engine.cluster.commands import SetSetting
-from engine.cluster.invariants import faults
-from engine.cluster.key_state import KeySubscription, SharingMode
+from engine.cluster.journal.invariants import faults
+from engine.cluster.keys.state import KeySubscription, SharingMode
 from engine.cluster.timeline import Timeline
 from engine.scenarios.key_subscriptions import joined_ids
 from engine.scenarios.opening import Opened, open_path, open_snapshot
-from engine.views.keys import key_colours, keys_view
+from engine.views.keys.view import key_colours, keys_view
 from tests.engine.scenarios.recordings import RECORDINGS
 
 RECORDED = sorted(path for path in RECORDINGS.iterdir() if re.search(r"(^|-)c-keyshared-", path.name))

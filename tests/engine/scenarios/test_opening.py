@@ -9,7 +9,7 @@ import pytest
 
 from engine.admin import read_answers
 from engine.cluster.facts import active_consumers
-from engine.cluster.invariants import faults
+from engine.cluster.journal.invariants import faults
 from engine.config import CURRENT
 from engine.errors import InputError
 from engine.failover.choose import choose

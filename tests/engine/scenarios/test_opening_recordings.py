@@ -12,12 +12,12 @@ import pytest
 
 from engine.admin import read_answers
 from engine.cluster.facts import active_consumers
-from engine.cluster.invariants import faults
+from engine.cluster.journal.invariants import faults
 from engine.cluster.timeline import Timeline
 from engine.config import ReleaseBehaviour, behaviour_of
 from engine.errors import InputError
 from engine.scenarios.opening import Opened, open_snapshot
-from engine.views.dashboard import dashboard_view
+from engine.views.failover.dashboard import dashboard_view
 from tests.engine.scenarios.recordings import RECORDINGS
 
 RECORDED = sorted(path for path in RECORDINGS.iterdir() if (path / "scenario.json.gz").exists())

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from engine.cluster.invariants import faults
-from engine.cluster.producer_events import ProducerPlan
+from engine.cluster.journal.invariants import faults
+from engine.cluster.producers.events import ProducerPlan
 from engine.errors import InputError, Problem
-from engine.scenarios.script import Script, parse_script, run_script
-from engine.scenarios.script_model import StartProducers
+from engine.scenarios.script.model import StartProducers
+from engine.scenarios.script.run import Script, parse_script, run_script
 from engine.scenarios.selecting import Selection, resolve_selection
 from engine.scenarios.synthetic_producers import synthetic_producers
 

@@ -11,19 +11,19 @@ import numpy as np
 import pytest
 
 from engine.admin import read_answers
-from engine.cluster.codec import parse_state, serialise_state
 from engine.cluster.commands import AddConsumer, KillConsumer, RemoveTopic
-from engine.cluster.invariants import faults
-from engine.cluster.load_table import LoadTable
+from engine.cluster.journal.codec import parse_state, serialise_state
+from engine.cluster.journal.invariants import faults
 from engine.cluster.state import ClusterState
+from engine.cluster.tables.loads import LoadTable
+from engine.cluster.tables.topics import TopicTable
 from engine.cluster.timeline import Timeline
-from engine.cluster.topic_table import TopicTable
 from engine.errors import InputError
 from engine.scenarios.fleet_opening import FleetPart, open_fleet_part
 from engine.scenarios.opening import open_snapshot
-from engine.views.dashboard import dashboard_view, partitions_of
-from engine.views.explanations import explain_topic
-from engine.views.slice import slice_of
+from engine.views.failover.dashboard import dashboard_view, partitions_of
+from engine.views.failover.explanations import explain_topic
+from engine.views.failover.slice import slice_of
 from tests.engine.scenarios.recordings import RECORDINGS
 
 TOPIC = "persistent://t/n/x"

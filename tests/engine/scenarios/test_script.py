@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from engine.errors import InputError, Problem
-from engine.scenarios.expectations import Expectation
-from engine.scenarios.script import (
+from engine.scenarios.script.expectations import Expectation
+from engine.scenarios.script.model import Do, StartNew, StartScene
+from engine.scenarios.script.run import (
     SHIPPED_SCRIPTS,
     Script,
     ScriptStep,
@@ -18,7 +19,6 @@ from engine.scenarios.script import (
     shipped_script,
     start_of,
 )
-from engine.scenarios.script_model import Do, StartNew, StartScene
 from tests.engine.scenarios.recordings import RECORDINGS
 
 SMALL = "new topics 10 consumers 2\n"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.cluster.invariants import faults
-from engine.cluster.made_up import load_of
+from engine.cluster.journal.invariants import faults
+from engine.cluster.tables.synthetic import load_of
 from engine.errors import InputError
 from engine.scenarios.synthetic import synthetic_state
 

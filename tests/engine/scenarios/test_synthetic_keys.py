@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.cluster.invariants import faults
-from engine.cluster.key_state import SharingMode
+from engine.cluster.journal.invariants import faults
+from engine.cluster.keys.state import SharingMode
 from engine.errors import InputError
 from engine.scenarios.synthetic_keys import MAX_CONSUMERS, MAX_KEYS, SUBSCRIPTION, synthetic_keys
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from engine.cluster.commands import Command
-from engine.cluster.grammar import parse_command
+from engine.cluster.grammar.reading import parse_command
 from engine.cluster.state import ClusterState, Namespace
+from engine.cluster.tables.topics import Topic
 from engine.cluster.timeline import Timeline
-from engine.cluster.topics import Topic
 
 TOPIC = "persistent://t/n/orders"
 KEY = "orders"

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from engine.cluster.commands import Command
 from engine.cluster.state import ClusterState, Namespace, Subscription
+from engine.cluster.tables.topics import Load, Topic
 from engine.cluster.timeline import Timeline
-from engine.cluster.topics import Load, Topic
 from engine.config import BrokerSettings
 from engine.failover.model import Consumer
 

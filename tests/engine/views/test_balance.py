@@ -12,18 +12,18 @@ import pytest
 from engine.balance.settings import BalanceSettings
 from engine.bundles.occupancy import CountedOccupancy
 from engine.cluster.listing import topic_loads
-from engine.cluster.producer_events import ProducerPlan
+from engine.cluster.producers.events import ProducerPlan
 from engine.cluster.state import ClusterState
-from engine.cluster.topics import Load
+from engine.cluster.tables.topics import Load
 from engine.config import SPLIT_ALGORITHMS
 from engine.errors import Rejection
 from engine.scenarios.embedded import embedded
 from engine.scenarios.synthetic_producers import synthetic_producers
-from engine.views import balance
-from engine.views.balance import balance_frame, balance_view, curve_after, curve_of
-from engine.views.balance_document import FORMAT, balance_document, curve_document
-from engine.views.balance_model import BalanceQuestion, BalanceView
-from engine.views.balance_words import (
+from engine.views.bundles import view as balance
+from engine.views.bundles.document import FORMAT, balance_document, curve_document
+from engine.views.bundles.model import BalanceQuestion, BalanceView
+from engine.views.bundles.view import balance_frame, balance_view, curve_after, curve_of, sessions_of
+from engine.views.bundles.words import (
     OUTCOMES,
     VERDICTS,
     amount_text,
@@ -33,7 +33,6 @@ from engine.views.balance_words import (
     span_text,
     topics_text,
 )
-from engine.views.sessions import sessions_of
 from tests.engine.views.states import NAMESPACE, cluster
 
 FLOW = "ring/ddflowmsgrate4x60"

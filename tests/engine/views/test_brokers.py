@@ -13,8 +13,8 @@ from engine.balance.brokers import BrokerLoad, ResourceUsage, report_of
 from engine.balance.limits import BundleStats
 from engine.errors import Rejection
 from engine.scenarios.embedded_brokers import embedded_brokers
-from engine.views.brokers import brokers_frame, brokers_input, brokers_view, compared_shedders
-from engine.views.brokers_model import BrokersInput, BrokersQuestion, BrokersView, Change, LeftAlone
+from engine.views.brokers.model import BrokersInput, BrokersQuestion, BrokersView, Change, LeftAlone
+from engine.views.brokers.view import brokers_frame, brokers_input, brokers_view, compared_shedders
 
 FIRST = "broker-1:8080"
 

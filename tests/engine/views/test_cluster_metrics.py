@@ -18,7 +18,7 @@ from engine.scenarios.synthetic import synthetic_state
 from engine.views import cluster_metrics
 from engine.views.cluster_metrics import Pictured, cluster_families
 from engine.views.openmetrics import Family, Sample, exposition
-from engine.views.reported import Reported
+from engine.views.reported.view import Reported
 from tests.engine.scenarios.recordings import RECORDINGS
 
 Read = dict[tuple[str, tuple[tuple[str, str], ...]], float]

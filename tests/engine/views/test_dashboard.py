@@ -23,10 +23,10 @@ from engine.cluster.timeline import Timeline
 from engine.failover.ring import failover_ring
 from engine.hashing import HASH_SPACE_SIZE
 from engine.scenarios.synthetic import synthetic_state
-from engine.views.dashboard import dashboard_view, partitions_of, topics_of_bundle
-from engine.views.model import BundleNode, DashboardView, RuleInForce
-from engine.views.ring import CENTRE_WIDTH
-from engine.views.table import letter_tag, max_over_mean
+from engine.views.failover.dashboard import dashboard_view, partitions_of, topics_of_bundle
+from engine.views.failover.model import BundleNode, DashboardView, RuleInForce
+from engine.views.failover.ring import CENTRE_WIDTH
+from engine.views.failover.table import letter_tag, max_over_mean
 from tests.engine.views.states import FLAG, NAMESPACE, cluster, clusters, submitted, topic_name
 
 

@@ -14,8 +14,8 @@ from engine.compare.matching import renamed
 from engine.compare.verdict import carried_out
 from engine.errors import Rejection
 from engine.failover.model import Consumer
-from engine.views.difference import DifferenceView, difference_document, difference_view, sums_of
-from engine.views.difference_limits import exceeded, parse_limit
+from engine.views.comparing.difference import DifferenceView, difference_document, difference_view, sums_of
+from engine.views.comparing.limits import exceeded, parse_limit
 from tests.engine.views.states import FLAG, NAMESPACE, cluster, clusters, topic_name
 
 

@@ -13,8 +13,8 @@ from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Timeline
 from engine.scenarios.embedded import embedded, embedded_default
 from engine.scenarios.synthetic import synthetic_state
-from engine.views.dashboard import dashboard_view
-from engine.views.document import FORMAT, dashboard_document, dashboard_schema
+from engine.views.failover.dashboard import dashboard_view
+from engine.views.failover.document import FORMAT, dashboard_document, dashboard_schema
 from tests.engine.views.states import FLAG, cluster, submitted
 
 

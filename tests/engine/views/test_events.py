@@ -12,7 +12,7 @@ from engine.cluster.commands import (
     SplitBundle,
 )
 from engine.cluster.timeline import Timeline
-from engine.views.dashboard import dashboard_view
+from engine.views.failover.dashboard import dashboard_view
 from engine.views.step_lines import EVENTS_SHOWN
 from tests.engine.views.states import FLAG, NAMESPACE, cluster, submitted, topic_name
 

@@ -12,8 +12,8 @@ from engine.errors import Rejection
 from engine.failover.choose import Rule
 from engine.hashing import crc32_hash, murmur3_32
 from engine.scenarios.embedded import embedded_default
-from engine.views.dashboard import dashboard_view, partitions_of, topic_explanation
-from engine.views.details import TopicExplanation
+from engine.views.failover.dashboard import dashboard_view, partitions_of, topic_explanation
+from engine.views.failover.details import TopicExplanation
 from tests.engine.views.states import cluster, topic_name
 
 

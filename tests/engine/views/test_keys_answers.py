@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from engine.errors import Rejection
-from engine.views.keys import keys_view
-from engine.views.keys_answers import key_answer, keys_of_consumer
-from engine.views.keys_model import KeyAnswer
+from engine.views.keys.answers import key_answer, keys_of_consumer
+from engine.views.keys.model import KeyAnswer
+from engine.views.keys.view import keys_view
 from tests.engine.views.key_states import KEY, after
 
 KEYS = [f"k{number}" for number in range(40)]

@@ -13,9 +13,9 @@ from engine.cluster.commands import Command
 from engine.cluster.timeline import Timeline
 from engine.scenarios.synthetic_keys import synthetic_keys
 from engine.views.events import kind_of
-from engine.views.keys import keys_view
-from engine.views.keys_document import FORMAT, keys_document, keys_schema
-from engine.views.keys_words import VERDICTS
+from engine.views.keys.document import FORMAT, keys_document, keys_schema
+from engine.views.keys.view import keys_view
+from engine.views.keys.words import VERDICTS
 from tests.engine.views.key_states import KEY, after
 
 

@@ -7,8 +7,8 @@ import pytest
 from engine.cluster.timeline import Timeline
 from engine.keyshared.model import Selector
 from engine.views.history import state_before
-from engine.views.keys import keys_view
-from engine.views.keys_model import KeysView
+from engine.views.keys.model import KeysView
+from engine.views.keys.view import keys_view
 from tests.engine.views.key_states import KEY, after
 
 THREE = ("add a", "add b", "add c")

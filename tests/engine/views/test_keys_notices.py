@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.views.keys import keys_view
+from engine.views.keys.view import keys_view
 from tests.engine.views.key_states import KEY, after
 
 

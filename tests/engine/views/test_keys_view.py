@@ -7,7 +7,7 @@ import pytest
 from engine.cluster.timeline import Timeline
 from engine.keyshared.fairness import fairness_of
 from engine.scenarios.synthetic_keys import synthetic_keys
-from engine.views.keys import key_colours, keys_view
+from engine.views.keys.view import key_colours, keys_view
 from tests.engine.views.key_states import KEY, TOPIC, after
 
 KEYS = " ".join(f"k{number}" for number in range(50))

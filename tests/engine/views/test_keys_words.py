@@ -11,7 +11,7 @@ from engine.keyshared.delivery_state import OrderRule
 from engine.keyshared.luck import Luck, Verdict, luck_of
 from engine.keyshared.model import Consumer
 from engine.keyshared.waits import WaitReason
-from engine.views.keys_words import ORDER_RULES, REASONS, VERDICTS, luck_sentence, verdict_text
+from engine.views.keys.words import ORDER_RULES, REASONS, VERDICTS, luck_sentence, verdict_text
 from tests.engine.keyshared.selectors import auto_split, ring
 
 

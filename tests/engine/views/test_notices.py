@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from engine.cluster.timeline import Timeline
 from engine.failover.ring import FailoverRing, colliding_names
-from engine.views.dashboard import dashboard_view
-from engine.views.model import Notice
+from engine.views.failover.dashboard import dashboard_view
+from engine.views.failover.model import Notice
 from tests.engine.views.states import cluster
 
 

@@ -7,17 +7,16 @@ import json
 import numpy as np
 import pytest
 
-from engine.cluster.producer_events import ProducerPlan
+from engine.cluster.producers.events import ProducerPlan
 from engine.cluster.timeline import Timeline
 from engine.errors import Rejection
 from engine.hashing import java_string_hash
 from engine.routing.key_moves import HASHING_SCHEMES
-from engine.views.partition_growth import growth_view
-from engine.views.producers import producers_view, shown_places
-from engine.views.producers_answers import known_keys_view, send_answer, statistics_view
-from engine.views.producers_counts import CURVE_POINTS, curve_partitions
-from engine.views.producers_document import producers_document
-from engine.views.producers_model import (
+from engine.views.producers.answers import known_keys_view, send_answer, statistics_view
+from engine.views.producers.counts import CURVE_POINTS, curve_partitions
+from engine.views.producers.document import producers_document
+from engine.views.producers.growth import growth_view
+from engine.views.producers.model import (
     ADDED,
     EAGER,
     FRESH,
@@ -28,7 +27,8 @@ from engine.views.producers_model import (
     ROUTER,
     ProducersView,
 )
-from engine.views.routes import route_answer
+from engine.views.producers.routes import route_answer
+from engine.views.producers.view import producers_view, shown_places
 from tests.engine.cluster.producer_states import timeline_after
 from tests.engine.cluster.support import ORDERS
 

@@ -10,15 +10,15 @@ import pytest
 from engine.admin.files import AnswerFile
 from engine.admin.snapshot import read_dump
 from engine.cluster.commands import Command
-from engine.cluster.grammar import parse_command
+from engine.cluster.grammar.reading import parse_command
 from engine.cluster.timeline import Timeline
 from engine.scenarios.opening import Opened, open_moments, open_path
-from engine.views.dashboard import dashboard_view
-from engine.views.keys import keys_view
-from engine.views.keys_model import KeysView
-from engine.views.model import DashboardView
-from engine.views.reported import Reported, keys_with_reported, subject_of, with_reported
-from engine.views.reported_model import CONSUMER_LIMIT, DRAINING, NO_PERMITS, SUBSCRIPTION_LIMIT, ReportedView
+from engine.views.failover.dashboard import dashboard_view
+from engine.views.failover.model import DashboardView
+from engine.views.keys.model import KeysView
+from engine.views.keys.view import keys_view
+from engine.views.reported.model import CONSUMER_LIMIT, DRAINING, NO_PERMITS, SUBSCRIPTION_LIMIT, ReportedView
+from engine.views.reported.view import Reported, keys_with_reported, subject_of, with_reported
 from tests.engine.diagnosis.made import consumer, moments, stats, stats_path
 from tests.engine.diagnosis.samples import HEALTHY, dump
 

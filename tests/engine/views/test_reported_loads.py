@@ -14,10 +14,10 @@ from engine.admin.snapshot import read_dump
 from engine.cluster.timeline import Timeline
 from engine.errors import InputError
 from engine.scenarios.opening import LOAD_REPORTS_ALONE, Opened, open_moments
-from engine.views.dashboard import dashboard_view
-from engine.views.model import BundleNode, DashboardView
-from engine.views.reported import Reported
-from engine.views.reported_loads import with_load_reports
+from engine.views.failover.dashboard import dashboard_view
+from engine.views.failover.model import BundleNode, DashboardView
+from engine.views.reported.loads import with_load_reports
+from engine.views.reported.view import Reported
 
 RECORDINGS = Path(__file__).parents[2] / "recordings"
 ONE = RECORDINGS / "pip392-flag-on" / "03-load-report.json.gz"

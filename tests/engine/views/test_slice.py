@@ -11,9 +11,8 @@ from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Timeline
 from engine.failover.choose import choose, sort_consumers
 from engine.names import partition_index
-from engine.views.changes import changes_between
-from engine.views.model import RuleInForce
-from engine.views.slice import NO_SUBSCRIPTION, slice_by_key, slice_of, subscription_at
+from engine.views.failover.model import RuleInForce
+from engine.views.failover.slice import NO_SUBSCRIPTION, changes_between, slice_by_key, slice_of, subscription_at
 from tests.engine.views.states import FLAG, cluster, clusters, submitted
 
 

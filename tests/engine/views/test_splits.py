@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from engine.cluster.grammar import parse_command
+from engine.cluster.grammar.reading import parse_command
 from engine.cluster.timeline import Timeline
 from engine.config import FLOW_OR_QPS_EQUALLY_DIVIDE, RANGE_EQUALLY_DIVIDE, SPLIT_ALGORITHMS
 from engine.scenarios.embedded import embedded
-from engine.views.dashboard import dashboard_view, split_previews, topics_of_bundle
+from engine.views.failover.dashboard import dashboard_view, split_previews, topics_of_bundle
 from tests.engine.views.states import NAMESPACE, cluster
 
 RANGE = "0x00000000_0x40000000"

@@ -12,9 +12,9 @@ from engine.cluster.commands import (
 from engine.cluster.listing import topic_loads
 from engine.cluster.timeline import Timeline
 from engine.hashing import crc32_hash
-from engine.views.dashboard import dashboard_view, partitions_of, topics_of_bundle
-from engine.views.model import BundleNode
-from engine.views.tree import HashedTopics
+from engine.views.failover.dashboard import dashboard_view, partitions_of, topics_of_bundle
+from engine.views.failover.model import BundleNode
+from engine.views.failover.tree import HashedTopics
 from tests.engine.views.states import NAMESPACE, QUARTERS, cluster, submitted
 
 

@@ -9,7 +9,6 @@ from typing import Final
 
 from engine.balance.averages import BundleData, TimeAverageMessageData
 from engine.balance.modular import BrokerReport
-from engine.balance.replay import AveragesStored, BundlesChanged, ReplayedReport, ReportWritten, replay_modular
 from engine.bundles.flow import BYTES_PER_MBYTE
 from engine.verify.load_reports import RELATIVE, compare_report
 from engine.verify.report import Ledger
@@ -18,6 +17,7 @@ from tests.lab.balance.broker_log import LoggedNumbers
 from tests.lab.balance.lists import ListHistory
 from tests.lab.balance.reading_order import Agreement, Events, best_order
 from tests.lab.balance.records import BalanceRecords
+from tests.lab.balance.replay import AveragesStored, BundlesChanged, ReplayedReport, ReportWritten, replay_modular
 from tests.lab.balance.series import Series, WrittenAverages
 from tests.lab.facts import StepFact
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from engine.balance.replay import AveragesStored, ModularEvent, ReportWritten
+from tests.lab.balance.replay import AveragesStored, ModularEvent, ReportWritten
 
 CLOSE_MS: Final = 1000
 _MOST_CHANGES: Final = 12

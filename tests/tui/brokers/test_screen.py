@@ -9,8 +9,8 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from engine.scenarios.embedded_brokers import embedded_brokers
-from engine.views.brokers import brokers_input
-from engine.views.brokers_model import BrokersView
+from engine.views.brokers.model import BrokersView
+from engine.views.brokers.view import brokers_input
 from tests.tui.broker_scenes import brokers_app, brokers_screen
 from tests.tui.bundle_scenes import bundles_app
 from tests.tui.screens_under_test import run, text_of

@@ -286,8 +286,7 @@ def test_a_bundle_without_topics_has_words_in_the_place_of_a_curve() -> None:
     assert "holds none of the usable topics" in screen or "too-few" in screen or "one topic alone" in screen
 
 
-def test_many_topics_are_computed_beside_the_screen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "QUICK_TOPICS", 10)
+def test_a_forecast_is_computed_beside_the_screen() -> None:
     app = bundles_app(synthetic_state(40, 1, 3, 0, 4).state)
 
     async def story(pilot: Pilot[int]) -> None:
@@ -314,7 +313,6 @@ def test_leaving_waits_for_no_forecast(monkeypatch: pytest.MonkeyPatch) -> None:
         release.wait(HANG_S)
         through.append(True)
 
-    monkeypatch.setattr(module, "QUICK_TOPICS", 10)
     monkeypatch.setattr(module, "balance_view", slow)
     app = bundles_app(synthetic_state(40, 1, 3, 0, 4).state)
 

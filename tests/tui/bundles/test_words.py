@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.errors import Rejection
-from engine.views.balance import balance_frame, balance_view, curve_of
-from engine.views.balance_model import BalanceQuestion, BalanceView
+from engine.views.bundles.model import BalanceQuestion, BalanceView
+from engine.views.bundles.view import balance_frame, balance_view, curve_of
 from tests.tui.bundle_scenes import flow_state
 from themes.palettes import palette
 from tui.bundles import flow_words

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from engine.cluster.commands import KillConsumer
-from engine.cluster.key_state import SharingMode
+from engine.cluster.keys.state import SharingMode
 from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Timeline
 from engine.scenarios.opening import open_path

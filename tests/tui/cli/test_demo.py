@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.scenarios.script import SHIPPED_SCRIPTS, shipped_script
+from engine.scenarios.script.run import SHIPPED_SCRIPTS, shipped_script
 from tests.tui.cli.conftest import Run
 
 FAILING = """# Two expectations, one is met

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.cluster.journal import recover
+from engine.cluster.journal.file import recover
 from engine.cluster.timeline import Timeline
 from tests.tui.cli.conftest import Run
 from tui.cli.session import applied

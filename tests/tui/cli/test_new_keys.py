@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 
 from engine.scenarios.synthetic import synthetic_state
 from engine.scenarios.synthetic_keys import synthetic_keys
-from engine.views.keys_document import keys_schema
+from engine.views.keys.document import keys_schema
 from tests.tui.cli.conftest import Run
 
 NEW = ("new", "--no-journal", "--keys", "40", "--consumers", "3")

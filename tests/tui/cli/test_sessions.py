@@ -12,7 +12,7 @@ from typing import Final
 import pytest
 
 from engine.cluster.commands import AddConsumer
-from engine.cluster.journal import Journal, Resumed, recover
+from engine.cluster.journal.file import Journal, Resumed, recover
 from engine.cluster.timeline import Timeline
 from tests.engine.cluster.support import cluster
 from tui.sources import sessions

@@ -11,7 +11,7 @@ import pytest
 from engine.config import LINES, ReleaseBehaviour, behaviour_of
 from engine.errors import Rejection
 from engine.load_rules import LoadRules
-from engine.views.upgrade import _MEANINGS
+from engine.views.comparing.upgrade import _MEANINGS
 from tests.engine.scenarios.recordings import RECORDINGS
 from tests.tui.cli.conftest import Run
 

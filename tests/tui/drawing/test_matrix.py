@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.views.producers_model import EAGER, FRESH, KEY, LOST, ROUTER
+from engine.views.producers.model import EAGER, FRESH, KEY, LOST, ROUTER
 from themes.palettes import DEPTHS, Depth, palette
 from tui.drawing.cost_curve import CostPicture, draw_costs
 from tui.drawing.matrix_margins import HEAD, reason_ink

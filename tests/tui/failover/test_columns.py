@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from engine.views.model import ConsumerRow
+from engine.views.failover.model import ConsumerRow
 from tests.tui.screens_under_test import app_of, cluster
 from themes.palettes import palette
 from tui.failover.consumers import Cells, consumer_columns

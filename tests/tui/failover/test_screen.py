@@ -7,8 +7,8 @@ from rich.cells import cell_len
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
-from engine.cluster.grammar import parse_command
-from engine.views.model import RuleInForce
+from engine.cluster.grammar.reading import parse_command
+from engine.views.failover.model import RuleInForce
 from tests.tui.screens_under_test import after_keys, app_of, cluster, main_screen, run, text_of
 from tui.app import RingsideApp
 from tui.bundles.split_preview import GROUPS as SPLIT_GROUPS

@@ -8,8 +8,8 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from engine.cluster.state import ClusterState
-from engine.cluster.topics import Load
-from engine.views.heirs import HeirsView, LossesView
+from engine.cluster.tables.topics import Load
+from engine.views.comparing.heirs import HeirsView, LossesView
 from tests.tui.key_scenes import before_a_move, keys_app
 from tests.tui.screens_under_test import after_keys, app_of, cluster, main_screen, run, text_of
 from tui.app import RingsideApp

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 
 import tui.drawing.arcs
 import tui.drawing.luck_axis
-from engine.views.keys_model import GapRow, KeyConsumerRow, KeyRow, KeysView, WaitRow
+from engine.views.keys.model import GapRow, KeyConsumerRow, KeyRow, KeysView, WaitRow
 from tests.tui.key_scenes import (
     ORDERS,
     SUBSCRIBED,

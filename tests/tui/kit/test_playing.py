@@ -8,8 +8,8 @@ import pytest
 from textual.pilot import Pilot
 
 from engine.cluster.timeline import Timeline
-from engine.scenarios.script import SHIPPED_SCRIPTS, parse_script, shipped_script, start_of
-from engine.scenarios.script_model import Do, Script
+from engine.scenarios.script.model import Do, Script
+from engine.scenarios.script.run import SHIPPED_SCRIPTS, parse_script, shipped_script, start_of
 from tests.tui.screens_under_test import main_screen, run, text_of
 from tui.app import RingsideApp
 from tui.kit.playing import Player

@@ -15,7 +15,7 @@ import engine.visible
 import tui.drawing.glyphs
 import tui.kit.layouts
 import tui.kit.wording
-from engine.views.model import EventLine
+from engine.views.failover.model import EventLine
 from tests.tui.screens_under_test import app_of, cluster
 from tui.drawing.glyphs import ascii_text
 from tui.failover.words import flag_unknown, foot_texts, hint

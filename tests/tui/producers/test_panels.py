@@ -6,7 +6,7 @@ import pytest
 from textual.pilot import Pilot
 
 from engine.cluster.timeline import Timeline
-from engine.scenarios.script import shipped_script, start_of
+from engine.scenarios.script.run import shipped_script, start_of
 from tests.tui.key_scenes import keys_app, two_kinds
 from tests.tui.producer_scenes import mixed_app, producers_app, producers_screen
 from tests.tui.screens_under_test import after_keys, run, text_of

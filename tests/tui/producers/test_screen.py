@@ -8,7 +8,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input, Label
 
-from engine.cluster.producer_state import ProducerTopic
+from engine.cluster.producers.state import ProducerTopic
 from engine.errors import Rejection
 from tests.tui.producer_scenes import hundred_app, producers_app, producers_screen
 from tests.tui.screens_under_test import after_keys, run, text_of

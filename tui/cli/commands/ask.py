@@ -102,7 +102,7 @@ def split(
     BUNDLE is a range such as 0x00000000_0x40000000, LARGEST or HOT, or tenant/namespace/RANGE.
     """
     from engine.errors import InputError
-    from engine.views.splits import split_preview
+    from engine.views.failover.splits import split_preview
 
     session = _session(path, what_if)
     state = session.timeline.state

@@ -51,8 +51,8 @@ def brokers_command(
     Examples: ringside brokers reports/ --kill broker-1:8080 --once; ringside brokers --scene new-broker
     """
     from engine.errors import InputError, Rejection
-    from engine.views.brokers import brokers_input, brokers_view, compared_shedders
-    from engine.views.brokers_model import BrokersQuestion, Change
+    from engine.views.brokers.model import BrokersQuestion, Change
+    from engine.views.brokers.view import brokers_input, brokers_view, compared_shedders
 
     if scene == SCENES_LISTED:
         write_page(scene_lines(), ascii_only=output.ascii_only)
@@ -82,7 +82,7 @@ def brokers_command(
         raise InputError(f"{option.get(view.field, '--set' if known else '--shedder')}: {view.message}")
     compared = compared_shedders(given, question)
     if output.json:
-        from engine.views.brokers_document import brokers_document
+        from engine.views.brokers.document import brokers_document
         from tui.cli.printers.documents import json_text
 
         write_out(json_text(brokers_document(view, compared)))

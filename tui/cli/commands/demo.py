@@ -13,7 +13,7 @@ from tui.cli.printers.documents import json_text
 from tui.cli.showing import print_session, session_document, show_session
 
 if TYPE_CHECKING:
-    from engine.scenarios.script import Script, ScriptStep
+    from engine.scenarios.script.run import Script, ScriptStep
     from tui.cli.session import Session
 
 
@@ -38,7 +38,7 @@ def demo(*, script: str | None, headless: bool, max_input: int, output: Output, 
 
 
 def _list(output: Output) -> None:
-    from engine.scenarios.script import SHIPPED_SCRIPTS, shipped_script
+    from engine.scenarios.script.run import SHIPPED_SCRIPTS, shipped_script
     from tui.cli.printers.script import list_document, list_lines
 
     scripts = [shipped_script(name) for name in SHIPPED_SCRIPTS]
@@ -51,7 +51,7 @@ def _list(output: Output) -> None:
 def _found(script: str) -> Script:
     """The script of that name, or in that file. Raises ``InputError`` with what may have been meant."""
     from engine.errors import InputError
-    from engine.scenarios.script import SHIPPED_SCRIPTS, load_script, shipped_script
+    from engine.scenarios.script.run import SHIPPED_SCRIPTS, load_script, shipped_script
     from tui.sources.nearby import missing
 
     if script in SHIPPED_SCRIPTS:
@@ -65,7 +65,7 @@ def _found(script: str) -> Script:
 def _staged(script: Script, max_input: int) -> Session:
     """The session a script starts from, for the screen to play it in."""
     from engine.cluster.timeline import Timeline
-    from engine.scenarios.script import start_of
+    from engine.scenarios.script.run import start_of
     from tui.cli.session import Session
 
     opened = start_of(script, limit_bytes=max_input)
@@ -77,7 +77,7 @@ def _run(script: Script, output: Output, max_input: int, *, every_line: bool) ->
     """Run a script to its end, print what was asked for, and say what failed."""
     from dataclasses import replace
 
-    from engine.scenarios.script import run_script, start_of
+    from engine.scenarios.script.run import run_script, start_of
     from tui.cli.printers.script import script_document, script_lines
 
     steps: list[ScriptStep] = list(run_script(script, start_of(script, limit_bytes=max_input)))

@@ -14,7 +14,7 @@ from tui.cli.output import say, say_problems, write_out, write_page
 
 if TYPE_CHECKING:
     from engine.cluster.state import ClusterState
-    from engine.views.difference_limits import Limit
+    from engine.views.comparing.limits import Limit
     from tui.cli.session import Session
 
 RULES: Final = {"ring": "true", "modulo": "false"}
@@ -54,8 +54,8 @@ def diff_command(
 
     Example: ringside diff monday/ tuesday/ --fail-on 'moved>10%'
     """
-    from engine.views.difference import difference_document, difference_view, sums_of
-    from engine.views.difference_limits import exceeded
+    from engine.views.comparing.difference import difference_document, difference_view, sums_of
+    from engine.views.comparing.limits import exceeded
     from tui.cli.printers.documents import json_text
 
     wanted = [_limit(text) for text in limits]
@@ -88,7 +88,7 @@ def diff_command(
 
 def _limit(text: str) -> Limit:
     from engine.errors import Rejection
-    from engine.views.difference_limits import parse_limit
+    from engine.views.comparing.limits import parse_limit
 
     found = parse_limit(text)
     if isinstance(found, Rejection):

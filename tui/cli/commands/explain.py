@@ -132,8 +132,8 @@ def explain_bundle(
     """
     from engine.balance.bundle_explained import explain_bundle as explained
     from engine.errors import InputError, Rejection
-    from engine.views.brokers import brokers_input, brokers_view
-    from engine.views.brokers_model import BrokersQuestion
+    from engine.views.brokers.model import BrokersQuestion
+    from engine.views.brokers.view import brokers_input, brokers_view
     from tui.cli.commands.shed import inputs_of
 
     inputs, source = inputs_of(path, scene, max_input)

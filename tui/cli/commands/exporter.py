@@ -132,7 +132,7 @@ class Figures:
         from engine.diagnosis.why import diagnose_all
         from engine.verify import answers_of, verify_answers
         from engine.views.cluster_metrics import Pictured, cluster_families
-        from engine.views.reported import Reported
+        from engine.views.reported.view import Reported
         from tui.sources.cluster.reading import moments_read
 
         began = time.monotonic()

@@ -53,8 +53,8 @@ def forecast_command(
     from dataclasses import replace
 
     from engine.errors import InputError, Rejection
-    from engine.views.balance import balance_view
-    from engine.views.balance_model import BalanceQuestion
+    from engine.views.bundles.model import BalanceQuestion
+    from engine.views.bundles.view import balance_view
     from tui.cli.session import begin
     from tui.sources.answers import opened
 
@@ -74,7 +74,7 @@ def forecast_command(
     say_problems(session.problems)
     say_rejections(view.problems, view.bad_topics)
     if as_json:
-        from engine.views.balance_document import balance_document
+        from engine.views.bundles.document import balance_document
         from tui.cli.printers.documents import json_text
 
         write_out(json_text(balance_document(view)))
@@ -111,7 +111,7 @@ def curve_command(
     BUNDLE is a range such as 0x00000000_0x40000000, LARGEST or HOT, or tenant/namespace/RANGE.
     """
     from engine.errors import InputError, Rejection
-    from engine.views.balance import curve_of
+    from engine.views.bundles.view import curve_of
     from tui.cli.session import begin
     from tui.sources.answers import opened
 
@@ -124,7 +124,7 @@ def curve_command(
     say_problems(session.problems)
     say_rejections(curve.problems, curve.bad_topics)
     if as_json:
-        from engine.views.balance_document import curve_document
+        from engine.views.bundles.document import curve_document
         from tui.cli.printers.documents import json_text
 
         write_out(json_text({"namespace": owner, **curve_document(curve)}))

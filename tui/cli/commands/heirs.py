@@ -33,7 +33,7 @@ def heirs_command(
     Example: ringside heirs answers/ billing-3
     """
     from engine.errors import InputError, Rejection
-    from engine.views.heirs import heirs_document, heirs_view, losses_document, losses_view
+    from engine.views.comparing.heirs import heirs_document, heirs_view, losses_document, losses_view
     from tui.cli.printers.documents import json_text
     from tui.cli.printers.heirs import heirs_lines, losses_lines
     from tui.cli.states import session_of, subscription_key

@@ -75,7 +75,7 @@ class Pictures:
     def session(self, reading: ClusterReading, subscription: str | None = None) -> Session:
         """A reading as a session. Raises ``InputError`` where nothing in it can be shown."""
         from engine.scenarios.opening import open_moments
-        from engine.views.model import Notice
+        from engine.views.failover.model import Notice
         from tui.cli.cluster import SETTINGS_ASSUMED
         from tui.cli.session import begin
         from tui.sources.cluster.reading import moments_read
@@ -102,7 +102,7 @@ class Pictures:
     def scene(self, reading: ClusterReading) -> Scene:
         """A later reading, for the screen that is open already."""
         from engine.diagnosis.why import diagnose_all
-        from engine.views.reported import Reported
+        from engine.views.reported.view import Reported
         from tui.kit.store import is_soon_diagnosed
         from tui.scene import Scene
 

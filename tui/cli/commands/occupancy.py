@@ -44,7 +44,7 @@ def occupancy_command(
     from engine.cluster.facts import bundles_of
     from engine.cluster.listing import topic_loads
     from engine.errors import InputError, Rejection
-    from engine.views.balance import broker_ids, too_many_brokers
+    from engine.views.bundles.view import broker_ids, too_many_brokers
     from tui.cli.session import begin
     from tui.sources.answers import opened
 
@@ -62,7 +62,7 @@ def occupancy_command(
         raise InputError(f"--{found.field}: {found.message}")
     say_problems(session.problems)
     if as_json:
-        from engine.views.balance_document import counted_document
+        from engine.views.bundles.document import counted_document
         from tui.cli.printers.documents import json_text
 
         write_out(json_text({"namespace": owner, **counted_document(found)}))
@@ -81,7 +81,7 @@ def _expected(topics: int, bundles: int, brokers: int, *, as_json: bool, ascii_o
     if isinstance(found, Rejection):
         raise InputError(f"--{found.field}: {found.message}")
     if as_json:
-        from engine.views.balance_document import expected_document
+        from engine.views.bundles.document import expected_document
         from tui.cli.printers.documents import json_text
 
         write_out(json_text(expected_document(found)))
@@ -127,7 +127,7 @@ def bundles_needed_command(
     if isinstance(found, Rejection):
         raise InputError(f"--{found.field.replace('_', '-')}: {found.message}")
     if as_json:
-        from engine.views.balance_document import needed_document
+        from engine.views.bundles.document import needed_document
         from tui.cli.printers.documents import json_text
 
         write_out(json_text(needed_document(found)))

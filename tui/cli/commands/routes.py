@@ -52,9 +52,9 @@ def explain_route(
     """
     if (key is None) is not no_key:
         raise click.UsageError('which key? write one, "" for the empty key, or --no-key for a message without a key')
-    from engine.cluster.producer_events import ProducerPlan
+    from engine.cluster.producers.events import ProducerPlan
     from engine.errors import InputError, Rejection
-    from engine.views.routes import route_answer
+    from engine.views.producers.routes import route_answer
 
     plan = ProducerPlan(
         router=router_of(router, partial),
@@ -88,7 +88,7 @@ def partitions_command(*, before: int, after: int | None, known: KeyChoice, as_j
     Without --to nothing grows, and only the clients are compared. Without keys, what to expect of random ones is told.
     """
     from engine.errors import InputError, Rejection
-    from engine.views.partition_growth import growth_view
+    from engine.views.producers.growth import growth_view
     from tui.cli.known_keys import known_keys
     from tui.cli.printers import routes as printer
 

@@ -92,7 +92,7 @@ def shed_command(
         if not isinstance(other, Rejection):  # this release does not have it
             compared.append(other)
     if as_json:
-        from engine.views.shed_document import shed_document
+        from engine.views.brokers.shed_document import shed_document
         from tui.cli.printers.documents import json_text
 
         write_out(json_text(shed_document(found, compared)))
@@ -157,6 +157,6 @@ class _Question:
         )
 
     def _with(self, shedder: str) -> LoadSettings:
-        from engine.views.brokers import with_strategies
+        from engine.views.brokers.view import with_strategies
 
         return with_strategies(self.settings, shedder, self.placement)

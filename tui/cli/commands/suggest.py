@@ -12,7 +12,7 @@ from tui.cli.options import WhatIf, ascii_option, json_option, what_if_options
 from tui.cli.output import say_problems, write_out, write_page
 
 if TYPE_CHECKING:
-    from engine.cluster.key_state import KeySubscription
+    from engine.cluster.keys.state import KeySubscription
     from engine.cluster.state import ClusterState, Subscription
     from engine.compare.names import RingKind, Work
     from engine.compare.suggestion import SuggestionKind

@@ -29,7 +29,7 @@ def upgrade_command(
     Example: ringside upgrade answers/ --to 5.0
     """
     from engine.errors import InputError, Rejection
-    from engine.views.upgrade import upgrade_document, upgrade_view
+    from engine.views.comparing.upgrade import upgrade_document, upgrade_view
     from tui.cli.printers.documents import json_text
     from tui.cli.printers.upgrade import upgrade_lines
     from tui.cli.states import session_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from engine.views.brokers import brokers_frame
-from engine.views.brokers_model import RESOURCES, Bar, BrokersView, Compared
+from engine.views.brokers.model import RESOURCES, Bar, BrokersView, Compared
+from engine.views.brokers.view import brokers_frame
 from tui.brokers.words import (
     RESOURCE_TEXTS,
     compare_lines,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from engine.bundles.curve import FlowCurve
-from engine.views.balance_words import curve_texts
+from engine.views.bundles.words import curve_texts
 from tui.bundles.flow_words import flow_picture
 from tui.cli.plain import wrapped
 from tui.drawing.flow_cells import flow_cells

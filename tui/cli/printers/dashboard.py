@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from engine.views.model import BundleNode, ConsumerRow, DashboardView, EventLine, NamespaceNode, StatusView
-from engine.views.reported_model import ReportedBroker, ReportedView
+from engine.views.failover.model import BundleNode, ConsumerRow, DashboardView, EventLine, NamespaceNode, StatusView
+from engine.views.reported.model import ReportedBroker, ReportedView
 from tui.cli.plain import Align, table, wrapped
 from tui.cli.printers.reported import reported_lines, seen_event_lines
 from tui.failover.words import flag_helps, foot_text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from engine.views.difference import DifferenceView, SubscriptionDifference, sums_of
+from engine.views.comparing.difference import DifferenceView, SubscriptionDifference, sums_of
 from tui.cli.plain import Align, table, wrapped
 from tui.cli.printers.heirs import handover_lines
 from tui.kit.verdict_words import verdict_text

@@ -10,7 +10,7 @@ from engine.diagnosis.turns import TurnExplanation
 from engine.failover.explain import FailoverExplanation
 from engine.failover.rivals import rivals_of
 from engine.lint.words import listed
-from engine.views.details import TopicExplanation
+from engine.views.failover.details import TopicExplanation
 from tui.cli.plain import Align, table, wrapped
 from tui.cli.printers.documents import plain_values
 from tui.failover.explaining import remarks_of, why_not

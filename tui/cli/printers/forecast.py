@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from engine.views.balance import balance_frame
-from engine.views.balance_model import AttemptRow, BalanceView, TreeRow
-from engine.views.balance_words import amount_text, assumed_text, span_text
+from engine.views.bundles.model import AttemptRow, BalanceView, TreeRow
+from engine.views.bundles.view import balance_frame
+from engine.views.bundles.words import amount_text, assumed_text, span_text
 from tui.bundles.words import occupancy_texts, share_text, status_texts
 from tui.cli.plain import Align, table, wrapped
 from tui.kit.wording import bytes_per_sec, counted, msgs_per_sec, safe_name

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from engine.cluster.key_state import SharingMode
+from engine.cluster.keys.state import SharingMode
 from engine.keyshared.entry_key import KeySource, StickyKey
 from engine.keyshared.explain import KeyExplanation
 from engine.keyshared.key_text import text_of_key
@@ -14,10 +14,10 @@ from engine.keyshared.model import Consumer
 from engine.keyshared.ownership import Gaps, OwnedSlots, gaps_of, owned_ranges, slots_by_consumer
 from engine.keyshared.rivals import Rival, rivals_of
 from engine.keyshared.waits import Wait, waits
-from engine.views.keys_answers import key_sentence
-from engine.views.keys_words import VERDICTS, luck_sentence, verdict_text
-from engine.views.reported_document import reported_document
-from engine.views.table import letter_tag
+from engine.views.failover.table import letter_tag
+from engine.views.keys.answers import key_sentence
+from engine.views.keys.words import VERDICTS, luck_sentence, verdict_text
+from engine.views.reported.document import reported_document
 from tui.cli.plain import Align, table, wrapped
 from tui.cli.printers.documents import plain_values
 from tui.cli.printers.explanation import FORMAT

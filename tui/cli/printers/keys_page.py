@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from engine.views.keys_model import KeyConsumerRow, KeysFoot, KeysStatus, KeysView, WaitRow
-from engine.views.keys_words import shown, verdict_text
+from engine.views.keys.model import KeyConsumerRow, KeysFoot, KeysStatus, KeysView, WaitRow
+from engine.views.keys.words import shown, verdict_text
 from tui.cli.plain import Align, table, wrapped
 from tui.cli.printers.reported import reported_lines, seen_event_lines
 from tui.kit.wording import counted, percent, safe_name, shorten_middle

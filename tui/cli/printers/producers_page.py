@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from engine.views.producers_model import (
+from engine.views.producers.model import (
     LOST,
     REASON,
     ProducerRow,

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import PurePath
 from typing import Any, Final
 
-from engine.scenarios.script import Script, ScriptStep
+from engine.scenarios.script.run import Script, ScriptStep
 from tui.cli.plain import wrapped
 from tui.kit.wording import counted, safe_name
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from engine.views.details import SplitOption, SplitPreviewView
+from engine.views.failover.details import SplitOption, SplitPreviewView
 from engine.visible import visible
 from tui.bundles.split_words import AS_PROPOSED, CUTS_NOTHING, warning_sentences
 from tui.cli.plain import Align, table, wrapped

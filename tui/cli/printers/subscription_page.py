@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from engine.views.reported_subscription import SubscriptionView
+from engine.views.reported.subscription import SubscriptionView
 from tui.cli.plain import Align, table, wrapped
 from tui.cli.printers.reported import reported_lines, seen_event_lines
 from tui.kit.wording import quantity, safe_name, short_topic, shorten_middle

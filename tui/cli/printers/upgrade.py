@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from engine.views.upgrade import UpgradeView
+from engine.views.comparing.upgrade import UpgradeView
 from tui.cli.plain import wrapped
 from tui.cli.printers.diff import differing_lines, sum_lines
 from tui.kit.wording import counted, safe_name

@@ -21,15 +21,18 @@ from engine.errors import Rejection
 from engine.names import TopicName, parse_topic_name, partition_name, refuse_namespace
 from engine.visible import visible
 from tui.sources.cluster import details, paths
+from tui.sources.cluster.access import HIDDEN
 from tui.sources.cluster.client import AdminClient
 from tui.sources.cluster.outcomes import OUT_OF_REACH, Answer, ClusterOutOfReachError, Fault, Gap
 from tui.sources.cluster.reading import ClusterReading, Progress
-from tui.sources.cluster.redaction import without_secrets
 from tui.sources.cluster.scope import SYSTEM_NAMESPACES, Scope
 
 _BROKER: Final = re.compile(r"[A-Za-z0-9._\-\[\]:]{1,260}")
 _MOST_PARTITIONS: Final = 100_000
 Said = Callable[[Progress], None]
+_SECRET: Final = re.compile(
+    r"passw|secret|credential|passphrase|authenticationparam|authparam|privatekey", re.IGNORECASE
+)
 
 
 async def read_cluster(client: AdminClient, scope: Scope | None = None, said: Said | None = None) -> ClusterReading:
@@ -262,3 +265,25 @@ def _value(outcome: Answer | Gap) -> Any:
         return msgspec.json.decode(outcome.data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
+
+
+def without_secrets(data: bytes) -> bytes | None:
+    """An answer about configuration with the values of secret members hidden; None where it cannot be looked into.
+
+    >>> without_secrets(b'{"tlsKeyStorePassword":"x","a":[{"authParams":"token:y","b":1}],"defaultSecret":""}')
+    b'{"tlsKeyStorePassword":"***","a":[{"authParams":"***","b":1}],"defaultSecret":""}'
+    """
+    try:
+        value = msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return msgspec.json.encode(_hidden(value))
+
+
+def _hidden(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {
+            name: HIDDEN if item and isinstance(item, str) and _SECRET.search(name) else _hidden(item)
+            for name, item in value.items()
+        }
+    return [_hidden(item) for item in value] if isinstance(value, list) else value

@@ -1,0 +1,1 @@
+"""Command lines: read into commands, and commands written as the lines that mean them."""

@@ -1,0 +1,186 @@
+"""A command as a line of the grammar; ``engine.cluster.grammar.reading`` reads it back."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Final
+
+from engine.cluster.commands import (
+    Acknowledge,
+    AddConsumer,
+    AddTopic,
+    Command,
+    KillConsumer,
+    PassTime,
+    RemoveTopic,
+    RenameConsumer,
+    RepartitionTopic,
+    SendKeys,
+    SetPriorityLevel,
+    SetRelease,
+    SetSetting,
+    ShareKeys,
+    SplitBundle,
+    SubscribeKeyShared,
+)
+from engine.cluster.grammar.producer_text import producer_command_text
+from engine.cluster.grammar.words import quote
+from engine.cluster.keys.state import SharingMode
+from engine.cluster.state import ClusterState
+from engine.cluster.timeline_commands import End, GoTo, Home, Redo, SwitchBranch, TimelineCommand, Undo
+
+OPTION_WORDS: Final = frozenset(
+    {
+        "at",
+        "batched",
+        "bundle",
+        "count",
+        "key",
+        "of",
+        "partitions",
+        "points",
+        "priority",
+        "ranges",
+        "times",
+        "to",
+        "unordered",
+    }
+)
+"""Words that begin an option; a value of that spelling is written in quotes where an option could stand."""
+
+BUNDLE_WORDS: Final = ("LARGEST", "HOT")
+
+
+def command_text(command: Command | TimelineCommand, state: ClusterState | None = None) -> str:
+    """One line that reads back as the same command.
+
+    Without a state a consumer is written ``#ID`` and its subscription always named, so the line reads back anywhere.
+    With the state it is about to act on, names are used where they are unique and a sole subscription is left out.
+
+    >>> command_text(AddConsumer("billing", "worker 1", 2))
+    'add "worker 1" priority 2 to billing'
+    >>> command_text(SplitBundle("t/n", "0x00000000_0x80000000", "specified_positions_divide", (7, 9)))
+    'split t/n/0x00000000_0x80000000 specified_positions_divide at 7,9'
+    """
+    match command:
+        case AddConsumer(key, name, level, ranges):
+            priority = f" priority {level}" if level else ""
+            declared = "" if ranges is None else f" ranges {ranges_text(ranges)}"
+            return f"add {quote(name)}{priority}{declared}{_subscription('to', key, state)}"
+        case KillConsumer(key, consumer_id):
+            return f"kill {_consumer(key, consumer_id, state)}{_subscription('of', key, state)}"
+        case RenameConsumer(key, consumer_id, name):
+            who = _consumer(key, consumer_id, state)
+            return f"rename {who} to {quote(name)}{_subscription('of', key, state)}"
+        case SetPriorityLevel(key, consumer_id, level):
+            return f"priority {_consumer(key, consumer_id, state)} {level}{_subscription('of', key, state)}"
+        case SetSetting(name, text):
+            return f"set {quote(name)} {quote(text)}"
+        case SetRelease(version):
+            return f"release {quote(version)}"
+        case AddTopic() | RemoveTopic() | RepartitionTopic():
+            return _topic_command_text(command)
+        case SplitBundle():
+            return _split_text(command)
+        case SubscribeKeyShared() | ShareKeys() | SendKeys() | Acknowledge() | PassTime():
+            return _key_command_text(command, state)
+        case Undo() | Redo() | Home() | End() | GoTo() | SwitchBranch():
+            return _timeline_text(command)
+        case _:
+            return producer_command_text(command, state)
+
+
+def _topic_command_text(command: AddTopic | RemoveTopic | RepartitionTopic) -> str:
+    match command:
+        case AddTopic(topic, partitions):
+            return f"topic add {quote(topic)}" + (f" partitions {partitions}" if partitions else "")
+        case RemoveTopic(topic):
+            return f"topic remove {quote(topic)}"
+        case RepartitionTopic(topic, partitions):
+            return f"topic partitions {quote(topic)} {partitions}"
+
+
+def _key_command_text(
+    command: SubscribeKeyShared | ShareKeys | SendKeys | Acknowledge | PassTime, state: ClusterState | None
+) -> str:
+    match command:
+        case SubscribeKeyShared(name, topic, out_of_order):
+            return f"subscribe {quote(name, OPTION_WORDS)} to {quote(topic)}" + (" unordered" if out_of_order else "")
+        case ShareKeys(key, mode, points):
+            declares_points = points or mode == SharingMode.CONSISTENT_STICKY.value
+            amount = f" points {points}" if declares_points else ""
+            return f"share {quote(mode, OPTION_WORDS)}{amount}{_subscription('of', key, state)}"
+        case SendKeys(key, keys, times, batched):
+            words = " ".join(quote(each, OPTION_WORDS) for each in keys)
+            amount = f" times {times}" if times != 1 else ""
+            return f"send {words}{' batched' if batched else ''}{amount}{_subscription('to', key, state)}"
+        case Acknowledge(key, consumer_id, text, count):
+            who = "all" if consumer_id is None else _consumer(key, consumer_id, state, reserved=("all",))
+            what = "" if text is None else f" key {quote(text)}"
+            amount = f" count {count}" if count else ""
+            return f"ack {who}{what}{amount}{_subscription('of', key, state)}"
+        case PassTime(duration_ms):
+            return f"wait {duration_ms}"
+
+
+def _timeline_text(command: TimelineCommand) -> str:
+    match command:
+        case GoTo(step):
+            return f"step {step}"
+        case SwitchBranch(branch):
+            return f"branch {branch}"
+        case Undo() | Redo() | Home() | End():
+            return type(command).__name__.lower()
+
+
+def _split_text(command: SplitBundle) -> str:
+    algorithm = f" {quote(command.algorithm, OPTION_WORDS)}" if command.algorithm is not None else ""
+    positions = f" at {','.join(map(str, command.positions))}" if command.positions else ""
+    slashes = command.namespace.count("/")
+    if command.bundle in BUNDLE_WORDS and slashes < 2:
+        target = f"{quote(command.namespace)} {command.bundle}"
+    elif command.bundle and "/" not in command.bundle and slashes == 1:
+        target = quote(f"{command.namespace}/{command.bundle}")
+    else:
+        # Any two texts fit in here, also those that no broker has.
+        target = f"{quote(command.namespace)} bundle {quote(command.bundle)}"
+    return f"split {target}{algorithm}{positions}"
+
+
+def ranges_text(ranges: Iterable[tuple[int, int]]) -> str:
+    """Ranges as one word; none at all is a dash.
+
+    >>> ranges_text([(0, 99), (200, 299)]), ranges_text([])
+    ('0-99,200-299', '-')
+    """
+    return ",".join(f"{start}-{end}" for start, end in ranges) or "-"
+
+
+def _consumer(key: str, consumer_id: int, state: ClusterState | None, reserved: Collection[str] = ()) -> str:
+    if state is not None:
+        consumers = consumers_of(state, key)
+        names = [name for each, name in consumers if each == consumer_id]
+        if len(names) == 1 and sum(name == names[0] for _, name in consumers) == 1:
+            return quote(names[0], reserved)
+    return f"#{consumer_id}"
+
+
+def consumers_of(state: ClusterState, key: str) -> list[tuple[int, str]]:
+    """(id, name) of the consumers of a subscription of either type; empty for an unknown one."""
+    for subscription in state.subscriptions:
+        if subscription.key == key:
+            return [(each.consumer_id, each.name) for each in subscription.consumers]
+    for shared in state.key_subscriptions:
+        if shared.key == key:
+            return [(each.consumer_id, each.name) for each in shared.consumers]
+    return []
+
+
+def subscription_keys(state: ClusterState) -> list[str]:
+    """The keys of all subscriptions: Failover first, then Key_Shared."""
+    return [*(each.key for each in state.subscriptions), *(each.key for each in state.key_subscriptions)]
+
+
+def _subscription(word: str, key: str, state: ClusterState | None) -> str:
+    sole = state is not None and subscription_keys(state) == [key]
+    return "" if sole else f" {word} {quote(key)}"

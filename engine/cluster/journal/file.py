@@ -1,0 +1,258 @@
+"""The timeline on disk: a file that grows by one line for each step and is safe before a step is shown as saved.
+
+Writing goes through ``Journal.save``; a full disk is a value (``JournalFailure``), not the end of the session. Reading
+(``recover``) keeps everything up to the first line that is torn or wrong.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from engine.cluster.journal.lines import Recovered, cursor_line, header_line, read_lines, step_line
+from engine.cluster.timeline import Timeline
+from engine.disk import Disk
+from engine.errors import InputError, Problem
+
+JOURNAL_LIMIT_BYTES: Final = 2**30
+"""A larger file is not read."""
+
+_TORN_NAMES: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class JournalFailure:
+    """What the environment refused: ``action`` is create, resume or save; ``reason`` is the system's own sentence.
+
+    ``saved_steps`` are safe on disk. After a failed save the session goes on; the next ``save`` writes what is missing.
+    ``rolled_back`` is false when a half-written line could not be taken back yet (that is tried again, too).
+    """
+
+    path: str
+    action: str
+    reason: str
+    error_number: int = 0
+    saved_steps: int = 0
+    rolled_back: bool = True
+
+    def __str__(self) -> str:
+        if self.action != "save":
+            return f"{self.path}: {self.reason}"
+        return (
+            f"{self.path}: not saved ({self.reason}); {self.saved_steps} steps are safe on disk, the session goes on,"
+            " and the rest is saved as soon as the file takes it"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """A journal that is open for more, the timeline it held, and what had to be set aside."""
+
+    journal: Journal
+    timeline: Timeline
+    problems: tuple[Problem, ...]
+
+
+def recover(path: str | os.PathLike[str]) -> tuple[Timeline, tuple[Problem, ...]]:
+    """Read a journal and leave it as it is. Raises InputError when there is nothing to be had, with the reason."""
+    found = read_lines(_read(Path(path)), str(path))
+    return found.timeline, found.problems
+
+
+class Journal:
+    """One open journal. Make it with :meth:`create` or :meth:`resume`; one process at a time may hold it."""
+
+    def __init__(self, path: Path, descriptor: int, disk: Disk, size: int, timeline: Timeline) -> None:
+        self._path = path
+        self._descriptor = descriptor
+        self._disk = disk
+        self._safe_bytes = size
+        self._torn = False
+        self._steps = len(timeline.log)
+        self._last = timeline.log[-1:]
+        self._place = _place_of(timeline)
+
+    @property
+    def saved_steps(self) -> int:
+        """Steps of all branches that are safe on disk."""
+        return self._steps
+
+    @classmethod
+    def create(
+        cls, path: str | os.PathLike[str], timeline: Timeline, *, disk: Disk | None = None
+    ) -> Journal | JournalFailure:
+        """A new file that holds the timeline, there at once and whole; an existing file is never written over."""
+        disk, where = disk or Disk(), Path(path)
+        try:
+            draft = disk.draft(where.parent, private=True)
+        except OSError as error:
+            return JournalFailure(str(path), "create", _sentence(error), error.errno or 0)
+        journal = None
+        try:
+            begun = Timeline.start(timeline.initial, timeline.seed, timeline.source)
+            made = cls(where, draft.descriptor, disk, 0, begun)
+            failure = made._append(header_line(timeline), sync=False) or made.save(timeline)
+            if failure is not None:
+                return JournalFailure(str(path), "create", failure.reason, failure.error_number)
+            disk.publish(draft, where)
+            journal = made
+        except FileExistsError as error:
+            advice = "there is such a file already; resume it, or choose another name"
+            return JournalFailure(str(path), "create", advice, error.errno or 0)
+        except OSError as error:
+            return JournalFailure(str(path), "create", _sentence(error), error.errno or 0)
+        finally:
+            if journal is None:
+                disk.discard(draft)
+        return journal
+
+    @classmethod
+    def resume(cls, path: str | os.PathLike[str], *, disk: Disk | None = None) -> Resumed | JournalFailure:
+        """Open a journal to go on with it. What cannot be read is kept in ``PATH.torn`` before it is cut off.
+
+        Raises InputError when the file holds no timeline at all; the file is left as it is.
+        """
+        disk, where = disk or Disk(), Path(path)
+        try:
+            descriptor = disk.open(where)
+        except OSError as error:
+            return JournalFailure(str(path), "resume", _sentence(error), error.errno or 0)
+        try:
+            if not disk.lock(descriptor):
+                advice = "another process writes this journal; close that one, or replay the file without going on"
+                disk.close(descriptor)
+                return JournalFailure(str(path), "resume", advice, errno.EWOULDBLOCK)
+            if not os.fstat(descriptor).st_nlink:
+                disk.close(descriptor)
+                return JournalFailure(str(path), "resume", "it was removed while it was being opened", errno.ENOENT)
+            data = _read(where, descriptor)
+            found = read_lines(data, str(path))
+        except InputError:
+            disk.close(descriptor)
+            raise
+        try:
+            problems = _set_aside(where, descriptor, disk, data, found)
+        except OSError as error:
+            disk.close(descriptor)
+            reason = f"what cannot be read could not be set aside ({_sentence(error)}); the file is as it was"
+            return JournalFailure(str(path), "resume", reason, error.errno or 0, len(found.timeline.log))
+        journal = cls(where, descriptor, disk, found.good_bytes, found.timeline)
+        return Resumed(journal, found.timeline, problems)
+
+    def save(self, timeline: Timeline) -> JournalFailure | None:
+        """Write what the file lacks of this timeline; None when all of it is safe.
+
+        The timeline must go on from the one that was saved last (or resumed). New steps are synced to the disk; a move
+        of the cursor alone is written without waiting for it. O(new steps).
+        """
+        assert timeline.log[: self._steps][-1:] == self._last, "a journal goes on with the timeline it was made for"
+        place = self._place
+        lines: list[bytes] = []
+        for step in timeline.log[self._steps :]:
+            lines.append(step_line(step))
+            place = (step.number, step.depth)
+        wanted = _place_of(timeline)
+        if wanted != place:
+            lines.append(cursor_line(*wanted))
+        if not lines and not self._torn:
+            return None
+        failure = self._append(b"".join(lines), sync=len(timeline.log) > self._steps)
+        if failure is None:
+            self._steps = len(timeline.log)
+            self._last = timeline.log[-1:]
+            self._place = wanted
+        return failure
+
+    def close(self) -> None:
+        """Let another process have the file."""
+        if self._descriptor >= 0:
+            self._disk.close(self._descriptor)
+            self._descriptor = -1
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _append(self, data: bytes, *, sync: bool) -> JournalFailure | None:
+        assert self._descriptor >= 0, "the journal is closed"
+        try:
+            if self._torn:
+                self._disk.truncate(self._descriptor, self._safe_bytes)
+                self._torn = False
+            self._disk.write_all(self._descriptor, data)
+            if sync:
+                self._disk.sync(self._descriptor)
+        except OSError as error:
+            self._roll_back()
+            return JournalFailure(
+                str(self._path), "save", _sentence(error), error.errno or 0, self._steps, not self._torn
+            )
+        self._safe_bytes += len(data)
+        return None
+
+    def _roll_back(self) -> None:
+        """Cut a half-written line off, so that the file ends in whole lines; remembered when it does not work."""
+        try:
+            self._disk.truncate(self._descriptor, self._safe_bytes)
+        except OSError:
+            self._torn = True
+
+
+def _place_of(timeline: Timeline) -> tuple[int, int]:
+    return (timeline.steps[-1].number if timeline.steps else 0, timeline.cursor)
+
+
+def _read(path: Path, descriptor: int | None = None) -> bytes:
+    """The bytes of a file, by its open descriptor where there is one: that is the file the lock holds."""
+    try:
+        # Looked at before it is opened, because opening a pipe would wait for a writer.
+        about = path.stat() if descriptor is None else os.fstat(descriptor)
+        if not stat.S_ISREG(about.st_mode):
+            raise InputError(f"{path} is no file")
+        if about.st_size > JOURNAL_LIMIT_BYTES:
+            raise InputError(
+                f"{path} has {about.st_size} bytes; a journal of more than {JOURNAL_LIMIT_BYTES} is not read"
+            )
+        if descriptor is None:
+            return path.read_bytes()
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            return file.read()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {_sentence(error)}") from error
+
+
+def _set_aside(path: Path, descriptor: int, disk: Disk, data: bytes, found: Recovered) -> tuple[Problem, ...]:
+    """Copy what lies behind the good part to a file of its own, then cut it off. Raises OSError."""
+    rest = data[found.good_bytes :]
+    if not rest:
+        return found.problems
+    kept = _new_torn_file(path, rest, disk)
+    disk.truncate(descriptor, found.good_bytes)
+    disk.sync(descriptor)
+    advice = f"the {len(rest)} bytes are kept in {kept}"
+    return tuple(Problem(each.source, each.path, each.reason, advice, each.line) for each in found.problems)
+
+
+def _new_torn_file(path: Path, rest: bytes, disk: Disk) -> Path:
+    draft = disk.draft(path.parent, private=True)
+    try:
+        disk.write_all(draft.descriptor, rest)
+        for number in range(1, _TORN_NAMES):
+            kept = path.with_name(f"{path.name}.torn" + (f".{number}" if number > 1 else ""))
+            with suppress(FileExistsError):
+                disk.publish(draft, kept)
+                return kept
+    finally:
+        disk.discard(draft)
+    raise FileExistsError(errno.EEXIST, f"there are {_TORN_NAMES} torn files beside it already")
+
+
+def _sentence(error: OSError) -> str:
+    return error.strerror or str(error)

@@ -1,0 +1,1 @@
+"""Key_Shared subscriptions in the state machine: what commands decide, and how events change the state."""

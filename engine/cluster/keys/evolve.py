@@ -1,0 +1,242 @@
+"""The fold of a Key_Shared subscription: what it is after each of its events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Final
+
+from engine.cluster.folding import fold
+from engine.cluster.keys.events import (
+    KeyConsumerJoined,
+    KeyConsumerLeft,
+    KeyDispatcherStarted,
+    KeyEvent,
+    KeyIntervalsSeen,
+    KeysAcknowledged,
+    KeysPublished,
+    KeysSeen,
+    KeySubscriptionCreated,
+    KeyTimePassed,
+)
+from engine.cluster.keys.state import KeySubscription
+from engine.cluster.limits import IDS, INT_64, MAX_KEY_MESSAGES
+from engine.config import CURRENT, behaviour_of, default_settings
+from engine.errors import Rejection
+from engine.keyshared.admission import KeySharedMode, SubscriptionTerms, delivery_terms, selector_for
+from engine.keyshared.autosplit import AutoSplitSelector
+from engine.keyshared.delivery import acknowledge, advance_to, join, leave, publish
+from engine.keyshared.delivery_state import Delivery, DeliveryState
+from engine.keyshared.key_text import key_of_text
+from engine.keyshared.model import Consumer
+from engine.keyshared.ring import RingSelector, refuse_ring
+
+SENT_KEPT: Final = 200
+"""How many of the messages that went out are remembered."""
+
+
+def created(event: KeySubscriptionCreated) -> KeySubscription:
+    """A subscription as it is created: the selector of a broker's defaults, until a dispatcher is started."""
+    empty = _dispatcher(KeyDispatcherStarted(event.subscription, False, 0, False, CURRENT.label, ()))
+    return KeySubscription(event.subscription, event.name, event.namespace, event.topics, (event,), empty)
+
+
+def folded(events: Iterable[KeyEvent]) -> KeySubscription | str:
+    """The subscription that these events lead to, or why they cannot follow each other. O(events)."""
+    return fold(events, _begun, key_objection, after)
+
+
+def _begun(first: KeyEvent | None) -> KeySubscription | str:
+    if isinstance(first, KeySubscriptionCreated):
+        return created(first)
+    return "a Key_Shared subscription begins with its creation"
+
+
+def after(subscription: KeySubscription, event: KeyEvent) -> KeySubscription:
+    """The subscription after an event that ``key_objection`` has nothing against."""
+    now = replace(subscription, happened=(*subscription.happened, event))
+    match event:
+        case KeySubscriptionCreated():
+            return now
+        case KeyDispatcherStarted():
+            return _started(now, event)
+        case KeyConsumerJoined():
+            consumer = Consumer(event.consumer_id, event.name, event.declared)
+            delivery = join(now.delivery, consumer, now.now_ms)
+            assert not isinstance(delivery, Rejection), f"{event} was let in: {delivery}"
+            return _with(now, delivery)
+        case KeyConsumerLeft():
+            return _with(now, leave(now.delivery, event.consumer_id, now.now_ms))
+        case KeyIntervalsSeen():
+            selector = now.delivery.selector
+            assert isinstance(selector, AutoSplitSelector), "only halved ranges have a history that is not known"
+            seen = replace(
+                selector,
+                uppers=tuple(upper for upper, _ in event.intervals),
+                owners=tuple(owner for _, owner in event.intervals),
+            )
+            return replace(now, delivery=replace(now.delivery, selector=seen))
+        case KeysSeen():
+            return _with_keys(now, event.keys)
+        case KeysPublished():
+            known = _with_keys(now, ((text, 1) for text in event.keys))
+            return _with(known, publish(now.delivery, map(_key, event.keys), now.now_ms))
+        case KeysAcknowledged():
+            for position in event.positions:
+                now = _with(now, acknowledge(now.delivery, event.consumer_id, position, now.now_ms))
+            return now
+        case KeyTimePassed():
+            return _with(replace(now, now_ms=event.now_ms), advance_to(now.delivery, event.now_ms))
+
+
+def without_topic(subscription: KeySubscription, topic: str) -> KeySubscription | None:
+    """The subscription after one of its topics is deleted; it goes with the last one."""
+    if topic not in subscription.topics:
+        return subscription
+    left = tuple(each for each in subscription.topics if each != topic)
+    first = subscription.happened[0]
+    assert isinstance(first, KeySubscriptionCreated), "it begins with its creation"
+    happened = (replace(first, topics=left), *subscription.happened[1:])
+    return replace(subscription, topics=left, happened=happened) if left else None
+
+
+def key_objection(subscription: KeySubscription, event: KeyEvent) -> str:
+    """Why an event cannot follow, "" when it can."""
+    connected = {each.consumer_id for each in subscription.consumers}
+    match event:
+        case KeySubscriptionCreated():
+            return f"subscription {subscription.key!r} exists"
+        case KeyDispatcherStarted():
+            if connected:
+                return f"consumers of {subscription.key!r} are connected, so its dispatcher stays"
+            if event.points < 0 or (event.points and not event.declares):
+                return f"{event.points} points: a node has 1 or more, and only where consumers declare ranges"
+            made = dispatcher_of(event)
+            return str(made) if isinstance(made, Rejection) else ""
+        case KeyConsumerJoined():
+            if event.consumer_id in connected:
+                return f"consumer {event.consumer_id} of {subscription.key!r} is connected"
+            refusal = refuse_join(subscription, Consumer(event.consumer_id, event.name, event.declared))
+            return str(refusal) if refusal is not None else ""
+        case KeyConsumerLeft() | KeysAcknowledged():
+            known = event.consumer_id in connected
+            return "" if known else f"consumer {event.consumer_id} of {subscription.key!r} is not connected"
+        case KeyIntervalsSeen():
+            return _interval_objection(subscription, event)
+        case KeysSeen():
+            return _count_objection(event) or _text_objection(text for text, _ in event.keys)
+        case KeysPublished():
+            return _text_objection(event.keys)
+        case KeyTimePassed():
+            return _time_objection(subscription.now_ms, event.now_ms)
+
+
+def refuse_join(subscription: KeySubscription, newcomer: Consumer) -> Rejection | None:
+    """Why the selector does not take a consumer that is not connected; None when it does."""
+    if newcomer.consumer_id not in IDS:
+        return Rejection("ConsumerId", f"the id {newcomer.consumer_id} does not fit into 32 bits", "consumer_id")
+    selector = subscription.delivery.selector
+    if isinstance(selector, RingSelector):
+        refusal = refuse_ring(len(selector.members) + 1, selector.points)
+        if refusal is not None:
+            return refusal
+    joined = selector.join(newcomer)
+    return joined if isinstance(joined, Rejection) else None
+
+
+def _started(subscription: KeySubscription, event: KeyDispatcherStarted) -> KeySubscription:
+    empty = _dispatcher(event)
+    before = subscription.delivery
+    # The cursor outlives the dispatcher: what is not acknowledged is read again, with the slots of the new selector.
+    backlog = {
+        position: replace(message, slot=empty.selector.slots.slot_of_key(message.key))
+        for position, message in before.backlog.items()
+    }
+    delivery = replace(
+        empty,
+        next_position=before.next_position,
+        read_position=before.next_position,
+        backlog=backlog,
+        replay=frozenset(backlog),
+    )
+    return replace(
+        subscription,
+        delivery=delivery,
+        declares=event.declares,
+        points=event.points,
+        allow_out_of_order_delivery=event.allow_out_of_order_delivery,
+    )
+
+
+def _dispatcher(event: KeyDispatcherStarted) -> DeliveryState:
+    made = dispatcher_of(event)
+    assert isinstance(made, DeliveryState), f"{event} was let in: {made}"
+    return made
+
+
+def dispatcher_of(event: KeyDispatcherStarted) -> DeliveryState | Rejection:
+    """The empty dispatcher of these circumstances; refused where Pulsar would not take a setting."""
+    behaviour = behaviour_of(event.release)
+    if isinstance(behaviour, Rejection):
+        return behaviour
+    settings = default_settings(behaviour)
+    for name, text in event.settings:
+        changed = settings.with_setting(name, text)
+        if isinstance(changed, Rejection):
+            return changed
+        settings = changed
+    mode = KeySharedMode.STICKY if event.declares else KeySharedMode.AUTO_SPLIT
+    selector = selector_for(mode, settings, behaviour)
+    if isinstance(selector, Rejection):
+        return selector
+    asked = SubscriptionTerms(mode=mode, allow_out_of_order_delivery=event.allow_out_of_order_delivery)
+    return DeliveryState(delivery_terms(asked, settings, behaviour), selector)
+
+
+def _with(subscription: KeySubscription, delivery: Delivery) -> KeySubscription:
+    sent = (*subscription.sent, *delivery.sent)[-SENT_KEPT:] if delivery.sent else subscription.sent
+    return replace(subscription, delivery=delivery.state, sent=sent)
+
+
+def _with_keys(subscription: KeySubscription, counts: Iterable[tuple[str, int]]) -> KeySubscription:
+    keys = dict(subscription.keys)
+    for text, count in counts:
+        key = _key(text)
+        keys[key] = keys.get(key, 0) + count
+    return replace(subscription, keys=keys)
+
+
+def _key(text: str) -> bytes:
+    key = key_of_text(text)
+    assert isinstance(key, bytes), f"{text!r} was let in: {key}"
+    return key
+
+
+def _time_objection(before_ms: int, now_ms: int) -> str:
+    """Why time cannot go on to a moment, "" when it can."""
+    if now_ms not in INT_64:
+        return "time ran out of 64 bits"
+    return "" if now_ms >= before_ms else "time does not run backwards"
+
+
+def _count_objection(event: KeysSeen) -> str:
+    if any(count < 0 for _, count in event.keys):
+        return "a key has no negative number of messages"
+    most = max((count for _, count in event.keys), default=0)
+    return f"a key has up to {MAX_KEY_MESSAGES} messages, not {most}" if most > MAX_KEY_MESSAGES else ""
+
+
+def _text_objection(texts: Iterable[str]) -> str:
+    return next((str(wrong) for text in texts if isinstance(wrong := key_of_text(text), Rejection)), "")
+
+
+def _interval_objection(subscription: KeySubscription, event: KeyIntervalsSeen) -> str:
+    selector = subscription.delivery.selector
+    if not isinstance(selector, AutoSplitSelector):
+        return f"{subscription.key!r} does not halve ranges"
+    uppers = [upper for upper, _ in event.intervals]
+    if not uppers or uppers != sorted(set(uppers)) or uppers[0] < 1 or uppers[-1] != selector.range_size:
+        return f"intervals ascend to {selector.range_size}, the range size"
+    if sorted(owner for _, owner in event.intervals) != sorted(each.consumer_id for each in selector.consumers):
+        return "each connected consumer has one interval"
+    return ""

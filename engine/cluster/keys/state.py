@@ -1,0 +1,71 @@
+"""One Key_Shared subscription in the state: its terms, its consumers, its known keys, and what is on its way.
+
+Who has a key depends on the history of joins and leaves, so that history *is* the state; the rest is folded from it
+(``engine.cluster.keys.evolve``) and kept beside it. All partitions of the topics have the same consumers in the same
+order of joining, hence the same owner of a key: one dispatcher stands for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from engine.cluster.keys.events import KeyEvent
+from engine.keyshared.delivery_state import DeliveryState, Sent
+from engine.keyshared.model import Consumer
+from engine.keyshared.ring import RingSelector
+
+
+class SharingMode(Enum):
+    """The four ways of sharing keys; the last one is a technique of clients on top of STICKY, not a broker's mode."""
+
+    AUTO_SPLIT = "auto-split"
+    CONSISTENT_AUTO_SPLIT = "consistent-auto-split"
+    STICKY = "sticky"
+    CONSISTENT_STICKY = "consistent-sticky"
+
+    @property
+    def declares(self) -> bool:
+        """Whether consumers declare their ranges."""
+        return self in (SharingMode.STICKY, SharingMode.CONSISTENT_STICKY)
+
+
+@dataclass(frozen=True, slots=True)
+class KeySubscription:
+    """One Key_Shared subscription; ``key``, ``name``, ``namespace`` and ``topics`` as in ``Subscription``.
+
+    ``happened`` is everything since it was created, and all that counts when two are compared. Folded from it:
+    ``delivery`` (selector and messages), ``declares`` and ``points`` as in ``KeyDispatcherStarted``, ``keys`` (known
+    key -> number of its messages), ``sent`` (the last messages that went out, newest last) and ``now_ms``.
+    """
+
+    key: str
+    name: str
+    namespace: str
+    topics: tuple[str, ...]
+    happened: tuple[KeyEvent, ...]
+    delivery: DeliveryState = field(compare=False, repr=False)
+    declares: bool = field(default=False, compare=False)
+    points: int = field(default=0, compare=False)
+    allow_out_of_order_delivery: bool = field(default=False, compare=False)
+    keys: Mapping[bytes, int] = field(default_factory=dict, compare=False, repr=False)
+    sent: tuple[Sent, ...] = field(default=(), compare=False, repr=False)
+    now_ms: int = field(default=0, compare=False)
+
+    @property
+    def consumers(self) -> tuple[Consumer, ...]:
+        """Those connected, in the order of joining: for consistent sticky ranges that of the node indices, too.
+
+        Except a node that restarted under another name: it stands last and keeps its index.
+        """
+        return self.delivery.selector.consumers
+
+    @property
+    def mode(self) -> SharingMode:
+        """Which of the four ways this is."""
+        if self.declares:
+            return SharingMode.CONSISTENT_STICKY if self.points else SharingMode.STICKY
+        if isinstance(self.delivery.selector, RingSelector):
+            return SharingMode.CONSISTENT_AUTO_SPLIT
+        return SharingMode.AUTO_SPLIT

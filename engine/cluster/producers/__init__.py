@@ -1,0 +1,1 @@
+"""Producers in the state machine: what commands decide, and how events change the state."""

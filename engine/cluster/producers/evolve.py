@@ -1,0 +1,203 @@
+"""The fold of the producers of a topic: what they are after each of their events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from engine.cluster.folding import fold
+from engine.cluster.limits import INT_64, MAX_PARTITIONS
+from engine.cluster.producers.bounds import refuse_more_messages, refuse_more_producers, senders_of
+from engine.cluster.producers.events import (
+    PartitionFailed,
+    PartitionRecovered,
+    ProducerClosed,
+    ProducerPartitionsGrown,
+    ProducersAdded,
+    ProducersSeen,
+    ProducersSent,
+    ProducerTimePassed,
+    ProducerTopicEvent,
+)
+from engine.cluster.producers.plan import plan_settings
+from engine.cluster.producers.state import ProducerTopic, Tally
+from engine.cluster.remember import Remembered
+from engine.errors import Rejection
+from engine.routing import producers as model
+from engine.routing.producer_model import (
+    Closed,
+    Created,
+    Disconnected,
+    Fenced,
+    ProducerEvent,
+    ProducersStep,
+    Reconnected,
+    Sent,
+    Updated,
+)
+
+RECENT_KEPT: Final = 200
+"""How many of the producers' last events are remembered."""
+
+_seen: Remembered[ProducerTopic] = Remembered()
+_folded: Remembered[ProducerTopic] = Remembered()
+
+
+def seen(event: ProducersSeen) -> ProducerTopic:
+    """A topic whose producers count from now on."""
+    return _seen.get((event,), (), lambda: _begun(event))
+
+
+def _begun(event: ProducersSeen) -> ProducerTopic:
+    state = model.producers_state(event.partitions, brokers=event.brokers, seed=event.seed)
+    assert not isinstance(state, Rejection), f"{event} was let in: {state}"
+    return ProducerTopic(event.topic, (event,), state)
+
+
+def folded_producers(events: Iterable[ProducerTopicEvent]) -> ProducerTopic | str:
+    """The producers that these events lead to, or why they cannot follow each other. O(events)."""
+    return fold(events, _first, producer_objection, after)
+
+
+def _first(event: ProducerTopicEvent | None) -> ProducerTopic | str:
+    if not isinstance(event, ProducersSeen):
+        return "the producers of a topic begin with it"
+    return seen_objection(event) or seen(event)
+
+
+def after(topic: ProducerTopic, event: ProducerTopicEvent) -> ProducerTopic:
+    """The producers after an event that ``producer_objection`` has nothing against; remembered, as undo asks again."""
+    return _folded.get((topic,), (event,), lambda: _after(topic, event))
+
+
+def _after(topic: ProducerTopic, event: ProducerTopicEvent) -> ProducerTopic:
+    step = _step(topic, event)
+    assert isinstance(step, ProducersStep), f"{event} was let in: {step}"
+    keys = topic.keys
+    if isinstance(event, ProducersSent) and event.key is not None:
+        times = sum(isinstance(each, Sent) for each in step.events)
+        keys = {**keys, event.key: keys.get(event.key, 0) + times}
+    results = topic.results
+    if step.events:
+        results = {**results, **{each.number: each for each in step.events if not _refused(each)}}
+    return ProducerTopic(
+        topic.topic,
+        (*topic.happened, event),
+        step.state,
+        keys,
+        results,
+        (*topic.recent, *step.events)[-RECENT_KEPT:],
+        tally_of(step.events),
+    )
+
+
+def _step(topic: ProducerTopic, event: ProducerTopicEvent) -> ProducersStep | Rejection:
+    state = topic.producers
+    match event:
+        case ProducersSeen():
+            return Rejection("ProducersExist", f"the producers of {topic.topic} count already", "topic")
+        case ProducersAdded():
+            made = plan_settings(event.plan, topic.partitions)
+            if isinstance(made, Rejection):
+                return made
+            above = event.plan.allow_limit_above
+            return model.add_producers(state, event.plan.count, *made, allow_limit_above=above)
+        case ProducersSent(_, None):
+            return model.send_by_all(state, event.key, messages=event.times, size_bytes=event.size_bytes)
+        case ProducersSent(_, int(number)):
+            return model.send_by_one(state, number, event.key, messages=event.times, size_bytes=event.size_bytes)
+        case ProducerClosed():
+            return model.close_producer(state, event.producer)
+        case PartitionFailed():
+            return model.fail_partition(state, event.partition)
+        case PartitionRecovered():
+            return model.recover_partition(state, event.partition)
+        case ProducerPartitionsGrown():
+            return model.grow_partitions(state, event.partitions)
+        case ProducerTimePassed():
+            return model.advance(state, event.now_ms)
+    raise AssertionError(f"{event} is no event of producers")
+
+
+def seen_objection(event: ProducersSeen) -> str:
+    """Why a topic's producers cannot begin like this, "" when they can."""
+    if event.partitions > MAX_PARTITIONS or event.brokers not in INT_64 or event.seed not in INT_64:
+        return f"{event.partitions} partitions on {event.brokers} brokers are not modelled"
+    state = model.producers_state(event.partitions, brokers=event.brokers, seed=event.seed)
+    return str(state) if isinstance(state, Rejection) else ""
+
+
+def producer_objection(topic: ProducerTopic, event: ProducerTopicEvent) -> str:
+    """Why an event cannot follow, "" when it can. O(1)."""
+    match event:
+        case ProducersSeen():
+            return f"the producers of {topic.topic!r} count already"
+        case ProducersAdded():
+            made = plan_settings(event.plan, topic.partitions)
+            if isinstance(made, Rejection):
+                return str(made)
+            if event.plan.count < 0:
+                return "a count is no less than 0"
+            return _text(refuse_more_producers(topic, event.plan, lazily=made[0].starts_lazily))
+        case ProducersSent():
+            if event.times < 0 or event.size_bytes < 0:
+                return "there is no negative number of messages or bytes"
+            unknown = "" if event.producer is None else _known(topic, event.producer)
+            return unknown or _text(refuse_more_messages(topic, senders_of(topic, event.producer) * event.times))
+        case ProducerClosed():
+            return _known(topic, event.producer)
+        case PartitionFailed() | PartitionRecovered():
+            known = 0 <= event.partition < topic.partitions
+            return "" if known else f"{topic.topic!r} has no partition {event.partition}"
+        case ProducerPartitionsGrown():
+            if event.partitions < topic.partitions:
+                return f"{topic.topic!r} cannot lose partitions"
+            return "" if event.partitions <= MAX_PARTITIONS else f"{event.partitions} partitions are not modelled"
+        case ProducerTimePassed():
+            if event.now_ms not in INT_64:
+                return "time ran out of 64 bits"
+            return "" if event.now_ms >= topic.now_ms else "time does not run backwards"
+
+
+def _text(refusal: Rejection | None) -> str:
+    return "" if refusal is None else refusal.message
+
+
+def _known(topic: ProducerTopic, number: int) -> str:
+    return "" if 0 <= number < len(topic.producers.producers) else f"{topic.topic!r} has no producer {number}"
+
+
+def _refused(event: ProducerEvent) -> bool:
+    return isinstance(event, Created) and event.error is not None
+
+
+def tally_of(events: Iterable[ProducerEvent]) -> Tally:
+    """What these events come to, counted."""
+    counts = dict.fromkeys(Tally.__slots__[:-1], 0)
+    error = ""
+    for event in events:
+        refusal: Rejection | None = None
+        match event:
+            case Created():
+                refusal = event.error
+                counts["refused" if refusal else "created"] += 1
+                counts["opened"] += len(event.opened)
+            case Sent(_, _, result):
+                refusal = result.cause or result.error
+                counts[result.outcome] += 1
+                counts["opened"] += result.opened is not None and result.cause is None
+            case Updated(_, _, update):
+                refusal = update.error
+                counts["grown" if update.outcome == "grown" else "held_back"] += 1
+                counts["opened"] += len(update.opened)
+            case Disconnected():
+                counts["lost_connections"] += 1
+            case Reconnected():
+                refusal = event.error
+                counts["reconnected"] += refusal is None
+            case Fenced():
+                counts["fenced"] += 1
+            case Closed():
+                counts["lost_msgs"] += event.lost_msgs
+        error = error or (refusal.message if refusal is not None else "")
+    return Tally(**counts, error=error)

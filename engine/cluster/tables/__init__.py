@@ -1,0 +1,1 @@
+"""The topics of a cluster in columns: names, partitions, traffic, edits."""

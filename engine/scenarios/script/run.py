@@ -1,0 +1,251 @@
+"""Demo scripts: read, run, and checked by their own ``expect`` lines, on a screen or without one.
+
+The language is that of ``reader`` and ``expectations``; commands are those of ``engine.cluster.grammar``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Final, Literal
+
+from engine.admin.reading import MAX_INPUT_BYTES, read_path
+from engine.cluster.commands import Command
+from engine.cluster.grammar.reading import parse_command
+from engine.cluster.navigation import navigate
+from engine.cluster.timeline import Timeline
+from engine.cluster.timeline_commands import TimelineCommand
+from engine.config import CURRENT
+from engine.errors import InputError, Problem, Rejection
+from engine.scenarios.embedded import embedded
+from engine.scenarios.opening import Opened, open_path
+from engine.scenarios.script.expectations import Expectation, judged
+from engine.scenarios.script.model import (
+    Do,
+    Say,
+    Script,
+    ScriptLine,
+    Select,
+    Show,
+    StartKeys,
+    StartNew,
+    StartPath,
+    StartProducers,
+    StartScene,
+)
+from engine.scenarios.script.reader import parse_script
+from engine.scenarios.selecting import Selection, resolve_selection
+from engine.scenarios.synthetic import synthetic_state
+from engine.scenarios.synthetic_keys import synthetic_keys
+from engine.scenarios.synthetic_producers import synthetic_producers
+
+__all__ = [
+    "SHIPPED_SCRIPTS",
+    "Script",
+    "ScriptStep",
+    "load_script",
+    "parse_script",
+    "run_script",
+    "shipped_script",
+    "start_of",
+]
+
+SUFFIX: Final = ".ringside"
+SHIPPED_SCRIPTS: Final = (
+    "pip392",
+    "flow-split",
+    "three-splits",
+    "pip-169",
+    "keys-equal-ranges",
+    "keys-points",
+    "keys-scaling",
+    "keys-autosplit-skew",
+    "keys-sticky-gap",
+    "keys-regions",
+    "keys-blocked",
+    "producers-lazy",
+    "producers-partial",
+)
+MAX_BYTES: Final = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ScriptStep:
+    """What one line of a script did.
+
+    ``kind`` is say, do, select, view or expect; ``caption`` is the one in force and ``text`` the line's own words (the
+    command, the view's name, the expectation). ``timeline`` is the one after the line. ``selection`` is set for select.
+    ``rejection`` is why a command was refused, also where that was expected. ``failures`` say what did not go as the
+    script says; a run is fine when no step has one. Of an expectation, ``found`` is the number that came (None where
+    none is expected) and ``instead`` says what is there where it is not met.
+    """
+
+    line: int
+    at_seconds: float
+    kind: Literal["say", "do", "select", "view", "expect"]
+    caption: str
+    text: str
+    timeline: Timeline
+    selection: Selection | None = None
+    rejection: Rejection | None = None
+    failures: tuple[Problem, ...] = ()
+    found: float | None = None
+    instead: str = ""
+
+
+def shipped_script(name: str) -> Script:
+    """A script that comes with the package. Raises ``InputError`` with the names there are for any other."""
+    if name not in SHIPPED_SCRIPTS:
+        raise InputError(f"there is no script {name!r} (scripts: {', '.join(SHIPPED_SCRIPTS)})")
+    text = files("engine.scenarios").joinpath("scripts", f"{name}{SUFFIX}").read_text("utf-8")
+    script = parse_script(text, f"{name}{SUFFIX}")
+    assert isinstance(script, Script), script
+    return script
+
+
+def load_script(path: str | Path) -> Script:
+    """Read a script file. Raises ``InputError`` with all problems, each with its line."""
+    path = Path(path)
+    try:
+        size = path.stat().st_size
+        data = b"" if size > MAX_BYTES else read_path(path, limit=MAX_BYTES)
+    except InputError as fault:
+        raise InputError(f"{path} {fault}") from fault
+    except OSError as fault:
+        raise InputError(f"{path} cannot be read: {fault.strerror or fault}") from fault
+    if size > MAX_BYTES:
+        raise InputError(f"{path} has {size} bytes; a script has at most {MAX_BYTES}")
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as fault:
+        raise InputError(f"{path} is no UTF-8 text: byte {fault.start} cannot be read") from fault
+    script = parse_script(text, path.name, str(path.parent))
+    if not isinstance(script, Script):
+        raise InputError(f"{path} cannot be run: {script[0]}", script)
+    return script
+
+
+def start_of(script: Script, *, limit_bytes: int = MAX_INPUT_BYTES) -> Opened:
+    """The state a script starts from; ``limit_bytes`` bounds what ``open`` reads.
+
+    Raises ``InputError`` when it cannot be opened or made.
+    """
+    try:
+        return _opened(script, limit_bytes)
+    except InputError as error:
+        raise InputError(f"{script.source} cannot start: {error}", error.problems) from error
+
+
+def _opened(script: Script, limit_bytes: int) -> Opened:
+    match script.start:
+        case StartScene(name):
+            return embedded(name)
+        case StartPath(path):
+            return open_path(Path(script.folder) / path, limit_bytes=limit_bytes)
+        case StartNew() as new:
+            return synthetic_state(
+                new.topics,
+                new.partitions,
+                new.consumers,
+                new.seed,
+                new.bundles,
+                consistent_hashing=new.consistent_hashing,
+                release=new.release or CURRENT.label,
+            )
+        case StartKeys() as new:
+            return synthetic_keys(
+                new.keys, new.consumers, mode=new.mode, points=new.points, seed=new.seed, release=new.release
+            )
+        case StartProducers() as new:
+            return synthetic_producers(
+                new.plan, new.partitions, brokers=new.brokers, seed=new.seed, release=new.release
+            )
+
+
+def run_script(script: Script, opened: Opened | None = None) -> Iterator[ScriptStep]:
+    """Run a script line by line; a failure does not stop it. ``opened`` is its start when that was opened before.
+
+    Nothing waits: ``at_seconds`` tells a live run when a line is due. Raises ``InputError`` when the start cannot be
+    opened.
+    """
+    start = opened or start_of(script)
+    timeline = Timeline.start(start.state, start.seed, start.source)
+    caption = ""
+    rejection: Rejection | None = None
+    for at, line in enumerate(script.lines):
+        following = script.lines[at + 1].action if at + 1 < len(script.lines) else None
+        match line.action:
+            case Say(text):
+                caption = text
+                yield ScriptStep(line.line, line.at_seconds, "say", caption, text, timeline)
+            case Show(view):
+                yield ScriptStep(line.line, line.at_seconds, "view", caption, view, timeline)
+            case Select(text):
+                yield _selected(script, line, caption, text, timeline)
+            case Do(text):
+                timeline, rejection = _carry_out(timeline, text)
+                expected = isinstance(following, Expectation) and following.kind == "refused"
+                failures = () if rejection is None or expected else _failed(script, line, f"refused: {rejection}")
+                yield ScriptStep(line.line, line.at_seconds, "do", caption, text, timeline, None, rejection, failures)
+            case Expectation() as expectation:
+                yield _judged_step(script, line, caption, expectation, timeline, rejection=rejection)
+
+
+def _carry_out(timeline: Timeline, text: str) -> tuple[Timeline, Rejection | None]:
+    command = parse_command(text, timeline.state)
+    if isinstance(command, Rejection):
+        return timeline, command
+    if isinstance(command, TimelineCommand):
+        navigated = navigate(timeline, command)
+        return navigated.timeline, navigated.rejection
+    assert isinstance(command, Command), command
+    return timeline.submit(command)
+
+
+def _selected(script: Script, line: ScriptLine, caption: str, text: str, timeline: Timeline) -> ScriptStep:
+    found = resolve_selection(timeline, text)
+    if isinstance(found, Rejection):
+        failures = _failed(script, line, found.message)
+        return ScriptStep(line.line, line.at_seconds, "select", caption, text, timeline, None, found, failures)
+    return ScriptStep(line.line, line.at_seconds, "select", caption, text, timeline, found)
+
+
+def _judged_step(
+    script: Script,
+    line: ScriptLine,
+    caption: str,
+    expectation: Expectation,
+    timeline: Timeline,
+    *,
+    rejection: Rejection | None,
+) -> ScriptStep:
+    if expectation.kind == "refused":
+        reason, found = _unmet_refusal(expectation, rejection), None
+    else:
+        reason, found = judged(expectation, timeline)
+    failures = _failed(script, line, f"expected {expectation.text}, but {reason}") if reason else ()
+    return ScriptStep(
+        line.line,
+        line.at_seconds,
+        "expect",
+        caption,
+        expectation.text,
+        timeline,
+        failures=failures,
+        found=found,
+        instead=reason,
+    )
+
+
+def _unmet_refusal(expectation: Expectation, rejection: Rejection | None) -> str:
+    if rejection is None:
+        return "the command was carried out"
+    if expectation.subject and rejection.error != expectation.subject[0]:
+        return f"the refusal is {rejection.error}"
+    return ""
+
+
+def _failed(script: Script, line: ScriptLine, reason: str) -> tuple[Problem, ...]:
+    return (Problem(script.source, "$", reason, line=line.line),)

@@ -1,0 +1,249 @@
+"""What the screen of brokers shows: usage by resource, bundles, the next cycle, the whole forecast, other shedders."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from engine.admin.shed_inputs import ShedInputs
+from engine.balance.broker_changes import Landing
+from engine.balance.brokers import BrokerLoad
+from engine.balance.leadership.shedding import UnloadOutcome
+from engine.balance.loops import Loop
+from engine.balance.settings import LoadSettings
+from engine.balance.shed_ahead_model import AheadMove, Evenness, ShedAhead
+from engine.balance.shedding.model import BrokerOutcome, BundleOutcome
+from engine.balance.shedding.transfer import PairOutcome, SkipReason, TopBundleOutcome
+from engine.bundles.plan import LoadManager
+from engine.errors import Problem
+from engine.load_rules import CURRENT_LOAD_RULES, LoadRules
+
+Resource = Literal["cpu", "memory", "direct_memory", "bandwidth_in", "bandwidth_out"]
+RESOURCES: Final[tuple[Resource, ...]] = ("cpu", "memory", "direct_memory", "bandwidth_in", "bandwidth_out")
+Fault = Literal["", "no-limit", "not-a-number", "negative"]
+"""Why the usage of a resource cannot be shown as a share."""
+ChangeKind = Literal["dies", "joins"]
+WhyLeft = BrokerOutcome | BundleOutcome | UnloadOutcome | PairOutcome | TopBundleOutcome
+CYCLES: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class BrokersInput:
+    """What was read of a cluster, the settings in force of its release, and that release's rules."""
+
+    inputs: ShedInputs
+    settings: LoadSettings
+    rules: LoadRules = CURRENT_LOAD_RULES
+    release: str = ""
+    source: str = ""
+    problems: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A broker that dies (``broker``), or one that joins ("")."""
+
+    kind: ChangeKind
+    broker: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BrokersQuestion:
+    """What differs from the cluster as it is: strategies (None: its own), settings as texts, brokers that go or come.
+
+    ``changes`` happen one after the other before the first cycle.
+    """
+
+    load_manager: LoadManager | None = None
+    shedder: str | None = None
+    placement: str | None = None
+    settings: tuple[tuple[str, str], ...] = ()
+    changes: tuple[Change, ...] = ()
+    cycles: int = CYCLES
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One resource of a broker: the used share of it, and the share from which the shedder acts (None: none)."""
+
+    resource: Resource
+    share: float
+    threshold: float | None
+    fault: Fault = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One bundle of a broker: its namespace by its place among all, its traffic, and whether the next cycle takes it.
+
+    ``arrived``: it was elsewhere in the reports.
+    """
+
+    bundle: str
+    namespace: int
+    topics: int
+    msgs_per_sec: float
+    bytes_per_sec: float
+    leaves: bool = False
+    arrived: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerRow:
+    """A broker after some cycles. ``usage`` is the weighted share that placement and shedding see.
+
+    ``older_ms``: how much older its report is than the newest, where it is longer than load data lives; else 0.
+    """
+
+    broker: str
+    bars: tuple[Bar, ...]
+    usage: float
+    msgs_per_sec: float
+    bytes_per_sec: float
+    topics: int
+    blocks: tuple[Block, ...]
+    is_new: bool = False
+    older_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LeftAlone:
+    """A broker, a pair or bundles of one broker that a cycle leaves alone, and why.
+
+    ``count`` bundles for one reason, of which ``bundle`` is the first; "" where it is about the broker itself, or about
+    a pair (``other``). ``figure`` was compared with ``limit``, both None where nothing was.
+    """
+
+    broker: str
+    why: WhyLeft
+    bundle: str = ""
+    other: str = ""
+    count: int = 1
+    figure: float | None = None
+    limit: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NextMove:
+    """An unload, and why its broker sheds: ``figure`` was compared with ``limit``, None where nothing was."""
+
+    move: AheadMove
+    figure: float | None = None
+    limit: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NextCycle:
+    """The cycle that comes next. ``skipped``: why nothing was looked at."""
+
+    number: int
+    at_ms: int
+    skipped: SkipReason | Literal["switched-off", "one-broker"] | None
+    moves: tuple[NextMove, ...]
+    left_alone: tuple[LeftAlone, ...]
+    doubtful: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StripCell:
+    """One cycle of the strip: unloads, topics they interrupt, messages/s they move; ``returns`` to former owners."""
+
+    number: int
+    unloads: int
+    topics: int
+    msgs_per_sec: float
+    returns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Swap:
+    """Two brokers that give each other bundles: how many went there and back, in which cycles."""
+
+    first: str
+    second: str
+    there: int
+    back: int
+    cycles: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeDone:
+    """What a change did before the first cycle: the bundles that landed elsewhere, or how long a broker stays idle.
+
+    ``idle_cycles``: how many cycles pass before the one that gives it a bundle; None where no cycle of the forecast
+    does, and for a broker that died. ``gained``: bundles it has at the end of the forecast. ``usages``: of a death, the
+    weighted usage of every other broker before and after it.
+    """
+
+    kind: ChangeKind
+    broker: str
+    landings: tuple[Landing, ...] = ()
+    idle_cycles: int | None = None
+    gained: int = 0
+    usages: tuple[tuple[str, float, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BrokersView:
+    """The answer to one question; :func:`engine.views.brokers.view.brokers_frame` gives a page of it.
+
+    ``older``: brokers whose report is too old, by how many ms; ``born``: those that were added; ``home``: the broker of
+    each bundle as reported.
+    """
+
+    given: BrokersInput
+    question: BrokersQuestion
+    ahead: ShedAhead
+    shedder: str
+    namespaces: tuple[str, ...]
+    changes: tuple[ChangeDone, ...]
+    strip: tuple[StripCell, ...]
+    loops: tuple[Loop, ...]
+    swaps: tuple[Swap, ...]
+    older: Mapping[str, int]
+    born: frozenset[str]
+    home: Mapping[str, str]
+    kept_blocks: dict[int, tuple[Block, ...]] = field(default_factory=dict, compare=False, repr=False)
+    """Blocks by the identity of the load they are of: from cycle to cycle most brokers stay as they are."""
+
+    @property
+    def load_manager(self) -> LoadManager:
+        return self.ahead.start.load_manager
+
+    @property
+    def placement(self) -> str | None:
+        """None for the extensible manager, which has one only."""
+        return self.ahead.start.settings.loadBalancerLoadPlacementStrategy if self.load_manager == "modular" else None
+
+    @property
+    def loads(self) -> tuple[BrokerLoad, ...]:
+        """Before the first cycle."""
+        return self.ahead.start.loads
+
+
+@dataclass(frozen=True, slots=True)
+class BrokersFrame:
+    """The brokers after ``cycle`` cycles (0: now), and the cycle that comes next, None at the end of the forecast."""
+
+    cycle: int
+    at_ms: int
+    rows: tuple[BrokerRow, ...]
+    next: NextCycle | None
+    evenness: Evenness
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One shedder on the same cluster; ``refused`` says why no broker starts with it, and the rest is then empty."""
+
+    shedder: str
+    in_force: bool
+    unloads: int = 0
+    unloads_per_hour: float = 0.0
+    topics: int = 0
+    returned: int = 0
+    quiet_after: int | None = None
+    after: Evenness | None = None
+    refused: str = ""

@@ -1,0 +1,395 @@
+"""The view of the screen of brokers: a forecast of shedding with what-ifs before it, page by page, and all shedders."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from engine.admin.shed_inputs import ShedInputs
+from engine.balance.broker_changes import broker_dies, broker_joins
+from engine.balance.brokers import BrokerLoad, weighted_usage
+from engine.balance.leadership.shedding import SheddingCycle
+from engine.balance.leadership.state import ClusterPolicies, Leader, namespace_of
+from engine.balance.loops import Loop, returning_bundles
+from engine.balance.placement.strategies import MODULAR_PLACEMENTS
+from engine.balance.settings import LoadSettings, default_load_settings
+from engine.balance.shed_ahead import shed_ahead
+from engine.balance.shed_ahead_model import AheadCycle, ShedAhead, ShedStart
+from engine.balance.shedding.strategies import AVERAGE, MODULAR_SHEDDERS, OVERLOAD, THRESHOLD, TRANSFER
+from engine.bundles.plan import LoadManager
+from engine.config import CURRENT, ReleaseBehaviour, behaviour_of
+from engine.errors import Rejection
+from engine.load_rules import LoadRules
+from engine.views.brokers.model import (
+    RESOURCES,
+    Bar,
+    Block,
+    BrokerRow,
+    BrokersFrame,
+    BrokersInput,
+    BrokersQuestion,
+    BrokersView,
+    ChangeDone,
+    Compared,
+    Fault,
+    LeftAlone,
+    NextCycle,
+    NextMove,
+    Resource,
+    StripCell,
+    Swap,
+)
+from engine.views.brokers.shed_document import shedder_of
+
+SHEDDERS: Final = (*MODULAR_SHEDDERS, TRANSFER)
+PLACEMENTS: Final = MODULAR_PLACEMENTS
+
+
+def brokers_input(inputs: ShedInputs, release: str | None = None, source: str = "") -> BrokersInput:
+    """What was read with the settings in force; ``release`` stands in for the version that the reports name."""
+    label = release or inputs.version or CURRENT.label
+    behaviour = behaviour_of(label)
+    known = behaviour if isinstance(behaviour, ReleaseBehaviour) else CURRENT
+    settings, problems = inputs.settings_over(default_load_settings(known.load))
+    return BrokersInput(inputs, settings, known.load, known.label, source, (*inputs.problems, *problems))
+
+
+def strategies_of(given: BrokersInput, question: BrokersQuestion) -> tuple[LoadManager, str, LoadSettings] | Rejection:
+    """The load manager, the shedder and the settings that a question comes to."""
+    settings = given.settings
+    for name, text in question.settings:
+        changed = settings.with_setting(name, text)
+        if isinstance(changed, Rejection):
+            return changed
+        settings = changed
+    manager: LoadManager = question.load_manager or ("extensible" if given.inputs.is_extensible else "modular")
+    if question.load_manager is None and question.shedder is not None:
+        manager = "extensible" if question.shedder == TRANSFER else "modular"
+    shedder = question.shedder or settings.loadBalancerLoadSheddingStrategy
+    if manager == "extensible":
+        return manager, TRANSFER, settings
+    if shedder == TRANSFER:  # configured for the other manager
+        shedder = given.rules.default_shedder
+    return manager, shedder, with_strategies(settings, shedder, question.placement)
+
+
+def with_strategies(settings: LoadSettings, shedder: str, placement: str | None = None) -> LoadSettings:
+    """Settings with another shedder. Where none is asked for, a placement that goes with it: AvgShedder is its own."""
+    if placement is None:
+        own = settings.loadBalancerLoadPlacementStrategy
+        placement = AVERAGE if shedder == AVERAGE else own
+        if shedder != AVERAGE and own == AVERAGE:
+            placement = LoadSettings().loadBalancerLoadPlacementStrategy
+    return replace(settings, loadBalancerLoadSheddingStrategy=shedder, loadBalancerLoadPlacementStrategy=placement)
+
+
+def brokers_view(given: BrokersInput, question: BrokersQuestion | None = None) -> BrokersView | Rejection:
+    """The forecast under a question. Refused as a setting, a change or :func:`shed_ahead` is. O(a forecast)."""
+    question = question or BrokersQuestion()
+    begun = _begun(given, question)
+    if isinstance(begun, Rejection):
+        return begun
+    start, done = begun
+    ahead = shed_ahead(start, question.cycles)
+    if isinstance(ahead, Rejection):
+        return ahead
+    names = {namespace_of(bundle) for load in ahead.start.loads for bundle in load.bundles}
+    born = frozenset(each.broker for each in done if each.kind == "joins")
+    return BrokersView(
+        given,
+        question,
+        ahead,
+        shedder_of(ahead),
+        tuple(sorted(names)),
+        tuple(_idle(each, ahead) if each.kind == "joins" else each for each in done),
+        tuple(_strip_cell(cycle) for cycle in ahead.cycles),
+        _returning(ahead),
+        swaps_of(ahead),
+        _older(given.inputs, given.settings),
+        born,
+        {bundle: load.broker for load in given.inputs.loads for bundle in load.bundles},
+    )
+
+
+def compared_shedders(given: BrokersInput, question: BrokersQuestion) -> tuple[Compared, ...]:
+    """Every shedder under the same question, each with the placement that goes with it. O(5 forecasts)."""
+    asked = strategies_of(given, question)
+    in_force = "" if isinstance(asked, Rejection) else asked[1]
+    return tuple(_compared(given, question, shedder, shedder == in_force) for shedder in SHEDDERS)
+
+
+def _compared(given: BrokersInput, question: BrokersQuestion, shedder: str, in_force: bool) -> Compared:
+    manager: LoadManager = "extensible" if shedder == TRANSFER else "modular"
+    placement = question.placement if in_force else None
+    begun = _begun(given, replace(question, load_manager=manager, shedder=shedder, placement=placement))
+    ahead = begun if isinstance(begun, Rejection) else shed_ahead(begun[0], question.cycles)
+    if isinstance(ahead, Rejection):
+        return Compared(shedder, in_force, refused=ahead.message)
+    moves = ahead.moves
+    return Compared(
+        shedder,
+        in_force,
+        len(moves),
+        ahead.unloads_per_hour,
+        sum(move.topics for move in moves),
+        sum(move.returns for move in moves),
+        ahead.quiet_after,
+        ahead.after,
+    )
+
+
+def _begun(given: BrokersInput, question: BrokersQuestion) -> tuple[ShedStart, list[ChangeDone]] | Rejection:
+    """The cluster after all changes of a question, before the first cycle."""
+    asked = strategies_of(given, question)
+    if isinstance(asked, Rejection):
+        return asked
+    manager, _, settings = asked
+    policies = given.inputs.policies
+    state = None
+    if manager == "modular":
+        # Whoever reads a series refuses an unknown strategy here, so ask for the forecast's own refusal first.
+        probe = shed_ahead(ShedStart(given.inputs.loads[:1], settings, given.rules, policies, manager), 1)
+        if isinstance(probe, Rejection):
+            return probe
+        state = given.inputs.leader_state(Leader(settings, policies or ClusterPolicies(), given.rules))
+    elif not given.rules.extensible:
+        return Rejection(
+            "ClassNotFoundException", "this release has no extensible load manager", "loadManagerClassName"
+        )
+    start = ShedStart(given.inputs.loads, settings, given.rules, policies, manager, state, question.seed)
+    done: list[ChangeDone] = []
+    for change in question.changes:
+        if change.kind == "joins":
+            name, start = broker_joins(start)
+            done.append(ChangeDone("joins", name))
+            continue
+        death = broker_dies(start, change.broker)
+        if isinstance(death, Rejection):
+            return death
+        before = _usages(start)
+        start = death.start
+        usages = tuple((name, before[name], after) for name, after in _usages(start).items())
+        done.append(ChangeDone("dies", change.broker, death.landings, usages=usages))
+    return start, done
+
+
+def _usages(start: ShedStart) -> dict[str, float]:
+    return {load.broker: weighted_usage(load, start.settings, start.rules, heap=True) for load in start.loads}
+
+
+def _idle(change: ChangeDone, ahead: ShedAhead) -> ChangeDone:
+    broker = change.broker
+    first = next((c.number for c in ahead.cycles if any(move.destination == broker for move in c.moves)), None)
+    at_end = ahead.cycles[-1].loads.get(broker)
+    gained = len(at_end.bundles) if at_end is not None else 0
+    born_with = next((load.bundles for load in ahead.start.loads if load.broker == broker), ())
+    idle = 0 if born_with else None if first is None else first - 1
+    return replace(change, idle_cycles=idle, gained=gained)
+
+
+def _strip_cell(cycle: AheadCycle) -> StripCell:
+    return StripCell(
+        cycle.number,
+        len(cycle.moves),
+        sum(move.topics for move in cycle.moves),
+        sum(move.msgs_per_sec for move in cycle.moves),
+        sum(move.returns for move in cycle.moves),
+    )
+
+
+def _returning(ahead: ShedAhead) -> tuple[Loop, ...]:
+    """Bundles that come back to a broker they had left; only those that move at all are followed."""
+    moved = {move.bundle for move in ahead.moves}
+    owners = {bundle: load.broker for load in ahead.start.loads for bundle in load.bundles if bundle in moved}
+    history = [dict(owners)]
+    for cycle in ahead.cycles:
+        changed = {move.bundle: move.destination for move in cycle.moves if move.destination is not None}
+        owners.update(changed)
+        # The places of the history are those of the cycles, so a quiet one has a place as well.
+        history.append(changed)
+    return tuple(replace(loop, cycles=tuple(place - 1 for place in loop.cycles)) for loop in returning_bundles(history))
+
+
+def swaps_of(ahead: ShedAhead) -> tuple[Swap, ...]:
+    """Pairs of brokers between which bundles went both ways, the busiest first."""
+    ways: dict[tuple[str, str], list[int]] = {}
+    for cycle in ahead.cycles:
+        for move in cycle.moves:
+            if move.destination is not None and move.destination != move.source:
+                ways.setdefault((move.source, move.destination), []).append(cycle.number)
+    found = []
+    for (source, target), there in ways.items():
+        back = ways.get((target, source))
+        if back is not None and source < target:
+            found.append(Swap(source, target, len(there), len(back), tuple(sorted({*there, *back}))))
+    return tuple(sorted(found, key=lambda swap: -(swap.there + swap.back)))
+
+
+def _older(inputs: ShedInputs, settings: LoadSettings) -> Mapping[str, int]:
+    """Brokers whose report is so much older than the newest that load data would not live as long, by how many ms."""
+    last = {written.load.broker: written.updated_at_ms for written in inputs.written if written.updated_at_ms > 0}
+    newest = max(last.values(), default=0)
+    lives = settings.loadBalancerBrokerLoadDataTTLInSeconds * 1000
+    return {broker: newest - at for broker, at in last.items() if newest - at > lives > 0}
+
+
+def brokers_frame(view: BrokersView, cycle: int) -> BrokersFrame:
+    """The page after ``cycle`` cycles, 0 for now. O(bundles of brokers not shown like this before)."""
+    ahead, cycles = view.ahead, view.ahead.cycles
+    done = cycles[cycle - 1] if cycle else None
+    coming = cycles[cycle] if cycle < len(cycles) else None
+    loads = tuple(done.loads.values()) if done is not None else ahead.start.loads
+    leaving = {(move.source, move.bundle) for move in coming.moves} if coming is not None else set()
+    limits = _limits(view, coming or done)
+    places = {name: at for at, name in enumerate(view.namespaces)}
+    settings, rules = ahead.start.settings, ahead.start.rules
+    rows = tuple(
+        BrokerRow(
+            load.broker,
+            bars_of(load, limits.get(load.broker), settings, rules, limits_all=view.shedder),
+            weighted_usage(load, settings, rules, heap=True),
+            load.msgs_per_sec,
+            load.bytes_per_sec,
+            load.topics,
+            _marked(_kept_blocks(view, load, places), load.broker, leaving),
+            load.broker in view.born,
+            view.older.get(load.broker, 0),
+        )
+        for load in loads
+    )
+    at_ms = done.at_ms if done is not None else 0
+    even = done.evenness if done is not None else ahead.before
+    return BrokersFrame(cycle, at_ms, rows, None if coming is None else next_cycle(coming), even)
+
+
+def _kept_blocks(view: BrokersView, load: BrokerLoad, places: Mapping[str, int]) -> tuple[Block, ...]:
+    """The bundles of a broker by namespace and range, none marked as leaving. Loads live as long as the view."""
+    kept = view.kept_blocks
+    if id(load) not in kept:
+        kept[id(load)] = tuple(_blocks(load, places, view.home))
+    return kept[id(load)]
+
+
+def _marked(blocks: tuple[Block, ...], broker: str, leaving: set[tuple[str, str]]) -> tuple[Block, ...]:
+    if not any(source == broker for source, _ in leaving):
+        return blocks
+    return tuple(replace(block, leaves=True) if (broker, block.bundle) in leaving else block for block in blocks)
+
+
+def _blocks(load: BrokerLoad, places: Mapping[str, int], home: Mapping[str, str]) -> Iterable[Block]:
+    stats = {each.bundle: each for each in load.stats}
+    for bundle in sorted(dict.fromkeys(load.bundles), key=lambda name: (places[namespace_of(name)], name)):
+        one = stats.get(bundle)
+        yield Block(
+            bundle,
+            places[namespace_of(bundle)],
+            one.topics if one is not None else 0,
+            one.msgs_per_sec if one is not None else 0.0,
+            one.bytes_per_sec if one is not None else 0.0,
+            arrived=home.get(bundle) != load.broker,
+        )
+
+
+def _limits(view: BrokersView, cycle: AheadCycle | None) -> Mapping[str, float]:
+    """The weighted usage from which the shedder takes from a broker, where it looks at usage at all."""
+    if view.shedder not in (THRESHOLD, OVERLOAD) or cycle is None or not isinstance(cycle.decision, SheddingCycle):
+        return {}
+    return {verdict.broker: verdict.limit for verdict in cycle.decision.plan.verdicts if verdict.limit > 0}
+
+
+def bars_of(
+    load: BrokerLoad, limit: float | None, settings: LoadSettings, rules: LoadRules, *, limits_all: str = ""
+) -> tuple[Bar, ...]:
+    """The resources of a broker, each with the share at which its weighted usage alone would reach ``limit``.
+
+    ``OverloadShedder`` of releases that leave weights out (``limits_all``: the shedder) compares each with the limit
+    itself. A resource of weight 0 has no threshold.
+    """
+    weights = _weights(settings, rules)
+    unweighted = limits_all == OVERLOAD and rules.overload_usage == "unweighted"
+    bars = []
+    for name in RESOURCES:
+        weight = (0.0 if name == "memory" else 1.0) if unweighted else weights[name]
+        resource = getattr(load, name)
+        fault: Fault = ""
+        if math.isnan(resource.usage) or math.isnan(resource.limit):
+            fault = "not-a-number"
+        elif not resource.limit > 0:
+            fault = "no-limit"
+        elif resource.usage < 0:
+            fault = "negative"
+        share = math.nan if fault in ("not-a-number", "no-limit") else resource.percent / 100
+        bars.append(Bar(name, share, limit / weight if limit is not None and weight > 0 else None, fault))
+    return tuple(bars)
+
+
+def _weights(settings: LoadSettings, rules: LoadRules) -> Mapping[Resource, float]:
+    inward, outward = settings.bandwidth_weights(rules)
+    return {
+        "cpu": settings.loadBalancerCPUResourceWeight,
+        "memory": settings.loadBalancerMemoryResourceWeight if rules.heap_memory_counts else 0.0,
+        "direct_memory": settings.loadBalancerDirectMemoryResourceWeight,
+        "bandwidth_in": inward,
+        "bandwidth_out": outward,
+    }
+
+
+def next_cycle(cycle: AheadCycle) -> NextCycle:
+    """A cycle as a list of unloads with the reason of each, and of what is left alone, bundles by reason."""
+    decision = cycle.decision
+    if isinstance(decision, SheddingCycle):
+        reasons = {each.broker: (each.figure, each.limit) for each in decision.plan.verdicts if each.unloaded}
+        left = _left_by_modular(decision)
+        skipped = decision.no_run
+        return NextCycle(
+            cycle.number,
+            cycle.at_ms,
+            skipped,
+            tuple(NextMove(move, *_numbers(*reasons.get(move.source, (None, None)))) for move in cycle.moves),
+            tuple(left),
+            cycle.otherwise is not None,
+        )
+    between = {each.fuller: (each.fuller_load, each.emptier_load) for each in decision.pairs if each.outcome == "moves"}
+    between |= {
+        each.emptier: (each.emptier_load, each.fuller_load) for each in decision.pairs if each.outcome == "moves"
+    }
+    left = []
+    for pair in decision.pairs:
+        if pair.outcome != "moves":
+            figure, limit = _numbers(pair.fuller_load, pair.emptier_load)
+            left.append(LeftAlone(pair.fuller, pair.outcome, other=pair.emptier, figure=figure, limit=limit))
+        stays = [(each.bundle, each.outcome) for each in pair.bundles if each.outcome not in ("moved", "swapped")]
+        left += _grouped(pair.fuller, stays)
+    moves = tuple(NextMove(move, *_numbers(*between.get(move.source, (None, None)))) for move in cycle.moves)
+    return NextCycle(cycle.number, cycle.at_ms, decision.skip, moves, tuple(left))
+
+
+def _left_by_modular(decision: SheddingCycle) -> list[LeftAlone]:
+    left = []
+    for verdict in decision.plan.verdicts:
+        if verdict.outcome != "sheds":
+            figure, limit = _numbers(verdict.figure, verdict.limit)
+            left.append(LeftAlone(verdict.broker, verdict.outcome, figure=figure, limit=limit))
+        stays = [(each.bundle, each.outcome) for each in verdict.bundles if each.outcome != "unloaded"]
+        left += _grouped(verdict.broker, stays)
+    for unload in decision.unloads:
+        if unload.outcome != "unloaded":
+            left.append(LeftAlone(unload.source, unload.outcome, unload.bundle))
+    return left
+
+
+def _grouped(broker: str, stays: Sequence[tuple[str, object]]) -> list[LeftAlone]:
+    by_reason: dict[object, list[str]] = {}
+    for bundle, why in stays:
+        by_reason.setdefault(why, []).append(bundle)
+    return [
+        LeftAlone(broker, why, bundles[0], count=len(bundles))  # type: ignore[arg-type]
+        for why, bundles in by_reason.items()
+    ]
+
+
+def _numbers(figure: float | None, limit: float | None) -> tuple[float | None, float | None]:
+    known = figure is not None and limit is not None and math.isfinite(figure) and math.isfinite(limit)
+    return (figure, limit) if known else (None, None)

@@ -1,0 +1,1 @@
+"""What the screen of bundles over time shows: cycle by cycle the tree, its loads and its splits."""

@@ -1,0 +1,206 @@
+"""One cycle of a simulation as the tree a person sees: bundles in force, and what became of those that were split."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from engine.balance.limits import BundleStats, SplitReason, limit_measures
+from engine.balance.model import Attempt, Balance, BalanceCycle, BalanceVerdict, BundleLoad
+from engine.balance.start import BalancedTopic
+from engine.balance.topic_columns import TopicColumns
+from engine.bundles.boundaries import BundleRange
+from engine.bundles.plan import LoadManager
+from engine.views.bundles.model import AttemptRow, BalanceFrame, BundleRow, MeasureRow
+from engine.views.bundles.words import NO_RUNS, attempt_text, span_text, verdict_text, why_text
+
+
+def range_of(full_name: str) -> str:
+    """The range of a full bundle name; a name without one stays."""
+    return full_name.rpartition("/")[2] if "_0x" in full_name else full_name
+
+
+def attempt_row(cycle: int, at_ms: int, attempt: Attempt, algorithm: str, load_manager: LoadManager) -> AttemptRow:
+    """An attempt with its sentences."""
+    measure = attempt.measure
+    return AttemptRow(
+        cycle=cycle,
+        at_seconds=at_ms / 1000,
+        range_text=range_of(attempt.bundle),
+        broker=attempt.broker,
+        outcome=attempt.outcome,
+        reason=attempt.reason,
+        measured=measure.measured if measure is not None else None,
+        limit=measure.limit if measure is not None else None,
+        cuts=attempt.cuts,
+        children=tuple(str(child) for child in attempt.children),
+        echo=attempt.echo,
+        why=why_text(attempt.reason, measure, load_manager),
+        told=attempt_text(attempt, algorithm),
+    )
+
+
+def frame_of(balance: Balance, algorithm: str, cycle: int) -> BalanceFrame:
+    """The tree after a cycle of the simulation, 0 for its start. O(topics + bundles of all cycles up to it)."""
+    this = balance.cycles[cycle - 1] if cycle else None
+    manager = balance.start.load_manager
+    attempts = () if this is None else this.attempts
+    at_ms = this.at_ms if this is not None else 0
+    return BalanceFrame(
+        algorithm=algorithm,
+        cycle=cycle,
+        at_seconds=at_ms / 1000,
+        early=this is not None and this.early,
+        rows=tuple(_Tree.after(balance, cycle).rows()),
+        attempts=tuple(attempt_row(cycle, at_ms, attempt, algorithm, manager) for attempt in attempts),
+        moves=tuple(_moves(this)),
+        remarks=tuple(_remarks(this, balance)),
+    )
+
+
+def _moves(cycle: BalanceCycle | None) -> Iterator[str]:
+    for move in cycle.moves if cycle is not None else ():
+        where = f"back to {move.to_broker}" if move.came_back else f"from {move.from_broker} to {move.to_broker}"
+        noun = "topic" if len(move.topics) == 1 else "topics"
+        yield f"{range_of(move.bundle)} unloaded, {where}: {len(move.topics)} {noun} interrupted"
+
+
+def _remarks(cycle: BalanceCycle | None, balance: Balance) -> Iterator[str]:
+    if cycle is None:
+        return
+    if cycle.early:
+        yield f"reports written early, {span_text(cycle.at_ms / 1000)} from now: much had changed since the last ones"
+    for reason in dict.fromkeys(run.no_run for run in cycle.runs if run.no_run is not None):
+        yield NO_RUNS[reason]
+    for namespace in dict.fromkeys(name for run in cycle.runs for name in run.full_namespaces):
+        most = balance.start.settings.loadBalancerNamespaceMaximumBundles
+        yield f"{namespace} is full (loadBalancerNamespaceMaximumBundles {most}): bundles above a limit stay"
+    unseen = sum(verdict.outcome == "not-looked-at" for run in cycle.runs for verdict in run.verdicts)
+    if unseen:
+        most = balance.start.settings.loadBalancerMaxNumberOfBundlesToSplitPerCycle
+        yield f"{unseen} not looked at and without a hit: a broker splits at most {most} in a cycle"
+    echoes = sum(attempt.echo for attempt in cycle.attempts)
+    if echoes:
+        yield f"{echoes} of the attempts echo a split: judged by the first rates after the unload"
+    for run in cycle.runs:
+        if run.thrown is not None:
+            yield f"{run.broker} gives the whole cycle up: {run.thrown.message}"
+
+
+@dataclass(slots=True)
+class _Tree:
+    """What is known of each range after a cycle; lives no longer than the making of a frame."""
+
+    balance: Balance
+    cycle: int
+    bundles: tuple[BundleRange, ...]
+    children: dict[BundleRange, tuple[BundleRange, ...]] = field(default_factory=dict)
+    born: dict[BundleRange, int] = field(default_factory=dict)
+    ended: dict[BundleRange, tuple[int, SplitReason]] = field(default_factory=dict)
+    owners: Mapping[BundleRange, str] = field(default_factory=dict)
+    seen: Mapping[BundleRange, BundleLoad] = field(default_factory=dict)
+    verdicts: Mapping[str, BalanceVerdict] = field(default_factory=dict)
+    starts: tuple[list[int], list[BalancedTopic]] = field(default_factory=lambda: ([], []))
+    interval: int = 0
+
+    @classmethod
+    def after(cls, balance: Balance, cycle: int) -> _Tree:
+        start = balance.start
+        tree = cls(balance, cycle, start.bundles.bundles)
+        for number, attempt in balance.splits:
+            if number <= cycle:
+                parent = BundleRange(attempt.children[0].lower, attempt.children[-1].upper)
+                tree.children[parent] = attempt.children
+                tree.ended[parent] = (number, attempt.reason)
+                tree.born |= dict.fromkeys(attempt.children, number)
+        brokers = start.brokers
+        tree.owners = {
+            bundle: start.owners.get(str(bundle), brokers[place % len(brokers)])
+            for place, bundle in enumerate(start.bundles)
+        }
+        if cycle:
+            this = balance.cycles[cycle - 1]
+            tree.interval = this.interval
+            tree.owners = dict(this.owners)
+            tree.seen = {load.bundle: load for load in this.loads}
+            tree.verdicts = _last_verdicts(this)
+        if not isinstance(start.topics, TopicColumns):
+            topics = sorted(start.topics, key=lambda topic: topic.load.hash)
+            tree.starts = ([topic.load.hash for topic in topics], topics)
+        return tree
+
+    def rows(self) -> Iterator[BundleRow]:
+        for place, bundle in enumerate(self.bundles):
+            yield from self._below(bundle, (place == len(self.bundles) - 1,))
+
+    def _below(self, bundle: BundleRange, last_of: tuple[bool, ...]) -> Iterator[BundleRow]:
+        yield self._row(bundle, last_of)
+        children = self.children.get(bundle, ())
+        for child in children:
+            yield from self._below(child, (*last_of, child is children[-1]))
+
+    def _row(self, bundle: BundleRange, last_of: tuple[bool, ...]) -> BundleRow:
+        settings, name = self.balance.start.settings, f"{self.balance.start.bundles.namespace}/{bundle}"
+        stats = self._stats(bundle, name)
+        measures = limit_measures(stats, stats.msgs_per_sec, stats.bytes_per_sec, settings)
+        split_in, reason = self.ended.get(bundle, (0, "Unknown"))
+        seen, verdict = self.seen.get(bundle), self.verdicts.get(name)
+        needed = settings.loadBalancerNamespaceBundleSplitConditionHitCountThreshold + 1
+        return BundleRow(
+            range_text=str(bundle),
+            lower=bundle.lower,
+            upper=bundle.upper,
+            depth=len(last_of) - 1,
+            last_of=last_of,
+            broker=self.owners.get(bundle, ""),
+            topics=stats.topics,
+            sessions=stats.sessions,
+            msgs_per_sec=stats.msgs_per_sec,
+            bytes_per_sec=stats.bytes_per_sec,
+            measures=tuple(
+                MeasureRow(each.reason, each.measured, each.limit, each.share_of_limit) for each in measures
+            ),
+            seen_msgs_per_sec=seen.msgs_per_sec if seen is not None else None,
+            samples=seen.samples if seen is not None else 0,
+            born_in=self.born.get(bundle, 0),
+            split_in=split_in,
+            split_reason=reason,
+            hits=verdict.hits if verdict is not None else 0,
+            verdict=verdict_text(verdict.outcome, verdict.reason, verdict.hits, needed) if verdict is not None else "",
+        )
+
+    def _stats(self, bundle: BundleRange, name: str) -> BundleStats:
+        columns = self.balance.start.topics
+        if isinstance(columns, TopicColumns):
+            return BundleStats(name, *columns.sums_by_hash(bundle, self.interval))
+        hashes, topics = self.starts
+        count = producers = consumers = 0
+        rates = [0.0, 0.0, 0.0, 0.0]
+        for topic in _between(hashes, topics, bundle):
+            load = topic.load_at(self.interval)
+            count, producers, consumers = count + 1, producers + topic.producers, consumers + topic.consumers
+            if load.has_stats:
+                rates[0] += load.msg_rate_in
+                rates[1] += load.msg_rate_out
+                rates[2] += load.throughput_in_bytes_per_sec
+                rates[3] += load.throughput_out_bytes_per_sec
+        return BundleStats(name, count, producers, consumers, *rates)
+
+
+def _last_verdicts(cycle: BalanceCycle) -> dict[str, BalanceVerdict]:
+    """The last verdict on each bundle. Very many runs share their verdicts, which are looked at once."""
+    found: dict[str, BalanceVerdict] = {}
+    before: tuple[BalanceVerdict, ...] = ()
+    for run in cycle.runs:
+        if run.verdicts is not before:
+            before = run.verdicts
+            found.update((verdict.bundle, verdict) for verdict in before)
+    return found
+
+
+def _between(hashes: Sequence[int], topics: Sequence[BalancedTopic], bundle: BundleRange) -> Iterator[BalancedTopic]:
+    at = bisect_left(hashes, bundle.lower)
+    while at < len(topics) and bundle.includes(hashes[at]):
+        yield topics[at]
+        at += 1

@@ -1,0 +1,284 @@
+"""A namespace over time, for the screen "bundles" and its headless twin: computed when asked for, and remembered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.balance.forecast import ForecastTree, forecast
+from engine.balance.loops import Loop
+from engine.balance.model import Attempt, Balance
+from engine.balance.modular import why_no_run
+from engine.balance.start import BalanceStart, balance_start
+from engine.balance.topic_columns import TopicColumns
+from engine.balance.topics import loads_at
+from engine.bundles.boundaries import parse_range
+from engine.bundles.bulk_curve import flow_curve_of_columns
+from engine.bundles.curve import FlowCurve, FlowRule
+from engine.bundles.flow import flow_limits
+from engine.bundles.load_columns import LoadColumns, sum_in_order
+from engine.bundles.loads import TopicLoad
+from engine.bundles.occupancy import count_occupancy
+from engine.bundles.sizing import bundles_needed
+from engine.cluster.facts import behaviour_in, bundles_of
+from engine.cluster.listing import listed_numbers, topic_loads
+from engine.cluster.partitions import partition_columns
+from engine.cluster.remember import Remembered
+from engine.cluster.state import ClusterState
+from engine.errors import Rejection
+from engine.names import partition_name
+from engine.shell_lines import shell_line
+from engine.views.bundles.frames import attempt_row, frame_of, range_of
+from engine.views.bundles.model import (
+    AttemptRow,
+    BalanceFrame,
+    BalanceQuestion,
+    BalanceView,
+    BundlesNeededRow,
+    LoopRow,
+    TreeRow,
+)
+from engine.views.bundles.words import NO_RUNS, loop_text
+
+BROKER_PORT: Final = 8080
+MOST_TOPICS_ASKED: Final = 100_000
+_sessions: Remembered[NDArray[np.int64]] = Remembered()
+
+
+"""For more topics the number of bundles needed takes seconds, which a screen does not wait for."""
+
+_views: Remembered[BalanceView | Rejection] = Remembered()
+_frames: Remembered[BalanceFrame] = Remembered()
+_curves: Remembered[FlowCurve | Rejection] = Remembered()
+
+
+MAX_BROKERS: Final = 10_000
+
+
+def too_many_brokers(count: int) -> Rejection | None:
+    """The refusal of more brokers than ids are made up for; None for fewer."""
+    if count <= MAX_BROKERS:
+        return None
+    return Rejection("TooManyBrokers", f"{count} brokers: up to {MAX_BROKERS} are modelled here", "brokers")
+
+
+def broker_ids(count: int) -> tuple[str, ...]:
+    """Made-up ids of so many brokers, ``host:webport``; the state does not know its brokers."""
+    assert count <= MAX_BROKERS, "refuse them first"
+    return tuple(f"broker-{number}:{BROKER_PORT}" for number in range(1, count + 1))
+
+
+def balance_view(state: ClusterState, namespace: str, question: BalanceQuestion) -> BalanceView | Rejection:
+    """What comes of a namespace if its traffic goes on as it is, or grows (:func:`engine.bundles.forecast`).
+
+    Refused: an unknown namespace, no brokers, a number of cycles, growth or interval that cannot be; ``field`` names
+    it. Bad topics are left out and counted. Costs four simulations, O(cycles × topics) each; remembered.
+    """
+    if namespace not in state.namespaces:
+        known = ", ".join(sorted(state.namespaces)[:5]) or "none"
+        return Rejection("NotFound", f"no namespace {namespace!r} here; there is {known}", "namespace", 404)
+    return _views.get(_parts(state), (namespace, question, state.release), lambda: _compute(state, namespace, question))
+
+
+def known_balance_view(
+    state: ClusterState, namespace: str, question: BalanceQuestion
+) -> BalanceView | Rejection | None:
+    """``balance_view`` where it was asked before, None where it has to be computed. O(1)."""
+    return _views.known(_parts(state), (namespace, question, state.release))
+
+
+def _parts(state: ClusterState) -> tuple[object, ...]:
+    """All that a forecast is computed from."""
+    return (
+        state.topics, state.loads, state.namespaces, state.settings,
+        state.subscriptions, state.key_subscriptions, state.producer_topics,
+    )  # fmt: skip
+
+
+def balance_frame(view: BalanceView, algorithm: str, cycle: int) -> BalanceFrame:
+    """The tree under an algorithm after a cycle, 0 being now; cycles past the end show the last one. Remembered."""
+    tree = next(each for each in view.forecast.trees if each.algorithm == algorithm)
+    number = max(0, min(cycle, len(tree.balance.cycles)))
+    return _frames.get((tree.balance,), (number,), lambda: frame_of(tree.balance, algorithm, number))
+
+
+def curve_after(
+    view: BalanceView, algorithm: str, cycle: int, range_text: str, rule: FlowRule = "merged"
+) -> FlowCurve | Rejection:
+    """The traffic of a range along the hash axis with what flows after a cycle, the limits and the cuts. Remembered."""
+    tree = next(each for each in view.forecast.trees if each.algorithm == algorithm)
+    cycles = tree.balance.cycles
+    interval = cycles[min(cycle, len(cycles)) - 1].interval if cycle > 0 and cycles else 0
+    start = tree.balance.start
+
+    def compute() -> FlowCurve | Rejection:
+        return _curve(loads_at(start.topics, interval), range_text, start, rule)
+
+    return _curves.get((start.topics, start.settings), (interval, range_text, rule), compute)
+
+
+def curve_of(state: ClusterState, namespace: str, range_text: str, rule: FlowRule = "merged") -> FlowCurve | Rejection:
+    """The same for a bundle, or any range, of a state as it is. Refused: a namespace or range that is none."""
+    view = balance_start(
+        bundles_of(state, namespace),
+        balanced_topics(state, namespace, 1.0),
+        broker_ids(1),
+        state.settings,
+        change_events=False,
+    )
+    if isinstance(view, Rejection):
+        return view
+    found = _curve(loads_at(view.topics, 0), range_text, view, rule)
+    if isinstance(found, Rejection):
+        return found
+    return replace(found, problems=(*view.problems, *found.problems), bad_topics=view.bad_topics)
+
+
+def _curve(loads: Sequence[TopicLoad], range_text: str, start: BalanceStart, rule: FlowRule) -> FlowCurve | Rejection:
+    piece = parse_range(range_text)
+    if isinstance(piece, Rejection):
+        return piece
+    assert isinstance(loads, LoadColumns), "a start from columns stays in columns"
+    return flow_curve_of_columns(piece, loads, flow_limits(start.settings), rule)
+
+
+def balanced_topics(state: ClusterState, namespace: str, growth: float) -> TopicColumns:
+    """The topics of a namespace as a simulation takes them: traffic, sessions, and the same growth for all."""
+    loads = topic_loads(state, namespace)
+    sessions = sessions_of(state)[:, listed_numbers(state, namespace)]
+    return TopicColumns(loads, sessions, np.full(len(loads), growth))
+
+
+def start_of_state(state: ClusterState, namespace: str, question: BalanceQuestion) -> BalanceStart | Rejection:
+    """Where a simulation of this namespace begins: its topics with traffic and sessions, made-up brokers."""
+    refusal = too_many_brokers(question.brokers)
+    if refusal is not None:
+        return refusal
+    return balance_start(
+        bundles_of(state, namespace),
+        balanced_topics(state, namespace, question.growth_per_cycle),
+        broker_ids(question.brokers),
+        state.settings,
+        intervals=question.intervals,
+        load_manager=question.load_manager,
+        behaviour=behaviour_in(state),
+    )
+
+
+def _compute(state: ClusterState, namespace: str, question: BalanceQuestion) -> BalanceView | Rejection:
+    growth = question.growth_per_cycle
+    if not 0 <= growth < float("inf"):
+        message = f"a growth of {growth} a cycle: give a finite number, 0 or above; 1 is none, 1.1 ten percent"
+        return Rejection("IllegalArgumentException", message, "growth")
+    start = start_of_state(state, namespace, question)
+    if isinstance(start, Rejection):
+        return start
+    found = forecast(start, question.cycles)
+    if isinstance(found, Rejection):
+        return found
+    assert isinstance(start.topics, TopicColumns), "a start from columns stays in columns"
+    loads = start.topics.loads
+    msgs_per_sec, bytes_per_sec = map(sum_in_order, loads.flow)
+    reason = why_no_run(start.settings, is_leader=True, known_brokers=len(start.brokers))
+    if question.load_manager == "extensible" and reason == "one-broker":
+        reason = None
+    return BalanceView(
+        namespace=namespace,
+        release=state.release,
+        question=question,
+        brokers=start.brokers,
+        bundles=len(start.bundles),
+        topics=len(loads),
+        assumed_topics=loads.names.more,
+        msgs_per_sec=msgs_per_sec,
+        bytes_per_sec=bytes_per_sec,
+        idle=NO_RUNS[reason] if reason is not None else "",
+        trees=tuple(_tree(tree) for tree in found.trees),
+        occupancy=count_occupancy(start.bundles, loads, start.brokers),
+        needed=_needed(len(loads), len(start.brokers), start.settings.loadBalancerNamespaceMaximumBundles),
+        problems=start.problems,
+        bad_topics=start.bad_topics,
+        forecast=found,
+    )
+
+
+def _needed(topics: int, brokers: int, maximum: int) -> BundlesNeededRow:
+    if topics > MOST_TOPICS_ASKED:
+        line = shell_line("ringside", "bundles-needed", "--topics", str(topics), "--brokers", str(brokers))
+        message = f"{line} says how many bundles keep them even"
+        return BundlesNeededRow(0, (), Rejection("TooManyTopics", message, "topics"))
+    found = bundles_needed(topics, brokers, maximum_bundles=maximum)
+    if isinstance(found, Rejection):
+        return BundlesNeededRow(0, (), found)
+    return BundlesNeededRow(found.bundles, found.explanation)
+
+
+def _tree(tree: ForecastTree) -> TreeRow:
+    hottest = tree.hottest
+    return TreeRow(
+        algorithm=tree.algorithm,
+        configured=tree.configured,
+        bundles=len(tree.shares),
+        empty_bundles=tree.empty_bundles,
+        hottest=str(hottest.bundle),
+        hottest_msgs_per_sec=hottest.msgs_per_sec,
+        attempts=_attempts(tree.balance, tree.algorithm),
+        loops=_loops(tree.loops),
+    )
+
+
+def _attempts(balance: Balance, algorithm: str) -> tuple[AttemptRow, ...]:
+    def row(number: int, at_ms: int, attempt: Attempt) -> AttemptRow:
+        return attempt_row(number, at_ms, attempt, algorithm, balance.start.load_manager)
+
+    return tuple(row(each.number, each.at_ms, attempt) for each in balance.cycles for attempt in each.attempts)
+
+
+def _loops(loops: tuple[Loop, ...]) -> tuple[LoopRow, ...]:
+    """Bundles that go round in the same way are one row: those of one kind, detail and outcome."""
+    groups: dict[tuple[str, str, bool], list[Loop]] = {}
+    for loop in loops:
+        detail = "" if loop.kind in ("unloaded-for-nothing", "returns-to-former-owner") else loop.detail
+        groups.setdefault((loop.kind, detail, loop.lasts), []).append(loop)
+    rows = []
+    for group in groups.values():
+        ranges = tuple(range_of(loop.bundle) for loop in group)
+        rows.append(
+            LoopRow(
+                kind=group[0].kind,
+                bundles=ranges,
+                first_cycle=min(loop.cycles[0] for loop in group),
+                last_cycle=max(loop.cycles[-1] for loop in group),
+                times=sum(loop.times for loop in group),
+                lasts=group[0].lasts,
+                told=loop_text(group, ranges),
+            )
+        )
+    # What goes on comes first: it is what somebody has to do something about.
+    return tuple(sorted(rows, key=lambda row: not row.lasts))
+
+
+def sessions_of(state: ClusterState) -> NDArray[np.int64]:
+    """Producers and consumers of each partition by the numbers of the table of topics: (2, n)."""
+    parts = (state.topics, state.subscriptions, state.key_subscriptions, state.producer_topics)
+    return _sessions.get(parts, (), lambda: _count(state))
+
+
+def _count(state: ClusterState) -> NDArray[np.int64]:
+    topics = state.topics
+    producers, consumers = found = np.zeros((2, topics.partition_count), dtype=np.int64)
+    for each in state.producer_topics:
+        for index, objects in enumerate(each.producers.topic.connected):
+            number = topics.partition_number(partition_name(each.topic, index))
+            if number >= 0:
+                producers[number] += len(objects)
+    for subscription in state.subscriptions:
+        consumers[partition_columns(topics, subscription).numbers] += len(subscription.consumers)
+    for keyed in state.key_subscriptions:
+        places = topics.places(keyed.topics)
+        consumers[topics.numbers_of(places[places >= 0])] += len(keyed.consumers)
+    return found

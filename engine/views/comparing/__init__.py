@@ -1,0 +1,1 @@
+"""Before and after: differences of two states, heirs of who leaves, previews of a change, upgrades."""

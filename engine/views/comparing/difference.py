@@ -1,0 +1,311 @@
+"""Two states side by side: what is set otherwise, who came and left, and what has another consumer, topic by topic."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, Final, Literal
+
+import numpy as np
+
+from engine.cluster.keys.state import KeySubscription
+from engine.cluster.state import ClusterState, Subscription
+from engine.compare.matching import came_and_left, ids_by_name, matched_subscriptions, renamed, renumbered
+from engine.compare.verdict import Verdict, judge, verdict_between
+from engine.config import BrokerSettings
+from engine.views.comparing.handovers import HandoverRow, handovers
+from engine.views.comparing.heirs import PARTITION, SLOT, key_handovers
+from engine.views.keys.moves import key_moves, keys_evenness, keys_verdict, same_space
+from engine.views.keys.slice import KeysSlice, keys_slice_by_key
+
+FORMAT: Final = "ringside.diff/1"
+Presence = Literal["both", "appeared", "vanished"]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class SubscriptionDifference:
+    """One subscription in two states. Without one of them there is no verdict, and ``rows`` are empty.
+
+    ``came`` and ``left`` are consumers; ``renamed`` pairs of these that are likely one. ``noun`` says what ``verdict``
+    counts; ``rows`` are partitions (of Key_Shared known keys), those with most traffic first.
+    """
+
+    key: str
+    namespace: str
+    type: str
+    presence: Presence
+    noun: str
+    verdict: Verdict | None
+    came: tuple[str, ...]
+    left: tuple[str, ...]
+    renamed: tuple[tuple[str, str], ...]
+    rows: Sequence[HandoverRow]
+
+
+@dataclass(frozen=True, slots=True)
+class SettingDifference:
+    """A setting by its exact name, as broker.conf would have it on either side."""
+
+    name: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class BundlesDifference:
+    """A namespace whose bundles differ: how many there are, and the boundaries of one side only."""
+
+    namespace: str
+    before: int
+    after: int
+    boundaries_gone: tuple[int, ...]
+    boundaries_new: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class DifferenceView:
+    """``before`` and ``after`` name the sides. Topics are counted in full names of topics, not of partitions."""
+
+    before: str
+    after: str
+    release_before: str
+    release_after: str
+    settings: tuple[SettingDifference, ...]
+    topics_appeared: tuple[str, ...]
+    topics_vanished: tuple[str, ...]
+    topics_renamed: tuple[tuple[str, str], ...]
+    bundles: tuple[BundlesDifference, ...]
+    subscriptions: tuple[SubscriptionDifference, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """Over all subscriptions that are on both sides; ``items`` counts only partitions, of them ``moved``."""
+
+    items: int
+    moved: int
+    least: int
+    msgs_per_sec: float
+    bytes_per_sec: float
+    unacked_at_risk: int
+    appeared: int
+    vanished: int
+    idle: int
+    max_over_mean: float
+    max_over_mean_rate: float
+    worse: int
+
+
+def difference_view(
+    before: ClusterState, after: ClusterState, names: tuple[str, str], *, one_history: bool
+) -> DifferenceView:
+    """The difference of two states called ``names``.
+
+    In ``one_history`` (two steps of a timeline, a rule tried on a state) consumers are the same where their ids are;
+    else where their names are. O(topics + partitions).
+    """
+    pairs = matched_subscriptions(before.subscriptions, after.subscriptions)
+    found = [_failover(before, mine, after, theirs, one_history=one_history) for mine, theirs in pairs]
+    found += _keys(before, after, one_history=one_history)
+    if before.topics is after.topics:
+        appeared: tuple[str, ...] = ()
+        vanished: tuple[str, ...] = ()
+    else:
+        old, new = set(before.topics), set(after.topics)
+        appeared, vanished = tuple(sorted(new - old)), tuple(sorted(old - new))
+    return DifferenceView(
+        before=names[0],
+        after=names[1],
+        release_before=before.release,
+        release_after=after.release,
+        settings=_settings(before.settings, after.settings),
+        topics_appeared=appeared,
+        topics_vanished=vanished,
+        topics_renamed=renamed(vanished, appeared),
+        bundles=_bundles(before, after),
+        subscriptions=tuple(found),
+    )
+
+
+def sums_of(view: DifferenceView) -> Sums:
+    """The sums, as far as there are verdicts: appeared and vanished are topics."""
+    judged = [each.verdict for each in view.subscriptions if each.verdict is not None]
+    failover = [each.verdict for each in view.subscriptions if each.verdict is not None and each.noun == PARTITION]
+    return Sums(
+        items=sum(each.items for each in failover),
+        moved=sum(each.moved for each in failover),
+        least=sum(each.least for each in failover),
+        msgs_per_sec=sum(each.msgs_per_sec for each in failover),
+        bytes_per_sec=sum(each.bytes_per_sec for each in failover),
+        unacked_at_risk=sum(each.unacked_at_risk for each in failover),
+        appeared=len(view.topics_appeared),
+        vanished=len(view.topics_vanished),
+        idle=sum(each.after.idle for each in judged),
+        max_over_mean=max((each.after.max_over_mean for each in judged), default=0.0),
+        max_over_mean_rate=max((each.after.max_over_mean_rate for each in judged), default=0.0),
+        worse=sum(each.judgement == "worse" for each in judged),
+    )
+
+
+def _failover(
+    before: ClusterState,
+    mine: Subscription | None,
+    after: ClusterState,
+    theirs: Subscription | None,
+    *,
+    one_history: bool,
+) -> SubscriptionDifference:
+    either = mine or theirs
+    assert either is not None, "a pair has one side at least"
+    if mine is None or theirs is None:
+        return _alone(either.key, either.namespace, "Failover", PARTITION, "appeared" if mine is None else "vanished")
+    if not one_history:
+        after, theirs = renumbered(after, theirs, mine)
+    if mine.key != theirs.key:
+        named = replace(theirs, key=mine.key)
+        after = replace(after, subscriptions=tuple(named if each is theirs else each for each in after.subscriptions))
+        theirs = named
+    came, left = came_and_left([each.name for each in mine.consumers], [each.name for each in theirs.consumers])
+    verdict = verdict_between(_only(before, mine), _only(after, theirs), mine.key)
+    return SubscriptionDifference(
+        key=mine.key,
+        namespace=mine.namespace,
+        type="Failover",
+        presence="both",
+        noun=PARTITION,
+        verdict=verdict,
+        came=came,
+        left=left,
+        renamed=renamed(left, came),
+        rows=handovers(before, mine, after, theirs),
+    )
+
+
+def _only(state: ClusterState, subscription: Subscription) -> ClusterState:
+    """The state with one subscription alone: another one may have its key."""
+    return replace(state, subscriptions=(subscription,))
+
+
+def _alone(key: str, namespace: str, kind: str, noun: str, presence: Presence) -> SubscriptionDifference:
+    return SubscriptionDifference(key, namespace, kind, presence, noun, None, (), (), (), ())
+
+
+def _keys(before: ClusterState, after: ClusterState, *, one_history: bool) -> list[SubscriptionDifference]:
+    found = []
+    for mine, theirs in matched_subscriptions(before.key_subscriptions, after.key_subscriptions):
+        either = mine or theirs
+        assert either is not None, "a pair has one side at least"
+        if mine is None or theirs is None:
+            presence: Presence = "appeared" if mine is None else "vanished"
+            found.append(_alone(either.key, either.namespace, "Key_Shared", SLOT, presence))
+        else:
+            found.append(_key_shared(before, mine, after, theirs, one_history=one_history))
+    return found
+
+
+def _key_shared(
+    before: ClusterState, mine: KeySubscription, after: ClusterState, theirs: KeySubscription, *, one_history: bool
+) -> SubscriptionDifference:
+    was, now = keys_slice_by_key(before, mine.key), keys_slice_by_key(after, theirs.key)
+    assert was is not None and now is not None, "both subscriptions are of their states"
+    came, left = came_and_left([each.name for each in mine.consumers], [each.name for each in theirs.consumers])
+    if one_history:
+        verdict, rows = keys_verdict(was, now, key_moves(was, now)), key_handovers(was, now)
+    else:
+        ids = ids_by_name(
+            [(each.name, each.consumer_id) for each in mine.consumers], [each.name for each in theirs.consumers]
+        )
+        known_as = dict(zip([each.consumer_id for each in theirs.consumers], ids, strict=True))
+        verdict, rows = _by_name(was, now, known_as), key_handovers(was, now, known_as)
+    return SubscriptionDifference(
+        key=mine.key,
+        namespace=mine.namespace,
+        type="Key_Shared",
+        presence="both",
+        noun=SLOT,
+        verdict=verdict,
+        came=came,
+        left=left,
+        renamed=renamed(left, came),
+        rows=rows,
+    )
+
+
+def _by_name(was: KeysSlice, now: KeysSlice, known_as: Mapping[int, int]) -> Verdict:
+    """The verdict on slots of two states whose consumers are known by name only: ``known_as`` maps ids of ``now``.
+
+    Slots that several share by turns, or of another space, cannot be compared; they count as not moved of none.
+    """
+    before, after = keys_evenness(was), keys_evenness(now)
+    judgement, judged_by = judge(before, after)
+    moved = least = 0
+    comparable = same_space(was, now) and not (was.pieces.shared or now.pieces.shared)
+    if comparable:
+        ends = np.union1d(was.pieces.ends, now.pieces.ends)
+        ends = ends[ends >= max(was.pieces.first, now.pieces.first)]
+        widths = np.diff(ends, prepend=max(was.pieces.first, now.pieces.first) - 1)
+        old = was.pieces.owners_at(ends)
+        new = np.array([known_as.get(owner, -1) for owner in now.pieces.owners_at(ends).tolist()], dtype=np.int64)
+        moved = int(widths[(old != new) & (old >= 0) & (new >= 0)].sum())
+        more = now.slot_counts()
+        theirs = {known_as[number]: count for number, count in more.items()}
+        counts = was.slot_counts()
+        least = sum(max(0, count - theirs.get(number, 0)) for number, count in counts.items())
+    return Verdict(
+        judgement, judged_by, before, after, moved, min(least, moved), now.slot_count if comparable else 0, 0.0, 0.0, 0
+    )
+
+
+def _settings(before: BrokerSettings, after: BrokerSettings) -> tuple[SettingDifference, ...]:
+    names = [each.name for each in fields(BrokerSettings)]
+    return tuple(
+        SettingDifference(name, before.text_of(name), after.text_of(name))
+        for name in names
+        if getattr(before, name) != getattr(after, name)
+    )
+
+
+def _bundles(before: ClusterState, after: ClusterState) -> tuple[BundlesDifference, ...]:
+    found = []
+    for name in sorted({*before.namespaces, *after.namespaces}):
+        old, new = ((each.namespaces[name].boundaries if name in each.namespaces else ()) for each in (before, after))
+        if old != new:
+            gone, fresh = sorted(set(old) - set(new)), sorted(set(new) - set(old))
+            counts = (max(len(old) - 1, 0), max(len(new) - 1, 0))
+            found.append(BundlesDifference(name, *counts, tuple(gone), tuple(fresh)))
+    return tuple(found)
+
+
+def difference_document(view: DifferenceView) -> dict[str, Any]:
+    """A difference as plain values."""
+    return {
+        "format": FORMAT,
+        "before": view.before,
+        "after": view.after,
+        "release_before": view.release_before,
+        "release_after": view.release_after,
+        "sums": asdict(sums_of(view)),
+        "settings": [asdict(each) for each in view.settings],
+        "topics_appeared": list(view.topics_appeared),
+        "topics_vanished": list(view.topics_vanished),
+        "topics_renamed": [list(pair) for pair in view.topics_renamed],
+        "bundles": [
+            asdict(each) | {"boundaries_gone": list(each.boundaries_gone), "boundaries_new": list(each.boundaries_new)}
+            for each in view.bundles
+        ],
+        "subscriptions": [
+            {
+                "key": each.key,
+                "namespace": each.namespace,
+                "type": each.type,
+                "presence": each.presence,
+                "noun": each.noun,
+                "verdict": asdict(each.verdict) if each.verdict is not None else None,
+                "consumers_came": list(each.came),
+                "consumers_left": list(each.left),
+                "consumers_renamed": [list(pair) for pair in each.renamed],
+                "handovers": [asdict(row) for row in each.rows],
+            }
+            for each in view.subscriptions
+        ],
+    }

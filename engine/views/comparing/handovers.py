@@ -1,0 +1,93 @@
+"""What has another active consumer in one state than in another, as rows: busiest first, made when looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from engine.cluster.differences import aligned
+from engine.cluster.facts import NEW_PARTITION, active_ids, columns_of
+from engine.cluster.partitions import Traffic, traffic
+from engine.cluster.state import ClusterState, Subscription
+from engine.views.failover.table import Busiest
+from engine.views.lazy import LazyRows
+
+HandoverKind = Literal["moved", "taken up", "orphaned", "appeared", "vanished"]
+
+Pair = tuple[str | None, str | None]
+"""Who has something before and after, None for nobody."""
+
+
+@dataclass(frozen=True, slots=True)
+class HandoverRow:
+    """One partition, or one known key of a Key_Shared subscription, and who has it before and after; None: nobody.
+
+    Rates are those before (after for what appeared), of a key ``msgs_per_sec`` is the number of its messages so far.
+    """
+
+    name: str
+    kind: HandoverKind
+    before: str | None
+    after: str | None
+    msgs_per_sec: float
+    bytes_per_sec: float
+    unacked: int
+
+
+def handovers(
+    before: ClusterState, mine: Subscription, after: ClusterState, theirs: Subscription
+) -> Sequence[HandoverRow]:
+    """The partitions of two subscriptions (or of one in two states) that differ in their active consumer.
+
+    Consumers are compared by id. O(partitions), and a sort of those that differ as far as somebody looks.
+    """
+    old, new = columns_of(before, mine), columns_of(after, theirs)
+    was, now = active_ids(before, mine), active_ids(after, theirs)
+    flow, later = traffic(old, before.loads, mine.loads), traffic(new, after.loads, theirs.loads)
+    gone = np.zeros(0, dtype=np.int64)
+    place = np.arange(len(new))
+    if old is not new:
+        found = aligned(old.names, new.names)
+        place, gone = found.place, found.gone
+        was = np.append(was, np.int32(NEW_PARTITION))[place]
+    changed = np.flatnonzero(was != now)
+    at, count = place[changed], len(changed)
+    rates = np.where(at >= 0, flow.msgs_per_sec[at], later.msgs_per_sec[changed]) if len(old) else later.msgs_per_sec
+    rates = np.concatenate((rates, flow.msgs_per_sec[gone]))
+    names = {each.consumer_id: each.name for each in mine.consumers}
+    later_names = {each.consumer_id: each.name for each in theirs.consumers}
+    every = LazyRows(
+        count + len(gone), lambda at: new.names[int(changed[at])] if at < count else old.names[int(gone[at - count])]
+    )
+    rank = Busiest(np.arange(count + len(gone)), rates, every).place
+
+    def row(number: int) -> HandoverRow:
+        where = rank(number)
+        if where >= count:
+            old_place = int(gone[where - count])
+            owner = int(active_ids(before, mine)[old_place])
+            return _row(old.names[old_place], "vanished", (names.get(owner), None), flow, old_place)
+        new_place, old_place = int(changed[where]), int(at[where])
+        target = later_names.get(int(now[new_place]))
+        name = new.names[new_place]
+        if old_place < 0:
+            return _row(name, "appeared", (None, target), later, new_place)
+        source = names.get(int(was[new_place]))
+        kind: HandoverKind = "taken up" if source is None else "orphaned" if target is None else "moved"
+        return _row(name, kind, (source, target), flow, old_place)
+
+    return LazyRows(count + len(gone), row)
+
+
+def _row(name: str, kind: HandoverKind, pair: Pair, flow: Traffic, place: int) -> HandoverRow:
+    return HandoverRow(
+        name,
+        kind,
+        *pair,
+        float(flow.msgs_per_sec[place]),
+        float(flow.bytes_per_sec[place]),
+        int(flow.unacked[place]),
+    )

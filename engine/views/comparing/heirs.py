@@ -1,0 +1,325 @@
+"""Who inherits what when consumers go, for both types of subscription; and every single failure, the worst first."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from engine.cluster.commands import KillConsumer
+from engine.cluster.keys.state import KeySubscription
+from engine.cluster.owners import dispatch_order
+from engine.cluster.remember import Remembered
+from engine.cluster.state import ClusterState, Subscription
+from engine.compare.evenness import shares
+from engine.compare.heirs import Loss, losses, without
+from engine.compare.verdict import Judgement, Verdict, carried_out, subscription_of, verdict_between
+from engine.errors import Rejection
+from engine.views.comparing.handovers import HandoverKind, HandoverRow, handovers
+from engine.views.keys.moves import key_moves, keys_verdict
+from engine.views.keys.slice import KeysSlice, keys_slice_by_key
+
+FORMAT: Final = "ringside.heirs/1"
+PARTITION, SLOT = "partition", "slot"
+
+
+@dataclass(frozen=True, slots=True)
+class HeirRow:
+    """One consumer that stays: its items and messages (a second, or of known keys so far) before and after."""
+
+    consumer_id: int
+    name: str
+    items_before: int
+    items_after: int
+    msgs_before: float
+    msgs_after: float
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class HeirsView:
+    """What the loss of ``gone`` (all at once) does: ``heirs`` are those that get more, the one with most first.
+
+    ``items`` are of the kind ``noun`` (partition, slot); ``rows`` are partitions or known keys.
+    """
+
+    subscription: str
+    noun: str
+    gone: tuple[str, ...]
+    verdict: Verdict
+    heirs: tuple[HeirRow, ...]
+    rows: Sequence[HandoverRow]
+
+
+@dataclass(frozen=True, slots=True)
+class LossRow:
+    """One single failure: what the consumer had, what moves, and who is how overloaded afterwards.
+
+    ``busiest`` is None where nobody is left. ``msgs`` are messages a second, of known keys so far.
+    """
+
+    consumer_id: int
+    name: str
+    items: int
+    msgs: float
+    moved: int
+    heirs: int
+    judgement: Judgement
+    busiest: str | None
+    busiest_items: int
+    busiest_msgs: float
+    max_over_mean: float
+    max_over_mean_rate: float
+    idle: int
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class LossesView:
+    """Every single failure of a subscription, the worst first; ``max_over_mean*`` are those of the state as it is."""
+
+    subscription: str
+    noun: str
+    items: int
+    max_over_mean: float
+    max_over_mean_rate: float
+    rows: tuple[LossRow, ...]
+
+
+_losses: Remembered[LossesView] = Remembered()
+
+
+def heirs_view(state: ClusterState, key: str, gone: Collection[int]) -> HeirsView | Rejection:
+    """What the loss of these consumers does to a subscription; refused without it, and without one of them.
+
+    O(partitions) for Failover; for Key_Shared a leave each.
+    """
+    failover = subscription_of(state, key)
+    keys = next((each for each in state.key_subscriptions if each.key == key), None)
+    among = failover or keys
+    if among is None:
+        return _nothing_to_inherit(key)
+    known = {each.consumer_id: each.name for each in among.consumers}
+    missing = [number for number in gone if number not in known]
+    if missing or not gone:
+        return Rejection("ConsumerNotFound", f"{key} has no consumer {missing[0] if missing else ''}", "consumer", 404)
+    names = tuple(known[number] for number in gone)
+    return _of_failover(state, failover, gone, names) if failover is not None else _of_keys(state, key, gone, names)
+
+
+def _nothing_to_inherit(key: str) -> Rejection:
+    what = f"{key!r} is not one of them" if key else "there is none"
+    text = f"only consumers of Failover and Key_Shared subscriptions have heirs, and {what}"
+    return Rejection("SubscriptionNotFound", text, "subscription", 404)
+
+
+def losses_view(state: ClusterState, key: str) -> LossesView | Rejection:
+    """Every single failure. For Key_Shared each consumer leaves once, so it takes consumers times points."""
+    failover = subscription_of(state, key)
+    if failover is not None:
+        return _losses.get((state, failover), (), lambda: _failover_losses(state, failover))
+    keys = next((each for each in state.key_subscriptions if each.key == key), None)
+    if keys is None:
+        return _nothing_to_inherit(key)
+    return _losses.get((state, keys), (), lambda: _key_losses(state, keys))
+
+
+def _of_failover(
+    state: ClusterState, subscription: Subscription, gone: Collection[int], names: tuple[str, ...]
+) -> HeirsView:
+    after = without(state, subscription.key, gone)
+    left = subscription_of(after, subscription.key)
+    assert left is not None, "a subscription stays when its consumers go"
+    counts, rates = shares(state, subscription)
+    then, then_rates = shares(after, left)
+    places = {each.consumer_id: at for at, each in enumerate(dispatch_order(subscription.consumers))}
+    rows = [
+        HeirRow(
+            each.consumer_id,
+            each.name,
+            int(counts[places[each.consumer_id]]),
+            int(then[at]),
+            float(rates[places[each.consumer_id]]),
+            float(then_rates[at]),
+        )
+        for at, each in enumerate(dispatch_order(left.consumers))
+    ]
+    return HeirsView(
+        subscription=subscription.key,
+        noun=PARTITION,
+        gone=names,
+        verdict=verdict_between(state, after, subscription.key),
+        heirs=_more(rows),
+        rows=handovers(state, subscription, after, left),
+    )
+
+
+def _more(rows: list[HeirRow]) -> tuple[HeirRow, ...]:
+    """Those who get more, the one with most afterwards first."""
+    got = [row for row in rows if row.items_after > row.items_before or row.msgs_after > row.msgs_before + 1e-9]
+    return tuple(sorted(got, key=lambda row: (-row.msgs_after, -row.items_after, row.name)))
+
+
+def _of_keys(state: ClusterState, key: str, gone: Collection[int], names: tuple[str, ...]) -> HeirsView | Rejection:
+    after = state
+    for number in gone:
+        left = carried_out(after, KillConsumer(key, number))
+        if isinstance(left, Rejection):
+            return left
+        after = left
+    before, now = keys_slice_by_key(state, key), keys_slice_by_key(after, key)
+    assert before is not None and now is not None, "a subscription stays when its consumers go"
+    moves = key_moves(before, now)
+    counts, then = before.slot_counts(), now.slot_counts()
+    messages, later = _messages(before), _messages(now)
+    rows = [
+        HeirRow(
+            each.consumer_id,
+            each.name,
+            counts.get(each.consumer_id, 0),
+            then.get(each.consumer_id, 0),
+            messages.get(each.consumer_id, 0.0),
+            later.get(each.consumer_id, 0.0),
+        )
+        for each in now.selector.consumers
+    ]
+    return HeirsView(
+        subscription=key,
+        noun=SLOT,
+        gone=names,
+        verdict=keys_verdict(before, now, moves),
+        heirs=_more(rows),
+        rows=key_handovers(before, now),
+    )
+
+
+def _messages(of: KeysSlice) -> dict[int, float]:
+    found: dict[int, float] = {}
+    for owner, count in zip(of.known.owners.tolist(), of.known.messages.tolist(), strict=True):
+        found[owner] = found.get(owner, 0.0) + count
+    return found
+
+
+def key_handovers(
+    before: KeysSlice, now: KeysSlice, known_as: Mapping[int, int] | None = None
+) -> tuple[HandoverRow, ...]:
+    """The known keys that another consumer has now, those with most messages first.
+
+    ``known_as`` maps the ids of ``now`` to those of ``before`` where the two states number their consumers separately.
+    """
+    names = {each.consumer_id: each.name for each in before.selector.consumers}
+    later = {each.consumer_id: each.name for each in now.selector.consumers}
+    was = dict(zip(before.known.keys, before.known.owners.tolist(), strict=True))
+    rows = []
+    for text, key, owner, count in zip(
+        now.known.texts, now.known.keys, now.known.owners.tolist(), now.known.messages.tolist(), strict=True
+    ):
+        old = was.get(key)
+        if old is None or old == (owner if known_as is None else known_as.get(owner, -1)):
+            continue
+        rows.append(_handover_of_key(text, names.get(old), later.get(owner), count))
+    return tuple(sorted(rows, key=lambda row: (-row.msgs_per_sec, row.name)))
+
+
+def _handover_of_key(text: str, source: str | None, target: str | None, messages: int) -> HandoverRow:
+    kind: HandoverKind = "taken up" if source is None else "orphaned" if target is None else "moved"
+    return HandoverRow(text, kind, source, target, float(messages), 0.0, 0)
+
+
+def _failover_losses(state: ClusterState, subscription: Subscription) -> LossesView:
+    found = losses(state, subscription)
+    now = found[0].before if found else None
+    return LossesView(
+        subscription=subscription.key,
+        noun=PARTITION,
+        items=now.items if now is not None else 0,
+        max_over_mean=now.max_over_mean if now is not None else 0.0,
+        max_over_mean_rate=now.max_over_mean_rate if now is not None else 0.0,
+        rows=tuple(map(_loss_row, found)),
+    )
+
+
+def _loss_row(loss: Loss) -> LossRow:
+    after = loss.after
+    return LossRow(
+        consumer_id=loss.consumer.consumer_id,
+        name=loss.consumer.name,
+        items=loss.items,
+        msgs=loss.msgs_per_sec,
+        moved=loss.moved,
+        heirs=loss.heirs,
+        judgement=loss.judgement,
+        busiest=loss.busiest.name if loss.busiest is not None else None,
+        busiest_items=after.busiest,
+        busiest_msgs=after.busiest_msgs_per_sec,
+        max_over_mean=after.max_over_mean,
+        max_over_mean_rate=after.max_over_mean_rate,
+        idle=after.idle,
+    )
+
+
+def _key_losses(state: ClusterState, subscription: KeySubscription) -> LossesView:
+    before = keys_slice_by_key(state, subscription.key)
+    assert before is not None, "the subscription is one of the state's"
+    counts, messages = before.slot_counts(), _messages(before)
+    rows, now = [], None
+    for consumer in subscription.consumers:
+        number = consumer.consumer_id
+        view = _of_keys(state, subscription.key, (number,), (consumer.name,))
+        if isinstance(view, Rejection):
+            continue
+        now, after = view.verdict.before, view.verdict.after
+        busiest = max(view.heirs, key=lambda row: (row.msgs_after, row.items_after), default=None)
+        rows.append(
+            LossRow(
+                consumer_id=number,
+                name=consumer.name,
+                items=counts.get(number, 0),
+                msgs=messages.get(number, 0.0),
+                moved=view.verdict.moved,
+                heirs=len(view.heirs),
+                judgement=view.verdict.judgement,
+                busiest=busiest.name if busiest is not None else None,
+                busiest_items=after.busiest,
+                busiest_msgs=after.busiest_msgs_per_sec,
+                max_over_mean=after.max_over_mean,
+                max_over_mean_rate=after.max_over_mean_rate,
+                idle=after.idle,
+            )
+        )
+    order = {"worse": 0, "even": 1, "better": 2}
+    rows.sort(key=lambda row: (order[row.judgement], -row.busiest_msgs, -row.busiest_items))
+    return LossesView(
+        subscription=subscription.key,
+        noun=SLOT,
+        items=before.slot_count,
+        max_over_mean=now.max_over_mean if now is not None else 0.0,
+        max_over_mean_rate=now.max_over_mean_rate if now is not None else 0.0,
+        rows=tuple(rows),
+    )
+
+
+def heirs_document(view: HeirsView) -> dict[str, Any]:
+    """The loss of some consumers as plain values."""
+    return {
+        "format": FORMAT,
+        "subscription": view.subscription,
+        "noun": view.noun,
+        "gone": list(view.gone),
+        "verdict": asdict(view.verdict),
+        "heirs": [asdict(row) for row in view.heirs],
+        "handovers": [asdict(row) for row in view.rows],
+        "losses": [],
+    }
+
+
+def losses_document(view: LossesView) -> dict[str, Any]:
+    """Every single failure as plain values."""
+    return {
+        "format": FORMAT,
+        "subscription": view.subscription,
+        "noun": view.noun,
+        "gone": [],
+        "verdict": None,
+        "heirs": [],
+        "handovers": [],
+        "losses": [asdict(row) for row in view.rows],
+    }

@@ -1,0 +1,234 @@
+"""One subscription of one state, with what the panels share: who is active where, how much flows, what moved.
+
+The rules are those of ``engine.failover``; this module keeps their answers in arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.cluster.differences import Difference, aligned, difference
+from engine.cluster.facts import NEW_PARTITION, active_ids, behaviour_in, columns_of, rules_of
+from engine.cluster.owners import dispatch_order, places_by_modulo, places_in, runs_of
+from engine.cluster.partitions import Ids, PartitionNames, Places, traffic
+from engine.cluster.remember import Remembered
+from engine.cluster.state import ClusterState, Subscription
+from engine.config import ReleaseBehaviour
+from engine.failover.choose import Rule, cohort
+from engine.failover.model import Consumer
+from engine.failover.ring import FailoverRing, failover_ring
+from engine.views.failover.model import RuleInForce
+
+Integers = Ids
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class TopicSet:
+    """The partitions of a subscription in hash order (parallel): names, partition indices (-1: none), ring hashes.
+
+    ``without_index`` counts those with index -1, and ``first_partitions_only`` is true where all have index 0.
+    """
+
+    names: PartitionNames
+    indices: Integers
+    hashes: Integers
+    position: Mapping[str, int]
+    without_index: int
+    first_partitions_only: bool
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Owners:
+    """Who is active, for one topic set: ``active`` holds positions in ``order``, -1 for nobody.
+
+    ``order`` is the dispatcher's sorted list, its first ``cohort_size`` take part. ``rules`` are the rules that decide
+    at least one partition (or would, where there is no partition yet). ``ids`` says the same as ``active`` in ids.
+    """
+
+    order: tuple[Consumer, ...]
+    cohort_size: int
+    active: Integers
+    ids: Integers
+    rules: frozenset[Rule]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Slice:
+    """What the panels read. Rates are what goes out to its consumers, parallel to ``topics.names``."""
+
+    state: ClusterState
+    subscription: Subscription
+    behaviour: ReleaseBehaviour
+    topics: TopicSet
+    owners: Owners
+    msgs_per_sec: NDArray[np.float64]
+    bytes_per_sec: NDArray[np.float64]
+    unacked: NDArray[np.int64]
+
+    @property
+    def order(self) -> tuple[Consumer, ...]:
+        return self.owners.order
+
+    @property
+    def ring(self) -> FailoverRing | None:
+        """The ring of the cohort; it exists (muted) while modulo decides too. None without consumers."""
+        if not self.owners.order:
+            return None
+        cohort_ = self.owners.order[: self.cohort_size]
+        return _rings.get((self.owners,), (), lambda: failover_ring(tuple(consumer.name for consumer in cohort_)))
+
+    @property
+    def cohort_size(self) -> int:
+        return self.owners.cohort_size
+
+    @property
+    def rule(self) -> RuleInForce:
+        """One word for the status line."""
+        if not self.owners.order:
+            return RuleInForce.NOBODY
+        if len(self.owners.rules) > 1:
+            return RuleInForce.MIXED
+        return _RULES[next(iter(self.owners.rules))]
+
+    @property
+    def ring_decides(self) -> bool:
+        """Whether the ring names the active consumer of any partition shown."""
+        return bool(self.owners.order) and Rule.RING in self.owners.rules
+
+    @property
+    def levels_count(self) -> bool:
+        """Whether priority levels decide for all partitions; before 3.0 they do not for topics without partitions."""
+        return Rule.FIRST_CONNECTED not in self.owners.rules
+
+    def active_ids(self) -> Integers:
+        """The active consumer's id of each partition, -1 for nobody."""
+        return self.owners.ids
+
+    def owner_of(self, name: str) -> Consumer | None:
+        """The active consumer of one partition of this subscription; None for nobody or an unknown name."""
+        at = self.topics.position.get(name)
+        position = -1 if at is None else int(self.owners.active[at])
+        return None if position < 0 else self.owners.order[position]
+
+
+_topics: Remembered[TopicSet] = Remembered()
+_owners: Remembered[Owners] = Remembered()
+_rings: Remembered[FailoverRing] = Remembered()
+_RULES = {
+    Rule.MODULO: RuleInForce.MODULO,
+    Rule.RING: RuleInForce.RING,
+    Rule.FIRST_CONNECTED: RuleInForce.FIRST_CONNECTED,
+}
+
+
+NO_SUBSCRIPTION = Subscription("", "", "", (), ())
+"""Stands in where a state has no Failover subscription, so that every panel has something to be empty about."""
+
+
+def subscription_at(state: ClusterState, index: int) -> Subscription:
+    """The subscription of that place, the last one past the end; ``NO_SUBSCRIPTION`` where there is none."""
+    if not state.subscriptions:
+        return NO_SUBSCRIPTION
+    return state.subscriptions[min(max(index, 0), len(state.subscriptions) - 1)]
+
+
+def slice_by_key(state: ClusterState, key: str) -> Slice | None:
+    """The slice of the subscription with that key; None when the state has none."""
+    found = next((each for each in state.subscriptions if each.key == key), None)
+    return slice_of(state, found) if found else slice_of(state, NO_SUBSCRIPTION) if not key else None
+
+
+def slice_of(state: ClusterState, subscription: Subscription) -> Slice:
+    """The slice of one subscription of this state.
+
+    O(n log n + t) for n consumers and t partitions; what its parts depend on is remembered by identity.
+    """
+    columns = columns_of(state, subscription)
+    topics = _topics.get(
+        (columns,),
+        (),
+        lambda: TopicSet(
+            names=columns.names,
+            indices=columns.index,
+            hashes=columns.hash,
+            position=Places(columns.names),
+            without_index=int((columns.index < 0).sum()) if columns.without else 0,
+            first_partitions_only=not columns.without and columns.highest <= 0,
+        ),
+    )
+    ids = active_ids(state, subscription)
+    flow = traffic(columns, state.loads, subscription.loads)
+    flag = state.settings.activeConsumerFailoverConsistentHashing
+    behaviour = behaviour_in(state)
+
+    def owners() -> Owners:
+        order = dispatch_order(subscription.consumers)
+        size = len(cohort(order))
+        rules = rules_of(state, columns)
+        if order and rules == {Rule.MODULO}:
+            return Owners(order, size, places_by_modulo(columns, size), ids, rules)
+        runs = runs_of(ids)
+        active = np.repeat(places_in(order, runs.owner), runs.length)
+        active.setflags(write=False)
+        return Owners(order, size, active, ids, rules)
+
+    return Slice(
+        state=state,
+        subscription=subscription,
+        behaviour=behaviour,
+        topics=topics,
+        owners=_owners.get((ids, columns, subscription.consumers), (flag, behaviour), owners),
+        msgs_per_sec=flow.msgs_per_sec,
+        bytes_per_sec=flow.bytes_per_sec,
+        unacked=flow.unacked,
+    )
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Changes:
+    """``moved`` is parallel to the partitions now; ``gained`` and ``lost`` count partitions by consumer id.
+
+    A partition has moved when it had an active consumer before and has another one now (``moves``). Gains and
+    losses count more: partitions that came, went, were taken up or left alone. So before + gained - lost = now.
+    """
+
+    moved: NDArray[np.bool_]
+    gained: Mapping[int, int]
+    lost: Mapping[int, int]
+
+
+def changes_between(before: Slice | None, now: Slice) -> Changes:
+    """The changes of the last step; none without a step before. O(t) for t partitions."""
+    count = len(now.topics)
+    if before is None:
+        return Changes(np.zeros(count, dtype=np.bool_), {}, {})
+    ids_now, ids_before = now.active_ids(), before.active_ids()
+    if ids_now is ids_before:
+        return Changes(np.zeros(count, dtype=np.bool_), {}, {})
+    if before.topics is now.topics:
+        return _changes_in_bulk(difference(ids_before, ids_now))
+    found = aligned(before.topics.names, now.topics.names)
+    earlier = np.append(ids_before, NEW_PARTITION).astype(np.int64)[found.place]
+    gone = ids_before[found.gone]
+    different = np.flatnonzero(earlier != ids_now)
+    old, new = earlier[different], ids_now[different]
+    moved: NDArray[np.bool_] = np.zeros(count, dtype=np.bool_)
+    moved[different] = (old >= 0) & (new >= 0)
+    return Changes(moved, _counts(new), _counts(np.concatenate((old, gone)).astype(np.int64)))
+
+
+def _changes_in_bulk(found: Difference) -> Changes:
+    gained, lost = (dict(enumerate(each.tolist())) for each in (found.gained, found.lost))
+    return Changes(found.moved, gained, lost)
+
+
+def _counts(ids: Integers) -> dict[int, int]:
+    values, counts = np.unique(ids[ids >= 0], return_counts=True)
+    return dict(zip(values.tolist(), counts.tolist(), strict=True))

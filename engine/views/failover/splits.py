@@ -1,0 +1,123 @@
+"""A split before it is made: every algorithm's cuts for one bundle, with the topics and the traffic of each piece."""
+
+from __future__ import annotations
+
+from engine.bundles.boundaries import BundleRange, NamespaceBundles
+from engine.bundles.load_columns import sum_in_order
+from engine.bundles.plan import SplitPlan
+from engine.bundles.preview import SplitPreview, hangs_on_order, preview_all
+from engine.bundles.split import HOT, LARGEST, resolve_target
+from engine.cluster.commands import SplitBundle
+from engine.cluster.facts import behaviour_in, bundles_of
+from engine.cluster.grammar.text import command_text
+from engine.cluster.listing import in_listing_order, loads_of, topic_loads
+from engine.cluster.state import ClusterState
+from engine.config import SPECIFIED_POSITIONS_DIVIDE
+from engine.errors import Rejection
+from engine.views.failover.details import SplitOption, SplitPiece, SplitPreviewView
+from engine.views.failover.tree import EMPTY, hashed_topics, loads_by_hash
+
+
+def split_preview(
+    state: ClusterState, namespace: str, range_text: str, *, positions: tuple[int, ...] | None = None
+) -> SplitPreviewView:
+    """All algorithms side by side; ``range_text`` may also be ``LARGEST`` or ``HOT``. O(t log t) for its topics.
+
+    ``positions`` are hash values for ``specified_positions_divide``; None leaves them to the preview. A namespace or
+    bundle that is not there gives a view with ``problem`` set.
+    """
+    if namespace not in state.namespaces:
+        return _nothing(
+            namespace, range_text, Rejection("NotFound", f"no namespace {namespace!r} here", "namespace", 404)
+        )
+    bundles = bundles_of(state, namespace)
+    parent = _parent(state, bundles, range_text)
+    if isinstance(parent, Rejection):
+        return _nothing(namespace, range_text, parent)
+    behaviour, settings = behaviour_in(state), state.settings
+    hashed = hashed_topics(state).get(namespace, EMPTY)
+    low, high = hashed.inside(parent.lower, parent.upper)
+    inside = loads_by_hash(state, namespace).between(low, high)
+    found = preview_all(bundles, str(parent), inside, settings, behaviour, positions=positions)
+    if not isinstance(found, Rejection) and hangs_on_order(found, inside, settings):
+        listed = loads_of(state, in_listing_order(state, hashed.names.numbers[low:high]))
+        found = preview_all(bundles, str(parent), listed, settings, behaviour, positions=positions)
+    if isinstance(found, Rejection):
+        return _nothing(namespace, range_text, found)
+    msgs_per_sec, bytes_per_sec = inside.flow
+    rate = sum_in_order(msgs_per_sec)
+    default = settings.defaultNamespaceBundleSplitAlgorithm
+    return SplitPreviewView(
+        namespace=namespace,
+        range_text=str(parent),
+        lower=parent.lower,
+        upper=parent.upper,
+        topics=len(inside),
+        msgs_per_sec=rate,
+        bytes_per_sec=sum_in_order(bytes_per_sec),
+        options=tuple(_option(each, namespace, str(parent), rate, default) for each in found),
+        topic_names=inside.names,
+        topic_hashes=inside.hashes,
+        topic_msgs_per_sec=msgs_per_sec,
+    )
+
+
+def _parent(state: ClusterState, bundles: NamespaceBundles, range_text: str) -> BundleRange | Rejection:
+    """The bundle that is meant; only a word needs a look at all topics."""
+    topics = topic_loads(state, bundles.namespace) if range_text in (LARGEST, HOT) else ()
+    target = resolve_target(bundles, range_text, topics)
+    return target if isinstance(target, Rejection) else target.bundle
+
+
+def _option(line: SplitPreview, namespace: str, range_text: str, rate: float, default: str) -> SplitOption:
+    plan = line.plan
+    refused = isinstance(plan, Rejection)
+    cuts = () if isinstance(plan, Rejection) else plan.cuts or ()
+    makes = not refused and bool(line.command)
+    by_name = line.refusal is None and not line.as_proposed
+    return SplitOption(
+        algorithm=line.algorithm,
+        is_default=line.algorithm == default and not line.as_proposed,
+        as_proposed=line.as_proposed,
+        cuts=cuts,
+        pieces=() if isinstance(plan, Rejection) else _pieces(plan, rate),
+        refusal=plan if isinstance(plan, Rejection) else line.refusal,
+        status=_status(line),
+        warnings=() if isinstance(plan, Rejection) else plan.warnings,
+        positions=() if isinstance(plan, Rejection) else plan.positions,
+        positions_from=line.positions_from,
+        admin_line=line.command,
+        command_text=_command_text(namespace, range_text, line.algorithm, cuts, by_name=by_name) if makes else "",
+    )
+
+
+def _status(line: SplitPreview) -> int | None:
+    if line.refusal is not None:
+        return line.refusal.status
+    return line.plan.status
+
+
+def _pieces(plan: SplitPlan, rate: float) -> tuple[SplitPiece, ...]:
+    return tuple(
+        SplitPiece(
+            range_text=str(child.bundle),
+            lower=child.bundle.lower,
+            upper=child.bundle.upper,
+            topics=len(child.topics),
+            msgs_per_sec=child.msgs_per_sec,
+            bytes_per_sec=child.bytes_per_sec,
+            rate_share=child.msgs_per_sec / rate if rate > 0 else 0.0,
+        )
+        for child in plan.children
+    )
+
+
+def _command_text(namespace: str, range_text: str, algorithm: str, cuts: tuple[int, ...], *, by_name: bool) -> str:
+    """The split as a command of the model; cuts that no request by name makes are handed over as positions."""
+    if by_name and algorithm != SPECIFIED_POSITIONS_DIVIDE:
+        return command_text(SplitBundle(namespace, range_text, algorithm))
+    return command_text(SplitBundle(namespace, range_text, SPECIFIED_POSITIONS_DIVIDE, tuple(sorted(set(cuts)))))
+
+
+def _nothing(namespace: str, range_text: str, problem: Rejection) -> SplitPreviewView:
+    return SplitPreviewView(namespace, range_text, 0, 0, 0, 0.0, 0.0, (), (), (), (), problem)

@@ -1,0 +1,1 @@
+"""What the screen of a Key_Shared subscription shows: shares, slots, moves, waiting keys."""

@@ -1,0 +1,137 @@
+"""The questions of the screen "keys": where does a key go, and what does a consumer have."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from engine.cluster.timeline import Timeline
+from engine.errors import Rejection
+from engine.keyshared.explain import KeyExplanation, explain_key
+from engine.keyshared.key_text import key_of_text, text_of_key
+from engine.keyshared.rivals import rivals_of
+from engine.keyshared.waits import Wait, WaitReason, waits
+from engine.views.counting import counted
+from engine.views.history import state_before
+from engine.views.keys.model import ConsumerKeysView, KeyAnswer, KeyRow
+from engine.views.keys.moves import key_moves
+from engine.views.keys.slice import KeysSlice, keys_slice_by_key
+from engine.views.keys.words import shown
+
+
+def key_answer(timeline: Timeline, subscription_key: str, key_text: str) -> KeyAnswer | Rejection:
+    """Where a key goes and why, and what stands in its way. Refused: no such subscription, a text that is no key."""
+    now = keys_slice_by_key(timeline.state, subscription_key)
+    if now is None:
+        return Rejection("SubscriptionNotFound", f"there is no Key_Shared subscription {subscription_key!r}")
+    key = key_of_text(key_text)
+    if isinstance(key, Rejection):
+        return key
+    delivery = now.subscription.delivery
+    told = explain_key(now.selector, key, draining=delivery.draining)
+    wait = next((each for each in waits(delivery) if each.slot == told.slot.slot), None)
+    return KeyAnswer(
+        text=text_of_key(key),
+        explanation=told,
+        sentence=key_sentence(told),
+        obstacle=_obstacle(now, told, wait),
+        steps=key_steps(told),
+        rivals=rivals_of(now.selector, told),
+    )
+
+
+def keys_of_consumer(timeline: Timeline, subscription_key: str, consumer_id: int) -> ConsumerKeysView:
+    """Exactly the slots of a consumer, and those of the known keys that it gets, the busiest first."""
+    now = keys_slice_by_key(timeline.state, subscription_key)
+    assert now is not None, f"there is no Key_Shared subscription {subscription_key!r}"
+    earlier = state_before(timeline)
+    before = keys_slice_by_key(earlier, subscription_key) if earlier is not None else None
+    moved = key_moves(before, now).keys
+    waiting = Counter(message.key for each in waits(now.subscription.delivery) for message in each.messages)
+    names = {each.consumer_id: each.name for each in now.selector.consumers}
+    ids = [each.consumer_id for each in now.selector.consumers]
+    pieces = now.owned.get(consumer_id, ())
+    known = now.known
+    rows = [
+        KeyRow(
+            text=known.texts[at],
+            slot=int(known.slots[at]),
+            owner=ids.index(consumer_id),
+            messages=int(known.messages[at]),
+            waiting=waiting[known.keys[at]],
+            moved=bool(moved[at]),
+        )
+        for at in range(len(known.keys))
+        if int(known.owners[at]) == consumer_id
+    ]
+    return ConsumerKeysView(
+        consumer_id=consumer_id,
+        name=names.get(consumer_id, ""),
+        slots=sum(each.count for each in pieces),
+        pieces=tuple((each.range.start, each.range.end, each.divisor, each.remainder) for each in pieces),
+        keys=tuple(sorted(rows, key=lambda row: (-row.messages, row.text))),
+    )
+
+
+def key_sentence(told: KeyExplanation) -> str:
+    """The rule in one sentence."""
+    slot = told.slot.slot
+    if told.owner is None:
+        return f"slot {slot:,} belongs to nobody: messages of this key wait until somebody has it"
+    name = shown(told.owner.name)
+    if told.point is not None:
+        round_the_end = ", round the end" if told.point.wrapped else ""
+        if told.point.shared is not None and len(told.point.claimants) > 1:
+            turn = told.point.shared
+            return (
+                f"slot {slot:,} falls on point {told.point.point:,}{round_the_end}, which {len(told.point.claimants)} "
+                f"consumers share: {turn.dividend:,} mod {turn.divisor} = {turn.remainder} is {name}"
+            )
+        return f"slot {slot:,} falls on point {told.point.point:,}{round_the_end}, the first at or after it: {name}"
+    if told.range is not None:
+        return f"slot {slot:,} lies in {told.range} of {name}"
+    return f"slot {slot:,} goes to {name}"
+
+
+def key_steps(told: KeyExplanation) -> tuple[str, ...]:
+    """Every number of the way from the key to its consumer, for checking by hand."""
+    step = told.slot
+    data = step.key.hex(" ") if step.key else "(none: the key is empty)"
+    lines = [
+        f"bytes {data if len(data) <= 80 else data[:77] + '...'}",
+        f"murmur3 {step.raw_hash:,}, top bit cleared: {step.hash_value:,}",
+        f"{step.hash_value:,} mod {step.division.divisor:,} = {step.division.remainder:,}"
+        + (f", plus {step.low} = {step.division.remainder + step.low:,}" if step.low else ""),
+    ]
+    if step.folded:
+        lines.append("slot 0 means no hash, so it is slot 1")
+    lines.append(f"slot {step.slot:,}")
+    if told.point is not None:
+        keys = told.point.claimants[0].point_keys if told.point.claimants else ()
+        texts = ", ".join(repr(each) for each in keys[:2])
+        lines.append(f"point {told.point.point:,}, {counted(told.point.distance, 'slot')} on, the hash of {texts}")
+    if told.range is not None:
+        lines.append(f"range {told.range}")
+    heirs = ", then ".join(shown(each.name) for each in told.heirs)
+    lines.append(f"heirs: {heirs}" if heirs else "heirs: nobody")
+    return tuple(lines)
+
+
+def _obstacle(now: KeysSlice, told: KeyExplanation, wait: Wait | None) -> str:
+    names = {each.consumer_id: shown(each.name) for each in now.selector.consumers}
+    if wait is None:
+        if told.draining is None:
+            return ""
+        holder = names.get(told.draining.consumer_id, "?")
+        return f"nothing waits yet; the slot drains until {holder} has acknowledged {told.draining.unacked}"
+    count = f"{len(wait.messages)} message{'s' if len(wait.messages) != 1 else ''} of this slot"
+    verb = "wait" if len(wait.messages) != 1 else "waits"
+    if wait.reason is WaitReason.DRAINING:
+        first = wait.holders[0]
+        since = f" since {wait.since_ms:,} ms" if wait.since_ms is not None else ""
+        tries = f"{wait.blocked_attempts} attempt{'s were' if wait.blocked_attempts != 1 else ' was'} blocked"
+        return (
+            f"draining: {count} {verb}{since} until {names.get(first.consumer_id, '?')} has acknowledged "
+            f"{first.unacked}; {tries}"
+        )
+    held = ", ".join(f"{names.get(each.consumer_id, '?')} holds {each.unacked}" for each in wait.holders)
+    return f"{count} {verb} until {wait.reason.value}" + (f": {held}" if held else "")

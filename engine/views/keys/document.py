@@ -1,0 +1,88 @@
+"""The screen "keys" as one JSON document: everything it tells, with consumer ids instead of positions.
+
+``schema/keys.schema.json`` (JSON Schema 2020-12) describes it, units included.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
+
+from engine.views.failover.model import EventLine, RingView
+from engine.views.keys.model import KeyConsumerRow, KeysView, WaitRow
+from engine.views.reported.document import reported_document
+
+FORMAT: Final = "ringside.keys/1"
+"""Changes when a member goes or changes its meaning."""
+
+
+@cache
+def keys_schema() -> dict[str, Any]:
+    """The schema of ``keys_document``. Shared: do not change it."""
+    text = files("engine.views").joinpath("schema", "keys.schema.json").read_text("utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
+def keys_document(view: KeysView) -> dict[str, Any]:
+    """A view as plain values that ``json.dumps`` takes. O(size of the view)."""
+    ids = [row.consumer_id for row in view.consumers]
+    return {
+        "format": FORMAT,
+        "status": asdict(view.status) | {"subscriptions": list(view.status.subscriptions)},
+        "consumers": [_consumer(row, view, at) for at, row in enumerate(view.consumers)],
+        "totals": asdict(view.foot),
+        "keys": _keys(view.ring, ids, view.consumers),
+        "waits": [_wait(row, ids) for row in view.waits],
+        "gaps": [asdict(row) | {"keys": list(row.keys)} for row in view.gaps],
+        "luck": asdict(view.luck),
+        "moves": asdict(view.moves) | {"bystanders": [ids[at] for at in view.moves.bystanders]},
+        "events": [_event(line) for line in view.events],
+        "timeline": asdict(view.timeline) | {"kinds": list(view.timeline.kinds)},
+        "notices": [asdict(notice) for notice in view.notices],
+        "reported": reported_document(view.reported, view.consumers),
+        "deliveries": list(view.deliveries),
+    }
+
+
+def _event(line: EventLine) -> dict[str, Any]:
+    """A line without what only Failover has."""
+    plain = asdict(line)
+    del plain["handover_ms"]
+    return plain
+
+
+def _consumer(row: KeyConsumerRow, view: KeysView, at: int) -> dict[str, Any]:
+    """A row with its pieces of the hash space, as (first slot, last slot); a shared one stands with its first owner."""
+    ends, owners = view.ring.points.tolist(), view.ring.point_owners.tolist()
+    starts = [view.ring.space_size - view.foot.slots, *(end + 1 for end in ends)]
+    pieces = [[start, end] for start, end, owner in zip(starts, ends, owners, strict=False) if owner == at]
+    plain = asdict(row)
+    del plain["reported"]  # it is in a part of its own
+    return plain | {"pieces": pieces}
+
+
+def _keys(ring: RingView, ids: list[int], consumers: tuple[KeyConsumerRow, ...]) -> list[dict[str, Any]]:
+    columns = (ring.topic_names, ring.topic_hashes.tolist(), ring.topic_owners.tolist(), ring.topic_moved.tolist())
+    return [
+        {
+            "key": name,
+            "slot": slot,
+            "consumer": consumers[owner].name if owner >= 0 else None,
+            "consumer_id": ids[owner] if owner >= 0 else None,
+            "moved": moved,
+        }
+        for name, slot, owner, moved in zip(*columns, strict=True)
+    ]
+
+
+def _wait(row: WaitRow, ids: list[int]) -> dict[str, Any]:
+    return asdict(row) | {
+        "keys": list(row.keys),
+        "owner": ids[row.owner] if row.owner >= 0 else None,
+        "holders": [{"consumer_id": ids[at] if at >= 0 else None, "unacked": count} for at, count in row.holders],
+        "since_ms": row.since_ms if row.since_ms >= 0 else None,
+    }

@@ -1,0 +1,221 @@
+"""The projection of a Key_Shared subscription for the screen "keys"."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from engine.cluster.grammar.text import ranges_text, subscription_keys
+from engine.cluster.keys.events import KeyConsumerJoined
+from engine.cluster.keys.state import KeySubscription, SharingMode
+from engine.cluster.remember import Remembered
+from engine.cluster.timeline import Timeline
+from engine.keyshared.key_text import text_of_key
+from engine.keyshared.luck import Luck, luck_of
+from engine.keyshared.ring import RingSelector
+from engine.keyshared.waits import Wait, waits
+from engine.views.events import event_lines, timeline_view
+from engine.views.failover.model import Notice
+from engine.views.failover.table import letter_tag, max_over_mean
+from engine.views.history import state_before
+from engine.views.keys.model import (
+    GapRow,
+    KeyConsumerRow,
+    KeysFoot,
+    KeysStatus,
+    KeysView,
+    LuckView,
+    WaitRow,
+)
+from engine.views.keys.moves import KeyMoves, key_moves, step_moves
+from engine.views.keys.notices import key_notices
+from engine.views.keys.ring import keys_ring
+from engine.views.keys.slice import KeysSlice, fairness, keys_slice_by_key
+from engine.views.keys.words import ORDER_RULES, REASONS, VERDICTS, form_text, luck_sentence, rule_text, shown
+
+DELIVERIES_SHOWN = 50
+EXACT_KEYS = 200
+KEYS_IN_A_ROW = 20
+"""Keys that are listed for one waiting slot or one gap."""
+
+_luck: Remembered[Luck] = Remembered()
+
+
+def keys_view(timeline: Timeline, subscription_key: str, *, notes: Iterable[Notice] = ()) -> KeysView:
+    """Everything the screen tells at the cursor; the subscription must be there.
+
+    Changes are those of the last step; there are none at the opening. O(n log n + k log k + m): n pieces of the hash
+    space, k known keys, m messages under way.
+    """
+    now = keys_slice_by_key(timeline.state, subscription_key)
+    assert now is not None, f"there is no Key_Shared subscription {subscription_key!r}"
+    earlier = state_before(timeline)
+    before = keys_slice_by_key(earlier, subscription_key) if earlier is not None else None
+    moves = key_moves(before, now)
+    waiting = waits(now.subscription.delivery)
+    rows = _rows(now, moves, waiting)
+    positions = {row.consumer_id: at for at, row in enumerate(rows)}
+    return KeysView(
+        status=_status(timeline, now),
+        consumers=rows,
+        foot=_foot(now, rows, waiting),
+        ring=keys_ring(now, moves, positions),
+        waits=tuple(_wait_row(each, positions) for each in waiting),
+        gaps=_gap_rows(now, waiting),
+        luck=_luck_view(now),
+        moves=step_moves(before, now, moves, positions),
+        events=event_lines(timeline, subscription_key, earlier),
+        timeline=timeline_view(timeline),
+        notices=(*key_notices(now), *notes),
+        deliveries=_deliveries(now.subscription),
+    )
+
+
+def key_colours(subscription: KeySubscription) -> Mapping[int, int]:
+    """Consumer id -> its number from 0; a number is never given again, since ids of newcomers only grow."""
+    joined = {event.consumer_id for event in subscription.happened if isinstance(event, KeyConsumerJoined)}
+    return {consumer_id: number for number, consumer_id in enumerate(sorted(joined))}
+
+
+def _status(timeline: Timeline, now: KeysSlice) -> KeysStatus:
+    subscription = now.subscription
+    selector = now.selector
+    points = selector.points if isinstance(selector, RingSelector) else subscription.points
+    return KeysStatus(
+        mode=subscription.mode.value,
+        form=form_text(subscription),
+        rule_text=rule_text(subscription),
+        order_rule=ORDER_RULES[subscription.delivery.terms.order],
+        client_side=subscription.mode is SharingMode.CONSISTENT_STICKY,
+        points=points,
+        release=now.state.release,
+        subscription=subscription.key,
+        namespace=subscription.namespace,
+        subscriptions=tuple(subscription_keys(now.state)),
+        topic=subscription.topics[0],
+        source=timeline.source,
+        step=timeline.cursor,
+        steps=timeline.length,
+        seed=timeline.seed,
+        now_ms=subscription.now_ms,
+    )
+
+
+def _rows(now: KeysSlice, moves: KeyMoves, waiting: Iterable[Wait]) -> tuple[KeyConsumerRow, ...]:
+    subscription, delivery = now.subscription, now.subscription.delivery
+    colours = key_colours(subscription)
+    slots, pieces = now.slot_counts(), now.piece_counts()
+    lost_points = {each.consumer_id: each.lost_points for each in fairness(now).consumers}
+    points = now.selector.points if isinstance(now.selector, RingSelector) else 0
+    keys: Counter[int] = Counter(now.known.owners.tolist())
+    messages: Counter[int] = Counter()
+    for owner, count in zip(now.known.owners.tolist(), now.known.messages.tolist(), strict=True):
+        messages[owner] += count
+    waits_for: Counter[int | None] = Counter()
+    for each in waiting:
+        waits_for[each.owner_id] += len(each.messages)
+    rows = []
+    for consumer in now.selector.consumers:
+        number = consumer.consumer_id
+        colour = colours.get(number, 0)
+        rows.append(
+            KeyConsumerRow(
+                consumer_id=number,
+                name=consumer.name,
+                tag=letter_tag(colour),
+                colour=colour,
+                slots=slots.get(number, 0),
+                share=slots.get(number, 0) / now.slot_count,
+                ranges=pieces.get(number, 0),
+                keys=keys[number],
+                messages=messages[number],
+                unacked=len(delivery.pending.get(number, {})),
+                waiting=waits_for[number],
+                draining=len(delivery.draining.of_consumer(number)),
+                gained_slots=moves.gained.get(number, 0),
+                lost_slots=moves.lost.get(number, 0),
+                bystander=number in moves.bystanders,
+                points=points,
+                lost_points=lost_points.get(number, 0),
+                declared=ranges_text(consumer.declared) if consumer.declared is not None else "",
+            )
+        )
+    return tuple(rows)
+
+
+def _foot(now: KeysSlice, rows: tuple[KeyConsumerRow, ...], waiting: tuple[Wait, ...]) -> KeysFoot:
+    return KeysFoot(
+        consumers=len(rows),
+        slots=now.slot_count,
+        keys=len(now.known.keys),
+        messages=int(now.known.messages.sum()),
+        waiting=sum(len(each.messages) for each in waiting),
+        unowned_slots=now.gaps.slot_count,
+        unowned_keys=int((now.known.owners < 0).sum()),
+        max_over_mean_slots=max_over_mean([row.slots for row in rows]),
+        max_over_mean_keys=max_over_mean([row.keys for row in rows]),
+        max_over_mean_messages=max_over_mean([row.messages for row in rows]),
+        idle_consumers=sum(not row.keys if len(now.known.keys) else not row.slots for row in rows),
+    )
+
+
+def _wait_row(wait: Wait, positions: Mapping[int, int]) -> WaitRow:
+    return WaitRow(
+        slot=wait.slot,
+        keys=tuple(map(text_of_key, wait.keys[:KEYS_IN_A_ROW])),
+        messages=len(wait.messages),
+        owner=-1 if wait.owner_id is None else positions.get(wait.owner_id, -1),
+        reason=REASONS[wait.reason],
+        ends_when=wait.reason.value,
+        holders=tuple((positions.get(each.consumer_id, -1), each.unacked) for each in wait.holders),
+        since_ms=-1 if wait.since_ms is None else wait.since_ms,
+        blocked_attempts=wait.blocked_attempts,
+    )
+
+
+def _gap_rows(now: KeysSlice, waiting: Iterable[Wait]) -> tuple[GapRow, ...]:
+    """The gaps with what is in them, the widest first."""
+    slots = now.known.slots
+    by_slot: Counter[int] = Counter()
+    for each in waiting:  # delayed messages of a slot are a wait of their own
+        by_slot[each.slot] += len(each.messages)
+    held = np.array(sorted(by_slot), dtype=np.int64)
+    rows = []
+    for gap in sorted(now.gaps.ranges, key=lambda each: (-each.size, each.start)):
+        first, last = np.searchsorted(slots, [gap.start, gap.end + 1]).tolist()
+        low, high = np.searchsorted(held, [gap.start, gap.end + 1]).tolist()
+        count = sum(by_slot[slot] for slot in held[low:high].tolist())
+        rows.append(GapRow(gap.start, gap.end, now.known.texts[first:last][:KEYS_IN_A_ROW], count))
+    return tuple(rows)
+
+
+def _luck_view(now: KeysSlice) -> LuckView:
+    subscription = now.subscription
+    # A screen has no time for the exact distribution of many keys; throws come close enough.
+    exact = None if len(subscription.keys) <= EXACT_KEYS else False
+    luck = _luck.get(
+        (now.selector, subscription.keys), (), lambda: luck_of(now.selector, subscription.keys, exact=exact)
+    )
+    judged = luck.by_chance is not None and luck.keys > 0
+    return LuckView(
+        keys=luck.keys,
+        observed_max=luck.busiest_keys,
+        expected_max=luck.by_chance.expected_max if luck.by_chance is not None else 0.0,
+        low_max=luck.busiest_low,
+        high_max=luck.busiest_high,
+        probability=luck.probability,
+        verdict=VERDICTS[luck.verdict] if judged else "nothing to judge",
+        sentence=luck_sentence(luck),
+        hot_key=text_of_key(luck.hottest_key) if luck.hottest_key is not None else "",
+        hot_share=luck.hottest_share,
+    )
+
+
+def _deliveries(subscription: KeySubscription) -> tuple[str, ...]:
+    names = {event.consumer_id: event.name for event in subscription.happened if isinstance(event, KeyConsumerJoined)}
+    return tuple(
+        f"{shown(names[each.consumer_id])} got {shown(text_of_key(each.message.key))} (message {each.message.position})"
+        for each in subscription.sent[-DELIVERIES_SHOWN:]
+    )

@@ -1,0 +1,1 @@
+"""What the screen of producers shows: who sends to which partition, and what it costs."""

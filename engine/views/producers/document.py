@@ -1,0 +1,96 @@
+"""The screen "producers" as one JSON document: everything it tells, the matrix as what each producer has opened.
+
+``schema/producers.schema.json`` (JSON Schema 2020-12) describes it, units included.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
+
+import numpy as np
+
+from engine.views.producers.model import (
+    FRESH,
+    LOST,
+    REASON,
+    PartitionsView,
+    ProducerRow,
+    ProducersView,
+    StatisticsRow,
+    StatisticsView,
+)
+
+FORMAT: Final = "ringside.producers/1"
+"""Changes when a member goes or changes its meaning."""
+REASONS: Final = ("eager start", "lazy start", "router", "key", "partition added")
+"""The words for the reasons of cells, from ``EAGER`` on."""
+
+
+@cache
+def producers_schema() -> dict[str, Any]:
+    """The schema of ``producers_document``. Shared: do not change it."""
+    text = files("engine.views").joinpath("schema", "producers.schema.json").read_text("utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
+def producers_document(view: ProducersView, statistics: StatisticsView) -> dict[str, Any]:
+    """A view and its statistics as plain values that ``json.dumps`` takes. O(size of the view)."""
+    status = asdict(view.status) | {"places": list(view.status.places)}
+    return {
+        "format": FORMAT,
+        "status": status,
+        "producers": [_producer(row, view) for row in view.producers],
+        "totals": asdict(view.foot),
+        "partitions": _partitions(view.partitions),
+        "counts": asdict(view.counts)
+        | {
+            "points": [asdict(point) for point in view.counts.points],
+            "connections": list(view.counts.connections),
+        },
+        "statistics": _statistics(statistics),
+        "events": [asdict(step) for step in view.events],
+        "timeline": asdict(view.timeline) | {"kinds": list(view.timeline.kinds)},
+        "notices": [asdict(notice) for notice in view.notices],
+        "deliveries": list(view.deliveries),
+    }
+
+
+def _producer(row: ProducerRow, view: ProducersView) -> dict[str, Any]:
+    """A row with its opened partitions by reason, those whose connection is lost, and those the last step opened."""
+    cells = view.matrix[row.number]
+    opened = {reason: np.flatnonzero((cells & REASON) == code).tolist() for code, reason in enumerate(REASONS, start=1)}
+    return asdict(row) | {
+        "reasons": dict(zip(REASONS, row.reasons, strict=True)),
+        "partitions": opened,
+        "lost": np.flatnonzero(cells & LOST).tolist(),
+        "fresh": np.flatnonzero(cells & FRESH).tolist(),
+    }
+
+
+def _partitions(view: PartitionsView) -> dict[str, Any]:
+    return {
+        "producers": view.producers.tolist(),
+        "messages": view.messages.tolist(),
+        "pending": view.pending.tolist(),
+        "failing": [{"partition": partition, "error": error} for partition, error in view.failing],
+        "new_from": view.new_from,
+    }
+
+
+def _statistics(view: StatisticsView) -> dict[str, Any]:
+    return {
+        "in_force": view.in_force,
+        "sentence": view.sentence,
+        "by_name": {"entries": [_entry(row) for row in view.by_name], "torn": view.torn_by_name},
+        "by_position": {"entries": [_entry(row) for row in view.by_position], "torn": view.torn_by_position},
+        "truth": [_entry(row) for row in view.truth],
+    }
+
+
+def _entry(row: StatisticsRow) -> dict[str, Any]:
+    return asdict(row) | {"producers": list(row.producers), "mixture": row.mixture}

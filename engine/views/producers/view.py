@@ -1,0 +1,217 @@
+"""The projection of the producers of a partitioned topic for the screen "producers"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.cluster.commands import PassTime, RepartitionTopic
+from engine.cluster.grammar.producer_text import producer_topic_names
+from engine.cluster.grammar.text import subscription_keys
+from engine.cluster.producers.apply import find_producer_topic
+from engine.cluster.producers.commands import ProducerCommand
+from engine.cluster.producers.state import ProducerTopic
+from engine.cluster.state import ClusterState
+from engine.cluster.timeline import Step, Timeline
+from engine.errors import Rejection
+from engine.routing.key_moves import moved_keys
+from engine.routing.producer_model import PartitionedProducer
+from engine.routing.producers import counts_of
+from engine.views.events import kind_of, timeline_view
+from engine.views.failover.model import Notice
+from engine.views.failover.table import letter_tag
+from engine.views.history import state_before
+from engine.views.producers.counts import counts_view
+from engine.views.producers.matrix import Matrix, Opened, matrix_of, summed
+from engine.views.producers.model import (
+    ADDED,
+    EAGER,
+    FRESH,
+    LOST,
+    REASON,
+    PartitionsView,
+    ProducerRow,
+    ProducersFoot,
+    ProducersStatus,
+    ProducerStep,
+    ProducersView,
+)
+from engine.views.producers.notices import producer_notices
+from engine.views.producers.words import event_text, name_of, result_text, router_text, tally_text
+from engine.views.step_lines import StepLines, first_shown
+
+DELIVERIES_SHOWN: Final = 50
+KEYS_COMPARED: Final = 10_000
+
+
+def producers_view(timeline: Timeline, topic: str, *, notes: Iterable[Notice] = ()) -> ProducersView:
+    """Everything the screen tells at the cursor; producers of this topic must be there.
+
+    Changes are those of the last step; there are none at the opening. O(producers x partitions) bytes, and
+    O(partitions opened) for the producers that the step changed.
+    """
+    state = timeline.state
+    now = find_producer_topic(state, topic)
+    assert now is not None, f"there are no producers of {topic!r}"
+    earlier = state_before(timeline)
+    before = find_producer_topic(earlier, topic) if earlier is not None else None
+    matrix = matrix_of(now)
+    then = _before(before, now, earlier)
+    cells = matrix.with_fresh(then)
+    rows = tuple(
+        _row(now, producer, opened, cells[producer.number])
+        for producer, opened in zip(now.producers.producers, matrix.opened, strict=True)
+    )
+    partitions = _partitions(now, before, matrix)
+    foot = _foot(now, rows, partitions)
+    return ProducersView(
+        status=_status(timeline, now),
+        producers=rows,
+        foot=foot,
+        matrix=cells,
+        partitions=partitions,
+        counts=counts_view(now, foot.broker_producers),
+        events=producer_steps(timeline, topic, earlier),
+        timeline=timeline_view(timeline),
+        notices=(*producer_notices(state, now), *notes),
+        deliveries=_deliveries(now),
+    )
+
+
+def shown_places(state: ClusterState) -> tuple[str, ...]:
+    """All that a screen can show in the order of ``n``: subscriptions, Failover first, then topics with producers."""
+    return (*subscription_keys(state), *producer_topic_names(state))
+
+
+def _before(before: ProducerTopic | None, now: ProducerTopic, earlier: ClusterState | None) -> Matrix | None:
+    if before is not None:
+        return matrix_of(before)
+    if earlier is None:
+        return None
+    # The step that brought the producers opened all they have.
+    return Matrix((), np.zeros((0, now.partitions), dtype=np.uint8))
+
+
+def _row(topic: ProducerTopic, producer: PartitionedProducer, opened: Opened, cells: NDArray[np.uint8]) -> ProducerRow:
+    closed = producer.state == "Closed"
+    mine = opened.cells[:0] if closed else opened.cells
+    reasons = np.bincount(mine & REASON, minlength=ADDED + 1)[EAGER : ADDED + 1].tolist()
+    return ProducerRow(
+        number=producer.number,
+        name=name_of(producer),
+        tag=letter_tag(producer.number),
+        colour=producer.number,
+        client=producer.settings.client.name,
+        router=router_text(producer.router),
+        access_mode=producer.settings.access_mode,
+        lazy=producer.settings.starts_lazily,
+        state=producer.state,
+        known=producer.partitions,
+        opened=mine.size,
+        connected=int(np.count_nonzero((mine & LOST) == 0)),
+        reasons=(reasons[0], reasons[1], reasons[2], reasons[3], reasons[4]),
+        sent_msgs=int(opened.sent.sum()),
+        pending_msgs=int(opened.pending.sum()),
+        queue_limit=producer.max_pending_messages,
+        gained=int(np.count_nonzero(cells & FRESH)),
+        last=result_text(topic.results.get(producer.number)),
+    )
+
+
+def _partitions(now: ProducerTopic, before: ProducerTopic | None, matrix: Matrix) -> PartitionsView:
+    brokers = now.producers.topic
+    return PartitionsView(
+        producers=np.fromiter(map(len, brokers.connected), np.int64, brokers.partitions),
+        messages=summed(brokers.partitions, matrix.opened, "sent"),
+        pending=summed(brokers.partitions, matrix.opened, "pending"),
+        failing=tuple(sorted(brokers.failing.items())),
+        new_from=brokers.partitions if before is None else min(before.partitions, brokers.partitions),
+    )
+
+
+def _foot(now: ProducerTopic, rows: tuple[ProducerRow, ...], partitions: PartitionsView) -> ProducersFoot:
+    counts = counts_of(now.producers)
+    return ProducersFoot(
+        producers=len(rows),
+        ready=counts.producers,
+        partitions=now.partitions,
+        partitions_used=counts.partitions_used,
+        broker_producers=counts.broker_producers,
+        pairs=counts.producers * now.partitions,
+        connections=counts.connections,
+        sent_msgs=sum(row.sent_msgs for row in rows),
+        pending_msgs=sum(row.pending_msgs for row in rows),
+        busiest=int(partitions.producers.max(initial=0)),
+        idle=now.partitions - counts.partitions_used,
+    )
+
+
+def _status(timeline: Timeline, now: ProducerTopic) -> ProducersStatus:
+    state = timeline.state
+    places = shown_places(state)
+    return ProducersStatus(
+        topic=now.topic,
+        places=places,
+        place=len(places)
+        - len(state.producer_topics)
+        + [each.topic for each in state.producer_topics].index(now.topic),
+        partitions=now.partitions,
+        producers=len(now.producers.producers),
+        brokers=now.producers.brokers,
+        by_name=state.settings.aggregatePublisherStatsByProducerName,
+        release=state.release,
+        source=timeline.source,
+        step=timeline.cursor,
+        steps=timeline.length,
+        seed=timeline.seed,
+        now_ms=now.now_ms,
+    )
+
+
+def _deliveries(now: ProducerTopic) -> tuple[str, ...]:
+    return tuple(map(event_text, now.recent[-DELIVERIES_SHOWN:]))
+
+
+"""With more known keys than these a step says nothing of them."""
+
+
+def producer_steps(timeline: Timeline, topic: str, before: ClusterState | None) -> tuple[ProducerStep, ...]:
+    """The opening and the steps of ``StepLines.up_to_cursor``."""
+    opening = () if first_shown(timeline) else (ProducerStep(0, "open", f"open {timeline.source}".rstrip(), 0, 0, ""),)
+    return (*opening, *_LINES.up_to_cursor(timeline, topic, before))
+
+
+def _line(step: Step, topic: str, before: ClusterState, after: ClusterState) -> ProducerStep:
+    was, now = find_producer_topic(before, topic), find_producer_topic(after, topic)
+    opened = now.tally.opened if now is not None and now is not was else 0
+    back = now.tally.reconnected if now is not None and now is not was else 0
+    gone = max(0, _objects(was) + opened + back - _objects(now))
+    return ProducerStep(step.depth, kind_of(step.command), step.text, opened, gone, _effect(step, was, now))
+
+
+_LINES: Final = StepLines(_line)
+
+
+def _objects(topic: ProducerTopic | None) -> int:
+    return topic.objects if topic is not None else 0
+
+
+def _effect(step: Step, was: ProducerTopic | None, now: ProducerTopic | None) -> str:
+    if now is None or now is was:
+        return ""
+    if isinstance(step.command, RepartitionTopic):
+        before = was.partitions if was is not None else now.partitions
+        return f"{now.partitions - before:,} partitions more{_moved_keys(now, before)}"
+    return tally_text(now.tally) if isinstance(step.command, ProducerCommand | PassTime) else ""
+
+
+def _moved_keys(now: ProducerTopic, before: int) -> str:
+    """How many of the known keys go to another partition from now on, as Java hashes them."""
+    if not now.keys or len(now.keys) > KEYS_COMPARED:
+        return ""
+    found = moved_keys(now.keys, before, now.partitions)
+    assert not isinstance(found, Rejection), found
+    return f", {len(found.moved):,} of {len(now.keys):,} known keys move"

@@ -1,0 +1,1 @@
+"""What brokers reported, as it is shown beside what the rules compute."""

@@ -1,0 +1,153 @@
+"""Subscriptions for which nothing is computed (Shared, Exclusive, without consumers): all there is was reported."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from engine.cluster.timeline import Timeline
+from engine.diagnosis.seen import Dispatcher
+from engine.views.events import timeline_view
+from engine.views.failover.model import EventLine, Notice, TimelineView
+from engine.views.failover.table import letter_tag
+from engine.views.reported.model import ReportedConsumer, ReportedView
+from engine.views.reported.view import Reported, Subject, unacked_of
+
+BUNDLES: Final = ""
+"""The key of the place where bundles are shown without a subscription."""
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionRow:
+    """One consumer; ``consumer_id`` is its place among them, which ``tag`` and ``colour`` follow."""
+
+    consumer_id: int
+    name: str
+    tag: str
+    colour: int
+    reported: ReportedConsumer
+
+
+@dataclass(frozen=True, slots=True)
+class TopicRow:
+    """One topic or partition. ``active`` is the position of the active consumer, -1 for none or where all are."""
+
+    name: str
+    backlog: int
+    unacked: int
+    in_replay: int
+    delayed: int
+    msgs_per_sec: float
+    consumers: int
+    active: int
+    blocked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionStatus:
+    """The status line. ``type`` is Pulsar's word, ``None`` where nobody has connected since the topic was loaded."""
+
+    subscription: str
+    namespace: str
+    type: str
+    subscriptions: tuple[str, ...]
+    release: str
+    source: str
+    step: int
+    steps: int
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class SubscriptionView:
+    """One screenful of facts; ``topics`` are those with the largest backlog first, ``events`` the opening alone."""
+
+    status: SubscriptionStatus
+    consumers: tuple[SubscriptionRow, ...]
+    topics: tuple[TopicRow, ...]
+    reported: ReportedView
+    events: tuple[EventLine, ...]
+    timeline: TimelineView
+    notices: tuple[Notice, ...]
+
+
+def reported_only(reported: Reported, moment: int, timeline: Timeline, taken: Collection[str]) -> tuple[Subject, ...]:
+    """The subscriptions that brokers reported and the model does not have; ``taken`` are keys in use. O(n)."""
+    if not len(reported):
+        return ()
+    state = timeline.initial
+    modelled = {(each.namespace, each.name) for each in state.subscriptions}
+    modelled |= {(each.namespace, each.name) for each in state.key_subscriptions}
+    used = set(taken)
+    found = []
+    for namespace, name in reported.subscriptions(moment):
+        if (namespace, name) in modelled:
+            continue
+        key, number = name, 2
+        while key in used:
+            key, number = f"{name}#{number}", number + 1
+        used.add(key)
+        found.append(Subject(key, namespace, name))
+    return tuple(found)
+
+
+def all_places(own: tuple[str, ...], others: Sequence[Subject]) -> tuple[str, ...]:
+    """All that can be shown: what the model has, then the others; where it has nothing, the bundles come first."""
+    keys = tuple(subject.key for subject in others)
+    return (*own, *keys) if own or not keys else (BUNDLES, *keys)
+
+
+def subscription_view(
+    timeline: Timeline,
+    reported: Reported,
+    moment: int,
+    subject: Subject,
+    *,
+    keys: tuple[str, ...],
+    notes: Sequence[Notice] = (),
+) -> SubscriptionView | None:
+    """What was reported of a subscription up to a moment; None where the answers do not show it (any more).
+
+    ``keys`` are those of all places, ``notes`` what opening the state had to tell.
+    """
+    found = reported.view(moment, subject)
+    if found is None:
+        return None
+    dispatchers = reported.subscriptions(moment)[subject.namespace, subject.name].dispatchers
+    positions = {each.name: at for at, each in reversed(list(enumerate(found.consumers)))}
+    blocked = frozenset(found.blocked_topics)
+    rows = [_topic(each, positions.get(each.sub.active_consumer_name or "", -1), blocked) for each in dispatchers]
+    return SubscriptionView(
+        status=SubscriptionStatus(
+            subscription=subject.key,
+            namespace=subject.namespace,
+            type=found.type,
+            subscriptions=keys,
+            release=timeline.state.release,
+            source=timeline.source,
+            step=timeline.cursor,
+            steps=timeline.length,
+        ),
+        consumers=tuple(
+            SubscriptionRow(at, each.name, letter_tag(at), at, each) for at, each in enumerate(found.consumers)
+        ),
+        topics=tuple(sorted(rows, key=lambda row: (-row.backlog, row.name))),
+        reported=found,
+        events=(EventLine(0, "open", f"open {timeline.source}".rstrip(), 0, 0, 0),),
+        timeline=timeline_view(timeline),
+        notices=tuple(notes),
+    )
+
+
+def _topic(dispatcher: Dispatcher, active: int, blocked: Collection[str]) -> TopicRow:
+    return TopicRow(
+        name=dispatcher.topic,
+        backlog=dispatcher.backlog,
+        unacked=unacked_of(dispatcher),
+        in_replay=dispatcher.replay,
+        delayed=dispatcher.sub.msg_delayed,
+        msgs_per_sec=dispatcher.sub.msg_rate_out_msgs_per_sec,
+        consumers=len(dispatcher.consumers),
+        active=active,
+        blocked=dispatcher.topic in blocked,
+    )

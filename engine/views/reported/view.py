@@ -1,0 +1,364 @@
+"""What brokers reported, put beside what is computed: read once from the moments of a dump, then looked up."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Final
+
+from engine.admin.between import Change, changes_between
+from engine.admin.facts import ConsumerFacts, Snapshot
+from engine.admin.snapshot import Moment, combined
+from engine.cluster.keys.state import KeySubscription
+from engine.cluster.state import Subscription
+from engine.cluster.timeline import Timeline
+from engine.diagnosis.seen import EXCLUSIVE, FAILOVER, Dispatcher, SubscriptionSeen, parent_of, subscriptions_seen
+from engine.views.failover.model import DashboardView
+from engine.views.keys.model import KeysView
+from engine.views.reported.event_words import concerning, seen_events
+from engine.views.reported.model import (
+    CONSUMER_LIMIT,
+    DRAINING,
+    NO_PERMITS,
+    SUBSCRIPTION_LIMIT,
+    ReportedConsumer,
+    ReportedView,
+    ReportedWait,
+    SeenEvent,
+    SeenTime,
+    WaitingPair,
+)
+
+OBSTACLES: Final = (SUBSCRIPTION_LIMIT, CONSUMER_LIMIT, NO_PERMITS, DRAINING)
+"""The worst first."""
+Name = tuple[str, int]
+"""The name of a consumer, and which one of those with this name it is, from 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A subscription that a screen shows: on which topics, without partitions, and its rows by id and name.
+
+    ``key`` is the model's for it. ``topics`` None takes all that brokers reported, and ``rows`` None a row for each
+    consumer they reported.
+    """
+
+    key: str
+    namespace: str
+    name: str
+    topics: Sequence[str] | None = None
+    rows: Sequence[tuple[int, str]] | None = None
+
+
+def subject_of(timeline: Timeline, key: str) -> Subject | None:
+    """The subscription of that key as a subject; None for one that a step of the simulation made."""
+    state = timeline.initial
+    listed: tuple[Subscription | KeySubscription, ...] = (*state.subscriptions, *state.key_subscriptions)
+    for each in listed:
+        if each.key == key:
+            return Subject(key, each.namespace, each.name, each.topics)
+    return None
+
+
+class Reported:
+    """What brokers reported in moments in the order of time. A view of one subscription is made once."""
+
+    def __init__(self, moments: Sequence[Moment]) -> None:
+        self.moments: Final = tuple(moments)
+        self._seen: dict[int, Mapping[tuple[str, str], SubscriptionSeen]] = {}
+        self._known: dict[int, Snapshot] = {}
+        self._views: dict[tuple[int, str, bool], ReportedView] = {}
+
+    def __len__(self) -> int:
+        return len(self.moments)
+
+    @cached_property
+    def last(self) -> int:
+        """The place of the newest moment; -1 for none."""
+        return len(self.moments) - 1
+
+    def subscriptions(self, moment: int) -> Mapping[tuple[str, str], SubscriptionSeen]:
+        """All subscriptions up to a moment, by namespace and name. O(dispatchers x moments) once."""
+        if moment not in self._seen:
+            seen = subscriptions_seen(self.moments[: moment + 1])
+            self._seen[moment] = {(each.namespace, each.name): each for each in seen}
+        return self._seen[moment]
+
+    def prepare(self) -> None:
+        """Find what happened between the moments, so that nobody has to wait for it later."""
+        _ = self._changes
+
+    def known(self, moment: int) -> Snapshot:
+        """All that is known up to a moment."""
+        if moment not in self._known:
+            self._known[moment] = combined(self.moments[: moment + 1])
+        return self._known[moment]
+
+    def view(self, moment: int, subject: Subject, step: int = 0) -> ReportedView | None:
+        """What was reported of a subscription up to a moment; None for one that no answer shows.
+
+        ``step`` is where the simulation is: from its first step on there are no consumers in it, only sums.
+        """
+        if not self.moments:
+            return None
+        seen = self.subscriptions(moment).get((subject.namespace, subject.name))
+        if seen is None:
+            return None
+        key = (moment, subject.key, bool(step))
+        if key not in self._views:
+            rows = () if step else subject.rows
+            found = _view(seen, replace(subject, rows=rows), self._time(moment, seen), self._events(moment, seen))
+            self._views[key] = replace(found, computed_from=1 if step else 0)
+        return self._views[key]
+
+    def _time(self, moment: int, seen: SubscriptionSeen) -> SeenTime:
+        at_ms = self.moments[moment].at_ms
+        not_before = -1 if at_ms is not None else max(map(_latest_ms, seen.dispatchers), default=0) or -1
+        return SeenTime(-1 if at_ms is None else at_ms, not_before, moment + 1, len(self.moments))
+
+    def _events(self, moment: int, seen: SubscriptionSeen) -> tuple[SeenEvent, ...]:
+        """What happened up to a moment as far as it concerns a subscription."""
+        topics = frozenset((*seen.topics, *(each.topic for each in seen.dispatchers)))
+        events: list[SeenEvent] = []
+        for later in range(1, moment + 1):
+            near = concerning(self._changes[later - 1], seen.namespace, seen.name, topics)
+            events += seen_events(near, later + 1, self.moments[later].at_ms)
+        return tuple(events)
+
+    @cached_property
+    def _changes(self) -> tuple[tuple[Change, ...], ...]:
+        """What happened between each moment and the next one. O(dispatchers x consumers x moments) once."""
+        return tuple(
+            changes_between(self.known(later - 1), self.moments[later].snapshot)
+            for later in range(1, len(self.moments))
+        )
+
+
+def _latest_ms(dispatcher: Dispatcher) -> int:
+    """The latest time that the answers about a dispatcher name: they are not older."""
+    return max(dispatcher.last.topic.last_publish_ms, dispatcher.sub.latest_ms)
+
+
+@dataclass(slots=True)
+class _Sum:
+    """One consumer over many dispatchers."""
+
+    first: ConsumerFacts | None = None
+    permits: int = 0
+    unacked: int = 0
+    waiting: int = 0
+    active: int = 0
+    draining: int = 0
+    msgs_per_sec: float = 0.0
+    last_acked_ms: int = 0
+    last_consumed_ms: int = 0
+    obstacles: set[str] = field(default_factory=set)
+    waiting_slots: int = 0
+    blocked_attempts: int = 0
+    holders: Counter[int] = field(default_factory=Counter)
+
+    def add(self, facts: ConsumerFacts) -> None:
+        self.first = self.first or facts
+        self.permits += facts.available_permits
+        self.unacked += facts.unacked_messages
+        self.draining += len(facts.draining)
+        self.msgs_per_sec += facts.msg_rate_out_msgs_per_sec
+        self.last_acked_ms = max(self.last_acked_ms, facts.last_acked_ms)
+        self.last_consumed_ms = max(self.last_consumed_ms, facts.last_consumed_ms)
+
+    def done(self, name: str) -> ReportedConsumer:
+        return ReportedConsumer(
+            name=name,
+            permits=self.permits,
+            unacked=self.unacked,
+            waiting=self.waiting,
+            active=self.active,
+            waiting_slots=self.waiting_slots,
+            blocked_attempts=self.blocked_attempts,
+            holders=tuple(holder for holder, _ in self.holders.most_common()),
+            draining=self.draining,
+            obstacles=tuple(code for code in OBSTACLES if code in self.obstacles),
+            msgs_per_sec=self.msgs_per_sec,
+            last_acked_ms=self.last_acked_ms,
+            last_consumed_ms=self.last_consumed_ms,
+            connected_since=self.first.connected_since if self.first else "",
+            address=self.first.address if self.first else "",
+            client_version=self.first.client_version if self.first else "",
+        )
+
+
+def _view(seen: SubscriptionSeen, subject: Subject, time: SeenTime, events: tuple[SeenEvent, ...]) -> ReportedView:
+    dispatchers = seen.dispatchers
+    if subject.topics is not None:
+        wanted = frozenset(subject.topics)
+        dispatchers = tuple(each for each in dispatchers if parent_of(each.topic) in wanted)
+    named = [_named(each.sub.consumers) for each in dispatchers]
+    rows = (
+        _names_of(subject.rows)
+        if subject.rows is not None
+        else list(dict.fromkeys(name for one in named for name in one))
+    )
+    positions = {name: at for at, name in enumerate(rows)}
+    sums = [_Sum() for _ in rows]
+    waits: list[ReportedWait] = []
+    blocked_topics: list[str] = []
+    for dispatcher, consumers in zip(dispatchers, named, strict=True):
+        for name, facts in consumers.items():
+            if name in positions:
+                sums[positions[name]].add(facts)
+        if _obstacles(dispatcher, consumers, positions, sums):
+            blocked_topics.append(dispatcher.topic)
+        waits += _waits(dispatcher, consumers, positions)
+    for wait in waits:
+        if wait.blocked_attempts and wait.owner >= 0:
+            owner = sums[wait.owner]
+            owner.waiting_slots += 1
+            owner.blocked_attempts += wait.blocked_attempts
+            owner.holders[wait.holder] += 1
+            owner.obstacles.add(DRAINING)
+    waits.sort(key=lambda wait: (-wait.blocked_attempts, wait.topic, wait.slot))
+    return ReportedView(
+        time=time,
+        type=seen.type,
+        dispatchers=len(dispatchers),
+        backlog=sum(each.backlog for each in dispatchers),
+        unacked=sum(unacked_of(each) for each in dispatchers),
+        in_replay=sum(each.replay for each in dispatchers),
+        delayed=sum(each.sub.msg_delayed for each in dispatchers),
+        msgs_per_sec=sum(each.sub.msg_rate_out_msgs_per_sec for each in dispatchers),
+        blocked_dispatchers=sum(each.sub.blocked_on_unacked for each in dispatchers),
+        draining_slots=len(waits),
+        consumers=tuple(total.done(name) for total, (name, _) in zip(sums, rows, strict=True)),
+        waits=tuple(waits),
+        pairs=_pairs(waits),
+        blocked_topics=tuple(blocked_topics),
+        events=events,
+    )
+
+
+def _named(consumers: Sequence[ConsumerFacts]) -> dict[Name, ConsumerFacts]:
+    """The consumers of a dispatcher by name; namesakes in the order of connecting."""
+    if len({each.name for each in consumers}) == len(consumers):
+        return {(each.name, 0): each for each in consumers}
+    used: Counter[str] = Counter()
+    found: dict[Name, ConsumerFacts] = {}
+    for each in sorted(consumers, key=lambda each: each.connected_since.rstrip("Z")):
+        found[each.name, used[each.name]] = each
+        used[each.name] += 1
+    return found
+
+
+def _names_of(rows: Sequence[tuple[int, str]]) -> list[Name]:
+    """Rows by name; ids count in the order of connecting, so they tell namesakes apart."""
+    used: Counter[str] = Counter()
+    numbers: dict[int, int] = {}
+    for consumer_id, name in sorted(rows):
+        numbers[consumer_id] = used[name]
+        used[name] += 1
+    return [(name, numbers[consumer_id]) for consumer_id, name in rows]
+
+
+def unacked_of(dispatcher: Dispatcher) -> int:
+    """Unacknowledged messages: a Failover subscription has them at its consumers only."""
+    return max(dispatcher.sub.unacked_messages, sum(each.unacked_messages for each in dispatcher.sub.consumers))
+
+
+def _obstacles(
+    dispatcher: Dispatcher,
+    consumers: Mapping[Name, ConsumerFacts],
+    positions: Mapping[Name, int],
+    sums: Sequence[_Sum],
+) -> bool:
+    """Note what is in the way of the consumers of a dispatcher; whether nobody of those it serves can be served."""
+    sub = dispatcher.sub
+    of_one = sub.type in (FAILOVER, EXCLUSIVE)
+    served = consumers
+    if sub.type == FAILOVER or (of_one and sub.active_consumer_name):
+        served = {name: facts for name, facts in consumers.items() if facts.name == sub.active_consumer_name}
+    sendable = dispatcher.backlog > sub.unacked_messages
+    blocked = 0
+    for name, facts in served.items():
+        codes = set()
+        if sub.blocked_on_unacked:
+            codes.add(SUBSCRIPTION_LIMIT)
+        if facts.blocked_on_unacked:
+            codes.add(CONSUMER_LIMIT)
+        if facts.available_permits <= 0 and sendable:
+            codes.add(NO_PERMITS)
+        blocked += bool(codes)
+        if name in positions:
+            total = sums[positions[name]]
+            total.obstacles |= codes
+            total.active += of_one
+            total.waiting += dispatcher.backlog if of_one else 0
+    return bool(served) and blocked == len(served)
+
+
+def _waits(
+    dispatcher: Dispatcher, consumers: Mapping[Name, ConsumerFacts], positions: Mapping[Name, int]
+) -> list[ReportedWait]:
+    if not any(facts.draining for facts in consumers.values()):
+        return []
+    pieces = sorted(
+        (start, end, positions.get(name, -1))
+        for name, facts in consumers.items()
+        for start, end in facts.key_hash_ranges
+    )
+    starts = [start for start, _, _ in pieces]
+
+    def owner_of(slot: int) -> int:
+        at = bisect_right(starts, slot) - 1
+        return pieces[at][2] if at >= 0 and slot <= pieces[at][1] else -1
+
+    return [
+        ReportedWait(
+            dispatcher.topic,
+            each.hash,
+            owner_of(each.hash),
+            positions.get(name, -1),
+            each.unacked,
+            each.blocked_attempts,
+        )
+        for name, facts in consumers.items()
+        for each in facts.draining
+    ]
+
+
+def _pairs(waits: Sequence[ReportedWait]) -> tuple[WaitingPair, ...]:
+    """Who waits for whom, those who wait at most slots first."""
+    slots: Counter[tuple[int, int]] = Counter()
+    attempts: defaultdict[tuple[int, int], int] = defaultdict(int)
+    for wait in waits:
+        if wait.blocked_attempts and wait.owner != wait.holder:
+            slots[wait.owner, wait.holder] += 1
+            attempts[wait.owner, wait.holder] += wait.blocked_attempts
+    return tuple(WaitingPair(*pair, count, attempts[pair]) for pair, count in slots.most_common())
+
+
+def with_reported(view: DashboardView, reported: Reported, moment: int, subject: Subject) -> DashboardView:
+    """The view with what was reported of its subscription, and at step 0 a part of it beside each row."""
+    rows = [(row.consumer_id, row.name) for row in view.consumers]
+    found = reported.view(moment, replace(subject, rows=rows), view.status.step)
+    if found is None or found.computed_from:
+        return replace(view, reported=found)
+    if found.blocked_topics:
+        blocked = frozenset(found.blocked_topics)
+        ring = view.ring
+        places = [at for at, name in enumerate(ring.topic_names) if name in blocked]
+        found = replace(found, marks=tuple(ring.topic_hashes[places].tolist()))
+    consumers = tuple(replace(row, reported=each) for row, each in zip(view.consumers, found.consumers, strict=True))
+    return replace(view, consumers=consumers, reported=found)
+
+
+def keys_with_reported(view: KeysView, reported: Reported, moment: int, subject: Subject) -> KeysView:
+    """As ``with_reported``, for a Key_Shared subscription: slots where messages were held back are marked."""
+    rows = [(row.consumer_id, row.name) for row in view.consumers]
+    found = reported.view(moment, replace(subject, rows=rows), view.status.step)
+    if found is None or found.computed_from:
+        return replace(view, reported=found)
+    marks = tuple(dict.fromkeys(wait.slot for wait in found.waits if wait.blocked_attempts))
+    consumers = tuple(replace(row, reported=each) for row, each in zip(view.consumers, found.consumers, strict=True))
+    return replace(view, consumers=consumers, reported=replace(found, marks=marks))

@@ -1,0 +1,101 @@
+"""Answers as brokers printed them, by namespace: what the causes of ``why`` are decided from.
+
+Tables have the numbers that jobs count with. A cause is decided from far more: cursors, permits, draining slots, the
+policies of topics, and the same at an earlier moment. So the answers themselves go along, and the job ``lint`` hands
+all those of one namespace to the engine's own reader.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from typing import Final
+
+import msgspec
+
+from engine.admin.kinds import AnswerKind
+from engine.admin.requests import TOPIC_POLICIES, AdminRequest
+from engine.admin.text import raw_object
+from engine.errors import Problem
+from pipeline.reading.rows import Rows, quarantine_row
+
+EVERYWHERE: Final = ""
+"""Stands for the namespace of answers that hold for all of them."""
+MOST_BYTES: Final = 512 * 1024**2
+"""A namespace that one answer says more of is not looked at for causes: a task could not hold it."""
+MOST_NAMESPACES: Final = 4
+"""An answer that names more cannot be taken apart; only those of whole brokers can."""
+_OBJECT: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_OF_TOPICS: Final = (
+    AnswerKind.TOPIC_STATS,
+    AnswerKind.PARTITIONED_STATS,
+    AnswerKind.INTERNAL_STATS,
+    AnswerKind.POLICIES,
+    AnswerKind.TOPIC_LIST,
+    AnswerKind.MANY,
+)
+_BY_TOPIC: Final = (AnswerKind.NAMED_STATS, AnswerKind.NAMED_INTERNAL_STATS)
+_OF_ALL: Final = (AnswerKind.RUNTIME_CONFIGURATION, AnswerKind.SCENARIO)
+_TOPIC: Final = re.compile(r"^(?:non-)?persistent://([^/]+/[^/]+)/")
+
+
+def keep_answer(
+    rows: Rows,
+    kind: AnswerKind,
+    data: bytes,
+    name: str,
+    request: AdminRequest | None,
+    *,
+    about: str,
+    named: Collection[str],
+) -> None:
+    """Keep an answer for the namespaces it is about: by its members, its request, its ``about``, or those ``named``.
+
+    O(length).
+    """
+    if kind is AnswerKind.BROKER_STATS_TOPICS:
+        for namespace, raw in _members(data, name).items():
+            _keep(rows, namespace, _document({namespace: raw}), name)
+    elif kind in _BY_TOPIC:
+        by_namespace: dict[str, dict[str, msgspec.Raw]] = {}
+        for topic, raw in _members(data, name).items():
+            by_namespace.setdefault(_namespace_of(topic), {})[topic] = raw
+        for namespace, topics in by_namespace.items():
+            if namespace:
+                _keep(rows, namespace, _document(topics), name)
+    elif kind in _OF_ALL:
+        _keep(rows, EVERYWHERE, data, name)
+    elif kind in _OF_TOPICS or (request is not None and request.what in TOPIC_POLICIES):
+        known = _namespace_of(about) or (request.namespace if request is not None else "") or about
+        namespaces = [known] if "/" in known else sorted(named)
+        if len(namespaces) <= MOST_NAMESPACES:
+            for namespace in namespaces:
+                _keep(rows, namespace, data, name)
+
+
+def _namespace_of(topic: str) -> str:
+    match = _TOPIC.match(topic)
+    return match[1] if match else ""
+
+
+def _members(data: bytes, name: str) -> dict[str, msgspec.Raw]:
+    try:
+        return _OBJECT.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return dict(raw_object(data, name)[0])
+
+
+def _document(members: Mapping[str, msgspec.Raw]) -> bytes:
+    pairs = (msgspec.json.encode(name) + b":" + bytes(raw) for name, raw in members.items())
+    return b"{" + b",".join(pairs) + b"}"
+
+
+def _keep(rows: Rows, namespace: str, body: bytes, name: str) -> None:
+    if len(body) <= MOST_BYTES:
+        rows.answers.append((namespace, body, name))
+        rows.answer_bytes += len(body)
+        return
+    reason = f"says more of {namespace} than a task holds, so its causes are not looked for"
+    rows.quarantine.append(
+        quarantine_row(Problem(name, "$", reason, "ask why of a dump of this namespace alone"), "files")
+    )
