@@ -126,8 +126,20 @@ def rank_of(first: Cause | None, backlog: int, namespace: str, subscription: str
 
 
 @dataclass(frozen=True, slots=True)
+class Earlier:
+    """A cause that stood at an earlier moment, counted from 1, and no more at the last; ``at_ms`` is when, if known."""
+
+    moment: int
+    at_ms: int | None
+    cause: Cause
+
+
+@dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """What was found about one subscription, the answer first. ``moments`` is how often it was looked at."""
+    """What was found about one subscription, the answer first. ``moments`` is how often it was looked at.
+
+    ``earlier`` is what was wrong at the latest moment at which something was, where now nothing is.
+    """
 
     namespace: str
     subscription: str
@@ -138,6 +150,7 @@ class Diagnosis:
     backlog: int
     causes: tuple[Cause, ...] = ()
     ruled_out: tuple[RuledOut, ...] = field(default=(), repr=False)
+    earlier: Earlier | None = None
 
     @property
     def first(self) -> Cause | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from engine.admin.snapshot import Moment
@@ -22,6 +23,7 @@ from engine.diagnosis.model import (
     Cause,
     Decider,
     Diagnosis,
+    Earlier,
     Rank,
     RuledOut,
     Verdict,
@@ -31,6 +33,7 @@ from engine.diagnosis.model import (
 )
 from engine.diagnosis.seen import EXCLUSIVE, FAILOVER, KEY_SHARED, NOBODY, SHARED, SubscriptionSeen, subscriptions_seen
 
+LOOKED_BACK: Final = 10
 _ALL: Final = frozenset({SHARED, KEY_SHARED, FAILOVER, EXCLUSIVE, NOBODY})
 _SPREAD: Final = frozenset({SHARED, KEY_SHARED})
 _KEYS: Final = frozenset({KEY_SHARED})
@@ -113,6 +116,28 @@ def diagnose(seen: SubscriptionSeen) -> Diagnosis:
 def diagnose_all(subscriptions: Iterable[SubscriptionSeen]) -> list[Diagnosis]:
     """Diagnose each subscription, the worst first."""
     return worst_first(map(diagnose, subscriptions))
+
+
+def with_earlier(diagnoses: Sequence[Diagnosis], moments: Sequence[Moment]) -> list[Diagnosis]:
+    """Add to diagnoses without harm what did harm at an earlier moment: that it was mended, or went by.
+
+    At most ``LOOKED_BACK`` moments are looked at. O(dispatchers x moments) for each of them.
+    """
+    found = list(diagnoses)
+    for moment in range(len(moments) - 1, max(0, len(moments) - 1 - LOOKED_BACK), -1):
+        open_ones = {
+            (each.namespace, each.subscription): place
+            for place, each in enumerate(found)
+            if each.earlier is None and not (each.first is not None and each.first.verdict.harms)
+        }
+        if not open_ones:
+            break
+        for seen in subscriptions_seen(moments[:moment]):
+            place = open_ones.get((seen.namespace, seen.name))
+            first = diagnose(seen).first if place is not None else None
+            if place is not None and first is not None and first.verdict.harms:
+                found[place] = replace(found[place], earlier=Earlier(moment, moments[moment - 1].at_ms, first))
+    return found
 
 
 def worst(subscriptions: Iterable[SubscriptionSeen]) -> Diagnosis:

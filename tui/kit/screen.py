@@ -264,6 +264,8 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
         if self.ready:
             self.show_now()
             self._show_age()
+            if self.has_class("-why") and self.query_one(WhyPanel).moment != self.store.moment[0]:
+                self.run_worker(self._ask_why(again=True), exclusive=True, group="why")
 
     def _show_age(self) -> None:
         if self.store.live is not None:
@@ -459,7 +461,8 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
         """Say what is wrong with the shown subscription, by what brokers reported; then with the next one."""
         self.run_worker(self._ask_why(), exclusive=True, group="why")
 
-    async def _ask_why(self) -> None:
+    async def _ask_why(self, *, again: bool = False) -> None:
+        """``again``: about the same subscription, at another moment."""
         # Thousands of topics take a second: not in the thread that listens to keys.
         diagnoses = await asyncio.to_thread(self.store.diagnoses)
         if not self.in_front:
@@ -468,11 +471,19 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
         if not diagnoses:
             self.complain("no broker reported anything about this cluster: open answers of one, saved to files")
             return
-        if self.has_class("-why") and panel.diagnosis in diagnoses:
+        if again and panel.diagnosis is not None:
+            same = panel.diagnosis.namespace, panel.diagnosis.subscription
+            names = [(diagnosis.namespace, diagnosis.subscription) for diagnosis in diagnoses]
+            at = names.index(same) if same in names else 0
+        elif self.has_class("-why") and panel.diagnosis in diagnoses:
             at = (diagnoses.index(panel.diagnosis) + 1) % len(diagnoses)
         else:
             at = self._place_of_shown(diagnoses)
         self.show_diagnosis(diagnoses, at)
+        if not again:
+            table = panel.query_one(LineTable)
+            table.focus()
+            self.query_one(Prompt).return_to = table
 
     def _place_of_shown(self, diagnoses: Sequence[Diagnosis]) -> int:
         """Where the shown subscription is, or one of the shown topic; 0, the worst, where nothing was seen of it."""
@@ -505,14 +516,13 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
         panel = self.query_one(WhyPanel)
         steps = self.store.timeline.cursor
         panel.since = f"{counted(steps, 'step')} of the simulation change nothing of it" if steps else ""
+        moment, moments = self.store.moment
         if self.store.shows_earlier_moment:
-            panel.since = "judged at the last moment, which is not the one that is shown"
+            panel.since = f"as it was at moment {moment:,} of {moments:,}; later ones play no part"
+        panel.moment = moment
         panel.place = (at, len(diagnoses))
         panel.diagnosis = diagnoses[at]
         self.add_class("-explaining", "-why")
-        table = panel.query_one(LineTable)
-        table.focus()
-        self.query_one(Prompt).return_to = table
 
     @on(WhyPanel.Closed)
     def _why_closed(self) -> None:

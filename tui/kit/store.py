@@ -122,7 +122,8 @@ class Store:
         self._live = live
         self._newest: Scene | None = None
         self._keys: tuple[str, ...] | None = None
-        self._diagnoses: list[Diagnosis] | None = None
+        self._diagnoses: dict[int, list[Diagnosis]] = {}
+        """What was found, by moment."""
         self._problems = problems
         self._notes = notes
         self._journal = journal
@@ -433,7 +434,7 @@ class Store:
         self._reported = scene.reported or Reported(scene.seen)
         self._moment = self._reported.last
         self._earlier, self._others = {}, {}
-        self._diagnoses = None if scene.diagnoses is None else list(scene.diagnoses)
+        self._diagnoses = {} if scene.diagnoses is None else {self._moment: list(scene.diagnoses)}
         self._timeline = self._main = scene.timeline
         self._problems, self._notes = scene.problems, scene.notes
         self._publish()
@@ -441,11 +442,15 @@ class Store:
     # what brokers reported
 
     def diagnoses(self) -> list[Diagnosis]:
-        """What is wrong with each subscription that brokers reported, the worst first; steps change nothing of it."""
-        if self._diagnoses is None:
-            seen = self._reported.subscriptions(self._reported.last) if len(self._reported) else {}
-            self._diagnoses = diagnose_all(seen.values())
-        return self._diagnoses
+        """What was wrong at the moment shown with each subscription that brokers reported, the worst first.
+
+        Steps change nothing of it.
+        """
+        moment = self._moment
+        if moment not in self._diagnoses:
+            seen = self._reported.subscriptions(moment) if len(self._reported) else {}
+            self._diagnoses[moment] = diagnose_all(seen.values())
+        return self._diagnoses[moment]
 
     def prepare(self) -> None:
         """Diagnose what was reported before anything is shown, unless that takes noticeable time.
@@ -476,9 +481,7 @@ class Store:
     def reported_trouble(self) -> Cause | None:
         """What blocks the shown subscription by what brokers reported, as far as that was looked at."""
         name = self.shown_name()
-        if self.shows_earlier_moment:
-            return None
-        for each in self._diagnoses or ():
+        for each in self._diagnoses.get(self._moment, ()):
             if (each.namespace, each.subscription) == name and each.blocks:
                 return each.first
         return None

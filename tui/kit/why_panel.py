@@ -47,6 +47,8 @@ class WhyPanel(Vertical):
     since: var[str] = var("")
     """What the steps of the simulation mean for what was seen; "" without steps."""
     colours: var[Palette] = var(palette)
+    moment = 0
+    """The moment that is judged, counted from 1; 0 where nothing was seen."""
 
     class Closed(Message):
         """The panel is not wanted any more."""

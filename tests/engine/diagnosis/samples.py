@@ -37,6 +37,30 @@ def dump(name: str, folder: Path, *, moments: int | None = None) -> Path:
     return folder
 
 
+def mended_dump(fault: str, healthy: str, folder: Path) -> Path:
+    """A dump of a fault with the moments of its healthy twin after it, as if it had been mended: under its names."""
+    renamed = list(zip(_names(healthy), _names(fault), strict=True))
+    dump(fault, folder)
+    for time, answers in sample(healthy)["moments"].items():
+        for path, answer in answers.items():
+            name, text = path, json.dumps(answer)
+            for theirs, ours in renamed:
+                name, text = name.replace(theirs, ours), text.replace(theirs, ours)
+            file = folder / time / f"{name}.json"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+    return folder
+
+
+def _names(name: str) -> tuple[str, str, str]:
+    """Namespace, topic and subscription of a recording of one topic."""
+    answers = sample(name)["moments"][max(sample(name)["moments"])]
+    path = next(path for path in answers if path.endswith("/stats"))
+    _, _, _, tenant, namespace, topic, _ = path.split("/")
+    (subscription,) = answers[path]["subscriptions"]
+    return f"{tenant}/{namespace}", topic, subscription
+
+
 def packed(recording: Path) -> bytes:
     """A recorded scenario in the form of this folder."""
     scenario = json.loads((recording / "scenario.json").read_text())

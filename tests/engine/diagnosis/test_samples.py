@@ -10,8 +10,8 @@ import pytest
 from engine.admin.files import natural_key
 from engine.admin.snapshot import read_moments
 from engine.diagnosis.model import Diagnosis, Verdict
-from engine.diagnosis.why import DECIDERS, why
-from tests.engine.diagnosis.samples import FAULTS, HEALTHY, dump, sample
+from engine.diagnosis.why import DECIDERS, why, with_earlier
+from tests.engine.diagnosis.samples import FAULTS, HEALTHY, dump, mended_dump, sample
 
 HARMLESS: Final = (Verdict.BY_DESIGN, Verdict.FINE)
 ALSO_ALLOWED: Final = {"ghost-a": "statistics cannot tell a half-open connection from a consumer that hangs"}
@@ -83,3 +83,17 @@ def test_every_decider_has_a_recorded_fault_or_a_test_that_finds_it() -> None:
     healthy = {cause for name in HEALTHY for cause in (name.removesuffix("-healthy").replace("-", "_"),)}
     missing = [each.id for each in DECIDERS if each.id not in recorded and f'"{each.id}"' not in tested]
     assert [each for each in missing if not any(name.startswith(each) for name in healthy | kept_still)] == []
+
+
+def test_what_was_mended_is_named_with_its_moment(tmp_path: Path) -> None:
+    fault, healthy = "failover-active-no-permits-a", "failover-active-no-permits-a-healthy"
+    moments = read_moments(mended_dump(fault, healthy, tmp_path / "mended"))
+    (found,) = with_earlier(why(moments), moments)
+    assert found.first is not None and found.first.verdict in HARMLESS
+    assert found.earlier is not None
+    assert (found.earlier.moment, found.earlier.at_ms) == (2, moments[1].at_ms)
+    assert found.earlier.cause.id == "failover_active_no_permits"
+    still = read_moments(dump(fault, tmp_path / "still"))
+    assert [each.earlier for each in with_earlier(why(still), still)] == [None]
+    well = read_moments(dump(healthy, tmp_path / "well"))
+    assert [each.earlier for each in with_earlier(why(well), well)] == [None]

@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 from engine.cluster.timeline import Timeline
 from engine.scenarios.opening import open_path
 from tests.engine.diagnosis.made import consumer, stats
-from tests.engine.diagnosis.samples import dump
+from tests.engine.diagnosis.samples import dump, mended_dump
 from tests.tui.screens_under_test import app_of, run, text_of
 from tui.app import RingsideApp
 from tui.kit.line_table import LineTable
@@ -142,3 +142,21 @@ def test_trouble_is_said_before_anybody_asks(tmp_path: Path) -> None:
         assert "reported as blocked" not in text_of(pilot.app), "a step later it is about the simulation"
 
     run(app_on(dump("failover-active-no-permits-a", tmp_path)), story)
+
+
+def test_w_judges_the_moment_that_is_shown(tmp_path: Path) -> None:
+    folder = mended_dump("failover-active-no-permits-a", "failover-active-no-permits-a-healthy", tmp_path)
+
+    async def story(pilot: Pilot[int]) -> None:
+        panel = dashboard(pilot).query_one(WhyPanel)
+        await press(pilot, "w")
+        assert causes(pilot)[0] == "failover_standby" and panel.moment == 4
+        await press(pilot, "left_square_bracket", "left_square_bracket")
+        assert causes(pilot)[0] == "failover_active_no_permits" and panel.moment == 2
+        assert "moment 2 of 4" in text_of(pilot.app)
+        await press(pilot, "end")
+        assert causes(pilot)[0] == "failover_standby" and panel.moment == 4
+        await press(pilot, "escape", "home", "w")
+        assert panel.diagnosis is not None and panel.diagnosis.moments == 1
+
+    run(app_on(folder), story)

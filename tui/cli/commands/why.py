@@ -58,7 +58,7 @@ def why_command(
     from engine.diagnosis.document import diagnoses_document, diagnosis_document
     from engine.diagnosis.seen import subscriptions_seen
     from engine.diagnosis.selecting import selected
-    from engine.diagnosis.why import diagnose_all, worst
+    from engine.diagnosis.why import diagnose_all, with_earlier, worst
     from engine.errors import InputError, Rejection
     from tui.cli.printers import why as printer
     from tui.cli.printers.documents import json_text
@@ -85,7 +85,7 @@ def why_command(
         if isinstance(found, Rejection):
             raise InputError(found.message)
         chosen = found
-    shown = diagnose_all(chosen) if lists_all else [worst(chosen)]
+    shown = with_earlier(diagnose_all(chosen) if lists_all else [worst(chosen)], moments)
     if keys is not None:
         from engine.diagnosis.traces import with_trace
         from tui.cli.key_options import KeyChoice

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from engine.diagnosis.model import Cause, Diagnosis, Verdict
 from engine.diagnosis.seen import parent_of
 from tui.cli.plain import Align, table, wrapped
-from tui.kit.why_words import setting_text, verdict_word
+from tui.kit.why_words import earlier_text, setting_text, verdict_word
 from tui.kit.wording import counted, safe_name, short_topic
 
 _ALIGNS: tuple[Align, ...] = ("<", "<", "<", "<", ">")
@@ -29,6 +29,9 @@ def why_lines(diagnosis: Diagnosis, *, others: int = 0, in_full: bool = False) -
     for number, cause in enumerate(diagnosis.causes):
         yield ""
         yield from cause_lines(cause) if number == 0 else _in_short(cause)
+    if diagnosis.earlier is not None:
+        yield ""
+        yield from wrapped(earlier_text(diagnosis.earlier, diagnosis.moments), first="  ", rest="    ")
     if in_full:
         yield ""
         yield "ruled out"
