@@ -32,7 +32,9 @@ def _diagnosis(diagnosis: Diagnosis) -> dict[str, Any]:
         "backlog": diagnosis.backlog,
         "causes": [_cause(cause) for cause in diagnosis.causes],
         "ruled_out": [{"id": each.id, "why": each.why} for each in diagnosis.ruled_out],
-        "earlier": None if diagnosis.earlier is None else {
+        "earlier": None
+        if diagnosis.earlier is None
+        else {
             "moment": diagnosis.earlier.moment,
             "at_ms": diagnosis.earlier.at_ms,
             "cause": _cause(diagnosis.earlier.cause),

@@ -37,6 +37,9 @@ from tui.kit.theme import ParsedOnce, theme_name
         pytest.param(
             "keys+animate 100x30 ctrl+p click@57,29 ctrl+p ~", id="a command list that opens while another one closes"
         ),
+        pytest.param(
+            "fleet 81x25 ctrl+p up enter ~ enter enter ~", id="enter twice at once on the first theme of the list"
+        ),
         pytest.param("small 80x24 enter k 3 1 2 escape ~", id="a dialog that is closed before it was mounted"),
         pytest.param("small 80x24 f ~ slash paste:digits ~ enter ~300 =", id="an error that quotes a very long text"),
         pytest.param("small 80x24 slash ~ paste=zz enter ~ x ~ =", id="the number of consumers, none listed"),

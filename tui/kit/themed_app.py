@@ -16,7 +16,7 @@ from textual.color import Color
 from textual.command import Provider
 from textual.filter import LineFilter
 from textual.notifications import SeverityLevel
-from textual.theme import Theme
+from textual.theme import Theme, ThemeProvider
 
 from engine.visible import visible
 from themes.palettes import Depth, Palette, ThemeName, palette
@@ -138,6 +138,10 @@ class ThemedApp(App[int]):
         """The palette, unless one is open, or was closed and is not gone yet."""
         if not any(screen.id == PALETTE_ID for screen in self._nodes):
             self.push_screen(PlainCommandPalette(id=PALETTE_ID))
+
+    def search_themes(self) -> None:
+        """The list of themes, a palette like that of the commands."""
+        self.push_screen(PlainCommandPalette(providers=[ThemeProvider], placeholder="Search for themes…"))
 
     def notify(
         self,
