@@ -28,7 +28,8 @@ def read_consumer_lists(path: Path) -> tuple[Lists, list[Row]]:
     """Return lists by (namespace, subscription), an empty namespace meaning any, and rows for the quarantine.
 
     CSV with a header (``subscription,consumer[,namespace][,priority_level]``), or JSON ``{subscription: [name, …]}``.
-    Equal names are kept, as a broker keeps them, and noted in the quarantine. Raises ``InputError`` if nothing can be read.
+    Equal names are kept, as a broker keeps them, and noted in the quarantine. Raises ``InputError`` if nothing can be
+    read.
     """
     data, problems = read_answer(str(path), path.name)
     if data is None:
