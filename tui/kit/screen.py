@@ -364,7 +364,7 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
         if verdict is None or not (verdict.moved or verdict.judged_by != "nothing"):
             return None
         noun = "slot" if self.store.shows_keys else "partition"
-        return "hint", f"enter would be {verdict_text(verdict, noun)}"
+        return "preview", f"enter would be {verdict_text(verdict, noun)}"
 
     @on(Prompt.Answered)
     def _answered(self, message: Prompt.Answered) -> None:
