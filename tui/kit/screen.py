@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
 
 from textual import events, on
@@ -19,11 +20,13 @@ from textual.widget import Widget
 
 from engine.cluster.grammar.reading import COMMAND_FORMS
 from engine.cluster.timeline_commands import End, Home, Redo, Undo
+from engine.compare.verdict import Verdict
 from engine.diagnosis.model import Diagnosis
 from engine.diagnosis.seen import parent_of
 from engine.errors import Rejection
 from engine.views.failover.model import Notice, TimelineView
 from themes.palettes import Palette, palette
+from tui.kit.background import in_background, run_beside
 from tui.kit.bindings import Groups
 from tui.kit.diff_screen import DiffScreen
 from tui.kit.explain_panel import ExplainPanel
@@ -137,6 +140,9 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
     """The suggestion that is looked for."""
     _suggested = False
     """Whether the panel is about a suggestion."""
+    _typed_command = ""
+    """What is typed after ``:`` and not carried out."""
+    _previewing = False
 
     def __init__(
         self, store: Store, colours: Palette, *, animate: bool, ascii_only: bool, stage: Stage | None = None
@@ -265,7 +271,7 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
             self.show_now()
             self._show_age()
             if self.has_class("-why") and self.query_one(WhyPanel).moment != self.store.moment[0]:
-                self.run_worker(self._ask_why(again=True), exclusive=True, group="why")
+                run_beside(self, partial(self._ask_why, again=True), exclusive=True, group="why")
 
     def _show_age(self) -> None:
         if self.store.live is not None:
@@ -356,21 +362,39 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
         if message.kind == "filter":
             self.list_panel.filter_text = message.text
         elif message.kind == "command":
-            self.sentence = self._preview_of(message.text.strip()) or self._sentence_now()
+            self._typed_command = message.text.strip()
+            if not self._typed_command:
+                self.sentence = self._sentence_now()
+            elif not self._previewing:
+                self._previewing = True
+                run_beside(self, self._preview_commands, group="preview")
 
-    def _preview_of(self, text: str) -> tuple[str, str] | None:
-        """What the typed command would do, in a sentence; None for one that gives nobody's work to others."""
-        verdict = self.store.preview_line(text) if text else None
-        if verdict is None or not (verdict.moved or verdict.judged_by != "nothing"):
+    async def _preview_commands(self) -> None:
+        """Say what the typed command would do, computed beside the screen; of several the last one counts."""
+        previewed, found = "", None
+        try:
+            while previewed != self._typed_command:
+                previewed = self._typed_command
+                compute = self.store.preview_of_line(previewed)
+                found = await in_background(compute) if compute is not None else None
+        finally:
+            self._previewing = False
+        if self._typed_command:
+            self.sentence = self._preview_sentence(found) or self._sentence_now()
+
+    def _preview_sentence(self, found: Verdict | Rejection | None) -> tuple[str, str] | None:
+        """The verdict on a command; None for one that gives nobody's work to others, or that would be refused."""
+        if not isinstance(found, Verdict) or not (found.moved or found.judged_by != "nothing"):
             return None
         noun = "slot" if self.store.shows_keys else "partition"
-        return "preview", f"enter would be {verdict_text(verdict, noun)}"
+        return "preview", f"enter would be {verdict_text(found, noun)}"
 
     @on(Prompt.Answered)
     def _answered(self, message: Prompt.Answered) -> None:
         prompt, text = self.query_one(Prompt), message.text.strip()
         refused = self.answer(message.kind, text)
         if refused is None:
+            self._typed_command = ""
             prompt.accept(text)
         else:
             prompt.complain(str(refused))
@@ -397,6 +421,7 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
         if message.kind == "filter":
             self.list_panel.filter_text = ""
         elif message.kind == "command":
+            self._typed_command = ""
             self.sentence = self._sentence_now()
 
     # suggestions
@@ -408,7 +433,7 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
         title = f"suggest {question.kind}: {title}, step {self.now.status.step}"
         self.open_explanation((Remark("suggest", f"looking for {question.kind}"),), title)
         self._suggested = True
-        self.run_worker(self._answer_to(question), exclusive=True, group=WORD)
+        run_beside(self, partial(self._answer_to, question), exclusive=True, group=WORD)
 
     async def _answer_to(self, question: Question) -> None:
         state, key = self.store.timeline.state, self.store.subscription_key
@@ -459,7 +484,7 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
 
     def action_why(self) -> None:
         """Say what is wrong with the shown subscription, by what brokers reported; then with the next one."""
-        self.run_worker(self._ask_why(), exclusive=True, group="why")
+        run_beside(self, self._ask_why, exclusive=True, group="why")
 
     async def _ask_why(self, *, again: bool = False) -> None:
         """``again``: about the same subscription, at another moment."""
