@@ -13,6 +13,7 @@ from tui.kit.bindings import (
     DIFF,
     HEIRS,
     SUBSCRIPTIONS,
+    TABLE,
     TIME,
     WHY,
     ZOOM,
@@ -27,7 +28,7 @@ CHANGE: Final = (
     Binding("c", "toggle_flag", "Ring on/off", tooltip="Toggle the consistent-hashing flag"),
 )
 ASK: Final = (
-    Binding("f", "explain", "Explain", tooltip="Explain a topic: where it goes, and why"),
+    Binding("f", "explain", "Explain", tooltip="Explain where a topic goes, and why"),
     WHY,
     HEIRS,
     DIFF,
@@ -45,7 +46,7 @@ PANELS: Final = panel_keys(
     ("bundles", "Bundles", "the bundle tree"),
     ("events", "Events", "the events"),
 )
-PLACE: Final = (*PANELS, ZOOM, *SUBSCRIPTIONS, CLOSE)
+PLACE: Final = (*PANELS, *TABLE, ZOOM, *SUBSCRIPTIONS, CLOSE)
 
 BINDINGS: Final = (*CHANGE, *ASK, *TIME, *PLACE)
 GROUPS: Final = grouped(CHANGE, ASK, PLACE)

@@ -13,6 +13,7 @@ from tui.kit.bindings import (
     DIFF,
     HEIRS,
     SUBSCRIPTIONS,
+    TABLE,
     TIME,
     WAIT,
     WHY,
@@ -32,7 +33,7 @@ CHANGE: Final = (
     *WAIT,
 )
 ASK: Final = (
-    Binding("f", "explain", "Explain", tooltip="Explain a key: where it goes, and why"),
+    Binding("f", "explain", "Explain", tooltip="Explain where a key goes, and why"),
     WHY,
     HEIRS,
     DIFF,
@@ -50,7 +51,7 @@ PANELS: Final = panel_keys(
     ("events", "Events", "the events"),
     ("sent", "Sent", "what was sent"),
 )
-PLACE: Final = (*PANELS, ZOOM, *SUBSCRIPTIONS, CLOSE)
+PLACE: Final = (*PANELS, *TABLE, ZOOM, *SUBSCRIPTIONS, CLOSE)
 
 BINDINGS: Final = (*CHANGE, *ASK, *TIME, *PLACE)
 GROUPS: Final = grouped(CHANGE, ASK, PLACE)

@@ -31,6 +31,7 @@ from tui.kit.bindings import Groups
 from tui.kit.diff_screen import DiffScreen
 from tui.kit.explain_panel import ExplainPanel
 from tui.kit.footer import KeyFooter, key_hints
+from tui.kit.giving_away import EXPORT_HINT, as_text, exported
 from tui.kit.heirs_screen import HeirsScreen
 from tui.kit.help import Group, HelpScreen, KeyHelp
 from tui.kit.layouts import arrange, name_panels
@@ -41,6 +42,7 @@ from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
 from tui.kit.playing import Playback, Stage
 from tui.kit.prompt import Prompt
 from tui.kit.remarks import Remark
+from tui.kit.rows_table import RowsTable
 from tui.kit.sentence_line import SentenceLine
 from tui.kit.single_paint import SinglePaintScreen
 from tui.kit.store import Store
@@ -353,6 +355,36 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
         text = self.list_panel.filter_text
         self.ask("filter", "/", text=text, placeholder=f"part of a {self.row_noun}'s name")
 
+    def action_export(self) -> None:
+        self.ask("export", "export to", text=f"{self.row_noun}s.csv", placeholder=EXPORT_HINT)
+
+    def action_copy(self) -> None:
+        """Copy what is explained, what mends the marked cause, or the marked row."""
+        table = self.table_in_use
+        if self.has_class("-why"):
+            text, what = self.query_one(WhyPanel).marked_text, "the cause, and what mends it"
+        elif self.has_class("-explaining"):
+            text, what = "\n".join(f"{each.label}: {each.text}" for each in self.remarks), "the explanation"
+        else:
+            text, what = as_text(table.marked_record()), "the selected row"
+        if not text:
+            self.complain("there is nothing to copy")
+            return
+        self.app.copy_to_clipboard(text)
+        self.sentence = "done", f"copied {what}: {counted(len(text.splitlines()), 'line')}"
+
+    def action_sort(self) -> None:
+        self.table_in_use.action_sort()
+
+    def action_turn_round(self) -> None:
+        self.table_in_use.action_turn_round()
+
+    @property
+    def table_in_use(self) -> RowsTable[Any]:
+        """The table that has the focus, else the list of consumers or producers."""
+        focused = self.focused
+        return focused if isinstance(focused, RowsTable) else self.list_panel.table
+
     def ask(self, kind: str, mark: str, **how: Any) -> None:
         """Open the prompt for one question."""
         self.query_one(Prompt).ask(kind, mark, **how)
@@ -405,6 +437,8 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
             return None
         if kind == "explain":
             return self.explain(text)
+        if kind == "export":
+            return self._export(text)
         if text == "help":
             self.app.push_screen(HelpScreen(VERBS, "commands after :"))
             return None
@@ -415,6 +449,17 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
             self._suggest(question)
             return None
         return self.done(self.store.submit_line(text))
+
+    def _export(self, text: str) -> Rejection | None:
+        """Write the table that was in use when the prompt was opened."""
+        before = self.query_one(Prompt).return_to
+        table = before if isinstance(before, RowsTable) else self.list_panel.table
+        written = exported(self, table, text)
+        if isinstance(written, Rejection):
+            return written
+        self.complain(None)
+        self.sentence = "done", written
+        return None
 
     @on(Prompt.Closed)
     def _prompt_closed(self, message: Prompt.Closed) -> None:

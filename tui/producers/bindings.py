@@ -6,7 +6,7 @@ from typing import Final
 
 from textual.binding import Binding
 
-from tui.kit.bindings import BROKERS, CLOSE, COMMAND, TIME, WAIT, WHY, ZOOM, grouped, panel_keys, same_reason
+from tui.kit.bindings import BROKERS, CLOSE, COMMAND, TABLE, TIME, WAIT, WHY, ZOOM, grouped, panel_keys, same_reason
 
 CHANGE: Final = (
     Binding("a", "add", "Add", tooltip="Add producers"),
@@ -38,6 +38,7 @@ PANELS: Final = panel_keys(
 )
 PLACE: Final = (
     *PANELS,
+    *TABLE,
     ZOOM,
     Binding("n", "subscription(1)", "Next", show=False, tooltip="Show the next subscription or topic"),
     Binding("p", "subscription(-1)", "Previous", show=False, tooltip="Show the previous one"),
