@@ -46,9 +46,9 @@ PANELS: Final = panel_keys(
     ("bundles", "Bundles", "the bundle tree"),
     ("events", "Events", "the events"),
 )
-PLACE: Final = (*PANELS, *TABLE, ZOOM, *SUBSCRIPTIONS, CLOSE)
+PLACE: Final = (*PANELS, ZOOM, *SUBSCRIPTIONS, CLOSE)
 
-BINDINGS: Final = (*CHANGE, *ASK, *TIME, *PLACE)
+BINDINGS: Final = (*CHANGE, *ASK, *TIME, *TABLE, *PLACE)
 GROUPS: Final = grouped(CHANGE, ASK, PLACE)
 ELSEWHERE: Final = {
     "m": "m is for Key_Shared subscriptions (how keys are shared) and for producers (more partitions)",

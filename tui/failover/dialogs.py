@@ -27,7 +27,7 @@ from tui.kit.wording import counted, fit, msgs_per_sec, quantity, safe_name, sho
 
 _NAME_CELLS: Final = (10, 38)
 """The least width of names, and the one at which they let other columns in."""
-_BUNDLE_CELLS: Final = 22
+_BUNDLE_CELLS: Final = 23
 
 
 class AddConsumerScreen(Dialog[AddConsumer]):
@@ -125,7 +125,7 @@ def partition_columns(rows: Sequence[PartitionRow], width: int) -> Columns:
         width,
         NameColumn("partition", max(longest, _NAME_CELLS[0]), max(longest, _NAME_CELLS[1]), _NAME_CELLS[0]),
         [Column("moved", "", 1, left=True), Column("rate", "msg/s", 8), Column("unacked", "unacked", 9)],
-        [Column("hash", "hash", 10), Column("bundle", "bundle", _BUNDLE_CELLS, left=True)],
+        [Column("hash", "hash", 10), Column("bundle", " bundle", _BUNDLE_CELLS, left=True)],
         ("moved", "name", "hash", "rate", "unacked", "bundle"),
     )
 
@@ -153,6 +153,6 @@ def partition_cell(row: PartitionRow, column: Column, colours: Palette) -> Text:
         case "hash":
             return Text(f"{row.topic_hash:08x}".rjust(column.width - 1) + " ", dim, no_wrap=True)
         case "bundle":
-            return Text(fit(row.bundle, column.width), dim, no_wrap=True)
+            return Text(" " + fit(row.bundle, column.width - 1), dim, no_wrap=True)
     number = row.msgs_per_sec if column.key == "rate" else row.unacked_messages
     return Text(quantity(number).rjust(column.width - 1) + " ", no_wrap=True)

@@ -51,9 +51,9 @@ PANELS: Final = panel_keys(
     ("events", "Events", "the events"),
     ("sent", "Sent", "what was sent"),
 )
-PLACE: Final = (*PANELS, *TABLE, ZOOM, *SUBSCRIPTIONS, CLOSE)
+PLACE: Final = (*PANELS, ZOOM, *SUBSCRIPTIONS, CLOSE)
 
-BINDINGS: Final = (*CHANGE, *ASK, *TIME, *PLACE)
+BINDINGS: Final = (*CHANGE, *ASK, *TIME, *TABLE, *PLACE)
 GROUPS: Final = grouped(CHANGE, ASK, PLACE)
 ELSEWHERE: Final = {
     "c": "the consistent-hashing flag is for Failover subscriptions; m changes how this one shares keys",

@@ -73,7 +73,7 @@ def panel_keys(*panels: tuple[str, str, str]) -> tuple[Binding, ...]:
 
 def grouped(change: tuple[Binding, ...], ask: tuple[Binding, ...], place: tuple[Binding, ...]) -> Groups:
     """All keys of a screen by what they are for, as help, palette and footer want them."""
-    return (("change", change), ("ask", ask), ("time", TIME), ("panels", (*place, *MOVING)))
+    return (("change", change), ("ask", ask), ("time", TIME), ("tables", TABLE), ("panels", (*place, *MOVING)))
 
 
 def same_reason(keys: str, reason: str) -> dict[str, str]:

@@ -38,14 +38,13 @@ PANELS: Final = panel_keys(
 )
 PLACE: Final = (
     *PANELS,
-    *TABLE,
     ZOOM,
     Binding("n", "subscription(1)", "Next", show=False, tooltip="Show the next subscription or topic"),
     Binding("p", "subscription(-1)", "Previous", show=False, tooltip="Show the previous one"),
     CLOSE,
 )
 
-BINDINGS: Final = (*CHANGE, *ASK, *TIME, *PLACE)
+BINDINGS: Final = (*CHANGE, *ASK, *TIME, *TABLE, *PLACE)
 GROUPS: Final = grouped(CHANGE, ASK, PLACE)
 ELSEWHERE: Final = {
     **same_reason("oO", "producers acknowledge nothing; consumers of Key_Shared subscriptions do"),

@@ -52,9 +52,9 @@ PANELS: Final = panel_keys(
     ("consumers", "Consumers", "the consumers"),
     ("events", "Events", "the events"),
 )
-PLACE: Final = (*PANELS, *TABLE, ZOOM, *SUBSCRIPTIONS, CLOSE)
+PLACE: Final = (*PANELS, ZOOM, *SUBSCRIPTIONS, CLOSE)
 
-BINDINGS: Final = (*ASK, *TIME, *PLACE)
+BINDINGS: Final = (*ASK, *TIME, *TABLE, *PLACE)
 GROUPS: Final = grouped((), ASK, PLACE)[1:]
 ELSEWHERE: Final = same_reason(
     "axcmhdtToO.>vsb", "nothing is computed for this type of subscription: what brokers reported is shown (w: why)"
