@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import attrgetter
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -43,7 +44,7 @@ def join_neighbours(ranges: Iterable[HashRange]) -> tuple[HashRange, ...]:
     ['[0,6]', '[9,9]']
     """
     joined: list[HashRange] = []
-    for piece in sorted(ranges):
+    for piece in sorted(ranges, key=attrgetter("start")):
         if joined and piece.start <= joined[-1].end + 1:
             joined[-1] = HashRange(joined[-1].start, max(joined[-1].end, piece.end))
         else:

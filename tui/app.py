@@ -23,6 +23,7 @@ from themes import stylesheet
 from themes.palettes import Depth, ThemeName
 from tui.failover.bindings import BINDINGS, GROUPS
 from tui.failover.titles import PANEL_TITLES
+from tui.kit.background import run_beside
 from tui.kit.footer import KeyFooter, key_hints
 from tui.kit.layouts import arrange, name_panels
 from tui.kit.plain_text import PlainStatic
@@ -142,7 +143,7 @@ class RingsideApp(ThemedApp):
 
     def _open_later(self, opening: Opening) -> None:
         """Called after the first paint. A worker, so that keys and signals are heard meanwhile."""
-        self.run_worker(self._open(opening))
+        run_beside(self, partial(self._open, opening))
 
     async def _open(self, opening: Opening) -> None:
         try:

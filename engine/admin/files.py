@@ -37,9 +37,10 @@ class FilesRead:
     passed_over: tuple[str, ...]
 
 
-def natural_key(name: str) -> tuple[tuple[int, int | str], ...]:
-    """Sort key that puts ``9-x`` before ``10-x``."""
-    return tuple((0, int(part)) if part.isdecimal() else (1, part) for part in re.split(r"(\d+)", name) if part)
+def natural_key(name: str) -> tuple[tuple[int, int, str], ...]:
+    """Sort key that puts ``9-x`` before ``10-x``. Numbers stay text, as Python makes no number of 5,000 digits."""
+    parts = (part for part in re.split(r"(\d+)", name) if part)
+    return tuple((0, len(digits := part.lstrip("0")), digits) if part.isdecimal() else (1, 0, part) for part in parts)
 
 
 def is_answer_name(name: str) -> bool:

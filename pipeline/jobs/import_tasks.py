@@ -19,8 +19,8 @@ import pyarrow as pa
 from engine.admin.reading import MAX_INPUT_BYTES
 from engine.errors import Problem
 from pipeline.jobs.dealing import here, in_tasks
-from pipeline.reading.answers import Told, take_file
-from pipeline.reading.found import FoundFile
+from pipeline.reading.answers import FileContext, take_file
+from pipeline.reading.files import FoundFile
 from pipeline.reading.rows import BAD, Row, Rows, quarantine_row
 from pipeline.schemas import (
     ANSWERS,
@@ -65,11 +65,11 @@ class FileAccount(msgspec.Struct):
 
 
 class TaskAccount(msgspec.Struct):
-    """What one task read and wrote: ``parts`` by table, ``found`` counts rows by table, good or not."""
+    """What one task read and wrote: ``parts`` by table, ``counts`` counts rows by table, good or not."""
 
     files: list[FileAccount] = []
     parts: dict[str, list[str]] = {}
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
 
 
 @dataclass
@@ -78,7 +78,7 @@ class ImportAccount:
 
     files: dict[int, FileAccount] = field(default_factory=dict)
     parts: dict[str, set[str]] = field(default_factory=dict)
-    found: Counter[str] = field(default_factory=Counter)
+    counts: Counter[str] = field(default_factory=Counter)
 
     def add(self, task: TaskAccount) -> None:
         """Take one task's account in; a file read again with a name replaces its first account."""
@@ -86,13 +86,13 @@ class ImportAccount:
             self.files[file.position] = file
         for table, names in task.parts.items():
             self.parts.setdefault(table, set()).update(names)
-        self.found.update(task.found)
+        self.counts.update(task.counts)
 
 
 def read_in_tasks(
     spark: SparkSession,
     groups: Sequence[Sequence[FoundFile]],
-    told: Mapping[str, Told],
+    told: Mapping[str, FileContext],
     folder: Place,
     limit_bytes: int = MAX_INPUT_BYTES,
 ) -> list[TaskAccount]:
@@ -125,7 +125,7 @@ def _no_collector() -> Iterator[None]:
 @_no_collector()
 def read_group(
     files: Sequence[FoundFile],
-    told: Mapping[str, Told],
+    told: Mapping[str, FileContext],
     folder: Place,
     number: int,
     limit_bytes: int = MAX_INPUT_BYTES,
@@ -134,12 +134,12 @@ def read_group(
     writers = {table.name: PartWriter(table, folder / table.name, number) for table in WRITTEN}
     account = TaskAccount()
     rows = Rows()
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     sets: dict[tuple[str, ...], int] = {}
     try:
         for file in files:
             rows.sets = sets
-            outcome = take_file(rows, file.path, file.name, told.get(file.name, Told()), limit_bytes=limit_bytes)
+            outcome = take_file(rows, file.path, file.name, told.get(file.name, FileContext()), limit_bytes=limit_bytes)
             account.files.append(
                 FileAccount(
                     file.position, outcome.kind, outcome.outcome, outcome.size_bytes, sorted(outcome.namespaces)
@@ -147,10 +147,10 @@ def read_group(
             )
             held = len(rows.topics) + len(rows.consumers) + len(rows.listed)
             if rows.tables or held > _ROWS_HELD or rows.answer_bytes > _BYTES_HELD:
-                found += rows.found
+                counts += rows.counts
                 _write(rows, writers)
                 rows = Rows()
-        found += rows.found
+        counts += rows.counts
         _write(rows, writers)
         writers["consumer_sets"].write(CONSUMER_SETS.columns_of([(code, list(names)) for names, code in sets.items()]))
         account.parts = {name: [part] for name, writer in writers.items() if (part := writer.close())}
@@ -158,7 +158,7 @@ def read_group(
         for writer in writers.values():
             writer.discard()
         raise
-    account.found = dict(found)
+    account.counts = dict(counts)
     return account
 
 

@@ -21,10 +21,10 @@ from pipeline.jobs.import_tasks import BOUNDARY_LISTS, WRITTEN, FileAccount, Imp
 from pipeline.jobs.merging import check_sets, merge_boundary_lists, merge_consumer_sets, notices
 from pipeline.jobs.options import MAX_INPUT, check_options
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
-from pipeline.reading.answers import QUARANTINED, WAITING, Told, refuse_nameless
-from pipeline.reading.found import Found, FoundFile, deal, find_answers
+from pipeline.reading.answers import QUARANTINED, WAITING, FileContext, refuse_nameless
+from pipeline.reading.contexts import contexts_of, subjects_of
+from pipeline.reading.files import FoundFile, FoundFiles, deal, find_answers
 from pipeline.reading.rows import BAD, Row, Rows, quarantine_row
-from pipeline.reading.telling import about_waiting, told_of
 from pipeline.schemas import (
     BUNDLES,
     CONSUMER_SETS,
@@ -51,13 +51,13 @@ class _Import:
     """One run: what was found, what the tasks said, and where things are written."""
 
     spark: SparkSession
-    found: Found
+    found: FoundFiles
     draft: Draft
     staged: Place
     account: ImportAccount
     limit_bytes: int
 
-    def read(self, files: Sequence[FoundFile], told: dict[str, Told]) -> None:
+    def read(self, files: Sequence[FoundFile], told: dict[str, FileContext]) -> None:
         for task in read_in_tasks(self.spark, deal(files), told, self.staged, self.limit_bytes):
             self.account.add(task)
 
@@ -75,17 +75,17 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
         for table in WRITTEN:
             (staged / table.name).mkdir()
         this = _Import(spark, found, draft, staged, ImportAccount(), limit_bytes)
-        _read_all(this, told_of(found.files))
+        _read_all(this, contexts_of(found.files))
         for table in WRITTEN:
             keep_only(staged / table.name, this.account.parts.get(table.name, set()))
-        options.say(f"import: {this.account.found['topics']:,} topics read")
-        rows_in = Counter(this.account.found) + _finish(this)
+        options.say(f"import: {this.account.counts['topics']:,} topics read")
+        rows_in = Counter(this.account.counts) + _finish(this)
         summary = _summary(this, rows_in)
         write_json(draft.folder, f"{JOB}.json", summary)
     return JobResult(JOB, summary)
 
 
-def asked_of(source: Place, target: Place, options: JobOptions) -> tuple[Found, int]:
+def asked_of(source: Place, target: Place, options: JobOptions) -> tuple[FoundFiles, int]:
     """What is to be read, and how many bytes of a file at most. Raises ``InputError``; nothing is written."""
     check_options(JOB, options.settings)
     if source.is_dir() and str(target.resolve()) == str(source.resolve()):
@@ -102,27 +102,27 @@ def max_input_of(options: JobOptions) -> int:
     return size
 
 
-def _read_all(this: _Import, told: dict[str, Told]) -> None:
+def _read_all(this: _Import, told: dict[str, FileContext]) -> None:
     """Every file once; those that do not say what they are about once more, when the others have told it."""
     this.read(this.found.files, told)
     accounts = this.account.files
     waiting = [(file, AnswerKind(accounts[file.position].kind)) for file in this.found.files if _waits(accounts, file)]
     if not waiting:
         return
-    about = about_waiting(waiting, _namespaces(this), _topics(this, waiting))
+    about = subjects_of(waiting, _namespaces(this), _topics(this, waiting))
     named = [file for file, _ in waiting if file.name in about]
-    this.read(named, {file.name: Told(told[file.name].broker, about[file.name]) for file in named})
+    this.read(named, {file.name: FileContext(told[file.name].broker, about[file.name]) for file in named})
     refused = Rows()
     for file, kind in waiting:
         if file.name not in about:
             refuse_nameless(refused, kind.value, file.name)
-            refused.found["files"] += 1
+            refused.counts["files"] += 1
             size = accounts[file.position].size_bytes
             accounts[file.position] = FileAccount(file.position, kind.value, QUARANTINED, size)
             problem = Problem(file.name, "$", "nothing says what it is about", "see the row about its content")
             refused.quarantine.append(quarantine_row(problem, "files", 1, "bad"))
     _append(this, QUARANTINE, refused.quarantine, _DRIVER_TASK - 1)
-    this.account.found.update(refused.found)
+    this.account.counts.update(refused.counts)
 
 
 def _waits(accounts: dict[int, FileAccount], file: FoundFile) -> bool:

@@ -37,7 +37,7 @@ from pipeline.jobs.options import OWN
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
 from pipeline.key_policies import KeyPolicy, key_policies_of, slot_space
 from pipeline.reading.key_consumers import KeyLists, read_key_consumers
-from pipeline.reading.key_tables import consumers_of_tables, stood_for
+from pipeline.reading.key_tables import consumers_of_tables, counts_of_lists
 from pipeline.reading.rows import BAD, NOTE, Row, quarantine_row
 from pipeline.reading.trace_rows import SPACE_SEPARATOR
 from pipeline.reading.traces import TracePiece, deal_pieces, find_traces, has_traces
@@ -103,7 +103,7 @@ def asked_of(given: Mapping[str, str], target: Place, setting: Setting | None = 
     if not top.isdecimal() or not 1 <= int(top) <= 10_000:
         raise InputError(f"top is a number of keys from 1 to 10000, not {top!r}")
     lists = consumers_of_tables(tables)
-    several = stood_for(tables)
+    several = counts_of_lists(tables)
     told: list[Row] = []
     if own.get("consumers"):
         lists[("", "")] = _consumers(own["consumers"])

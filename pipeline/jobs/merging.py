@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 from engine.bundles.boundaries import NamespaceBundles
 from engine.errors import Problem
-from pipeline.reading.found import FoundFile
+from pipeline.reading.files import FoundFile
 from pipeline.reading.rows import BAD, SUPERSEDED, Row, quarantine_row
 from pipeline.schemas import BROKERS, BUNDLE_REPORTS, parts_of
 from pipeline.storage import Place, for_arrow

@@ -33,7 +33,7 @@ from pipeline.jobs.watch_merging import (
     imbalance_rows,
     merge,
 )
-from pipeline.reading.found import ANSWER_SUFFIXES
+from pipeline.reading.files import ANSWER_SUFFIXES
 from pipeline.schemas import BROKER_HISTORY, FILES, IMBALANCE_HISTORY, check_folder, parts_of
 from pipeline.storage import for_arrow
 from pipeline.writing import Draft, alone, current_run, replacing, write_json

@@ -1,4 +1,4 @@
-"""One file into rows: what it is, whose it is, and what it says."""
+"""Turn one file into rows: recognise its kind, find out what it is about, decode it."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ from pipeline.reading.unpacking import read_answer
 from pipeline.storage import File
 
 LOAD_MANAGER: Final = "loadManagerClassName"
-"""In the table of settings beside those of ``BrokerSettings``; empty where settings are told without it."""
+"""An extra key in the table of settings, beside those of ``BrokerSettings``; absent where no file names the class."""
 READ: Final = "read"
 OF_NO_USE: Final = "of no use here"
 QUARANTINED: Final = "quarantined"
 WAITING: Final = "waiting for a name"
 _NAMELESS: Final = (AnswerKind.TOPIC_STATS, AnswerKind.BUNDLES, AnswerKind.POLICIES)
 _WITHOUT_FORM: Final = (*TOPIC_POLICIES, "lookup-bundle", "version")
-"""Answers that can be a bare number, a text or nothing at all, and that no table wants."""
+"""Answers that can be a bare number, a text or empty, and that no table uses."""
 _NAMED: Final = (AnswerKind.PARTITIONED_STATS, AnswerKind.NAMED_STATS)
 _BROKER_STATS_HEAD: Final = re.compile(rb'\s*\{\s*"[^"/:]+/[^"/:]+"\s*:\s*\{\s*"0x[0-9a-f]{8}_0x')
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What is known of a file beside its content: its broker's name, and the topic or namespace it is about.
+class FileContext:
+    """What is known about a file besides its content: its broker's name, and its topic or namespace (``about``).
 
-    ``requests`` are those of the recording it belongs to, by file name without its folder.
+    ``requests`` are the requests of the recording it belongs to, by file name without its folder.
     """
 
     broker: str = ""
@@ -58,7 +58,7 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one file. ``namespaces`` are those its content names."""
+    """The result of reading one file. ``namespaces`` are those its content names."""
 
     kind: str
     outcome: str
@@ -66,58 +66,60 @@ class Outcome:
     namespaces: frozenset[str] = frozenset()
 
 
-def take_file(rows: Rows, path: File, name: str, told: Told, *, limit_bytes: int = MAX_INPUT_BYTES) -> Outcome:
-    """Read one file; good rows are kept whatever else is wrong with it. O(length)."""
+def take_file(
+    rows: Rows, path: File, name: str, context: FileContext, *, limit_bytes: int = MAX_INPUT_BYTES
+) -> Outcome:
+    """Read one file; good rows are kept even if other parts of it are bad. O(length)."""
     data, problems = read_answer(path, name, limit_bytes=limit_bytes)
-    request = told.requests.get(name.rpartition("/")[2])
+    request = context.requests.get(name.rpartition("/")[2])
     has_form = request is None or request.what not in _WITHOUT_FORM
     if data is None or (has_form and not data.strip()):
-        rows.found["files"] += 1
+        rows.counts["files"] += 1
         rows.set_aside("files", problems or (Problem(name, "$", "the file is empty", "record it again"),), 1, name)
         return Outcome(AnswerKind.NO_JSON.value, QUARANTINED, 0)
-    told_before = len(rows.quarantine)
-    if data.strip():  # nothing at all is an answer about a policy
+    quarantined_before = len(rows.quarantine)
+    if data.strip():  # an empty answer is a valid answer about a policy
         rows.quarantine += [quarantine_row(problem, "files") for problem in problems]
     before = len(rows.topics), len(rows.listed), len(rows.bundle_reports)
     kind, outcome = AnswerKind.OTHER, OF_NO_USE
     if has_form:
         kind = _kind_of(name, data)
-        outcome = _take(rows, kind, data, name, told)
+        outcome = _take(rows, kind, data, name, context)
     if outcome == WAITING:
-        # It is read again once its name is known, and told of then.
-        del rows.quarantine[told_before:]
+        # It is read again once its name is known, and its problems are reported then.
+        del rows.quarantine[quarantined_before:]
     else:
-        rows.found["files"] += 1
+        rows.counts["files"] += 1
     if outcome == QUARANTINED:
         rows.set_aside("files", _why_no_answer(data, name), 1, name)
     namespaces = _namespaces_since(rows, before) | rows.namespaces
     rows.namespaces = set()
     if outcome != WAITING:
-        keep_answer(rows, kind, data, name, request, about=told.about, named=namespaces)
+        keep_answer(rows, kind, data, name, request, about=context.about, named=namespaces)
     return Outcome(kind.value, outcome, len(data), namespaces)
 
 
 def _kind_of(name: str, data: bytes) -> AnswerKind:
-    # To recognise a document takes as long as to read it, so the largest of all is known by how it begins.
+    # Recognising a document takes as long as reading it, so the largest ones are recognised by how they begin.
     if len(data) > WHOLE_CHECK_BYTES and _BROKER_STATS_HEAD.match(data):
         return AnswerKind.BROKER_STATS_TOPICS
     return recognise(name, data)
 
 
-def _take(rows: Rows, kind: AnswerKind, data: bytes, name: str, told: Told) -> str:
+def _take(rows: Rows, kind: AnswerKind, data: bytes, name: str, context: FileContext) -> str:
     if kind is AnswerKind.MANY:
-        return _take_members(rows, data, name, told)
+        return _take_members(rows, data, name, context)
     if kind in _NAMELESS:
-        return _take_nameless(rows, kind, data, name, told)
+        return _take_nameless(rows, kind, data, name, context)
     match kind:
         case AnswerKind.BROKER_STATS_TOPICS:
-            take_broker_stats(rows, data, name, told.broker)
+            take_broker_stats(rows, data, name, context.broker)
         case AnswerKind.PARTITIONED_STATS | AnswerKind.NAMED_STATS:
             take_named(rows, kind, data, name)
         case AnswerKind.LOAD_REPORT:
             take_load_report(rows, data, name)
         case AnswerKind.TOPIC_LIST | AnswerKind.HASH_POSITIONS:
-            _take_names(rows, kind, data, name, told)
+            _take_names(rows, kind, data, name, context)
         case AnswerKind.RUNTIME_CONFIGURATION:
             _take_settings(rows, data, name)
         case AnswerKind.SCENARIO:
@@ -138,14 +140,14 @@ def _why_no_answer(data: bytes, name: str) -> tuple[Problem, ...]:
     return faults or (Problem(name, "$", reason, "put recorded answers of the admin interface there"),)
 
 
-def _take_members(rows: Rows, data: bytes, name: str, told: Told) -> str:
+def _take_members(rows: Rows, data: bytes, name: str, context: FileContext) -> str:
     members, problems = raw_object(data, name)
     rows.quarantine += [quarantine_row(problem, "files") for problem in problems]
     kinds = {member: recognise(member, bytes(raw)) for member, raw in members.items()}
     for member, raw in members.items():
         if kinds[member] not in _NAMELESS:
-            _take(rows, kinds[member], bytes(raw), f"{name}: {member}", told)
-    naming = naming_of(told.requests, [*rows.topic_names(), *(str(row[0]) for row in rows.listed)])
+            _take(rows, kinds[member], bytes(raw), f"{name}: {member}", context)
+    naming = naming_of(context.requests, [*rows.topic_names(), *(str(row[0]) for row in rows.listed)])
     for member, raw in members.items():
         if kinds[member] in _NAMELESS:
             _take_named_member(
@@ -158,7 +160,7 @@ def _take_named_member(rows: Rows, kind: AnswerKind, data: bytes, name: str, abo
     if about is None:
         refuse_nameless(rows, kind.value, name)
     else:
-        _take_nameless(rows, kind, data, name, Told(about=about))
+        _take_nameless(rows, kind, data, name, FileContext(about=about))
 
 
 def naming_of_kind(naming: Naming, kind: AnswerKind, name: str) -> str | None:
@@ -167,54 +169,54 @@ def naming_of_kind(naming: Naming, kind: AnswerKind, name: str) -> str | None:
 
 
 def refuse_nameless(rows: Rows, kind: str, name: str) -> None:
-    """Set aside an answer of which nobody can say what it is about."""
+    """Set aside an answer whose topic or namespace is unknown."""
     topic = kind == AnswerKind.TOPIC_STATS.value
     reason = f"the answer does not say which {'topic' if topic else 'namespace'} it is about"
     advice = "name the file like persistent%3A%2F%2Ft%2Fn%2Fx.json" if topic else "put the namespace into its name"
     table = "topics" if topic else "boundary_lists"
-    rows.found[table] += 1
+    rows.counts[table] += 1
     rows.quarantine.append(quarantine_row(Problem(name, "$", reason, advice), table, 1, BAD))
 
 
-def _take_nameless(rows: Rows, kind: AnswerKind, data: bytes, name: str, told: Told) -> str:
-    """Statistics of one topic and boundary lists do not say what they are about."""
-    if not told.about:
-        request = told.requests.get(name.rpartition("/")[2])
+def _take_nameless(rows: Rows, kind: AnswerKind, data: bytes, name: str, context: FileContext) -> str:
+    """Take statistics of one topic or a boundary list, which do not name what they are about."""
+    if not context.about:
+        request = context.requests.get(name.rpartition("/")[2])
         if request is None or not request.fault:
             return WAITING
-        # It was asked about a name that no broker has; its neighbours know no better one.
+        # The request was for a name that no broker accepts; the files beside it know no better one.
         refuse_nameless(rows, kind.value, name)
         return READ
     if kind is AnswerKind.TOPIC_STATS:
-        take_one(rows, data, told.about, name)
+        take_one(rows, data, context.about, name)
         return READ
     decoded = decode_bundles(data, name) if kind is AnswerKind.BUNDLES else decode_policies(data, name)
-    rows.found["boundary_lists"] += 1
-    good = namespace_bundles(told.about, decoded.good.boundaries)
+    rows.counts["boundary_lists"] += 1
+    good = namespace_bundles(context.about, decoded.good.boundaries)
     if isinstance(good, Rejection):
         problems = decoded.problems or (Problem(name, "$", good.message, "record the answer again"),)
         rows.set_aside("boundary_lists", problems, 1, name)
     else:
         rows.set_aside("boundary_lists", decoded.problems, 0, name)
-        rows.boundary_lists.append((told.about, list(good.boundaries), name))
+        rows.boundary_lists.append((context.about, list(good.boundaries), name))
     return READ
 
 
-def _take_names(rows: Rows, kind: AnswerKind, data: bytes, name: str, told: Told) -> None:
+def _take_names(rows: Rows, kind: AnswerKind, data: bytes, name: str, context: FileContext) -> None:
     if kind is AnswerKind.HASH_POSITIONS:
         positions = decode_hash_positions(data, name)
         names: Iterable[str] = positions.good.positions if positions.good else ()
-        problems, aside = positions.problems, positions.set_aside
+        problems, lost = positions.problems, positions.set_aside
     else:
         listed = decode_topic_list(data, name)
         names, problems = listed.good, listed.problems
-        # A list that breaks off loses all of it, and nobody knows how much that is.
-        aside = max(listed.set_aside, int(any(problem.line is not None for problem in problems)))
-    is_parent = _lists_parents(name, told)
-    rows.found["listed"] += aside
-    rows.set_aside("listed", problems, aside, name)
+        # A list that is cut short is lost as a whole, and its length is unknown.
+        lost = max(listed.set_aside, int(any(problem.line is not None for problem in problems)))
+    is_parent = _lists_parents(name, context)
+    rows.counts["listed"] += lost
+    rows.set_aside("listed", problems, lost, name)
     for text in dict.fromkeys(names):
-        rows.found["listed"] += 1
+        rows.counts["listed"] += 1
         parsed = parse_topic_name(text)
         if isinstance(parsed, Rejection) or "://" not in text:
             reason = parsed.message if isinstance(parsed, Rejection) else f"{text!r} is no full topic name"
@@ -224,9 +226,9 @@ def _take_names(rows: Rows, kind: AnswerKind, data: bytes, name: str, told: Told
             rows.listed.append((text, parsed.domain, parsed.namespace, is_parent, name))
 
 
-def _lists_parents(name: str, told: Told) -> bool:
+def _lists_parents(name: str, context: FileContext) -> bool:
     base = name.rpartition("/")[2]
-    request = told.requests.get(base)
+    request = context.requests.get(base)
     if request is not None and request.what:
         return request.what == "partitioned-list"
     return "partitioned" in base
@@ -252,13 +254,13 @@ def _take_scenario(rows: Rows, data: bytes, name: str) -> None:
 
 
 def _take_load_manager(rows: Rows, kind: AnswerKind, data: bytes, name: str) -> None:
-    # Which one it is decides which splits are tried; settings told without it mean the default.
-    told = load_manager_class(kind, data)
-    if told is not None:
-        rows.settings.append((LOAD_MANAGER, told, name))
+    # The class decides which splits are tried; settings without it mean the default.
+    class_name = load_manager_class(kind, data)
+    if class_name is not None:
+        rows.settings.append((LOAD_MANAGER, class_name, name))
 
 
 def _namespaces_since(rows: Rows, before: tuple[int, int, int]) -> frozenset[str]:
     topics, listed, reports = before
-    found = {str(row[2]) for row in rows.topics[topics:]} | {str(row[2]) for row in rows.listed[listed:]}
-    return frozenset(found | {str(row[1]) for row in rows.bundle_reports[reports:]})
+    namespaces = {str(row[2]) for row in rows.topics[topics:]} | {str(row[2]) for row in rows.listed[listed:]}
+    return frozenset(namespaces | {str(row[1]) for row in rows.bundle_reports[reports:]})

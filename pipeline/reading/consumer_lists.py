@@ -1,4 +1,4 @@
-"""Lists of consumers somebody wrote: what would be if a subscription had these."""
+"""Read consumer lists from a user's file, to answer what would happen if a subscription had these consumers."""
 
 from __future__ import annotations
 
@@ -21,38 +21,39 @@ from pipeline.reading.unpacking import read_answer
 
 Lists = dict[tuple[str, str], ConsumerList]
 _LEVEL: Final = re.compile(r"-?\d{1,10}")
-_WANTED = "a header line with subscription,consumer and, if wanted, namespace and priority_level"
+_EXPECTED_FORM = "a header line with subscription,consumer and, if wanted, namespace and priority_level"
 
 
 def read_consumer_lists(path: Path) -> tuple[Lists, list[Row]]:
-    """Lists by (namespace, subscription), an empty namespace meaning any, and rows for a quarantine.
+    """Return lists by (namespace, subscription), an empty namespace meaning any, and rows for the quarantine.
 
     CSV with a header (``subscription,consumer[,namespace][,priority_level]``), or JSON ``{subscription: [name, …]}``.
-    Equal names are kept, as a broker does, and told. Raises ``InputError`` when nothing can be read.
+    Equal names are kept, as a broker keeps them, and noted in the quarantine. Raises ``InputError`` if nothing can be
+    read.
     """
     data, problems = read_answer(str(path), path.name)
     if data is None:
         raise InputError(f"{path} cannot be read: {problems[0].reason}", problems)
-    found: dict[tuple[str, str], list[tuple[str, int]]] = defaultdict(list)
-    told: list[Row] = [quarantine_row(problem, "consumer_lists") for problem in problems]
+    members: dict[tuple[str, str], list[tuple[str, int]]] = defaultdict(list)
+    quarantine: list[Row] = [quarantine_row(problem, "consumer_lists") for problem in problems]
     entries = _json_entries(data, path.name) if data.lstrip()[:1] == b"{" else _csv_entries(data, path.name)
     for entry in entries:
         if isinstance(entry, Problem):
-            told.append(quarantine_row(entry, "consumer_lists", 1, BAD))
+            quarantine.append(quarantine_row(entry, "consumer_lists", 1, BAD))
             continue
         key, name, level = entry
-        if any(name == known for known, _ in found[key]):
+        if any(name == known for known, _ in members[key]):
             reason = f"{name!r} stands twice in the list of {key[1]}; both are kept, as a broker keeps them"
             problem = Problem(path.name, "$", reason, "equal names make one ring: the later one owns every point")
-            told.append(quarantine_row(problem, "consumer_lists", 0, NOTE))
-        found[key].append((name, level))
-    if not found:
-        raise InputError(f"{path} has no list of consumers; write {_WANTED}, or JSON", problems)
+            quarantine.append(quarantine_row(problem, "consumer_lists", 0, NOTE))
+        members[key].append((name, level))
+    if not members:
+        raise InputError(f"{path} has no list of consumers; write {_EXPECTED_FORM}, or JSON", problems)
     lists = {
-        key: ConsumerList(tuple(name for name, _ in each), tuple(level for _, level in each))
-        for key, each in found.items()
+        key: ConsumerList(tuple(name for name, _ in consumers), tuple(level for _, level in consumers))
+        for key, consumers in members.items()
     }
-    return lists, told
+    return lists, quarantine
 
 
 _Entry = tuple[tuple[str, str], str, int]
@@ -62,7 +63,7 @@ def _csv_entries(data: bytes, source: str) -> Iterator[_Entry | Problem]:
     reader = csv.DictReader(io.StringIO(data.decode("utf-8", "replace"), newline=""))
     columns = reader.fieldnames or ()
     if not {"subscription", "consumer"} <= set(columns):
-        raise InputError(f"{source} lacks {_WANTED}")
+        raise InputError(f"{source} lacks {_EXPECTED_FORM}")
     for row in _rows(reader, source):
         line = reader.line_num
         subscription, name = (row.get("subscription") or "").strip(), row.get("consumer")

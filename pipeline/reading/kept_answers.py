@@ -1,8 +1,8 @@
-"""Answers as brokers printed them, by namespace: what the causes of ``why`` are decided from.
+"""Keep answers as brokers printed them, by namespace: ``why`` decides causes from them.
 
-Tables have the numbers that jobs count with. A cause is decided from far more: cursors, permits, draining slots, the
-policies of topics, and the same at an earlier moment. So the answers themselves go along, and the job ``lint`` hands
-all those of one namespace to the engine's own reader.
+Tables have the numbers that jobs count with. A cause depends on far more: cursors, permits, draining slots, the
+policies of topics, and all of these at an earlier moment. So the answers themselves are kept, and the job ``lint``
+passes all answers of one namespace to the engine's own reader.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from engine.errors import Problem
 from pipeline.reading.rows import Rows, quarantine_row
 
 EVERYWHERE: Final = ""
-"""Stands for the namespace of answers that hold for all of them."""
+"""The namespace under which answers that hold for all namespaces are kept."""
 MOST_BYTES: Final = 512 * 1024**2
-"""A namespace that one answer says more of is not looked at for causes: a task could not hold it."""
+"""A namespace with a larger answer is not searched for causes: a task could not hold it."""
 MOST_NAMESPACES: Final = 4
-"""An answer that names more cannot be taken apart; only those of whole brokers can."""
+"""An answer that names more is not kept: only answers of whole brokers can be split by namespace."""
 _OBJECT: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _OF_TOPICS: Final = (
     AnswerKind.TOPIC_STATS,

@@ -1,4 +1,4 @@
-"""Consumers of Key_Shared subscriptions as somebody wrote them, with the ranges of STICKY clients."""
+"""Read consumers of Key_Shared subscriptions from a user's file, with the ranges of STICKY clients."""
 
 from __future__ import annotations
 
@@ -19,50 +19,50 @@ from pipeline.reading.rows import BAD, Row, quarantine_row
 from pipeline.reading.unpacking import read_answer
 
 KeyLists = dict[tuple[str, str], tuple[Consumer, ...]]
-"""Consumers in join order by (namespace, subscription); an empty namespace means any. Ids are places in the list."""
-_WANTED = "a header line with subscription,consumer and, if wanted, namespace and ranges (0-16383 32768-49151)"
+"""Consumers in join order by (namespace, subscription); an empty namespace means any. Ids are list positions."""
+_EXPECTED_FORM = "a header line with subscription,consumer and, if wanted, namespace and ranges (0-16383 32768-49151)"
 _Entry = tuple[tuple[str, str], str, DeclaredRanges | None]
 
 
 def read_key_consumers(path: Path) -> tuple[KeyLists, list[Row]]:
-    """Lists from CSV (``subscription,consumer[,namespace][,ranges]``) or JSON ``{subscription: [name, …]}``.
+    """Read lists from CSV (``subscription,consumer[,namespace][,ranges]``) or JSON ``{subscription: [name, …]}``.
 
-    In JSON a consumer may be ``{"name": …, "ranges": [[start, end], …]}`` too. Raises ``InputError`` when nothing can
-    be read; lines that mean nothing come back as rows of a quarantine.
+    In JSON a consumer may also be ``{"name": …, "ranges": [[start, end], …]}``. Raises ``InputError`` if nothing can
+    be read; lines that cannot be understood are returned as rows of the quarantine.
     """
     data, problems = read_answer(str(path), path.name)
     if data is None:
         raise InputError(f"{path} cannot be read: {problems[0].reason}", problems)
-    told: list[Row] = [quarantine_row(problem, "consumer_lists") for problem in problems]
-    found: dict[tuple[str, str], list[Consumer]] = defaultdict(list)
+    quarantine: list[Row] = [quarantine_row(problem, "consumer_lists") for problem in problems]
+    consumers: dict[tuple[str, str], list[Consumer]] = defaultdict(list)
     for entry in _json(data, path.name) if data.lstrip()[:1] == b"{" else _lines(data, path.name):
         if isinstance(entry, Problem):
-            told.append(quarantine_row(entry, "consumer_lists", 1, BAD))
+            quarantine.append(quarantine_row(entry, "consumer_lists", 1, BAD))
         else:
             key, name, ranges = entry
-            found[key].append(Consumer(len(found[key]), name, ranges))
-    if not found:
-        raise InputError(f"{path} has no list of consumers; write {_WANTED}, or JSON", problems)
-    return {key: tuple(each) for key, each in found.items()}, told
+            consumers[key].append(Consumer(len(consumers[key]), name, ranges))
+    if not consumers:
+        raise InputError(f"{path} has no list of consumers; write {_EXPECTED_FORM}, or JSON", problems)
+    return {key: tuple(members) for key, members in consumers.items()}, quarantine
 
 
 def ranges_of_text(text: str) -> DeclaredRanges | None:
-    """Ranges as people write them; None where the text has none, or is no list of ranges.
+    """Parse ranges as people write them; None if the text has none or is not a list of ranges.
 
     >>> ranges_of_text("0-16383 32768-49151"), ranges_of_text("7"), ranges_of_text("a")
     (((0, 16383), (32768, 49151)), ((7, 7),), None)
     """
     pieces = text.replace(",", " ").replace(";", " ").split()
-    found = [re.fullmatch(r"(\d{1,6})(?:-(\d{1,6}))?", piece) for piece in pieces]
-    if not found or None in found:
+    matches = [re.fullmatch(r"(\d{1,6})(?:-(\d{1,6}))?", piece) for piece in pieces]
+    if not matches or None in matches:
         return None
-    return tuple((int(each[1]), int(each[2] or each[1])) for each in found if each is not None)
+    return tuple((int(match[1]), int(match[2] or match[1])) for match in matches if match is not None)
 
 
 def _lines(data: bytes, source: str) -> Iterator[_Entry | Problem]:
     reader = csv.DictReader(io.StringIO(data.decode("utf-8-sig", "replace"), newline=""))
     if not {"subscription", "consumer"} <= set(reader.fieldnames or ()):
-        raise InputError(f"{source} lacks {_WANTED}")
+        raise InputError(f"{source} lacks {_EXPECTED_FORM}")
     for row in reader:
         subscription, name = row.get("subscription"), row.get("consumer")
         text = (row.get("ranges") or "").strip()
@@ -86,8 +86,8 @@ def _json(data: bytes, source: str) -> Iterator[_Entry | Problem]:
         problem = malformed(data, source, fault)
         raise InputError(str(problem), (problem,)) from fault
     for subscription, consumers in members.items():
-        for place, each in enumerate(consumers):
-            name, ranges = (each.get("name"), each.get("ranges")) if isinstance(each, dict) else (each, None)
+        for position, member in enumerate(consumers):
+            name, ranges = (member.get("name"), member.get("ranges")) if isinstance(member, dict) else (member, None)
             try:
                 pairs = None if ranges is None else tuple((int(start), int(end)) for start, end in ranges)
             except (TypeError, ValueError):
@@ -95,5 +95,5 @@ def _json(data: bytes, source: str) -> Iterator[_Entry | Problem]:
             if isinstance(name, str):
                 yield ("", subscription), name, pairs
             else:
-                where = f"$.{subscription}[{place}]"
+                where = f"$.{subscription}[{position}]"
                 yield Problem(source, where, "is no consumer", "this one is set aside; the rest is kept")

@@ -1,4 +1,4 @@
-"""Who consumes each Key_Shared subscription, from the tables of an import."""
+"""The consumers of each Key_Shared subscription, from the tables of an import."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ KEY_SHARED = "Key_Shared"
 
 
 def consumers_of_tables(folder: Place) -> KeyLists:
-    """Consumers by (namespace, subscription) in the order statistics list them; empty where there are no such tables.
+    """Return consumers by (namespace, subscription) in the order of the statistics; empty if there are no such tables.
 
-    Every partition has a dispatcher of its own: the list of the first topic by name stands for all. Ranges that
-    statistics show are no declarations, so nobody has any here. O(rows).
+    Every partition has a dispatcher of its own: the list of the first topic by name represents all. Ranges in
+    statistics are not declarations, so the consumers have none here. O(rows).
     """
     first: dict[tuple[str, str], tuple[str, int]] = {}
     for table in _dispatchers(folder):
@@ -30,29 +30,29 @@ def consumers_of_tables(folder: Place) -> KeyLists:
         rows = smallest.aggregate([("topic", "first"), ("consumer_set", "first")]).to_pylist()
         for row in rows:
             key = (row["namespace"], row["subscription"])
-            found = (row["topic_first"], row["consumer_set_first"])
-            first[key] = min(first.get(key, found), found)
-    wanted = {number for _, number in first.values()}
+            candidate = (row["topic_first"], row["consumer_set_first"])
+            first[key] = min(first.get(key, candidate), candidate)
+    set_numbers = {number for _, number in first.values()}
     sets: dict[int, tuple[Consumer, ...]] = {}
-    for part in parts_of(folder / CONSUMER_SETS.name) if wanted else ():
-        numbers = pa.array(sorted(wanted), pa.int64())
+    for part in parts_of(folder / CONSUMER_SETS.name) if set_numbers else ():
+        numbers = pa.array(sorted(set_numbers), pa.int64())
         table = pq.read_table(for_arrow(part)).filter(pc.is_in(pc.field("consumer_set"), value_set=numbers))
         for row in table.to_pylist():
             sets[row["consumer_set"]] = tuple(Consumer(place, name) for place, name in enumerate(row["names"]))
     return {key: sets[number] for key, (_, number) in first.items() if number in sets}
 
 
-def stood_for(folder: Place) -> dict[tuple[str, str], int]:
-    """How many lists of consumers the topics of a subscription have, for each with several: only one is looked at.
+def counts_of_lists(folder: Place) -> dict[tuple[str, str], int]:
+    """Count the consumer lists of each subscription whose topics have several; only one list is used.
 
     O(rows).
     """
-    found: dict[tuple[str, str], set[int]] = defaultdict(set)
+    numbers_by_key: dict[tuple[str, str], set[int]] = defaultdict(set)
     for table in _dispatchers(folder):
         lists = _by_subscription(table).aggregate([("consumer_set", "distinct")]).to_pylist()
         for row in lists:
-            found[row["namespace"], row["subscription"]].update(row["consumer_set_distinct"])
-    return {key: len(numbers) for key, numbers in found.items() if len(numbers) > 1}
+            numbers_by_key[row["namespace"], row["subscription"]].update(row["consumer_set_distinct"])
+    return {key: len(numbers) for key, numbers in numbers_by_key.items() if len(numbers) > 1}
 
 
 def _dispatchers(folder: Place) -> Iterator[Any]:

@@ -1,4 +1,4 @@
-"""Load reports: which broker it is, its release, and its own numbers of its bundles."""
+"""Load reports: the broker, its release, and its own numbers of its bundles."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from pipeline.reading.wire import BundleStatsWire, LoadReportWire
 
 
 def take_load_report(rows: Rows, data: bytes, source: str) -> None:
-    """``broker-stats/load-report``. A bundle whose numbers cannot be read is set aside alone. O(length)."""
+    """Take a ``broker-stats/load-report``. Only a bundle whose numbers cannot be read is set aside. O(length)."""
     try:
         wire = msgspec.convert(without_nulls(msgspec.json.decode(data)), type=LoadReportWire)
     except msgspec.ValidationError as fault:
-        rows.found["brokers"] += 1
+        rows.counts["brokers"] += 1
         rows.quarantine.append(quarantine_row(value_problem(source, "$", fault), "brokers", 1, BAD))
         return
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
-        rows.found["brokers"] += 1
+        rows.counts["brokers"] += 1
         rows.quarantine.append(quarantine_row(malformed(data, source, fault), "brokers", 1, BAD))
         return
     broker = broker_id(wire) or source
-    member, told = ("lastStats", wire.lastStats) if wire.lastStats else ("bundleStats", wire.bundleStats or {})
-    # A bundle without traffic yet stands in the list only.
-    names = [*told, *(name for name in dict.fromkeys(wire.bundles or ()) if name not in told)]
-    rows.found["brokers"] += 1
+    member, reported = ("lastStats", wire.lastStats) if wire.lastStats else ("bundleStats", wire.bundleStats or {})
+    # A bundle without traffic yet appears in the list only.
+    names = [*reported, *(name for name in dict.fromkeys(wire.bundles or ()) if name not in reported)]
+    rows.counts["brokers"] += 1
     rows.brokers.append((broker, wire.brokerVersionString or "", wire.lastUpdate or wire.timestamp, len(names), source))
-    rows.found["bundle_reports"] += len(names)
-    for place, name in enumerate(names):
-        stats = _stats(told.get(name), child(child("$", member), name), source)
+    rows.counts["bundle_reports"] += len(names)
+    for position, name in enumerate(names):
+        stats = _stats(reported.get(name), child(child("$", member), name), source)
         namespace, _, text = name.rpartition("/")
         parsed = parse_range(text)
         refusal = parsed if isinstance(parsed, Rejection) else refuse_bundle(name)
@@ -45,21 +45,21 @@ def take_load_report(rows: Rows, data: bytes, source: str) -> None:
             rows.quarantine.append(quarantine_row(stats, "bundle_reports", 1, BAD))
             continue
         rows.bundle_reports.append(
-            (name, namespace, text, broker, place, stats.topics, stats.producerCount, stats.consumerCount,
+            (name, namespace, text, broker, position, stats.topics, stats.producerCount, stats.consumerCount,
              stats.msgRateIn, stats.msgRateOut, stats.msgThroughputIn, stats.msgThroughputOut, source)
         )  # fmt: skip
 
 
 def broker_id(wire: LoadReportWire) -> str:
-    """``host:port`` of the broker's web service, as newer releases say it themselves."""
+    """Return ``host:port`` of the broker's web service; newer releases report it themselves."""
     if wire.brokerId:
         return wire.brokerId
     url = wire.webServiceUrl or wire.name or ""
     return urlsplit(url).netloc or url
 
 
-def _stats(told: object, path: str, source: str) -> BundleStatsWire | Problem:
+def _stats(reported: object, path: str, source: str) -> BundleStatsWire | Problem:
     try:
-        return msgspec.convert({} if told is None else told, type=BundleStatsWire)
+        return msgspec.convert({} if reported is None else reported, type=BundleStatsWire)
     except msgspec.ValidationError as fault:
         return value_problem(source, path, fault)

@@ -1,4 +1,4 @@
-"""Rows of the tables while a file is read, and the account of what came in and what was set aside."""
+"""Collect the rows of the tables while files are read, and count what was read and what was set aside."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Row = tuple[Any, ...]
 BAD: Final = "bad"
 NOTE: Final = "note"
 SUPERSEDED: Final = "superseded"
-# The engine's words for what is told without anything being set aside.
+# The engine's words for problems that lose nothing.
 _NOTES: Final = ("the later one counts", "was read without", "was converted", "changed while it was being read")
 
 
 def consumer_set_id(names: Sequence[str]) -> int:
-    """A 64-bit number for a list of names, the same in every task; the job checks that no two lists share one.
+    """Return a 64-bit number for a list of names, the same in every task; the job checks that no two lists share one.
 
     >>> consumer_set_id(["a", "b"]) == consumer_set_id(["ab"])
     False
@@ -36,13 +36,13 @@ def consumer_set_id(names: Sequence[str]) -> int:
 
 
 def quarantine_row(problem: Problem, table: str, rows: int = 0, kind: str = NOTE) -> Row:
-    """One row of the quarantine; ``rows`` of ``table`` were set aside for this problem."""
+    """Return one row of the quarantine; ``rows`` of ``table`` were set aside for this problem."""
     place = problem.path or "$"
     return (problem.source, place, problem.line, problem.column, table, rows, kind, problem.reason, problem.advice)
 
 
 def is_note(problem: Problem) -> bool:
-    """Whether a problem of the engine tells a repair and no loss."""
+    """Whether a problem of the engine reports a repair, not a loss."""
     return any(words in problem.reason for words in _NOTES)
 
 
@@ -58,9 +58,9 @@ class TopicPlace(NamedTuple):
 
 @dataclass
 class Rows:
-    """The rows of some files. ``found`` counts by table what the answers hold, good or not.
+    """The rows of some files. ``counts`` is the number of rows that the answers have by table, good or not.
 
-    ``tables`` are rows that came as columns (``pyarrow.Table``), before the others; ``namespaces`` are theirs.
+    ``tables`` are rows in columns (``pyarrow.Table``), which come before the others; ``namespaces`` are theirs.
     """
 
     topics: list[Row] = field(default_factory=list)
@@ -78,10 +78,10 @@ class Rows:
     sets: dict[tuple[str, ...], int] = field(default_factory=dict)
     tables: dict[str, list[Any]] = field(default_factory=dict)
     namespaces: set[str] = field(default_factory=set)
-    found: Counter[str] = field(default_factory=Counter)
+    counts: Counter[str] = field(default_factory=Counter)
 
     def topic(self, facts: TopicFacts, bundle: str | None, broker: str | None) -> None:
-        """One topic with its subscriptions and their consumers."""
+        """Add one topic with its subscriptions and their consumers."""
         name, source = facts.name, facts.source
         parent = partitioned_topic(name, facts.partition_index)
         self.topics.append(
@@ -94,9 +94,9 @@ class Rows:
             self.subscription(TopicPlace(name, facts.namespace, parent, facts.partition_index, source), subscription)
 
     def subscription(self, place: TopicPlace, facts: SubscriptionFacts) -> None:
-        """One subscription of one topic with its consumers."""
+        """Add one subscription of one topic with its consumers."""
         number = self.set_of(tuple([consumer.name for consumer in facts.consumers]))
-        self.found["subscriptions"] += 1
+        self.counts["subscriptions"] += 1
         self.subscriptions.append(
             (facts.name, *place[:4], facts.type, len(facts.consumers), number, facts.active_consumer_name,
              facts.msg_rate_out_msgs_per_sec, facts.msg_throughput_out_bytes_per_sec,
@@ -105,7 +105,7 @@ class Rows:
         self._consumers(place.name, facts.name, facts.consumers, place.source)
 
     def _consumers(self, topic: str, subscription: str, consumers: Sequence[ConsumerFacts], source: str) -> None:
-        self.found["consumers"] += len(consumers)
+        self.counts["consumers"] += len(consumers)
         for place, facts in enumerate(consumers):
             ranges = [{"start": start, "end": end} for start, end in facts.key_hash_ranges]
             self.consumers.append(
@@ -123,12 +123,12 @@ class Rows:
         )  # fmt: skip
 
     def set_aside(self, table: str, problems: Iterable[Problem], rows: int, source: str) -> None:
-        """Problems of one answer into the quarantine, with exactly ``rows`` rows of ``table`` charged to them.
+        """Add the problems of one answer to the quarantine, with exactly ``rows`` rows of ``table`` charged to them.
 
-        What stands at a place inside the answer is charged before what concerns the whole.
+        A problem at a place inside the answer is charged before one that concerns the whole answer.
         """
-        told = sorted(problems, key=lambda problem: (is_note(problem), problem.path in ("", "$")))
-        for problem in told:
+        ordered = sorted(problems, key=lambda problem: (is_note(problem), problem.path in ("", "$")))
+        for problem in ordered:
             charged = min(rows, 0 if is_note(problem) else 1)
             rows -= charged
             self.quarantine.append(
@@ -139,18 +139,18 @@ class Rows:
             self.quarantine.append(quarantine_row(rest, table, rows, BAD))
 
     def set_of(self, names: tuple[str, ...]) -> int:
-        """The number of a list of consumer names, which is kept for the table of lists."""
+        """Return the number of a list of consumer names, and keep the list for its table."""
         number = self.sets.get(names)
         if number is None:
             number = self.sets[names] = consumer_set_id(names)
         return number
 
     def topic_names(self) -> list[str]:
-        """The topics, however they came."""
-        told = [name for table in self.tables.get(TOPICS.name, ()) for name in table["topic"].to_pylist()]
-        return [*told, *(str(row[0]) for row in self.topics)]
+        """The names of all topics, from columns and from rows."""
+        in_columns = [name for table in self.tables.get(TOPICS.name, ()) for name in table["topic"].to_pylist()]
+        return [*in_columns, *(str(row[0]) for row in self.topics)]
 
 
 def partitioned_topic(name: str, index: int) -> str:
-    """The parent of a partition; the topic itself where it is none."""
+    """Return the parent of a partition, or the topic itself if it is not a partition."""
     return name.rpartition(PARTITION_SUFFIX)[0] if index >= 0 else name

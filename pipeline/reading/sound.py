@@ -1,7 +1,6 @@
-"""One large, sound broker-stats document into columns: what its topics say, without a row being made for each.
+"""Turn one large, sound broker-stats document into columns directly, without a tuple per row.
 
-A document of 200 MB has a million rows; a tuple for each, and turning the tuples back into columns, takes longer than
-reading it.
+A document of 200 MB has a million rows; making tuples and turning them back into columns takes longer than reading it.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ _PLAIN_NAME: Final = "^(non-)?persistent://[0-9A-Za-z_-]+/[0-9A-Za-z_-]+/[0-9A-Z
 
 @dataclass(frozen=True)
 class _Topics:
-    """The topics of a document, side by side."""
+    """The topics of a document in columns."""
 
     names: list[str]
     bundles: list[str]
@@ -47,47 +46,49 @@ class _Topics:
 
 
 def take_sound_document(rows: Rows, data: bytes, source: str, broker: str) -> bool:
-    """The whole document in one go; False, with nothing taken, when anything in it needs a second look.
+    """Take the whole document at once; return False, with nothing taken, if any part needs the careful reader.
 
-    Each name has to stand there once: one that stands twice, anywhere, could be a member written twice. O(length).
+    Each name must appear once: one that appears twice, anywhere, could be a duplicate member. O(length).
     """
     try:
         document = _DOCUMENT.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
-    if any(map(refuse_namespace, document)) or any(refuse_range(each) for below in document.values() for each in below):
+    if any(map(refuse_namespace, document)) or any(
+        refuse_range(bundle) for bundles in document.values() for bundle in bundles
+    ):
         return False
     topics = _flat(document)
     if data.count(b"persistent://") != len(topics.names) or len(set(topics.names)) != len(topics.names):
         return False
     if not _all_names_good(topics.names):
         return False
-    pairs = [(at, name, told) for at, wire in enumerate(topics.wires) for name, told in wire.subscriptions.items()]
+    pairs = [(at, name, facts) for at, wire in enumerate(topics.wires) for name, facts in wire.subscriptions.items()]
     if any(map(refuse_subscription, {name for _, name, _ in pairs})):
         return False
-    if any(_unreadable(told) for _, _, told in pairs):
+    if any(_unreadable(facts) for _, _, facts in pairs):
         return False
-    made = Rows(sets=rows.sets)
+    new_rows = Rows(sets=rows.sets)
     try:
-        _take(made, topics, pairs, source, broker)
+        _take(new_rows, topics, pairs, source, broker)
     except (OverflowError, UnicodeEncodeError, pa.ArrowInvalid):  # a number of 100 digits
         return False
-    for name, tables in made.tables.items():
+    for name, tables in new_rows.tables.items():
         rows.tables.setdefault(name, []).extend(tables)
-    rows.namespaces |= made.namespaces
-    rows.found.update(made.found)
+    rows.namespaces |= new_rows.namespaces
+    rows.counts.update(new_rows.counts)
     return True
 
 
 def _flat(document: _Document) -> _Topics:
-    found = [
+    entries = [
         (name, bundle, wire)
         for bundles in document.values()
         for bundle, domains in bundles.items()
         for domain in _DOMAINS
         for name, wire in domains.get(domain, {}).items()
     ]
-    names, bundles, wires = zip(*found, strict=True) if found else ((), (), ())
+    names, bundles, wires = zip(*entries, strict=True) if entries else ((), (), ())
     return _Topics(list(names), list(bundles), list(wires))
 
 
@@ -105,8 +106,8 @@ def _is_full_name(name: str) -> bool:
     return domain in _DOMAINS and rest.count("/") == 2 and not isinstance(parse_topic_name(name), Rejection)
 
 
-def _unreadable(told: SubscriptionFacts) -> bool:
-    return told.type == "Key_Shared" and any(each.unreadable_range is not None for each in told.consumers)
+def _unreadable(facts: SubscriptionFacts) -> bool:
+    return facts.type == "Key_Shared" and any(consumer.unreadable_range is not None for consumer in facts.consumers)
 
 
 def _take(
@@ -144,26 +145,27 @@ def _take_subscriptions(
 ) -> None:
     place = pa.array([at for at, _, _ in pairs], pa.int64())
     names = _few([name for _, name, _ in pairs])
-    told = [each for _, _, each in pairs]
-    sizes = [len(each.consumers) for each in told]
+    facts = [subscription for _, _, subscription in pairs]
+    sizes = [len(subscription.consumers) for subscription in facts]
     columns = {
         **{name: column.take(place) for name, column in about.items()},
         "subscription": names,
-        "type": _few([each.type for each in told]),
+        "type": _few([subscription.type for subscription in facts]),
         "consumers": pa.array(sizes, pa.int32()),
         "consumer_set": pa.array(
-            [rows.set_of(tuple([consumer.name for consumer in each.consumers])) for each in told], pa.int64()
+            [rows.set_of(tuple([consumer.name for consumer in subscription.consumers])) for subscription in facts],
+            pa.int64(),
         ),
-        "told_active_consumer": _few([each.active_consumer_name for each in told]),
-        **_attributes(told, SUBSCRIPTIONS, _OF_SUBSCRIPTION),
-        "file": _same(source, len(told)),
+        "told_active_consumer": _few([subscription.active_consumer_name for subscription in facts]),
+        **_attributes(facts, SUBSCRIPTIONS, _OF_SUBSCRIPTION),
+        "file": _same(source, len(facts)),
     }
-    _add(rows, SUBSCRIPTIONS, columns, len(told))
-    whose = np.repeat(np.arange(len(told)), sizes)
-    consumers = [consumer for each in told for consumer in each.consumers]
+    _add(rows, SUBSCRIPTIONS, columns, len(facts))
+    owners = np.repeat(np.arange(len(facts)), sizes)
+    consumers = [consumer for subscription in facts for consumer in subscription.consumers]
     columns = {
-        "subscription": names.take(pa.array(whose)),
-        "topic": columns["topic"].take(pa.array(whose)),
+        "subscription": names.take(pa.array(owners)),
+        "topic": columns["topic"].take(pa.array(owners)),
         "position": _positions(sizes),
         "key_hash_ranges": _ranges(consumers),
         **_attributes(consumers, CONSUMERS, _OF_CONSUMER),
@@ -223,15 +225,15 @@ _OF_PUBLISHER: Final[_Attributes] = {
 }
 
 
-def _attributes(told: Sequence[object], table: Table, attributes: _Attributes) -> dict[str, Any]:
+def _attributes(items: Sequence[object], table: Table, attributes: _Attributes) -> dict[str, Any]:
     kinds = {field.name: field.type for field in table.arrow}
     return {
-        name: pa.array(list(map(attrgetter(attribute), told)), kinds[name]) for name, attribute in attributes.items()
+        name: pa.array(list(map(attrgetter(attribute), items)), kinds[name]) for name, attribute in attributes.items()
     }
 
 
 def _few(texts: Sequence[str | None]) -> Any:
-    """Texts of which few differ, as a dictionary array."""
+    """Return texts with few distinct values as a dictionary array."""
     return pa.array(texts, pa.string()).dictionary_encode()
 
 
@@ -240,7 +242,7 @@ def _same(text: str, count: int) -> Any:
 
 
 def _positions(sizes: Sequence[int]) -> Any:
-    """0, 1, … for each of so many groups."""
+    """Number the members of consecutive groups of these sizes from 0."""
     lengths = np.array(sizes, dtype=np.int64)
     first = np.repeat(np.cumsum(lengths) - lengths, lengths)
     return pa.array((np.arange(len(first)) - first).astype(np.int32))
@@ -248,16 +250,16 @@ def _positions(sizes: Sequence[int]) -> Any:
 
 def _ranges(consumers: Sequence[ConsumerFacts]) -> Any:
     kind = next(field.type for field in CONSUMERS.arrow if field.name == "key_hash_ranges")
-    if not any(each.range_arrays or each.range_texts for each in consumers):
+    if not any(consumer.range_arrays or consumer.range_texts for consumer in consumers):
         return pa.ListArray.from_arrays(
             pa.array(np.zeros(len(consumers) + 1, dtype=np.int32)), pa.array([], kind.value_type)
         )
-    told = [[{"start": start, "end": end} for start, end in each.key_hash_ranges] for each in consumers]
-    return pa.array(told, kind)
+    ranges = [[{"start": start, "end": end} for start, end in consumer.key_hash_ranges] for consumer in consumers]
+    return pa.array(ranges, kind)
 
 
 def _add(rows: Rows, table: Table, columns: Mapping[str, Any], count: int) -> None:
     if count:
         arrays = [columns[name] for name in table.names]
         rows.tables.setdefault(table.name, []).append(pa.Table.from_arrays(arrays, names=list(table.names)))
-    rows.found[table.name] += count
+    rows.counts[table.name] += count

@@ -1,4 +1,4 @@
-"""Statistics of topics into rows: whole documents at once where they are sound, topic by topic where they are not."""
+"""Turn statistics of topics into rows: a sound document as a whole, any other topic by topic."""
 
 from __future__ import annotations
 
@@ -30,35 +30,35 @@ _DOMAINS: Final = ("persistent", "non-persistent")
 
 
 def take_broker_stats(rows: Rows, data: bytes, source: str, broker: str) -> None:
-    """``broker-stats/topics`` of one broker. O(length)."""
+    """Take ``broker-stats/topics`` of one broker. O(length)."""
     if len(data) > WHOLE_CHECK_BYTES and take_sound_document(rows, data, source, broker):
         return
     decoded = decode_broker_stats_topics(data, source)
     good = decoded.good
-    aside = _rows_lost(decoded.problems, decoded.set_aside)
-    rows.found["topics"] += len(good.topics) + aside
+    lost = _rows_lost(decoded.problems, decoded.set_aside)
+    rows.counts["topics"] += len(good.topics) + lost
     for name, facts in good.topics.items():
         rows.topic(facts, good.places[name].bundle, broker)
-    rows.set_aside("topics", decoded.problems, aside, source)
+    rows.set_aside("topics", decoded.problems, lost, source)
     _take_publishers(rows, _raw_of_broker_stats(data), good.topics, source)
 
 
 def take_named(rows: Rows, kind: AnswerKind, data: bytes, source: str) -> None:
-    """Statistics that say themselves which topics they are about: partitioned, or an object of name -> answer."""
+    """Take statistics that name their topics: partitioned ones, or an object of name -> answer."""
     decode = decode_partitioned_stats if kind is AnswerKind.PARTITIONED_STATS else decode_named_stats
     decoded = decode(data, source)
-    aside = _rows_lost(decoded.problems, decoded.set_aside)
-    rows.found["topics"] += len(decoded.good) + aside
+    lost = _rows_lost(decoded.problems, decoded.set_aside)
+    rows.counts["topics"] += len(decoded.good) + lost
     for facts in decoded.good.values():
         rows.topic(facts, None, None)
-    rows.set_aside("topics", decoded.problems, aside, source)
+    rows.set_aside("topics", decoded.problems, lost, source)
     _take_publishers(rows, _raw_of_named(data), decoded.good, source)
 
 
 def take_one(rows: Rows, data: bytes, topic: str, source: str) -> None:
-    """Statistics of one topic, whose full name is ``topic``."""
+    """Take statistics of one topic, whose full name is ``topic``."""
     decoded = decode_topic_stats(data, topic, source)
-    rows.found["topics"] += 1
+    rows.counts["topics"] += 1
     if decoded.good is not None:
         rows.topic(decoded.good, None, None)
     rows.set_aside("topics", decoded.problems, decoded.set_aside, source)
@@ -66,7 +66,7 @@ def take_one(rows: Rows, data: bytes, topic: str, source: str) -> None:
 
 
 def _rows_lost(problems: Sequence[Problem], set_aside: int) -> int:
-    """How many topics are missing: of a text that is no JSON nobody knows, and it is told as one at least."""
+    """Return how many topics are missing; a text cut short loses an unknown number, counted as at least one."""
     cut = any(problem.line is not None for problem in problems)
     return max(set_aside, 1) if cut else set_aside
 
@@ -89,14 +89,14 @@ def _raw_of_named(data: bytes) -> dict[str, bytes | msgspec.Raw]:
     members, _ = raw_object(data, "", check_names=False)
     if not members:
         return dict(salvage_topics(data))
-    found: dict[str, bytes | msgspec.Raw] = {}
+    raw_topics: dict[str, bytes | msgspec.Raw] = {}
     for name, raw in members.items():
         if name == "partitions":
-            found |= _members(raw)
+            raw_topics |= _members(raw)
         elif "://" in name:
             inner = _members(raw)
-            found |= _members(inner["partitions"]) if "partitions" in inner else {name: raw}
-    return found
+            raw_topics |= _members(inner["partitions"]) if "partitions" in inner else {name: raw}
+    return raw_topics
 
 
 def _members(raw: bytes | msgspec.Raw) -> dict[str, bytes | msgspec.Raw]:
@@ -109,7 +109,7 @@ def _members(raw: bytes | msgspec.Raw) -> dict[str, bytes | msgspec.Raw]:
 def _take_publishers(
     rows: Rows, raw_topics: dict[str, bytes | msgspec.Raw], good: Mapping[str, TopicFacts], source: str
 ) -> None:
-    """The publishers of the topics that were kept, each on its own: the engine only counts them."""
+    """Take the publishers of the topics that were kept, one by one: the engine only counts them."""
     for name in good:
         if name not in raw_topics:
             continue
@@ -117,7 +117,7 @@ def _take_publishers(
             members = _ONLY_PUBLISHERS.decode(raw_topics[name]).publishers or ()
         except (msgspec.DecodeError, UnicodeDecodeError):
             continue
-        rows.found["publishers"] += len(members)
+        rows.counts["publishers"] += len(members)
         for place, raw in enumerate(members):
             publisher = _publisher(raw, f"{child('$', name)}.publishers[{place}]", source)
             if isinstance(publisher, Problem):

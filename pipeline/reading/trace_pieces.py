@@ -1,4 +1,4 @@
-"""One piece of a trace as tables of events; whatever is wrong with a part of it, the rest is read."""
+"""Read one piece of a trace as tables of events; a bad part never prevents reading the rest."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from engine.admin.unpacking import Gunzipped
 from engine.errors import Problem
 from pipeline.reading.rows import BAD, quarantine_row
-from pipeline.reading.trace_rows import COUNTS, KNOWN, TELL_A_KEY, TEXTS, TraceAccount, events_of
+from pipeline.reading.trace_rows import COUNTS, KEY_COLUMNS, KNOWN, TEXTS, TraceAccount, events_of
 from pipeline.reading.traces import LINES, PARQUET, TracePiece
 from pipeline.storage import Place, file_at, for_arrow, size_bytes
 
@@ -27,7 +27,7 @@ _RAISES: Final = (OSError, pa.ArrowException, UnicodeError)
 
 
 class _Line(msgspec.Struct):
-    """One event as JSON. Numbers may stand in quotes; what is no number is told as such later."""
+    """One event as JSON. Numbers may be in quotes; values that are not numbers are reported later."""
 
     namespace: str | None = None
     subscription: str | None = None
@@ -44,7 +44,7 @@ _NOTHING: Final = _Line()
 
 
 def read_piece(piece: TracePiece, account: TraceAccount, *, spread: bool) -> Iterator[Any]:
-    """Tables of ``EVENTS``. A file that breaks off, or is none of its form, is told; what came before it stays."""
+    """Yield tables of ``EVENTS``. A file that is cut short or malformed is reported; what came before is kept."""
     readers = {PARQUET: _parquet, LINES: _lines}
     row = 1
     try:
@@ -53,31 +53,31 @@ def read_piece(piece: TracePiece, account: TraceAccount, *, spread: bool) -> Ite
             row += table.num_rows
     except _RAISES as fault:
         reason = f"cannot be read from row {row:,} on: {str(fault).splitlines()[0]}"
-        _tell(piece, account, reason, "what stands before it is kept; write the file again")
+        _report(piece, account, reason, "what stands before it is kept; write the file again")
 
 
-def _tell(piece: TracePiece, account: TraceAccount, reason: str, advice: str) -> None:
-    account.told.append(quarantine_row(Problem(piece.name, "$", reason, advice), "key_events", 0, BAD))
+def _report(piece: TracePiece, account: TraceAccount, reason: str, advice: str) -> None:
+    account.reported.append(quarantine_row(Problem(piece.name, "$", reason, advice), "key_events", 0, BAD))
 
 
 def _parquet(piece: TracePiece, account: TraceAccount) -> Iterator[Any]:
     file = pq.ParquetFile(for_arrow(piece.path))
-    wanted: list[str] = []
+    columns: list[str] = []
     for field in file.schema_arrow:
         if field.name in KNOWN:
             if not _fits(field):
                 reason = f"column {field.name} has type {field.type}"
-                _tell(piece, account, reason, "keys and names are texts or bytes, counts are numbers")
+                _report(piece, account, reason, "keys and names are texts or bytes, counts are numbers")
             else:
-                wanted.append(field.name)
-    if not any(name in wanted for name in TELL_A_KEY):
-        # Nothing to take its rows by: all of them are set aside.
+                columns.append(field.name)
+    if not any(name in columns for name in KEY_COLUMNS):
+        # Without a key column none of its rows can be read: all of them are set aside.
         rows = sum(file.metadata.row_group(group).num_rows for group in range(piece.first, piece.last))
         account.rows += rows
-        account.refuse(piece.name, f"no column of {', '.join(TELL_A_KEY)}", rows, "$")
+        account.refuse(piece.name, f"no column of {', '.join(KEY_COLUMNS)}", rows, "$")
         return
     groups = list(range(piece.first, piece.last))
-    for batch in file.iter_batches(_ROWS_AT_ONCE, row_groups=groups, columns=wanted, use_threads=False):
+    for batch in file.iter_batches(_ROWS_AT_ONCE, row_groups=groups, columns=columns, use_threads=False):
         yield _plain(pa.Table.from_batches([batch]))
 
 
@@ -90,7 +90,7 @@ def _fits(field: Any) -> bool:
 
 
 def _plain(table: Any) -> Any:
-    """Dictionaries and large texts as plain ones."""
+    """Cast dictionaries and large texts to plain columns."""
     kinds = {pa.large_string(): pa.string(), pa.large_binary(): pa.binary()}
     fields = []
     for field in table.schema:
@@ -109,7 +109,7 @@ def _lines(piece: TracePiece, account: TraceAccount) -> Iterator[Any]:
             foreign += event == _NOTHING and _is_foreign(line)
             held.append(event)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
-            # A document of one event that is no such event: counted here, since no table ever has it.
+            # A line that is not an event is counted here, since it is in no table.
             account.rows += 1
             shown = line[:60].decode("utf-8", "replace").strip()
             kind = "is no event" if isinstance(fault, msgspec.ValidationError) else "is no JSON"
@@ -122,7 +122,7 @@ def _lines(piece: TracePiece, account: TraceAccount) -> Iterator[Any]:
 
 
 def _is_foreign(line: bytes) -> bool:
-    """Whether a document tells something, and nothing of an event: ``{}`` is an event without a key."""
+    """Whether a document has members and none of an event's; ``{}`` is an event without a key."""
     members = msgspec.json.decode(line)
     return bool(members) and members.keys().isdisjoint(KNOWN)
 
@@ -131,9 +131,9 @@ def _events(piece: TracePiece, account: TraceAccount, held: list[_Line], foreign
     if foreign < len(held):
         yield _table_of(held)
         return
-    # Lines of something else, a log or a time series: taken for events they would be ones without a key.
+    # Lines of something else, a log or a time series: read as events, they would all lack a key.
     account.rows += foreign
-    account.refuse(piece.name, f"no line has any of {', '.join(TELL_A_KEY)}", foreign, "$")
+    account.refuse(piece.name, f"no line has any of {', '.join(KEY_COLUMNS)}", foreign, "$")
 
 
 def _table_of(lines: list[_Line]) -> Any:
@@ -141,7 +141,7 @@ def _table_of(lines: list[_Line]) -> Any:
     numbers = {name: _numbers([getattr(line, name) for line in lines]) for name in COUNTS}
     columns = {name: column for name, column in (texts | numbers).items() if column.null_count < len(column)}
     if not columns:
-        # Events without any known member have no key, and there are as many of them all the same.
+        # Events without any known member have no key, but they still count.
         columns = {"count": pa.nulls(len(lines), pa.int64())}
     return pa.table(columns)
 
@@ -159,7 +159,7 @@ def _text_lines(piece: TracePiece, account: TraceAccount) -> Iterator[bytes]:
         return
     with file_at(piece.path).open("rb") as plain:
         if piece.first:
-            # The line that began before belongs to the piece before.
+            # A line that began earlier belongs to the piece before.
             plain.seek(piece.first - 1)
             _line(plain)
         while plain.tell() < piece.last and (line := _line(plain)):
@@ -168,7 +168,7 @@ def _text_lines(piece: TracePiece, account: TraceAccount) -> Iterator[bytes]:
 
 
 def _line(plain: BinaryIO) -> bytes:
-    """The next line, of one that is too long only its beginning, which is no event."""
+    """Return the next line; only the beginning of one that is too long, which is then not a valid event."""
     line = plain.readline(_LONGEST_LINE_BYTES)
     rest = line
     while len(rest) == _LONGEST_LINE_BYTES and not rest.endswith(b"\n"):
@@ -187,15 +187,15 @@ def _csv(piece: TracePiece, account: TraceAccount) -> Iterator[Any]:
     options = {
         "read_options": pa.csv.ReadOptions(use_threads=False, block_size=_BYTES_AT_ONCE),
         "parse_options": pa.csv.ParseOptions(newlines_in_values=True, invalid_row_handler=wrong),
-        # Nothing stands where a field is empty; "" in quotes is the empty key, which is a key.
+        # An empty field is null; "" in quotes is the empty key, which is a key.
         "convert_options": pa.csv.ConvertOptions(
             column_types=dict.fromkeys(KNOWN, pa.binary()), include_columns=list(KNOWN), include_missing_columns=True,
             strings_can_be_null=True, quoted_strings_can_be_null=False, null_values=[""], check_utf8=False,
         ),
     }  # fmt: skip
     header = _header(stream)
-    if not any(name in header for name in TELL_A_KEY):
-        _tell(piece, account, f"its header has none of {', '.join(TELL_A_KEY)}", "write a header line")
+    if not any(name in header for name in KEY_COLUMNS):
+        _report(piece, account, f"its header has none of {', '.join(KEY_COLUMNS)}", "write a header line")
         return
     with _silent_about_texts():
         for batch in pa.csv.open_csv(pa.PythonFile(stream, mode="r"), **options):
@@ -205,7 +205,7 @@ def _csv(piece: TracePiece, account: TraceAccount) -> Iterator[Any]:
 
 @contextmanager
 def _silent_about_texts() -> Iterator[None]:
-    """Arrow cannot hand over a wrong line that is no UTF-8: it prints a traceback, and ends with an error, too."""
+    """Silence the traceback Arrow prints for a bad line that is not UTF-8; it also raises an error."""
     before = sys.unraisablehook
 
     def unraisable(fault: sys.UnraisableHookArgs) -> None:
@@ -229,7 +229,7 @@ def _open(piece: TracePiece, account: TraceAccount) -> io.BufferedReader:
 
 
 class _Unpacked(io.RawIOBase):
-    """The bytes of a file out of gzip or zstd. Where the packed data stops early, whole lines end the stream."""
+    """The uncompressed bytes of a file. If the packed data stops early, the stream ends with a whole line."""
 
     def __init__(self, piece: TracePiece, account: TraceAccount) -> None:
         self._piece, self._account = piece, account
@@ -254,9 +254,9 @@ class _Unpacked(io.RawIOBase):
             data = next(self._source, None)
         except (OSError, EOFError, pa.ArrowException) as fault:
             self._ended = True
-            words = str(fault).splitlines()[0] if str(fault) else "it ends early"
+            message = str(fault).splitlines()[0] if str(fault) else "it ends early"
             lost = " and what was begun of a line is left out" if self._line_begun else ""
-            _tell(self._piece, self._account, f"the packed data is damaged: {words}{lost}", "copy the file again")
+            _report(self._piece, self._account, f"the packed data is damaged: {message}{lost}", "copy the file again")
             return
         if data is None:
             self._ready, self._line_begun, self._ended = self._line_begun, b"", True
@@ -265,7 +265,7 @@ class _Unpacked(io.RawIOBase):
         if len(rest) > _LONGEST_LINE_BYTES:
             self._ended = True
             reason = f"a line has more than {_LONGEST_LINE_BYTES:,} bytes; it and what follows are left out"
-            _tell(self._piece, self._account, reason, "look what this file really is")
+            _report(self._piece, self._account, reason, "look what this file really is")
             rest = b""
         self._ready, self._line_begun = whole + newline, rest
 

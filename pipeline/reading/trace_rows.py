@@ -1,6 +1,6 @@
-"""Columns of a trace into sticky keys, as ``engine.keyshared.entry_key`` takes them from a message's metadata.
+"""Turn columns of a trace into sticky keys, as ``engine.keyshared.entry_key`` takes them from a message's metadata.
 
-A trace has one row an event, or one row for several with a ``count``. Columns, all optional but one that tells a key:
+A trace has one row per event, or one row for several with a ``count``. Columns, all optional except one with a key:
 ``namespace``, ``subscription``, ``ordering_key`` and ``key`` (texts; in Parquet bytes too), ``ordering_key_base64`` and
 ``key_base64``, ``producer_name`` and ``sequence_id`` (for messages without a key), ``count`` (1 without it).
 """
@@ -25,27 +25,27 @@ TEXTS: Final = (
 )  # fmt: skip
 COUNTS: Final = ("sequence_id", "count")
 KNOWN: Final = (*TEXTS, *COUNTS)
-TELL_A_KEY: Final = ("ordering_key", "ordering_key_base64", "key", "key_base64", "producer_name")
+KEY_COLUMNS: Final = ("ordering_key", "ordering_key_base64", "key", "key_base64", "producer_name")
 SPACE_SEPARATOR: Final = "\n"
-"""Between namespace and subscription in the column ``space``: no name has one."""
+"""Separates namespace and subscription in the column ``space``: no name contains it."""
 MOST: Final = 2**53
 _ADVICE: Final = "these rows are set aside; the rest is kept"
 
 EVENTS: Final = pa.schema(
     [("space", pa.string()), ("key", pa.binary()), ("rows", pa.int64()), ("msgs", pa.int64())]
 )  # fmt: skip
-"""Rows of a trace as tasks hand them on: equal keys may be one row already."""
+"""Rows of a trace as tasks pass them on: equal keys may already be merged into one row."""
 
 
 @dataclass
 class TraceAccount:
-    """What one task read: rows good or not, and what was wrong, by file and reason with a first example."""
+    """What one task read: its rows, good or not, and what was wrong by file and reason, with a first example."""
 
     rows: int = 0
     good: int = 0
     bad: Counter[tuple[str, str]] = field(default_factory=Counter)
     examples: dict[tuple[str, str], str] = field(default_factory=dict)
-    told: list[Row] = field(default_factory=list)
+    reported: list[Row] = field(default_factory=list)
 
     def refuse(self, name: str, reason: str, count: int, example: str) -> None:
         """Count rows that are set aside."""
@@ -53,23 +53,23 @@ class TraceAccount:
         self.examples.setdefault((name, reason), example)
 
     def quarantine(self) -> list[Row]:
-        """One row for each file and reason, and what was told besides."""
+        """One row for each file and reason, and the other problems that were reported."""
         rows = [
             quarantine_row(Problem(name, self.examples[name, reason], reason, _ADVICE), "key_events", count, BAD)
             for (name, reason), count in sorted(self.bad.items())
         ]
-        return [*rows, *self.told]
+        return [*rows, *self.reported]
 
 
 def events_of(table: Any, name: str, first_row: int, account: TraceAccount, *, spread: bool) -> Any:
-    """A ``pyarrow.Table`` of any of the known columns as ``EVENTS``; rows that mean nothing are counted instead.
+    """Convert a ``pyarrow.Table`` with any of the known columns to ``EVENTS``; bad rows are counted instead.
 
     ``spread``: messages without a key go by producer name and sequence id (``ReleaseBehaviour.keyless_messages``).
-    ``first_row`` counts from 1 and says where an example stands. O(rows).
+    ``first_row`` is the number of the table's first row, from 1, for the examples. O(rows).
     """
     count = table.num_rows
     account.rows += count
-    columns = {each: table[each] for each in KNOWN if each in table.column_names}
+    columns = {column: table[column] for column in KNOWN if column in table.column_names}
     reasons = _Reasons(count)
     msgs = _whole(columns.get("count"), count, 1)
     reasons.where(msgs < 0, "count is negative, no whole number, or larger than 2^53")
@@ -78,78 +78,80 @@ def events_of(table: Any, name: str, first_row: int, account: TraceAccount, *, s
     key = _keys(columns, reasons, spread=spread)
     space = _spaces(columns, count)
     good = reasons.good()
-    for reason, rows in reasons.found.items():
+    for reason, rows in reasons.rows.items():
         account.refuse(name, reason, len(rows), f"row {first_row + int(rows[0]):,}")
-    made = pa.Table.from_arrays(
+    events = pa.Table.from_arrays(
         [space, key, pa.array(np.ones(count, dtype=np.int64)), pa.array(np.maximum(msgs, 0))], schema=EVENTS
     )
-    kept = made if good is None else made.filter(pa.array(good))
-    account.good += kept.num_rows
-    return kept
+    good_events = events if good is None else events.filter(pa.array(good))
+    account.good += good_events.num_rows
+    return good_events
 
 
 class _Reasons:
-    """Why rows are set aside: the first reason counts."""
+    """The rows that are set aside, by reason; only the first reason of a row counts."""
 
     def __init__(self, count: int) -> None:
         self._bad = np.zeros(count, dtype=bool)
-        self.found: dict[str, Any] = {}
+        self.rows: dict[str, Any] = {}
 
     def where(self, bad: Any, reason: str) -> None:
         fresh = np.flatnonzero(bad & ~self._bad)
         if len(fresh):
-            self.found[reason] = fresh
+            self.rows[reason] = fresh
             self._bad[fresh] = True
 
     def good(self) -> Any | None:
-        return ~self._bad if self.found else None
+        return ~self._bad if self.rows else None
 
 
 def _keys(columns: dict[str, Any], reasons: _Reasons, *, spread: bool) -> Any:
-    """The sticky key of each row: the first that is there; base64 that Java cannot decode is told, not hashed."""
-    found: Any = None
+    """Return the first key that each row has; base64 that Java cannot decode is a reason to refuse, not hashed."""
+    keys: Any = None
     for name in ("ordering_key", "ordering_key_base64", "key", "key_base64"):
         if name not in columns:
             continue
         values = _joined(columns[name])
         if name.endswith("_base64"):
             values, bad = _decoded(values)
-            unsettled = bad if found is None else bad & found.is_null().to_numpy(zero_copy_only=False)
+            unsettled = bad if keys is None else bad & keys.is_null().to_numpy(zero_copy_only=False)
             reasons.where(unsettled, f"{name} is no base64")
         else:
             values = values.cast(pa.binary())
-        found = values if found is None else pc.coalesce(found, values)
+        keys = values if keys is None else pc.coalesce(keys, values)
     if spread and {"producer_name", "sequence_id"} <= columns.keys():
         numbers = _whole(columns["sequence_id"], len(columns["sequence_id"]), -1)
         text = pc.binary_join_element_wise(
             _text(_joined(columns["producer_name"])), pa.array(numbers).cast(pa.string()), "-"
         )
         named = pc.if_else(pa.array(numbers >= 0), text, None).cast(pa.binary())
-        found = named if found is None else pc.coalesce(found, named)
-    if found is None:
-        found = pa.nulls(len(next(iter(columns.values()))), pa.binary())
-    return pc.fill_null(found, NONE_KEY)
+        keys = named if keys is None else pc.coalesce(keys, named)
+    if keys is None:
+        keys = pa.nulls(len(next(iter(columns.values()))), pa.binary())
+    return pc.fill_null(keys, NONE_KEY)
 
 
 def _decoded(values: Any) -> tuple[Any, Any]:
-    """Base64 texts (bytes stay as they are) and where they are none. One decoding for each different text."""
+    """Decode base64 texts, each distinct text once. Returns the bytes, and (n,) bool: where a text is not base64."""
     if pa.types.is_binary(values.type) or pa.types.is_large_binary(values.type):
         values = _text(values)
     codes = values.dictionary_encode()
-    decoded = [decode_base64(text) for text in codes.dictionary.to_pylist()]
-    made = pa.array(decoded, pa.binary()).take(codes.indices)
-    return made, (made.is_null().to_numpy(zero_copy_only=False) & ~values.is_null().to_numpy(zero_copy_only=False))
+    distinct = [decode_base64(text) for text in codes.dictionary.to_pylist()]
+    decoded = pa.array(distinct, pa.binary()).take(codes.indices)
+    return decoded, (
+        decoded.is_null().to_numpy(zero_copy_only=False) & ~values.is_null().to_numpy(zero_copy_only=False)
+    )
 
 
 def _impossible(column: Any) -> Any:
-    """(n,) bool: where a namespace stands that no broker has; none at all is possible."""
+    """(n,) bool: where the namespace is not a valid one; an absent namespace is valid."""
     values = pc.fill_null(_text(_joined(column)), "")
     fine = pc.match_substring_regex(values, f"^(?:{NAMESPACE_PATTERN})?$")
     return ~np.asarray(fine.to_numpy(zero_copy_only=False), dtype=bool)
 
 
 def _spaces(columns: dict[str, Any], count: int) -> Any:
-    """Namespace and subscription in one text; what is not told is empty."""
+    """Namespace and subscription in one text; a missing one is empty."""
     parts = [
         pc.fill_null(_text(_joined(columns[name])), "") if name in columns else pa.scalar("")
         for name in ("namespace", "subscription")
@@ -160,7 +162,7 @@ def _spaces(columns: dict[str, Any], count: int) -> Any:
 
 
 def _whole(column: Any, count: int, absent: int) -> Any:
-    """(n,) int64: whole numbers up to 2^53, ``absent`` where nothing stands, -1 where something else does."""
+    """(n,) int64: whole numbers up to 2^53, ``absent`` for an empty value, -1 for anything else."""
     if column is None:
         return np.full(count, absent, dtype=np.int64)
     values = _joined(column)
@@ -182,8 +184,8 @@ def _joined(column: Any) -> Any:
 
 
 def _text(values: Any) -> Any:
-    """Texts; bytes that are no UTF-8 get marks in their place."""
+    """Decode to texts; bytes that are not UTF-8 become replacement characters."""
     try:
         return values.cast(pa.string())
     except pa.ArrowInvalid:
-        return pa.array([each if each is None else each.decode("utf-8", "replace") for each in values.to_pylist()])
+        return pa.array([None if data is None else data.decode("utf-8", "replace") for data in values.to_pylist()])

@@ -1,4 +1,4 @@
-"""Key traces: which files are traces, and how they are dealt out to tasks in pieces that can be read alone."""
+"""Find key traces, and split them into pieces that tasks can read independently."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from engine.errors import InputError, Problem
-from pipeline.reading.found import files_below, size_of
+from pipeline.reading.files import files_below, size_of
 from pipeline.storage import File, Place, for_arrow, for_tasks, size_bytes
 
 PARQUET: Final = "parquet"
@@ -20,15 +20,18 @@ CSV: Final = "csv"
 LINES: Final = "json lines"
 _PACKED: Final = (".gz", ".zst", ".zstd")
 _SUFFIXES: Final = {".parquet": PARQUET, ".csv": CSV, ".jsonl": LINES, ".ndjson": LINES}
-TRACE_SUFFIXES: Final = (*_SUFFIXES, *(f"{each}.gz" for each in (".csv", ".jsonl", ".ndjson")))
+TRACE_SUFFIXES: Final = (*_SUFFIXES, *(f"{suffix}.gz" for suffix in (".csv", ".jsonl", ".ndjson")))
 BYTES_PER_PIECE: Final = 32 * 1024**2
 ROWS_PER_PIECE: Final = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class TracePiece:
-    """A part of one file: row groups ``first`` .. ``last - 1`` of Parquet, bytes ``first`` .. ``last - 1`` of plain
-    JSON lines (a line belongs to the piece in which it begins), else the whole file."""
+    """A part of one file.
+
+    That is row groups ``first`` .. ``last - 1`` of Parquet, bytes ``first`` .. ``last - 1`` of plain JSON lines (a line
+    belongs to the piece in which it begins), else the whole file.
+    """
 
     name: str
     path: File
@@ -39,7 +42,7 @@ class TracePiece:
 
 
 def form_of(name: str) -> str | None:
-    """The form of a trace by its name, None for other files.
+    """Return the form of a trace by its name, None for other files.
 
     >>> form_of("a.CSV.gz"), form_of("a.jsonl"), form_of("a.json"), form_of("a.parquet.gz")
     ('csv', 'json lines', None, None)
@@ -56,17 +59,17 @@ def has_traces(source: Place) -> bool:
 
 
 def find_traces(source: Place, skip: Place | None = None) -> tuple[list[TracePiece], list[Problem]]:
-    """The pieces of every trace at or below ``source`` in the order of names, and files that could not be opened.
+    """Return the pieces of every trace at or below ``source`` in the order of names, and files that did not open.
 
-    Hidden files and ``skip`` (the result) are not looked into. Raises ``InputError`` when there is no trace.
+    Hidden files and ``skip`` (the result) are left out. Raises ``InputError`` if there is no trace.
     """
     problems: list[Problem] = []
     pieces: list[TracePiece] = []
-    found = sorted(_found(source, skip, problems))
-    if not found:
+    traces = sorted(_found(source, skip, problems))
+    if not traces:
         more = f" ({problems[0]})" if problems else ""
         raise InputError(f"no key trace ({', '.join(TRACE_SUFFIXES)}) lies in {source}{more}", tuple(problems))
-    for name, path in found:
+    for name, path in traces:
         try:
             pieces += _pieces(name, path, form_of(path.name) or "")
         except (OSError, pa.ArrowException) as fault:
@@ -88,7 +91,7 @@ def _is_trace(name: str) -> bool:
 def _pieces(name: str, path: Place, form: str) -> list[TracePiece]:
     size = size_bytes(path)
     with path.open("rb"):
-        pass  # a file without permission is told now, by its name, and not by a task
+        pass  # a file without permission is reported now, by its name, and not later by a task
     if form == PARQUET:
         return _row_groups(name, path)
     if form == LINES and not name.lower().endswith(_PACKED):
@@ -111,10 +114,10 @@ def _row_groups(name: str, path: Place) -> list[TracePiece]:
 
 
 def deal_pieces(pieces: Sequence[TracePiece], at_most: int) -> list[list[TracePiece]]:
-    """Pieces for at most so many tasks of about equal size, the largest dealt first. O(pieces x tasks)."""
+    """Deal pieces to at most ``at_most`` tasks of about equal size, the largest first. O(pieces x tasks)."""
     hands: list[list[TracePiece]] = [[] for _ in range(max(1, min(at_most, len(pieces))))]
     sizes = [0] * len(hands)
-    for piece in sorted(pieces, key=lambda each: (-each.size, each.name, each.first)):
+    for piece in sorted(pieces, key=lambda piece: (-piece.size, piece.name, piece.first)):
         least = sizes.index(min(sizes))
         hands[least].append(piece)
         sizes[least] += piece.size + 1

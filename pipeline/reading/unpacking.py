@@ -1,4 +1,4 @@
-"""The bytes of one file, out of zstd; gzip, marks and encodings are undone by the engine."""
+"""Read the bytes of one file and unpack zstd; the engine undoes gzip, byte order marks and encodings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PIECE_OF_COPY: Final = 1 << 22
 def read_answer(
     path: File, name: str, *, limit_bytes: int = MAX_INPUT_BYTES
 ) -> tuple[bytes | None, tuple[Problem, ...]]:
-    """The JSON text of a file as UTF-8, None when it cannot be read at all; each repair and fault is told."""
+    """Return the JSON text of a file as UTF-8, None if it cannot be read at all, and every repair and fault."""
     if isinstance(path, StorePath):
         file, problems = _read_stored(path, name, limit_bytes)
     else:
@@ -37,29 +37,29 @@ def read_answer(
 
 
 def _read_stored(path: StorePath, name: str, limit_bytes: int) -> tuple[AnswerFile | None, tuple[Problem, ...]]:
-    """A file of a store, copied to this machine for the moment, since files are read in one way only."""
+    """Read a file of a store through a temporary local copy, so that there is one way of reading files."""
     try:
         before = path.size_and_time()
         with NamedTemporaryFile(prefix="ringside-answer-") as copy:
             with path.open() as source:
-                # One byte more than may be read says that it is too large.
+                # One byte more than the limit shows that the file is too large.
                 room = limit_bytes + 1
                 while room > 0 and (piece := source.read(min(room, _PIECE_OF_COPY))):
                     copy.write(piece)
                     room -= len(piece)
             copy.flush()
-            found, problems = read_file(Path(copy.name), name, Intake(limit_bytes))
+            file, problems = read_file(Path(copy.name), name, Intake(limit_bytes))
         after = path.size_and_time()
     except OSError as fault:
         return None, (Problem(name, "$", f"cannot be read: {first_line(fault)}", "look at its permissions"),)
     if before != after:
         reason = "changed while it was being read"
         problems += (Problem(name, "$", reason, "read it again when nobody writes to it"),)
-    return found, problems
+    return file, problems
 
 
 def unpack_zstd(data: bytes, name: str, *, limit_bytes: int = MAX_INPUT_BYTES) -> tuple[bytes, tuple[Problem, ...]]:
-    """What a zstd file holds, as far as it can be unpacked; other bytes as they are. O(length)."""
+    """Return the content of a zstd file as far as it can be unpacked; other bytes unchanged. O(length)."""
     if data[:4] != _ZSTD_MAGIC:
         return data, ()
     faults: list[str] = []

@@ -1,4 +1,4 @@
-"""Members of answers that only the tables of a fleet want, by Pulsar's exact names; the engine reads all others."""
+"""Members of answers that only the tables of a fleet use, by Pulsar's exact names; the engine reads all others."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class PublisherWire(msgspec.Struct, gc=False):
 
 
 class TopicWithPublishers(TopicWire):
-    """A topic whose publishers are read at once; used where a whole document is known to be sound."""
+    """A topic whose publishers are decoded with it; used if the whole document is sound."""
 
     publishers: tuple[PublisherWire, ...] = ()  # type: ignore[assignment]
 

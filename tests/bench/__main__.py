@@ -22,6 +22,7 @@ from tests.bench import (
     repaint,
     ring_frame,
     start,
+    why,
 )
 from tests.bench.table import Row, lines, write_json
 
@@ -38,6 +39,7 @@ BENCHES: dict[str, Callable[[], list[Row]]] = {
         fleet_ring,
         fleet_updates,
         compare,
+        why,
     )
 }
 

@@ -84,14 +84,18 @@ MAY_FAIL: Final = frozenset({"verify", "lint", "why", "demo"})
 
 def import_answers(words: Sequence[str]) -> int:
     """What ``fleet import`` does with one file before Spark has it."""
-    from pipeline.reading.answers import QUARANTINED, Told, take_file
+    from pipeline.reading.answers import QUARANTINED, FileContext, take_file
     from pipeline.reading.rows import Rows
 
     (path,) = words
     rows = Rows()
     outcomes = {
         take_file(rows, path, Path(path).name, told, limit_bytes=10**8).outcome
-        for told in (Told(), Told("broker-0", "public/default"), Told("broker-0", "persistent://public/default/orders"))
+        for told in (
+            FileContext(),
+            FileContext("broker-0", "public/default"),
+            FileContext("broker-0", "persistent://public/default/orders"),
+        )
     }
     return _said(rows.quarantine, refused=outcomes == {QUARANTINED})
 

@@ -203,7 +203,9 @@ async def _painted(app: App[Any]) -> None:
     Looking at a screen in between would make what it owes to the terminal forgotten.
     """
     for _ in range(PAINTS_WAITED_FOR):
-        if not (app.screen._layout_required or app.screen._dirty_widgets or app.screen._repaint_required):
+        screen = app.screen
+        owed = screen._layout_required or screen._dirty_widgets or screen._repaint_required
+        if not (owed or getattr(screen, "_owes_paint", False) or getattr(screen, "_postponed", 0)):
             return
         await asyncio.sleep(PAINT_SECONDS)
 

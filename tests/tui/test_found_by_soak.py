@@ -55,6 +55,12 @@ from tui.kit.theme import ParsedOnce, theme_name
         pytest.param("fleet 80x24 e ~ paste:surrogate enter ~", id="half a character in the name of an export"),
         pytest.param("fleet 80x24 e ~ paste:zeros enter ~", id="NUL in the name of an export"),
         pytest.param("demo-keys-points 80x24 size@120x40 size@80x24 =", id="larger and back at once"),
+        pytest.param("small 80x24 c size@20x5 size@80x24 =", id="smaller and back at once"),
+        pytest.param(
+            "producers 60x20 colon ~ paste=topic%20partitions%20persistent://public/default/topic-0%2065536 ~ =",
+            id="a topic of many partitions that is only typed",
+        ),
+        pytest.param("small 80x24 colon ~ paste=kill%20billing-0 ~ =", id="a preview in place of the hint"),
         pytest.param(
             "hostile 120x40 enter a paste=send%20h-19 enter ~ paste:combining enter =", id="accents without a cell"
         ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import ClassVar, Final
 
 from textual import events, on
@@ -32,7 +33,7 @@ from tui.brokers.dialogs import Pairs, SettingsScreen
 from tui.brokers.panels import CycleStrip, StripPanel
 from tui.brokers.table import broker_line, heading
 from tui.brokers.words import compare_lines, hint_text, next_lines, row_text, status_text, strip_words
-from tui.kit.background import in_background
+from tui.kit.background import in_background, run_beside
 from tui.kit.footer import KeyFooter
 from tui.kit.help import Group, HelpScreen, KeyHelp, key_groups
 from tui.kit.layouts import arrange, name_panels
@@ -144,7 +145,7 @@ class BrokersScreen(SinglePaintScreen[None]):
             return
         self._computing = True
         self.sentence = "hint", f"computing {counted(question.cycles, 'cycle')} for {counted(bundles, 'bundle')}"
-        self.run_worker(self._compute(question, undoing))
+        run_beside(self, partial(self._compute, question, undoing))
 
     async def _compute(self, question: BrokersQuestion, undoing: bool) -> None:
         answer = await in_background(brokers_view, self._given, question)

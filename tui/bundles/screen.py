@@ -35,7 +35,7 @@ from tui.bundles.panels import (
 from tui.bundles.table import tree_heading, tree_line
 from tui.bundles.words import curve_title, forecast_lines, hint_text, status_texts
 from tui.drawing.flow_cells import FlowPicture
-from tui.kit.background import in_background
+from tui.kit.background import in_background, run_beside
 from tui.kit.footer import KeyFooter
 from tui.kit.help import HelpScreen, key_groups
 from tui.kit.layouts import arrange, name_panels
@@ -141,7 +141,7 @@ class BundlesScreen(SinglePaintScreen[None]):
         self.sentence = "hint", f"computing {question.cycles} cycles for {len(self._state.topics):,} topics"
         if not self._computing:
             self._computing = True
-            self.run_worker(self._compute())
+            run_beside(self, self._compute)
 
     async def _compute(self) -> None:
         answered, answer = None, None

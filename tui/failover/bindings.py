@@ -13,6 +13,7 @@ from tui.kit.bindings import (
     DIFF,
     HEIRS,
     SUBSCRIPTIONS,
+    TABLE,
     TIME,
     WHY,
     ZOOM,
@@ -27,7 +28,7 @@ CHANGE: Final = (
     Binding("c", "toggle_flag", "Ring on/off", tooltip="Toggle the consistent-hashing flag"),
 )
 ASK: Final = (
-    Binding("f", "explain", "Explain", tooltip="Explain a topic: where it goes, and why"),
+    Binding("f", "explain", "Explain", tooltip="Explain where a topic goes, and why"),
     WHY,
     HEIRS,
     DIFF,
@@ -47,7 +48,7 @@ PANELS: Final = panel_keys(
 )
 PLACE: Final = (*PANELS, ZOOM, *SUBSCRIPTIONS, CLOSE)
 
-BINDINGS: Final = (*CHANGE, *ASK, *TIME, *PLACE)
+BINDINGS: Final = (*CHANGE, *ASK, *TIME, *TABLE, *PLACE)
 GROUPS: Final = grouped(CHANGE, ASK, PLACE)
 ELSEWHERE: Final = {
     "m": "m is for Key_Shared subscriptions (how keys are shared) and for producers (more partitions)",

@@ -15,10 +15,10 @@ from engine.views.failover.model import ConsumerRow
 from themes.palettes import Palette, hex_colour
 from tui.drawing.bars import bar_text
 from tui.drawing.glyphs import glyphs_of
-from tui.kit.columns import Column, Columns, NameColumn, fitting, table_lines
+from tui.kit.columns import Column, Columns, NameColumn, Order, Value, fitting, table_lines
 from tui.kit.line_table import Lines
 from tui.kit.list_panel import RowForm
-from tui.kit.reported_cells import REPORTED_ORDER, reported_cell, reported_columns, tag_cell
+from tui.kit.reported_cells import REPORTED_ORDER, reported_cell, reported_columns, reported_value, tag_cell
 from tui.kit.wording import fit, percent, quantity, safe_name
 
 _LEAST_NAME: Final = 9
@@ -124,10 +124,28 @@ class Cells:
         return percent(row.rate_share) if key == "rate" else quantity(row.msgs_per_sec)
 
 
-def consumer_lines(rows: Sequence[ConsumerRow], colours: Palette, ascii_only: bool) -> Lines:
+def consumer_value(row: ConsumerRow, key: str) -> Value:
+    """Return what a column is sorted by and exported with."""
+    if key in REPORTED_ORDER:
+        return reported_value(row.reported, key)
+    values: dict[str, Value] = {
+        "name": row.name,
+        "prio": row.priority_level,
+        "active": row.active_partitions,
+        "ring": row.ring_share,
+        "rate": row.rate_share,
+        "msgs": row.msgs_per_sec,
+        "change": row.gained - row.lost,
+    }
+    return values.get(key)
+
+
+def consumer_lines(rows: Sequence[ConsumerRow], colours: Palette, ascii_only: bool, order: Order) -> Lines:
     """Return the table of these consumers; a whole bar stands for the busiest of them."""
     cells = Cells(colours, max((row.rate_share for row in rows), default=0.0), ascii_only, rows)
-    return table_lines(rows, consumer_columns, cells.text)
+    return table_lines(rows, consumer_columns, cells.text, order)
 
 
-CONSUMERS: Final[RowForm[ConsumerRow]] = RowForm("consumer", lambda row: row.consumer_id, consumer_lines)
+CONSUMERS: Final[RowForm[ConsumerRow]] = RowForm(
+    "consumer", lambda row: row.consumer_id, consumer_lines, consumer_value
+)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import ClassVar, Final
+from typing import Final
 
-from rich.style import Style
+from rich.cells import cell_len
 from rich.text import Text
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.widgets import Input
 
@@ -17,17 +16,18 @@ from engine.cluster.commands import AddConsumer
 from engine.compare.verdict import Verdict
 from engine.errors import Rejection
 from engine.views.failover.model import PartitionRow
-from themes import stylesheet
 from themes.palettes import Palette, hex_colour
+from tui.kit.columns import Column, Columns, NameColumn, Value, fitting, table_lines
 from tui.kit.dialog import Dialog
-from tui.kit.line_table import Lines, LineTable
 from tui.kit.plain_text import PlainLabel, set_subtitle, set_title
 from tui.kit.prompt import TypedLine
-from tui.kit.single_paint import SinglePaintModal
+from tui.kit.table_dialog import TableDialog
 from tui.kit.verdict_words import verdict_text
 from tui.kit.wording import counted, fit, msgs_per_sec, quantity, safe_name, short_topic, shorten_middle
 
-_WIDE: Final = 64
+_NAME_CELLS: Final = (10, 38)
+"""The least width of names, and the one at which they let other columns in."""
+_BUNDLE_CELLS: Final = 23
 
 
 class AddConsumerScreen(Dialog[AddConsumer]):
@@ -86,63 +86,73 @@ class AddConsumerScreen(Dialog[AddConsumer]):
         return "priority" if "priority" in refused.field.lower() else "name"
 
 
-class PartitionsScreen(SinglePaintModal[str]):
+class PartitionsScreen(TableDialog):
     """Lists the partitions that one consumer is active for; is dismissed with the one chosen with enter, or with ""."""
 
-    CSS_PATH = stylesheet("dialogs")
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "close", "Close")]
+    filename = "partitions.csv"
 
     def __init__(self, name: str, msgs_rate: float, rows: Sequence[PartitionRow], colours: Palette) -> None:
         super().__init__()
         self._consumer = name
         self._rate = msgs_rate
-        self._rows = rows
+        self._partitions = rows
         self._colours = colours
 
-    def compose(self) -> ComposeResult:
-        with Vertical(classes="dialog -wide -tall"):
-            yield LineTable()
-
     def on_mount(self) -> None:
-        rows, colours = self._rows, self._colours
-        box = self.query_one(Vertical)
+        rows, colours = self._partitions, self._colours
+        box = self.query_one(".dialog")
         name = shorten_middle(safe_name(self._consumer), 40)
         set_title(box, f"{name} is active for {counted(len(rows), 'partition')}, {msgs_per_sec(self._rate)}")
-        set_subtitle(box, "enter explains one, escape closes")
-        table = self.query_one(LineTable)
-        table.lines = Lines(len(rows), lambda i, width: partition_line(rows[i], width, colours), partition_heading)
-        table.focus()
+        set_subtitle(box, "enter explains one, / filter, e export, escape closes")
+        self.show_rows(
+            rows,
+            lambda listed, order: table_lines(
+                listed, partition_columns, lambda row, column: partition_cell(row, column, colours), order
+            ),
+            partition_value,
+            lambda row: (row.name, row.bundle),
+        )
+        self.table.focus()
 
-    def on_line_table_opened(self, event: LineTable.Opened) -> None:
-        event.stop()
-        self.dismiss(self._rows[event.index].name)
-
-    def action_close(self) -> None:
-        self.dismiss("")
-
-
-def partition_heading(width: int) -> Text:
-    """The headings above ``partition_line``."""
-    name_width, bundle = _partition_widths(width)
-    tail = f"{'bundle':<22}" if bundle else ""
-    return Text(f" {'partition':<{name_width}} {'hash':>8}  {'msg/s':>6}  {'unacked':>8}  {tail}", no_wrap=True)
+    def chosen(self, row: PartitionRow) -> None:
+        self.dismiss(row.name)
 
 
-def partition_line(row: PartitionRow, width: int, colours: Palette) -> Text:
-    """One partition: its name, the hash of it, its traffic, and its bundle where there is room."""
-    name_width, bundle = _partition_widths(width)
-    mark = "*" if row.moved else " "
-    text = Text(no_wrap=True)
-    text.append(mark, Style.parse(f"bold {hex_colour(colours.accent)}"))
-    text.append(fit(short_topic(row.name), name_width))
-    text.append(f" {row.topic_hash:08x}", hex_colour(colours.dim))
-    text.append(f"  {quantity(row.msgs_per_sec):>6}  {quantity(row.unacked_messages):>8}")
-    if bundle:
-        text.append(f"  {row.bundle:<22}", hex_colour(colours.dim))
-    return text
+def partition_columns(rows: Sequence[PartitionRow], width: int) -> Columns:
+    """The columns for a table ``width`` cells wide; the bundle is there where names keep some room."""
+    longest = max((cell_len(short_topic(row.name)) for row in rows), default=0) + 1
+    return fitting(
+        width,
+        NameColumn("partition", max(longest, _NAME_CELLS[0]), max(longest, _NAME_CELLS[1]), _NAME_CELLS[0]),
+        [Column("moved", "", 1, left=True), Column("rate", "msg/s", 8), Column("unacked", "unacked", 9)],
+        [Column("hash", "hash", 10), Column("bundle", " bundle", _BUNDLE_CELLS, left=True)],
+        ("moved", "name", "hash", "rate", "unacked", "bundle"),
+    )
 
 
-def _partition_widths(width: int) -> tuple[int, bool]:
-    fixed = 1 + 9 + 8 + 10
-    bundle = width >= _WIDE + 22
-    return max(8, width - fixed - (24 if bundle else 0)), bundle
+def partition_value(row: PartitionRow, key: str) -> Value:
+    """Return what a column is sorted by and exported with."""
+    values: dict[str, Value] = {
+        "name": row.name,
+        "hash": f"{row.topic_hash:08x}",
+        "rate": row.msgs_per_sec,
+        "unacked": row.unacked_messages,
+        "bundle": row.bundle,
+    }
+    return values.get(key)
+
+
+def partition_cell(row: PartitionRow, column: Column, colours: Palette) -> Text:
+    """One cell of a partition; ``*`` marks one that the last step moved."""
+    dim = hex_colour(colours.dim)
+    match column.key:
+        case "moved":
+            return Text("*" if row.moved else " ", f"bold {hex_colour(colours.accent)}", no_wrap=True)
+        case "name":
+            return Text(fit(short_topic(row.name), column.width - 1) + " ", no_wrap=True)
+        case "hash":
+            return Text(f"{row.topic_hash:08x}".rjust(column.width - 1) + " ", dim, no_wrap=True)
+        case "bundle":
+            return Text(" " + fit(row.bundle, column.width - 1), dim, no_wrap=True)
+    number = row.msgs_per_sec if column.key == "rate" else row.unacked_messages
+    return Text(quantity(number).rjust(column.width - 1) + " ", no_wrap=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 from typing import ClassVar, Final
 
 from textual import on
@@ -14,14 +13,16 @@ from textual.binding import BindingType
 from textual.message import Message
 
 from engine.errors import InputError
+from engine.exporting import path_typed
 from themes import stylesheet
 from themes.palettes import Palette
 from tui.fleet.bindings import BINDINGS, help_groups
 from tui.fleet.columns import LISTS, NAMESPACES, SUBSCRIPTIONS, FleetList, placed
 from tui.fleet.lines import fleet_line, heading
 from tui.fleet.spread import FleetSpread
-from tui.fleet.words import export_sentence, fleet_sentence, tabs_text
+from tui.fleet.words import fleet_sentence, tabs_text
 from tui.kit.footer import KeyFooter, key_hints
+from tui.kit.giving_away import written_sentence
 from tui.kit.help import HelpScreen
 from tui.kit.line_table import Lines, LineTable
 from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
@@ -285,13 +286,10 @@ class FleetScreen(SinglePaintScreen[None]):
         prompt = self.query_one(Prompt)
         if message.kind == "export":
             try:
-                path = Path(message.text.strip()).expanduser().absolute()
+                path = path_typed(message.text)
                 written = export(self._listing, path)
-                self.say("done", export_sentence(written.rows, written.changed_cells, path))
-            except UnicodeEncodeError:
-                prompt.complain("this name holds half a character, which no file name can; type it anew")
-                return
-            except (InputError, RuntimeError) as error:
+                self.say("done", written_sentence(written.rows, written.changed_cells, path))
+            except InputError as error:
                 prompt.complain(str(error))
                 return
         if message.kind == "filter":

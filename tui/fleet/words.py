@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 from rich.text import Text
@@ -61,15 +60,6 @@ def _fitting(pieces: Sequence[str], width: int) -> str:
             return told + _MORE if len(told) + len(_MORE) <= width else told
         told = longer
     return told
-
-
-def export_sentence(rows: int, changed_cells: int, path: Path) -> str:
-    """What was written, and what was changed in it."""
-    told = f"{counted(rows, 'row')} written to {safe_name(str(path))}, with this filter and in this order."
-    if not changed_cells:
-        return told
-    cells = counted(changed_cells, "cell")
-    return f"{told} {cells} that a spreadsheet would take for a formula or not show got a ' before, or escapes."
 
 
 def tabs_text(

@@ -13,6 +13,7 @@ from tui.kit.bindings import (
     DIFF,
     HEIRS,
     SUBSCRIPTIONS,
+    TABLE,
     TIME,
     WAIT,
     WHY,
@@ -32,7 +33,7 @@ CHANGE: Final = (
     *WAIT,
 )
 ASK: Final = (
-    Binding("f", "explain", "Explain", tooltip="Explain a key: where it goes, and why"),
+    Binding("f", "explain", "Explain", tooltip="Explain where a key goes, and why"),
     WHY,
     HEIRS,
     DIFF,
@@ -52,7 +53,7 @@ PANELS: Final = panel_keys(
 )
 PLACE: Final = (*PANELS, ZOOM, *SUBSCRIPTIONS, CLOSE)
 
-BINDINGS: Final = (*CHANGE, *ASK, *TIME, *PLACE)
+BINDINGS: Final = (*CHANGE, *ASK, *TIME, *TABLE, *PLACE)
 GROUPS: Final = grouped(CHANGE, ASK, PLACE)
 ELSEWHERE: Final = {
     "c": "the consistent-hashing flag is for Failover subscriptions; m changes how this one shares keys",

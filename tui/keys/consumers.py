@@ -14,10 +14,10 @@ from engine.views.keys.model import KeyConsumerRow
 from themes.palettes import Palette, hex_colour
 from tui.drawing.bars import bar_text
 from tui.drawing.glyphs import glyphs_of
-from tui.kit.columns import Column, Columns, NameColumn, fitting, table_lines
+from tui.kit.columns import Column, Columns, NameColumn, Order, Value, fitting, table_lines
 from tui.kit.line_table import Lines
 from tui.kit.list_panel import RowForm
-from tui.kit.reported_cells import REPORTED_ORDER, reported_cell, reported_columns, tag_cell
+from tui.kit.reported_cells import REPORTED_ORDER, reported_cell, reported_columns, reported_value, tag_cell
 from tui.kit.wording import fit, percent, quantity, safe_name, shorten_middle
 
 _NAME_CELLS: Final = (6, 32)
@@ -148,10 +148,31 @@ def _number(row: KeyConsumerRow, key: str) -> str:
     return quantity(counts[key])
 
 
-def key_consumer_lines(rows: Sequence[KeyConsumerRow], colours: Palette, ascii_only: bool) -> Lines:
+def key_consumer_value(row: KeyConsumerRow, key: str) -> Value:
+    """Return what a column is sorted by and exported with."""
+    if key in REPORTED_ORDER:
+        return reported_value(row.reported, key)
+    values: dict[str, Value] = {
+        "name": row.name,
+        "share": row.share,
+        "keys": row.keys,
+        "change": row.gained_slots - row.lost_slots,
+        "messages": row.messages,
+        "unacked": row.unacked,
+        "waiting": row.waiting,
+        "draining": row.draining,
+        "points": row.points - row.lost_points,
+        "declared": row.declared,
+    }
+    return values.get(key)
+
+
+def key_consumer_lines(rows: Sequence[KeyConsumerRow], colours: Palette, ascii_only: bool, order: Order) -> Lines:
     """Return the table of these consumers; a whole bar stands for the one with most slots."""
     cells = KeyCells(colours, max((row.share for row in rows), default=0.0), ascii_only, rows)
-    return table_lines(rows, key_columns, cells.text)
+    return table_lines(rows, key_columns, cells.text, order)
 
 
-CONSUMERS: Final[RowForm[KeyConsumerRow]] = RowForm("consumer", lambda row: row.consumer_id, key_consumer_lines)
+CONSUMERS: Final[RowForm[KeyConsumerRow]] = RowForm(
+    "consumer", lambda row: row.consumer_id, key_consumer_lines, key_consumer_value
+)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from threading import Thread
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
+
+from textual.dom import DOMNode
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -42,3 +44,15 @@ async def in_background(compute: Callable[P, R], *args: P.args, **kwargs: P.kwar
 
     Thread(target=run, name=f"computing {getattr(compute, '__name__', 'the screen')}", daemon=True).start()
     return await answer
+
+
+def run_beside(
+    screen: DOMNode, work: Callable[[], Coroutine[Any, Any, None]], *, group: str = "default", exclusive: bool = False
+) -> None:
+    """Start work of a screen, which ends with it; ``exclusive``: in place of what its group is about.
+
+    The function is given, not its coroutine: an app that is closing begins nothing more, and Python warns of a
+    coroutine that was made in vain.
+    """
+    start: Any = work
+    screen.run_worker(start, group=group, exclusive=exclusive)

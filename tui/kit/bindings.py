@@ -25,6 +25,13 @@ WAIT: Final = (
         tooltip="Let a minute of simulated time pass",
     ),
 )
+TABLE: Final = (
+    Binding("comma", "sort", "Sort", key_display=",", show=False, tooltip="Sort by the next column"),
+    Binding("semicolon", "turn_round", "Turn", key_display=";", show=False, tooltip="Turn the order round"),
+    Binding("y", "copy", "Copy", show=False, tooltip="Copy the row or the explanation"),
+    Binding("e", "export", "Export", show=False, tooltip="Export the table or the screen"),
+)
+"""Keys for tables; a click on a heading sorts, too."""
 ZOOM: Final = Binding("z", "zoom", "Zoom", tooltip="Zoom the panel in use, and back")
 CLOSE: Final = Binding("escape", "back", "Close", show=False, tooltip="Close what is open")
 SUBSCRIPTIONS: Final = (
@@ -66,7 +73,7 @@ def panel_keys(*panels: tuple[str, str, str]) -> tuple[Binding, ...]:
 
 def grouped(change: tuple[Binding, ...], ask: tuple[Binding, ...], place: tuple[Binding, ...]) -> Groups:
     """All keys of a screen by what they are for, as help, palette and footer want them."""
-    return (("change", change), ("ask", ask), ("time", TIME), ("panels", (*place, *MOVING)))
+    return (("change", change), ("ask", ask), ("time", TIME), ("tables", TABLE), ("panels", (*place, *MOVING)))
 
 
 def same_reason(keys: str, reason: str) -> dict[str, str]:

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from rich.text import Text
 
+from engine.admin.files import natural_key
 from tui.kit.line_table import Lines
 
 SAMPLE: Final = 2000
 """How many rows decide the columns of a long table."""
+ASCENDING: Final = "^"
+DESCENDING: Final = "v"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +31,15 @@ class Column:
     left: bool = False
     most: int = 0
 
-    def heading(self) -> Text:
-        """Return the heading in the column's width."""
-        text = self.label.ljust(self.width) if self.left else self.label.rjust(self.width - 1) + " "
-        return Text(text[: self.width], no_wrap=True)
+    def heading(self, order: Order) -> Text:
+        """Return the heading in the column's width; a sign and bold letters mark the column that rows are sorted by."""
+        if order.key != self.key:
+            text = self.label.ljust(self.width) if self.left else self.label.rjust(self.width - 1) + " "
+            return Text(text[: self.width], no_wrap=True)
+        sign = DESCENDING if order.descending else ASCENDING
+        label = self.label[: self.width - 1]
+        text = f"{label}{sign}".ljust(self.width) if self.left else f"{label}{sign}".rjust(self.width)
+        return Text(text, "bold", no_wrap=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +53,20 @@ class NameColumn:
 
 
 Columns = tuple[Column, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """By which column a table is sorted; "" leaves rows as they come."""
+
+    key: str = ""
+    descending: bool = False
+
+
+AS_THEY_COME: Final = Order()
+
+Value = float | str | None
+"""What a row is sorted by: numbers by size, texts with the numbers in them by size, None last."""
 
 
 def fitting(
@@ -78,12 +100,31 @@ def fitting(
     return tuple(by_key[key] for key in order if key in by_key)
 
 
-def heading(columns: Sequence[Column]) -> Text:
+def heading(columns: Sequence[Column], order: Order = AS_THEY_COME) -> Text:
     """Return the headings as one line."""
-    return Text("", no_wrap=True).join(column.heading() for column in columns)
+    return Text("", no_wrap=True).join(column.heading(order) for column in columns)
 
 
 Row = TypeVar("Row")
+
+
+def in_order(rows: Sequence[Row], order: Order, value: Callable[[Row, str], Value]) -> Sequence[Row]:
+    """Sort rows by a column; equal ones stay in their order, those without a value come last. O(n log n).
+
+    >>> in_order([("b-10", 1), ("b-9", 1), ("a", 2)], Order("n"), lambda row, key: row[0 if key == "name" else 1])
+    [('b-10', 1), ('b-9', 1), ('a', 2)]
+    >>> in_order(["b-10", "b-9"], Order("name"), lambda row, key: row)
+    ['b-9', 'b-10']
+    """
+    if not order.key:
+        return rows
+    known = [(found, row) for row in rows if (found := value(row, order.key)) is not None]
+    known.sort(key=lambda each: _sort_key(each[0]), reverse=order.descending)
+    return [row for _, row in known] + [row for row in rows if value(row, order.key) is None]
+
+
+def _sort_key(value: float | str) -> Any:
+    return natural_key(value.casefold()) if isinstance(value, str) else value
 
 
 def row_line(row: Row, columns: Sequence[Column], cell: Callable[[Row, Column], Text]) -> Text:
@@ -95,11 +136,13 @@ def table_lines(
     rows: Sequence[Row],
     columns_of: Callable[[Sequence[Row], int], Columns],
     cell: Callable[[Row, Column], Text],
+    order: Order = AS_THEY_COME,
 ) -> Lines:
-    """Return rows as the lines of a table; the first ``SAMPLE`` rows decide which columns there are."""
+    """Return rows, already in order, as the lines of a table; the first ``SAMPLE`` rows decide which columns it has."""
     columns = lru_cache(maxsize=2)(lambda width: columns_of(rows[:SAMPLE], width))  # once for all lines of a width
     return Lines(
         len(rows),
         lambda at, width: row_line(rows[at], columns(width), cell),
-        lambda width: heading(columns(width)),
+        lambda width: heading(columns(width), order),
+        columns,
     )

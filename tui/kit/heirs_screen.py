@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import ClassVar, Final
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar, Final
 
 from rich.text import Text
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
+from textual.widget import Widget
 
 from engine.errors import Rejection
 from engine.views.comparing.handovers import HandoverRow
 from engine.views.comparing.heirs import SLOT, HeirsView, LossesView, LossRow
-from themes import stylesheet
 from themes.palettes import Palette, hex_colour
-from tui.kit.columns import Column, Columns, NameColumn, fitting, table_lines
-from tui.kit.line_table import LineTable
+from tui.kit.columns import Column, Columns, NameColumn, Order, Value, fitting, table_lines
+from tui.kit.line_table import Lines
 from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
-from tui.kit.single_paint import SinglePaintModal
+from tui.kit.table_dialog import TableDialog
 from tui.kit.verdict_words import judgement_colour, verdict_text
 from tui.kit.wording import counted, fit, percent, quantity, safe_name, short_topic, shorten_middle
 
@@ -27,14 +25,14 @@ HEIRS_NAMED: Final = 6
 """Heirs that the head names; the table has every topic."""
 
 
-class HeirsScreen(SinglePaintModal[str]):
+class HeirsScreen(TableDialog):
     """What the loss of one consumer does; ``a`` shows all single failures, enter opens one. Is dismissed with ""."""
 
-    CSS_PATH = stylesheet("dialogs")
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,h", "close", "Close"),
+        Binding("h", "dismiss('')", "Close", show=False),
         Binding("a", "all", "All failures"),
     ]
+    filename = "heirs.csv"
 
     def __init__(
         self,
@@ -50,53 +48,51 @@ class HeirsScreen(SinglePaintModal[str]):
         self._colours = colours
         self._shown: HeirsView | LossesView | None = None
 
-    def compose(self) -> ComposeResult:
-        with Vertical(classes="dialog -wide -tall"):
-            yield PlainStatic(id="head")
-            yield PlainStatic(id="heirs")
-            yield LineTable()
+    def compose_head(self) -> Iterable[Widget]:
+        yield PlainStatic(id="head")
+        yield PlainStatic(id="heirs")
 
     def on_mount(self) -> None:
         self._show(self._heirs_of(self._consumer_id))
-        self.query_one(LineTable).focus()
+        self.table.focus()
 
     def action_all(self) -> None:
         """Every single failure, the worst first."""
         self._show(self._losses())
 
-    def on_line_table_opened(self, event: LineTable.Opened) -> None:
-        event.stop()
-        if isinstance(self._shown, LossesView):
-            self._show(self._heirs_of(self._shown.rows[event.index].consumer_id))
-
-    def action_close(self) -> None:
-        self.dismiss("")
+    def chosen(self, row: Any) -> None:
+        if isinstance(row, LossRow):
+            self._show(self._heirs_of(row.consumer_id))
 
     def _show(self, view: HeirsView | LossesView | Rejection) -> None:
         if isinstance(view, Rejection):
             self.query_one("#head", PlainStatic).update(str(view))
             return
         self._shown = view
-        box, head, table = self.query_one(Vertical), self.query_one("#head", PlainStatic), self.query_one(LineTable)
+        box, head = self.query_one(".dialog"), self.query_one("#head", PlainStatic)
         if isinstance(view, HeirsView):
             set_title(box, f"if {shorten_middle(', '.join(map(safe_name, view.gone)), 40)} goes")
-            set_subtitle(box, "a all failures, escape closes")
+            set_subtitle(box, "a all failures, / filter, e export, escape closes")
             head.update(verdict_text(view.verdict, view.noun))
             self.query_one("#heirs", PlainStatic).update(heirs_text(view))
-            table.lines = table_lines(
-                view.rows, lambda rows, width: handover_columns(rows, width, view.noun), handover_cell
-            )
+            self.show_rows(view.rows, handover_lines(view.noun), handover_value, handover_texts)
         else:
+            noun, colours = view.noun, self._colours
             set_title(box, f"every single failure of {shorten_middle(safe_name(view.subscription), 40)}")
-            set_subtitle(box, "enter opens one, escape closes")
+            set_subtitle(box, "enter opens one, / filter, e export, escape closes")
             head.update(losses_head(view))
             self.query_one("#heirs", PlainStatic).update("")
-            table.lines = table_lines(
+            self.show_rows(
                 view.rows,
-                lambda rows, width: _loss_columns(rows, width, view.noun),
-                lambda row, column: _loss_cell(row, column, self._colours),
+                lambda rows, order: table_lines(
+                    rows,
+                    lambda sample, width: _loss_columns(sample, width, noun),
+                    lambda row, column: _loss_cell(row, column, colours),
+                    order,
+                ),
+                _loss_value,
+                lambda row: (row.name, row.busiest),
             )
-        table.cursor = 0
 
 
 def heirs_text(view: HeirsView) -> str:
@@ -118,6 +114,30 @@ def losses_head(view: LossesView) -> str:
     worse = sum(row.judgement == "worse" for row in view.rows)
     now = f"now max/mean {view.max_over_mean:.2f}{rate}"
     return f"{counted(len(view.rows), 'consumer')}; {now}; {worse:,} of these losses would be worse"
+
+
+def handover_lines(noun: str) -> Callable[[Sequence[HandoverRow], Order], Lines]:
+    """How rows about what changes hands become lines; ``noun`` is what changes hands."""
+    return lambda rows, order: table_lines(
+        rows, lambda sample, width: handover_columns(sample, width, noun), handover_cell, order
+    )
+
+
+def handover_value(row: HandoverRow, key: str) -> Value:
+    """Return what a column is sorted by and exported with."""
+    values: dict[str, Value] = {
+        "name": row.name,
+        "from": row.before or NOBODY,
+        "to": row.after or NOBODY,
+        "rate": row.msgs_per_sec,
+        "unacked": row.unacked,
+    }
+    return values[key]
+
+
+def handover_texts(row: HandoverRow) -> tuple[str, ...]:
+    """Return what a filter looks at."""
+    return row.name, row.before or NOBODY, row.after or NOBODY
 
 
 def handover_columns(rows: Sequence[HandoverRow], width: int, noun: str) -> Columns:
@@ -162,6 +182,20 @@ def _loss_columns(rows: Sequence[LossRow], width: int, noun: str) -> Columns:
     )
     order = ("verdict", "name", "items", "moved", "heirs", "busiest", "rate", "ratio", "idle")
     return fitting(width, name, always, others, order)
+
+
+def _loss_value(row: LossRow, key: str) -> Value:
+    values: dict[str, Value] = {
+        "name": row.name,
+        "items": row.items,
+        "moved": row.moved,
+        "heirs": row.heirs,
+        "busiest": row.busiest or NOBODY,
+        "rate": row.busiest_msgs or row.busiest_items,
+        "ratio": row.max_over_mean_rate or row.max_over_mean,
+        "idle": row.idle,
+    }
+    return values.get(key)
 
 
 def _loss_cell(row: LossRow, column: Column, colours: Palette) -> Text:

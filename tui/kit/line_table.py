@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 from rich.segment import Segment
 from rich.style import Style
@@ -18,13 +18,28 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 
+class PlacedColumn(Protocol):
+    """A column of a table: its key, its heading, and its width in cells."""
+
+    @property
+    def key(self) -> str: ...
+    @property
+    def label(self) -> str: ...
+    @property
+    def width(self) -> int: ...
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Lines:
-    """What a table shows: ``line(index, width)`` gives a row as one line of text. Compared by identity."""
+    """What a table shows: ``line(index, width)`` gives a row as one line of text. Compared by identity.
+
+    ``columns`` are those at a width, from the left, where a table is made of such.
+    """
 
     count: int
     line: Callable[[int, int], Text]
     heading: Callable[[int], Text] | None = None
+    columns: Callable[[int], Sequence[PlacedColumn]] | None = None
 
 
 NOTHING = Lines(0, lambda _index, _width: Text())
@@ -150,12 +165,17 @@ class LineTable(ScrollView, can_focus=True, inherit_bindings=False):
 
     def on_click(self, event: events.Click) -> None:
         """A click marks a row, on the marked row it opens it."""
+        if self._heading_height and event.y == 0:
+            self.heading_clicked(event.x)
         index = event.y + self.scroll_offset.y - self._heading_height
         if event.y < self._heading_height or not 0 <= index < self.lines.count:
             return
         if index == self.cursor:
             self.action_open()
         self.cursor = index
+
+    def heading_clicked(self, x: int) -> None:
+        """Called for a click on the headings, ``x`` cells from the left."""
 
     def render_line(self, y: int) -> Strip:
         """One line of the screen: the heading stays, the rows scroll below it."""

@@ -13,8 +13,10 @@ from textual.message import Message
 from textual.reactive import var
 
 from themes.palettes import Palette, palette
+from tui.kit.columns import Order, Value
 from tui.kit.line_table import Lines, LineTable
 from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
+from tui.kit.rows_table import RowsTable
 
 
 class Named(Protocol):
@@ -29,11 +31,15 @@ Row = TypeVar("Row", bound=Named)
 
 @dataclass(frozen=True, slots=True)
 class RowForm(Generic[Row]):
-    """How rows are shown: what one is called, its id, and the table of some rows in a palette, maybe in ASCII."""
+    """How rows are shown: what one is called, its id, the table of some rows in a palette, maybe in ASCII.
+
+    ``value`` of a row and a column's key is what is sorted by and exported.
+    """
 
     noun: str
     id_of: Callable[[Row], int]
-    lines: Callable[[Sequence[Row], Palette, bool], Lines]
+    lines: Callable[[Sequence[Row], Palette, bool, Order], Lines]
+    value: Callable[[Row, str], Value]
 
 
 class ListPanel(Vertical, Generic[Row]):
@@ -67,10 +73,9 @@ class ListPanel(Vertical, Generic[Row]):
         super().__init__(id=id, classes="panel")
         self._form = form
         self._ascii_only = ascii_only
-        self._table = LineTable(id="table")
+        self._table: RowsTable[Row] = RowsTable(id="table")
         self._foot = PlainStatic(id="foot")
         self._ready = False
-        self.listed: tuple[Row, ...] = ()
 
     def compose(self) -> ComposeResult:
         yield self._table
@@ -109,14 +114,27 @@ class ListPanel(Vertical, Generic[Row]):
         if not self._ready:
             return
         part = self.filter_text.casefold()
-        self.listed = tuple(row for row in self.rows if part in row.name.casefold()) if part else self.rows
+        matching = tuple(row for row in self.rows if part in row.name.casefold()) if part else self.rows
         count = f"{len(self.rows):,}"
         remark = f", {self.remark}" if self.remark else ""
-        set_title(self, f"2 {self._form.noun}s ({f'{len(self.listed):,} of {count}' if part else count}){remark}")
+        set_title(self, f"2 {self._form.noun}s ({f'{len(matching):,} of {count}' if part else count}){remark}")
         set_subtitle(self, f"filter: {self.filter_text}" if part else "")
+        colours, ascii_only = self.colours, self._ascii_only
         with self._table.prevent(LineTable.Moved):
-            self._table.lines = self._form.lines(self.listed, self.colours, self._ascii_only)
+            self._table.show(
+                matching, lambda rows, order: self._form.lines(rows, colours, ascii_only, order), self._form.value
+            )
         self._place_cursor()
+
+    @property
+    def table(self) -> RowsTable[Row]:
+        """The table itself."""
+        return self._table
+
+    @property
+    def listed(self) -> Sequence[Row]:
+        """The rows that match the filter, as they are sorted."""
+        return self._table.listed
 
     def _place_cursor(self) -> None:
         ids = (self._form.id_of(row) for row in self.listed)

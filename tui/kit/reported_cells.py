@@ -11,7 +11,7 @@ from rich.text import Text
 
 from engine.views.reported.model import ReportedConsumer
 from themes.palettes import Palette, hex_colour
-from tui.kit.columns import Column
+from tui.kit.columns import Column, Value
 from tui.kit.reported_words import (
     BLOCKED_SIGN,
     REPORTED_SIGN,
@@ -67,6 +67,18 @@ def reported_cell(consumer: ReportedConsumer | None, column: Column, colours: Pa
     sign = "-" if number < 0 else ""
     style = hex_colour(colours.dim) if not number else ""
     return Text(f"{sign}{quantity(abs(number))}".rjust(column.width - 1) + " ", style, no_wrap=True)
+
+
+def reported_value(consumer: ReportedConsumer | None, key: str) -> Value:
+    """Return what such a column is sorted by and exported with."""
+    if consumer is None:
+        return None
+    match key:
+        case "blocked":
+            return len(consumer.obstacles)
+        case "waits":
+            return consumer.waiting_slots or consumer.waiting
+    return consumer.permits if key == "permits" else consumer.unacked
 
 
 def tag_cell(tag: str, consumer: ReportedConsumer | None, width: int, colours: Palette, style: Style) -> Text:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
 
 from textual import events, on
@@ -19,15 +20,18 @@ from textual.widget import Widget
 
 from engine.cluster.grammar.reading import COMMAND_FORMS
 from engine.cluster.timeline_commands import End, Home, Redo, Undo
+from engine.compare.verdict import Verdict
 from engine.diagnosis.model import Diagnosis
 from engine.diagnosis.seen import parent_of
 from engine.errors import Rejection
 from engine.views.failover.model import Notice, TimelineView
 from themes.palettes import Palette, palette
+from tui.kit.background import in_background, run_beside
 from tui.kit.bindings import Groups
 from tui.kit.diff_screen import DiffScreen
 from tui.kit.explain_panel import ExplainPanel
 from tui.kit.footer import KeyFooter, key_hints
+from tui.kit.giving_away import EXPORT_HINT, as_text, exported
 from tui.kit.heirs_screen import HeirsScreen
 from tui.kit.help import Group, HelpScreen, KeyHelp
 from tui.kit.layouts import arrange, name_panels
@@ -38,6 +42,7 @@ from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
 from tui.kit.playing import Playback, Stage
 from tui.kit.prompt import Prompt
 from tui.kit.remarks import Remark
+from tui.kit.rows_table import RowsTable
 from tui.kit.sentence_line import SentenceLine
 from tui.kit.single_paint import SinglePaintScreen
 from tui.kit.store import Store
@@ -137,6 +142,9 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
     """The suggestion that is looked for."""
     _suggested = False
     """Whether the panel is about a suggestion."""
+    _typed_command = ""
+    """What is typed after ``:`` and not carried out."""
+    _previewing = False
 
     def __init__(
         self, store: Store, colours: Palette, *, animate: bool, ascii_only: bool, stage: Stage | None = None
@@ -265,7 +273,7 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
             self.show_now()
             self._show_age()
             if self.has_class("-why") and self.query_one(WhyPanel).moment != self.store.moment[0]:
-                self.run_worker(self._ask_why(again=True), exclusive=True, group="why")
+                run_beside(self, partial(self._ask_why, again=True), exclusive=True, group="why")
 
     def _show_age(self) -> None:
         if self.store.live is not None:
@@ -347,6 +355,36 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
         text = self.list_panel.filter_text
         self.ask("filter", "/", text=text, placeholder=f"part of a {self.row_noun}'s name")
 
+    def action_export(self) -> None:
+        self.ask("export", "export to", text=f"{self.row_noun}s.csv", placeholder=EXPORT_HINT)
+
+    def action_copy(self) -> None:
+        """Copy what is explained, what mends the marked cause, or the marked row."""
+        table = self.table_in_use
+        if self.has_class("-why"):
+            text, what = self.query_one(WhyPanel).marked_text, "the cause, and what mends it"
+        elif self.has_class("-explaining"):
+            text, what = "\n".join(f"{each.label}: {each.text}" for each in self.remarks), "the explanation"
+        else:
+            text, what = as_text(table.marked_record()), "the selected row"
+        if not text:
+            self.complain("there is nothing to copy")
+            return
+        self.app.copy_to_clipboard(text)
+        self.sentence = "done", f"copied {what}: {counted(len(text.splitlines()), 'line')}"
+
+    def action_sort(self) -> None:
+        self.table_in_use.action_sort()
+
+    def action_turn_round(self) -> None:
+        self.table_in_use.action_turn_round()
+
+    @property
+    def table_in_use(self) -> RowsTable[Any]:
+        """The table that has the focus, else the list of consumers or producers."""
+        focused = self.focused
+        return focused if isinstance(focused, RowsTable) else self.list_panel.table
+
     def ask(self, kind: str, mark: str, **how: Any) -> None:
         """Open the prompt for one question."""
         self.query_one(Prompt).ask(kind, mark, **how)
@@ -356,21 +394,39 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
         if message.kind == "filter":
             self.list_panel.filter_text = message.text
         elif message.kind == "command":
-            self.sentence = self._preview_of(message.text.strip()) or self._sentence_now()
+            self._typed_command = message.text.strip()
+            if not self._typed_command:
+                self.sentence = self._sentence_now()
+            elif not self._previewing:
+                self._previewing = True
+                run_beside(self, self._preview_commands, group="preview")
 
-    def _preview_of(self, text: str) -> tuple[str, str] | None:
-        """What the typed command would do, in a sentence; None for one that gives nobody's work to others."""
-        verdict = self.store.preview_line(text) if text else None
-        if verdict is None or not (verdict.moved or verdict.judged_by != "nothing"):
+    async def _preview_commands(self) -> None:
+        """Say what the typed command would do, computed beside the screen; of several the last one counts."""
+        previewed, found = "", None
+        try:
+            while previewed != self._typed_command:
+                previewed = self._typed_command
+                compute = self.store.preview_of_line(previewed)
+                found = await in_background(compute) if compute is not None else None
+        finally:
+            self._previewing = False
+        if self._typed_command:
+            self.sentence = self._preview_sentence(found) or self._sentence_now()
+
+    def _preview_sentence(self, found: Verdict | Rejection | None) -> tuple[str, str] | None:
+        """The verdict on a command; None for one that gives nobody's work to others, or that would be refused."""
+        if not isinstance(found, Verdict) or not (found.moved or found.judged_by != "nothing"):
             return None
         noun = "slot" if self.store.shows_keys else "partition"
-        return "hint", f"enter would be {verdict_text(verdict, noun)}"
+        return "preview", f"enter would be {verdict_text(found, noun)}"
 
     @on(Prompt.Answered)
     def _answered(self, message: Prompt.Answered) -> None:
         prompt, text = self.query_one(Prompt), message.text.strip()
         refused = self.answer(message.kind, text)
         if refused is None:
+            self._typed_command = ""
             prompt.accept(text)
         else:
             prompt.complain(str(refused))
@@ -381,6 +437,8 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
             return None
         if kind == "explain":
             return self.explain(text)
+        if kind == "export":
+            return self._export(text)
         if text == "help":
             self.app.push_screen(HelpScreen(VERBS, "commands after :"))
             return None
@@ -392,11 +450,23 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
             return None
         return self.done(self.store.submit_line(text))
 
+    def _export(self, text: str) -> Rejection | None:
+        """Write the table that was in use when the prompt was opened."""
+        before = self.query_one(Prompt).return_to
+        table = before if isinstance(before, RowsTable) else self.list_panel.table
+        written = exported(self, table, text)
+        if isinstance(written, Rejection):
+            return written
+        self.complain(None)
+        self.sentence = "done", written
+        return None
+
     @on(Prompt.Closed)
     def _prompt_closed(self, message: Prompt.Closed) -> None:
         if message.kind == "filter":
             self.list_panel.filter_text = ""
         elif message.kind == "command":
+            self._typed_command = ""
             self.sentence = self._sentence_now()
 
     # suggestions
@@ -408,7 +478,7 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
         title = f"suggest {question.kind}: {title}, step {self.now.status.step}"
         self.open_explanation((Remark("suggest", f"looking for {question.kind}"),), title)
         self._suggested = True
-        self.run_worker(self._answer_to(question), exclusive=True, group=WORD)
+        run_beside(self, partial(self._answer_to, question), exclusive=True, group=WORD)
 
     async def _answer_to(self, question: Question) -> None:
         state, key = self.store.timeline.state, self.store.subscription_key
@@ -459,7 +529,7 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
 
     def action_why(self) -> None:
         """Say what is wrong with the shown subscription, by what brokers reported; then with the next one."""
-        self.run_worker(self._ask_why(), exclusive=True, group="why")
+        run_beside(self, self._ask_why, exclusive=True, group="why")
 
     async def _ask_why(self, *, again: bool = False) -> None:
         """``again``: about the same subscription, at another moment."""

@@ -12,7 +12,7 @@ from textual.widget import Widget
 
 from tui.kit.plain_text import assembled, plain
 
-SIGNS: Final = {"hint": "?", "caption": "»", "refusal": "!", "notice": "i", "done": "+"}
+SIGNS: Final = {"hint": "?", "preview": "?", "caption": "»", "refusal": "!", "notice": "i", "done": "+"}
 """A sign for each kind, so that colour is not its only carrier."""
 
 LINES: Final = 2

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final, Protocol
 
 from textual.message import Message
@@ -303,13 +304,14 @@ class Store:
         """What a command would make of the shown subscription; None for producers."""
         return preview_of(self._timeline.state, command, self._key)
 
-    def preview_line(self, text: str) -> Verdict | None:
-        """The same for a line that is being typed; None while it is no command that could be carried out."""
-        command = parse_command(text, self._timeline.state, self.subscription_key or None)
-        if not isinstance(command, Command):
-            return None
-        found = self.preview(command)
-        return None if isinstance(found, Rejection) else found
+    def preview_of_line(self, text: str) -> Callable[[], Verdict | Rejection | None] | None:
+        """What computes the same for a line that is being typed; None while it is no command.
+
+        It knows all it needs, so it can run in another thread.
+        """
+        state = self._timeline.state
+        command = parse_command(text, state, self.subscription_key or None)
+        return partial(preview_of, state, command, self._key) if isinstance(command, Command) else None
 
     def heirs_of(self, consumer_id: int) -> HeirsView | Rejection:
         """Who inherits what if a consumer of the shown subscription goes."""

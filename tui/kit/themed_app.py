@@ -92,6 +92,11 @@ class ThemedApp(App[int]):
             await asyncio.sleep(0)
         await super().on_event(event)
 
+    def on_resize(self, event: events.Resize) -> None:
+        """Paint all again where the window is as large as before: it was smaller meanwhile, and forgot what it cut."""
+        if event.size == self.screen.outer_size:
+            self.screen.refresh()
+
     async def switch_theme(self, name: str) -> None:
         """Change the theme: parse in one turn of the event loop, apply in another, as each takes its time."""
         if isinstance(self.stylesheet, ParsedOnce):

@@ -17,6 +17,7 @@ from textual.reactive import reactive, var
 from engine.diagnosis.causes.worst import listed
 from engine.diagnosis.model import Cause, Diagnosis, Verdict
 from engine.diagnosis.seen import parent_of
+from engine.visible import visible
 from themes.palettes import Palette, hex_colour, palette
 from tui.kit.columns import Column, Columns, NameColumn, fitting, table_lines
 from tui.kit.explain_panel import remark_lines
@@ -63,6 +64,15 @@ class WhyPanel(Vertical):
         yield LineTable(id="causes")
         with VerticalScroll():
             yield PlainStatic()
+
+    @property
+    def marked_text(self) -> str:
+        """The marked cause in a sentence, and what mends it; "" where there is none."""
+        causes = self.diagnosis.causes if self.diagnosis is not None else ()
+        if not causes:
+            return ""
+        cause = causes[self.query_one(LineTable).cursor]
+        return "\n".join(visible(text) for text in (cause.what, cause.fix) if text)
 
     def watch_diagnosis(self) -> None:
         if not self.is_mounted:

@@ -6,7 +6,7 @@ from typing import Final
 
 from textual.binding import Binding
 
-from tui.kit.bindings import BROKERS, CLOSE, COMMAND, TIME, WAIT, WHY, ZOOM, grouped, panel_keys, same_reason
+from tui.kit.bindings import BROKERS, CLOSE, COMMAND, TABLE, TIME, WAIT, WHY, ZOOM, grouped, panel_keys, same_reason
 
 CHANGE: Final = (
     Binding("a", "add", "Add", tooltip="Add producers"),
@@ -44,7 +44,7 @@ PLACE: Final = (
     CLOSE,
 )
 
-BINDINGS: Final = (*CHANGE, *ASK, *TIME, *PLACE)
+BINDINGS: Final = (*CHANGE, *ASK, *TIME, *TABLE, *PLACE)
 GROUPS: Final = grouped(CHANGE, ASK, PLACE)
 ELSEWHERE: Final = {
     **same_reason("oO", "producers acknowledge nothing; consumers of Key_Shared subscriptions do"),

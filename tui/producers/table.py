@@ -14,7 +14,7 @@ from engine.views.producers.model import ProducerRow
 from themes.palettes import Palette, hex_colour
 from tui.drawing.bars import bar_text
 from tui.drawing.glyphs import glyphs_of
-from tui.kit.columns import Column, Columns, NameColumn, fitting, table_lines
+from tui.kit.columns import Column, Columns, NameColumn, Order, Value, fitting, table_lines
 from tui.kit.line_table import Lines
 from tui.kit.list_panel import RowForm
 from tui.kit.wording import cut_end, fit, quantity, safe_name
@@ -113,9 +113,27 @@ def _name(row: ProducerRow) -> str:
     return safe_name(row.name) if row.name else f"#{row.number}"
 
 
-def producer_lines(rows: Sequence[ProducerRow], colours: Palette, ascii_only: bool) -> Lines:
+def producer_value(row: ProducerRow, key: str) -> Value:
+    """Return what a column is sorted by and exported with."""
+    values: dict[str, Value] = {
+        "name": _name(row),
+        "client": row.client,
+        "router": row.router,
+        "start": "lazy" if row.lazy else "eager",
+        "opened": row.opened,
+        "known": row.known,
+        "gained": row.gained,
+        "sent": row.sent_msgs,
+        "pending": row.pending_msgs,
+        "state": row.state,
+        "last": row.last,
+    }
+    return values.get(key)
+
+
+def producer_lines(rows: Sequence[ProducerRow], colours: Palette, ascii_only: bool, order: Order) -> Lines:
     """Return the table of these producers."""
-    return table_lines(rows, producer_columns, ProducerCells(colours, ascii_only).text)
+    return table_lines(rows, producer_columns, ProducerCells(colours, ascii_only).text, order)
 
 
-PRODUCERS: Final[RowForm[ProducerRow]] = RowForm("producer", lambda row: row.number, producer_lines)
+PRODUCERS: Final[RowForm[ProducerRow]] = RowForm("producer", lambda row: row.number, producer_lines, producer_value)

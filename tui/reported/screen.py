@@ -12,19 +12,31 @@ from textual.reactive import var
 from textual.widget import Widget
 
 from engine.errors import Rejection
-from engine.views.reported.subscription import SubscriptionRow, SubscriptionStatus, SubscriptionView
-from tui.kit.bindings import BROKERS, CLOSE, COMMAND, SUBSCRIPTIONS, TIME, WHY, ZOOM, grouped, panel_keys, same_reason
+from engine.views.reported.subscription import SubscriptionRow, SubscriptionStatus, SubscriptionView, TopicRow
+from tui.kit.bindings import (
+    BROKERS,
+    CLOSE,
+    COMMAND,
+    SUBSCRIPTIONS,
+    TABLE,
+    TIME,
+    WHY,
+    ZOOM,
+    grouped,
+    panel_keys,
+    same_reason,
+)
 from tui.kit.event_list import EventList, Happened, event_line, happened
 from tui.kit.explain_panel import ExplainPanel
 from tui.kit.help import Group, HelpScreen, KeyHelp
-from tui.kit.line_table import LineTable
 from tui.kit.list_panel import ListPanel
 from tui.kit.plain_text import set_title
 from tui.kit.reported_words import sums_texts, table_remark
+from tui.kit.rows_table import RowsTable
 from tui.kit.screen import DashboardScreen
 from tui.kit.selection import kept
 from tui.kit.why_panel import WhyPanel
-from tui.reported.table import SUBSCRIBED, topic_lines
+from tui.reported.table import SUBSCRIBED, topic_lines, topic_value
 from tui.reported.words import ReportedStatusLine, consumer_remarks, reported_hint
 
 ASK: Final = (
@@ -42,7 +54,7 @@ PANELS: Final = panel_keys(
 )
 PLACE: Final = (*PANELS, ZOOM, *SUBSCRIPTIONS, CLOSE)
 
-BINDINGS: Final = (*ASK, *TIME, *PLACE)
+BINDINGS: Final = (*ASK, *TIME, *TABLE, *PLACE)
 GROUPS: Final = grouped((), ASK, PLACE)[1:]
 ELSEWHERE: Final = same_reason(
     "axcmhdtToO.>vsb", "nothing is computed for this type of subscription: what brokers reported is shown (w: why)"
@@ -81,7 +93,7 @@ class ReportedScreen(DashboardScreen[SubscriptionView]):
 
     def compose_panels(self) -> ComposeResult:
         cls = ReportedScreen
-        yield LineTable(id="ring", classes="panel")
+        yield RowsTable(id="ring", classes="panel")
         with Vertical(id="side"):
             yield ListPanel(SUBSCRIBED, ascii_only=self.ascii_only, id="consumers").data_bind(
                 cls.selected, cls.totals, cls.colours, cls.remark, rows=cls.consumers
@@ -112,8 +124,9 @@ class ReportedScreen(DashboardScreen[SubscriptionView]):
         self._list_topics(view)
 
     def _list_topics(self, view: SubscriptionView) -> None:
-        table = self.query_one("#ring", LineTable)
-        table.lines = topic_lines(view.topics, view.consumers, self.colours)
+        table: RowsTable[TopicRow] = self.query_one("#ring", RowsTable)
+        consumers, colours = view.consumers, self.colours
+        table.show(view.topics, lambda rows, order: topic_lines(rows, consumers, colours, order), topic_value)
         set_title(table, f"1 topics ({len(view.topics):,})")
 
     def watch_colours(self) -> None:

@@ -11,10 +11,10 @@ from rich.text import Text
 
 from engine.views.reported.subscription import SubscriptionRow, TopicRow
 from themes.palettes import Palette, hex_colour
-from tui.kit.columns import Column, Columns, NameColumn, fitting, table_lines
+from tui.kit.columns import Column, Columns, NameColumn, Order, Value, fitting, table_lines
 from tui.kit.line_table import Lines
 from tui.kit.list_panel import RowForm
-from tui.kit.reported_cells import REPORTED_ORDER, reported_cell, reported_columns, tag_cell
+from tui.kit.reported_cells import REPORTED_ORDER, reported_cell, reported_columns, reported_value, tag_cell
 from tui.kit.reported_words import BLOCKED_SIGN
 from tui.kit.wording import fit, quantity, safe_name, short_topic
 
@@ -44,7 +44,21 @@ def subscription_columns(rows: Sequence[SubscriptionRow], width: int) -> Columns
     )
 
 
-def subscription_lines(rows: Sequence[SubscriptionRow], colours: Palette, _ascii_only: bool) -> Lines:
+def subscription_value(row: SubscriptionRow, key: str) -> Value:
+    """Return what a column is sorted by and exported with."""
+    if key in REPORTED_ORDER:
+        return reported_value(row.reported, key)
+    seen = row.reported
+    values: dict[str, Value] = {
+        "name": row.name,
+        "rate": seen.msgs_per_sec,
+        "client": seen.client_version,
+        "address": seen.address,
+    }
+    return values.get(key)
+
+
+def subscription_lines(rows: Sequence[SubscriptionRow], colours: Palette, _ascii_only: bool, order: Order) -> Lines:
     """Return the table of these consumers."""
 
     def cell(row: SubscriptionRow, column: Column) -> Text:
@@ -62,10 +76,12 @@ def subscription_lines(rows: Sequence[SubscriptionRow], colours: Palette, _ascii
                 return Text(shown + " ", hex_colour(colours.dim), no_wrap=True)
         return reported_cell(row.reported, column, colours, rows)
 
-    return table_lines(rows, subscription_columns, cell)
+    return table_lines(rows, subscription_columns, cell, order)
 
 
-SUBSCRIBED: Final[RowForm[SubscriptionRow]] = RowForm("consumer", lambda row: row.consumer_id, subscription_lines)
+SUBSCRIBED: Final[RowForm[SubscriptionRow]] = RowForm(
+    "consumer", lambda row: row.consumer_id, subscription_lines, subscription_value
+)
 
 
 def topic_columns(rows: Sequence[TopicRow], width: int) -> Columns:
@@ -86,7 +102,24 @@ def topic_columns(rows: Sequence[TopicRow], width: int) -> Columns:
     )
 
 
-def topic_lines(rows: Sequence[TopicRow], consumers: Sequence[SubscriptionRow], colours: Palette) -> Lines:
+def topic_value(row: TopicRow, key: str) -> Value:
+    """Return what a column is sorted by and exported with."""
+    values: dict[str, Value] = {
+        "name": row.name,
+        "active": row.active if row.active >= 0 else None,
+        "backlog": row.backlog,
+        "unack": row.unacked,
+        "replay": row.in_replay,
+        "delayed": row.delayed,
+        "rate": row.msgs_per_sec,
+        "consumers": row.consumers,
+    }
+    return values.get(key)
+
+
+def topic_lines(
+    rows: Sequence[TopicRow], consumers: Sequence[SubscriptionRow], colours: Palette, order: Order
+) -> Lines:
     """Return the table of these topics; a sign marks those where nobody can be served."""
 
     def cell(row: TopicRow, column: Column) -> Text:
@@ -99,16 +132,9 @@ def topic_lines(rows: Sequence[TopicRow], consumers: Sequence[SubscriptionRow], 
             case "active":
                 tag = consumers[row.active].tag if row.active >= 0 else "-"
                 return Text(tag.rjust(column.width - 1) + " ", "bold", no_wrap=True)
-        numbers: dict[str, float] = {
-            "backlog": row.backlog,
-            "unack": row.unacked,
-            "replay": row.in_replay,
-            "delayed": row.delayed,
-            "rate": row.msgs_per_sec,
-            "consumers": row.consumers,
-        }
-        number = numbers[column.key]
+        value = topic_value(row, column.key)
+        number = value if isinstance(value, int | float) else 0
         style = hex_colour(colours.dim) if not number else bad if row.blocked and column.key == "backlog" else ""
         return Text(quantity(max(number, 0)).rjust(column.width - 1) + " ", style, no_wrap=True)
 
-    return table_lines(rows, topic_columns, cell)
+    return table_lines(rows, topic_columns, cell, order)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -14,29 +12,15 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow import csv
 
-from engine.disk import whole_file
-from engine.errors import InputError
-from engine.visible import BLANK_LETTERS, visible
+from engine.exporting import Exported, chosen, neutral, saved
+from engine.visible import BLANK_LETTERS
 from tui.sources.fleet_listing import Listing
 
 _BATCH: Final = 65_536
-_FORMULA: Final = re.compile("\\s*[=+\\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]")
-"""How a text begins that a spreadsheet takes for a formula, after blanks too."""
 _HARMFUL: Final = (
     rf"^\s*[=+\-@\x{{ff1d}}\x{{ff0b}}\x{{ff0d}}\x{{ff20}}]|[\p{{Cc}}\p{{Cf}}\p{{Co}}\p{{Zl}}\p{{Zp}}{BLANK_LETTERS}]"
 )
-"""The same, or what ``visible`` changes, for the search in a column."""
-
-
-@dataclass(frozen=True, slots=True)
-class Exported:
-    """What was written: ``rows``, and in how many cells a spreadsheet or a terminal would have done harm.
-
-    Those of CSV are changed (``neutral``); JSON has escapes for them, and Parquet has no need.
-    """
-
-    rows: int
-    changed_cells: int = 0
+"""How a text begins that ``neutral`` changes, or what it takes out, for the search in a column."""
 
 
 def export(listing: Listing, path: Path) -> Exported:
@@ -45,33 +29,12 @@ def export(listing: Listing, path: Path) -> Exported:
     The file is there when all of it is safe, or not at all. JSON is an array of objects, one a line. Raises
     ``InputError`` for another ending, a file that is there already, and what the system refuses.
     """
-    write = _WRITERS.get(path.suffix.lower())
-    if write is None:
-        raise InputError(f"{path} ends in none of {', '.join(_WRITERS)}; choose one of them")
+    write = chosen(path, _WRITERS)
     table = listing.columns.table.take(pa.array(listing.rows))
     for at, field in enumerate(table.schema):
         if pa.types.is_dictionary(field.type):
             table = table.set_column(at, field.name, pc.cast(table.column(at), field.type.value_type))
-    try:
-        with whole_file(path) as file:
-            changed = write(table, file)
-    except FileExistsError as error:
-        raise InputError(f"{path} is there already; choose another name") from error
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror or error}") from error
-    return Exported(len(listing), changed)
-
-
-def neutral(text: str) -> str:
-    """A text as a cell that a spreadsheet shows and does not run, without characters that it would not show.
-
-    What begins like a formula gets an apostrophe before it, the spreadsheets' own mark of a text.
-
-    >>> neutral("=cmd|' /C calc'!A0"), neutral("\\t-1"), neutral("a-b")
-    ("'=cmd|' /C calc'!A0", "'\\\\t-1", 'a-b')
-    """
-    shown = visible(text)
-    return f"'{shown}" if _FORMULA.match(text) else shown
+    return Exported(len(listing), saved(path, lambda file: write(table, file)))
 
 
 def _csv(table: Any, file: IO[bytes]) -> int:

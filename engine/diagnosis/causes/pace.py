@@ -22,6 +22,7 @@ _HOARDED_AT_LEAST: Final = 20
 _HOARDED_OF_OUT: Final = 0.25
 """Of what a consumer is sent between two moments, it holds far less at any time while it keeps up."""
 _FEW: Final = 3
+_DEAD_LETTER: Final = "give the consumers a dead letter policy, so that a message is set aside after some attempts"
 
 
 def dispatch_rate(seen: SubscriptionSeen) -> Judgement:
@@ -170,10 +171,9 @@ def slow_consumer(seen: SubscriptionSeen) -> Judgement:
             return "there is no other consumer"
         if not unacked or unacked < dispatcher.backlog * 0.9:
             return "what waits is not in the hands of consumers"
-        if dispatcher.out is None:
-            return "one moment alone does not say"
         holder = max(dispatcher.consumers, key=lambda each: each.unacked)
-        if holder.unacked < max(_HOARDED_AT_LEAST if dispatcher.out else 1, (holder.out or 0) * _HOARDED_OF_OUT):
+        at_least = 1 if dispatcher.out == 0 else _HOARDED_AT_LEAST
+        if holder.unacked < max(at_least, (holder.out or 0) * _HOARDED_OF_OUT):
             return "what consumers hold is little beside what goes out"
         idle = tuple(each.name for each in dispatcher.consumers if not each.unacked and each.permits > 0)
         if not idle or holder.unacked < unacked * _HOARDED_SHARE:
@@ -182,11 +182,12 @@ def slow_consumer(seen: SubscriptionSeen) -> Judgement:
         seconds = dispatcher.seconds
         rate = done / seconds if seconds and done > 0 else None
         pace = f", {rate:.1f} acknowledged a second" if rate else ""
+        later = "" if dispatcher.out is not None else "; a second dump, some seconds later, says whether it keeps up"
         return Cause(
             SLOW_CONSUMER,
-            Verdict.SLOWS,
+            Verdict.SLOWS if dispatcher.out is not None else Verdict.CANNOT_TELL,
             f"{holder.name} holds {holder.unacked:,} of {counted(dispatcher.backlog, 'waiting message')}{pace};"
-            f" {listed(idle)} {'is' if len(idle) == 1 else 'are'} idle",
+            f" {listed(idle)} {'is' if len(idle) == 1 else 'are'} idle{later}",
             dispatcher.topic,
             blocked=idle,
             by=(holder.name,),
@@ -215,7 +216,7 @@ def redelivery(seen: SubscriptionSeen) -> Judgement:
     def decide(dispatcher: Dispatcher) -> Judgement:
         before = dispatcher.before
         if dispatcher.out is None or dispatcher.came_in is None or before is None:
-            return "one moment alone does not say"
+            return _perhaps_redelivered(dispatcher)
         unsent = dispatcher.backlog - min(dispatcher.backlog, dispatcher.sub.unacked_messages)
         old = before.subscription
         unsent_before = old.msg_backlog_entries - min(old.msg_backlog_entries, old.unacked_messages)
@@ -241,8 +242,32 @@ def redelivery(seen: SubscriptionSeen) -> Judgement:
                 ("backlog", dispatcher.backlog),
             ),
             setting=Setting("deadLetterPolicy (client)"),
-            fix="give the consumers a dead letter policy, so that a message is set aside after some attempts",
+            fix=_DEAD_LETTER,
             fields=("msgRateRedeliver", "msgOutCounter", "msgInCounter", "msgBacklog"),
         )
 
     return worst_of(seen, decide, also_quiet=True)
+
+
+def _perhaps_redelivered(dispatcher: Dispatcher) -> Judgement:
+    """What one moment says: only a rate, which the broker renews once a minute."""
+    again = dispatcher.sub.msg_rate_redeliver_msgs_per_sec
+    out = dispatcher.sub.msg_rate_out_msgs_per_sec
+    if not again or not dispatcher.backlog:
+        return "one moment shows no redelivery"
+    if again < out / 5:
+        return f"{again:.1f} of {out:.1f} messages/s are redelivered"
+    holders = tuple(each.name for each in dispatcher.consumers if each.unacked)
+    return Cause(
+        REDELIVERY,
+        Verdict.CANNOT_TELL,
+        f"{again:.1f} of {out:.1f} messages/s went out again in the last minute; a second dump, some seconds later,"
+        " says whether it goes on",
+        dispatcher.topic,
+        by=holders,
+        waiting=dispatcher.backlog,
+        numbers=(("redeliver_rate", round(again, 2)), ("out_rate", round(out, 2)), ("backlog", dispatcher.backlog)),
+        setting=Setting("deadLetterPolicy (client)"),
+        fix=_DEAD_LETTER,
+        fields=("msgRateRedeliver", "msgRateOut", "msgBacklog"),
+    )

@@ -26,26 +26,29 @@ def broker_limit(seen: SubscriptionSeen) -> Judgement:
     def decide(dispatcher: Dispatcher) -> Judgement:
         if not dispatcher.sub.blocked_on_unacked:
             return "blockedSubscriptionOnUnackedMsgs is false"
-        if not seen.limits.number("maxUnackedMessagesPerBroker"):
+        own_setting = seen.limits.unacked_per_subscription(dispatcher.topic)
+        own, limit = _number(own_setting), int(_number(per_broker))
+        # Where the dump shows the subscription's limit and not the broker's, the flag alone tells that it has one.
+        if not limit and (per_broker.value is not None or own_setting.value is None):
             return "the broker has no limit (maxUnackedMessagesPerBroker is 0)"
-        own = _number(seen.limits.unacked_per_subscription(dispatcher.topic))
-        if own and dispatcher.sub.unacked_messages >= own / 2:
-            return f"{dispatcher.sub.unacked_messages:,} unacknowledged reach the subscription's own limit of {own:,}"
+        unacked = dispatcher.sub.unacked_messages
+        if own and unacked >= own / 2:
+            return f"{unacked:,} unacknowledged reach the subscription's own limit of {own:,}"
         share = seen.limits.number("maxUnackedMessagesPerSubscriptionOnBrokerBlocked")
-        limit = int(_number(per_broker))
+        held = f"more than {limit:,} unacknowledged messages" if limit else "too many unacknowledged messages"
         return Cause(
             BROKER,
             Verdict.BLOCKS,
-            f"the broker holds more than {limit:,} unacknowledged messages and stopped every subscription with more"
-            f" than {share:.0%} of them; this one has {dispatcher.sub.unacked_messages:,}",
+            f"the broker holds {held} and stopped every subscription with more than {share:.0%} of them;"
+            f" this one has {unacked:,}",
             dispatcher.topic,
             blocked=tuple(each.name for each in dispatcher.consumers),
             by=_holders(dispatcher),
-            waiting=dispatcher.backlog - dispatcher.sub.unacked_messages,
+            waiting=dispatcher.backlog - unacked,
             numbers=(
                 ("limit", limit),
                 ("percent_per_dispatcher", share),
-                ("unacked", dispatcher.sub.unacked_messages),
+                ("unacked", unacked),
                 ("backlog", dispatcher.backlog),
             ),
             setting=per_broker,
@@ -65,23 +68,33 @@ def subscription_limit(seen: SubscriptionSeen) -> Judgement:
         setting = seen.limits.unacked_per_subscription(dispatcher.topic)
         limit = int(_number(setting))
         unacked = dispatcher.sub.unacked_messages
-        if seen.limits.number("maxUnackedMessagesPerBroker") and limit and unacked < limit / 2:
+        per_broker = seen.limits.of_broker("maxUnackedMessagesPerBroker")
+        far_below = bool(limit) and unacked < limit / 2
+        if far_below and (_number(per_broker) or (setting.value is not None and per_broker.value is None)):
             return f"{unacked:,} unacknowledged are far below the limit of {limit:,}"
         holders = _holders(dispatcher)
         command, higher = "set-max-unacked-messages-per-subscription", str(limit * 2)
         mend = shell_line("pulsar-admin", "namespaces", command, "-c", higher, seen.namespace)
+        look = shell_line("pulsar-admin", "brokers", "get-runtime-config")
         return Cause(
             SUBSCRIPTION,
             Verdict.BLOCKS,
-            f"{unacked:,} unacknowledged messages stopped the subscription (limit {limit:,});"
-            f" {listed(holders)} {'holds' if len(holders) == 1 else 'hold'} them",
+            f"{unacked:,} unacknowledged messages stopped the subscription"
+            + (
+                f", far below the default limit of {limit:,}: a lower one is set for it or for the whole broker"
+                f" (maxUnackedMessagesPerBroker), which a dump with the broker's configuration shows;"
+                if far_below
+                else f" (limit {limit:,});"
+            )
+            + f" {listed(holders)} {'holds' if len(holders) == 1 else 'hold'} them",
             dispatcher.topic,
             blocked=tuple(each.name for each in dispatcher.consumers),
             by=holders,
             waiting=dispatcher.backlog - unacked,
             numbers=(("limit", limit), ("unacked", unacked), ("backlog", dispatcher.backlog)),
             setting=setting,
-            fix=f"let {listed(holders)} acknowledge, or raise the limit: {mend}",
+            fix=f"let {listed(holders)} acknowledge, or "
+            + (f"look which limit it is: {look}" if far_below else f"raise the limit: {mend}"),
             fields=("blockedSubscriptionOnUnackedMsgs", "unackedMessages", "maxUnackedMessagesOnSubscription"),
         )
 

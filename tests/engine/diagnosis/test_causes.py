@@ -78,6 +78,39 @@ def test_a_limit_is_said_to_be_of_the_namespace_or_the_broker_that_set_it() -> N
     assert sources == ["namespace policy", "broker", "topic policy"]
 
 
+def test_a_flag_far_below_the_limit_is_the_brokers_where_the_subscriptions_own_is_known() -> None:
+    flag = {"blockedSubscriptionOnUnackedMsgs": True, "unackedMessages": 40, "msgBacklog": 100}
+    shown = {stats_path(): stats("Shared", [consumer("a", unackedMessages=40)], **flag)}
+    own = {"admin/v2/persistent/t/n/x/maxUnackedMessagesOnSubscription@applied=true": 1_000}
+    no_limit = {RUNTIME: {"maxUnackedMessagesPerBroker": "0", "maxUnackedMessagesPerConsumer": "50000"}}
+    found = diagnosed({**shown, **own})
+    assert first(found) == ("broker_unacked_limit", "blocks")
+    assert found.causes[0].setting is not None
+    assert (found.causes[0].setting.name, found.causes[0].setting.value) == ("maxUnackedMessagesPerBroker", None)
+    assert [first(diagnosed({**shown, **more}))[0] for more in ({}, {**own, **no_limit}, no_limit)] == [
+        "subscription_unacked_limit"
+    ] * 3
+
+
+def test_one_moment_of_redelivery_needs_a_rate_that_counts_and_a_backlog() -> None:
+    def of_rates(again: float, out: float, backlog: int) -> list[tuple[str, str]]:
+        rates = {"msgRateRedeliver": again, "msgRateOut": out, "msgBacklog": backlog, "unackedMessages": backlog}
+        found = of_stats(stats("Shared", [consumer("a", unackedMessages=backlog)], **rates))
+        return [(cause.id, cause.verdict.value) for cause in found.causes if cause.id == "redelivery_loop"]
+
+    assert of_rates(20.0, 100.0, 5) == [("redelivery_loop", "cannot_tell")]
+    assert [of_rates(*given) for given in ((19.9, 100.0, 5), (20.0, 100.0, 0), (0.0, 0.0, 5))] == [[], [], []]
+
+
+def test_one_moment_of_a_hoarder_needs_more_than_a_full_queue_would_explain() -> None:
+    def held_by_one(messages: int) -> list[tuple[str, str]]:
+        held = [consumer("a", unackedMessages=messages), consumer("b", availablePermits=900)]
+        found = of_stats(stats("Shared", held, msgBacklog=messages, unackedMessages=messages))
+        return [(cause.id, cause.verdict.value) for cause in found.causes if cause.id == "slow_consumer"]
+
+    assert (held_by_one(20), held_by_one(19)) == ([("slow_consumer", "cannot_tell")], [])
+
+
 def test_nobody_of_a_shared_subscription_asks() -> None:
     full = [consumer(name, availablePermits=0, msgOutCounter=40) for name in "ab"]
     shown = stats("Shared", full, msgBacklog=100, msgOutCounter=80, topic={"msgInCounter": 180})

@@ -13,11 +13,11 @@ import pyarrow as pa
 import pytest
 
 from engine.admin import read_answers
-from pipeline.reading.answers import OF_NO_USE, QUARANTINED, READ, WAITING, Told, take_file
-from pipeline.reading.found import find_answers
+from pipeline.reading.answers import OF_NO_USE, QUARANTINED, READ, WAITING, FileContext, take_file
+from pipeline.reading.contexts import contexts_of
+from pipeline.reading.files import find_answers
 from pipeline.reading.rows import Rows
 from pipeline.reading.sound import take_sound_document
-from pipeline.reading.telling import told_of
 from pipeline.schemas import CONSUMERS, PUBLISHERS, SUBSCRIPTIONS, TOPICS
 from tests.engine.diagnosis.samples import dump
 
@@ -27,10 +27,10 @@ TABLES = ("topics", "subscriptions", "consumers", "publishers", "listed", "bundl
 TOPIC: dict[str, Any] = {"msgRateIn": 1.5, "publishers": [{"producerName": "p"}], "subscriptions": {}}
 
 
-def taken(path: Path, told: Told | None = None) -> tuple[Rows, str]:
+def taken(path: Path, told: FileContext | None = None) -> tuple[Rows, str]:
     """The rows of one file and what became of it."""
     rows = Rows()
-    outcome = take_file(rows, str(path), path.name, told or Told())
+    outcome = take_file(rows, str(path), path.name, told or FileContext())
     return rows, outcome.outcome
 
 
@@ -45,7 +45,7 @@ def aside(rows: Rows) -> Counter[str]:
 def adds_up(rows: Rows) -> bool:
     """Everything found is a row or in the quarantine."""
     away = aside(rows)
-    return all(rows.found[name] == len(getattr(rows, name)) + away[name] for name in TABLES)
+    return all(rows.counts[name] == len(getattr(rows, name)) + away[name] for name in TABLES)
 
 
 def broker_stats(**topics: Any) -> dict[str, Any]:
@@ -63,7 +63,7 @@ def written(folder: Path, value: object, name: str = "broker-stats.json") -> Pat
 def test_a_recording_gives_the_topics_that_read_answers_finds(folder: str) -> None:
     """And of each topic the same numbers from the same file."""
     found = find_answers(RECORDINGS / folder)
-    told = told_of(found.files)
+    told = contexts_of(found.files)
     ours: dict[tuple[str, str], Any] = {}
     for file in found.files:
         rows = Rows()
@@ -85,7 +85,7 @@ def test_a_sound_document_read_at_once_gives_the_rows_of_topic_by_topic(folder: 
     """Large documents take the short way; it must lead to the same place."""
     seen = 0
     for path in sorted((RECORDINGS / folder).glob("*broker-stats-topics*")):
-        slow, _ = taken(path, Told(broker="b"))
+        slow, _ = taken(path, FileContext(broker="b"))
         fast = Rows()
         assert take_sound_document(fast, _text(path), path.name, "b")
         for table in (TOPICS, SUBSCRIPTIONS, CONSUMERS, PUBLISHERS):
@@ -95,7 +95,7 @@ def test_a_sound_document_read_at_once_gives_the_rows_of_topic_by_topic(folder: 
         assert fast.topic_names() == slow.topic_names()
         assert fast.namespaces == {row[2] for row in slow.topics}
         assert fast.sets == slow.sets
-        assert {name: fast.found[name] for name in TABLES} == {name: slow.found[name] for name in TABLES}
+        assert {name: fast.counts[name] for name in TABLES} == {name: slow.counts[name] for name in TABLES}
         seen += len(fast.topic_names())
     assert seen > 40
 
@@ -143,7 +143,7 @@ def test_a_bad_publisher_costs_only_itself(tmp_path: Path) -> None:
     rows, _ = taken(written(tmp_path, broker_stats(x=topic)))
     assert [(row[1], row[2]) for row in rows.publishers] == [(0, "a"), (2, "")]
     assert aside(rows) == {"publishers": 1}
-    assert rows.found["publishers"] == 3
+    assert rows.counts["publishers"] == 3
 
 
 @pytest.mark.parametrize("keep", [0.3, 0.7, 0.95])
@@ -207,7 +207,7 @@ def test_a_file_that_is_no_answer_is_quarantined_whole(text: str, tmp_path: Path
     rows, outcome = taken(path)
     assert outcome == QUARANTINED
     assert aside(rows) == {"files": 1}
-    assert rows.found["files"] == 1
+    assert rows.counts["files"] == 1
 
 
 def test_answers_that_no_table_wants_are_counted_and_not_complained_about(tmp_path: Path) -> None:
@@ -220,14 +220,14 @@ def test_a_boundary_list_waits_until_its_namespace_is_known(tmp_path: Path) -> N
     rows, outcome = taken(path)
     assert outcome == WAITING
     assert rows == Rows()
-    rows, outcome = taken(path, Told(about="t/n"))
+    rows, outcome = taken(path, FileContext(about="t/n"))
     assert outcome == READ
     assert rows.boundary_lists == [("t/n", [0, 0x80000000, 0xFFFFFFFF], path.name)]
 
 
 def test_a_boundary_list_no_namespace_can_have_is_set_aside(tmp_path: Path) -> None:
     path = written(tmp_path, {"boundaries": ["0x00000000", "0x90000000", "0x80000000", "0xffffffff"]})
-    rows, _ = taken(path, Told(about="t/n"))
+    rows, _ = taken(path, FileContext(about="t/n"))
     assert rows.boundary_lists == []
     assert aside(rows) == {"boundary_lists": 1}
 
@@ -272,7 +272,7 @@ def test_a_mirror_of_the_admin_api_gives_the_topics_that_the_engine_reads(sample
     expected = read_answers(folder)
     rows = Rows()
     files = find_answers(folder).files
-    told = told_of(files)
+    told = contexts_of(files)
     outcomes = {file.name: take_file(rows, file.path, file.name, told[file.name]).outcome for file in files}
     assert set(outcomes.values()) <= {READ, OF_NO_USE}
     assert rows.quarantine == []
@@ -294,7 +294,7 @@ def test_a_mirror_s_answer_about_a_name_that_no_broker_has_is_set_aside(tmp_path
     path.write_text(json.dumps(TOPIC))
     (file,) = find_answers(tmp_path).files
     rows = Rows()
-    assert take_file(rows, file.path, file.name, told_of([file])[file.name]).outcome == READ
+    assert take_file(rows, file.path, file.name, contexts_of([file])[file.name]).outcome == READ
     assert (rows.topics, aside(rows)["topics"]) == ([], 1)
 
 
@@ -313,7 +313,7 @@ def test_a_mirror_of_the_admin_api_names_what_its_answers_are_about(tmp_path: Pa
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     files = find_answers(tmp_path / "dump").files
-    told = told_of(files)
+    told = contexts_of(files)
     outcomes = {file.name: take_file(rows, file.path, file.name, told[file.name]).outcome for file in files}
     assert set(outcomes.values()) == {READ, OF_NO_USE}
     assert [row[0] for row in rows.topics] == ["persistent://t/n/a b"]

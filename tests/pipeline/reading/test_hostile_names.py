@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from engine.admin.requests import parse_request
-from pipeline.reading.answers import READ, Told, take_file
+from pipeline.reading.answers import READ, FileContext, take_file
 from pipeline.reading.consumer_lists import read_consumer_lists
-from pipeline.reading.found import find_answers
+from pipeline.reading.contexts import contexts_of
+from pipeline.reading.files import find_answers
 from pipeline.reading.rows import Rows
 from pipeline.reading.sound import take_sound_document
-from pipeline.reading.telling import told_of
 from tests.pipeline.reading.test_traces import read
 
 EVIL = "evil/ns;$(touch pwned)"
@@ -22,11 +22,11 @@ RANGE = "0x00000000_0xffffffff"
 STATS: dict[str, Any] = {"msgRateIn": 1.0, "publishers": [], "subscriptions": {"s": {"type": "Shared"}}}
 
 
-def taken(folder: Path, name: str, value: object, told: Told | None = None) -> Rows:
+def taken(folder: Path, name: str, value: object, told: FileContext | None = None) -> Rows:
     path = folder / name
     path.write_text(json.dumps(value))
     rows = Rows()
-    take_file(rows, str(path), name, told or Told())
+    take_file(rows, str(path), name, told or FileContext())
     return rows
 
 
@@ -42,7 +42,7 @@ def test_boundaries_of_a_namespace_with_a_shell_command_are_set_aside(tmp_path: 
     (tmp_path / "01-bundles.json").write_text(json.dumps({"boundaries": ["0x00000000", "0xffffffff"]}))
     rows, outcomes = Rows(), {}
     files = find_answers(tmp_path).files
-    told = told_of(files)
+    told = contexts_of(files)
     for file in files:
         outcomes[file.name] = take_file(rows, file.path, file.name, told[file.name]).outcome
     assert outcomes["01-bundles.json"] == READ

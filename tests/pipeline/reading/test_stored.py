@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from engine.errors import InputError
-from pipeline.reading.found import find_answers
+from pipeline.reading.files import find_answers
 from pipeline.reading.trace_pieces import read_piece
 from pipeline.reading.trace_rows import TraceAccount
 from pipeline.reading.traces import find_traces

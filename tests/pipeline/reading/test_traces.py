@@ -142,7 +142,7 @@ def test_a_gzip_that_ends_early_keeps_whole_lines_and_is_told(name: str, tmp_pat
     rows, account = read(tmp_path)
     assert 1_000 < len(rows) < 20_000
     assert rows == expected(events)[: len(rows)]
-    assert ["damaged" in row[7] for row in account.told] == [True]
+    assert ["damaged" in row[7] for row in account.reported] == [True]
 
 
 def test_csv_lines_with_too_many_fields_are_set_aside(tmp_path: Path) -> None:

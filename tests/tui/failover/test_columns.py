@@ -10,8 +10,8 @@ from engine.views.failover.model import ConsumerRow
 from tests.tui.screens_under_test import app_of, cluster
 from themes.palettes import palette
 from tui.failover.consumers import Cells, consumer_columns
-from tui.failover.dialogs import partition_heading, partition_line
-from tui.kit.columns import heading
+from tui.failover.dialogs import partition_cell, partition_columns
+from tui.kit.columns import AS_THEY_COME, heading, table_lines
 from tui.kit.event_list import event_line
 
 
@@ -25,7 +25,7 @@ def test_columns_fit_and_the_heading_has_their_width(width: int) -> None:
     assert sum(column.width for column in columns) <= width
     assert [column.key for column in columns][:2] == ["tag", "name"]
     assert "active" in [column.key for column in columns]
-    assert all(column.heading().cell_len == column.width for column in columns)
+    assert all(column.heading(AS_THEY_COME).cell_len == column.width for column in columns)
     assert heading(consumer_columns(rows(), width)).cell_len == sum(column.width for column in columns)
 
 
@@ -94,11 +94,12 @@ def test_the_longest_bar_fills_its_column() -> None:
 
 @pytest.mark.parametrize("width", [40, 60, 96, 150])
 def test_partition_lines_stand_below_their_heading(width: int) -> None:
-    partition = app_of().store.partitions_of(0)[0]
-    line = partition_line(partition, width, palette())
-    heading = partition_heading(width)
-    assert line.cell_len <= width
-    assert heading.plain.index("msg/s") + 5 == line.plain.index("12 ") + 2
+    partitions = app_of().store.partitions_of(0)
+    lines = table_lines(partitions, partition_columns, lambda row, column: partition_cell(row, column, palette()))
+    line = lines.line(0, width)
+    assert lines.heading is not None
+    assert line.cell_len == lines.heading(width).cell_len <= width
+    assert lines.heading(width).plain.index("msg/s") + 5 == line.plain.index("12 ") + 2
 
 
 @pytest.mark.parametrize("width", [40, 80, 120])

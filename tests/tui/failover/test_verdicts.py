@@ -75,9 +75,10 @@ def test_a_command_is_judged_while_it_is_typed_and_nothing_is_done() -> None:
         await pilot.pause()
         assert main_screen(app).sentence == before
         await pilot.press("0")
+        await app.workers.wait_for_complete()
         await pilot.pause()
         kind, text = main_screen(app).sentence
-        assert kind == "hint"
+        assert kind == "preview"
         assert "worse" in text
         assert app.store.timeline.cursor == 0
         await pilot.press("escape")

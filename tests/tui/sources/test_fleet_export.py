@@ -10,8 +10,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tui.fleet.words import export_sentence
-from tui.sources.fleet_export import Exported, export, neutral
+from engine.exporting import Exported, neutral
+from tui.kit.giving_away import written_sentence
+from tui.sources.fleet_export import export
 from tui.sources.fleet_listing import Columns, Listing
 
 HARMFUL = {
@@ -70,9 +71,9 @@ def test_json_keeps_names_as_they_are(tmp_path: Path) -> None:
 
 
 def test_the_message_says_how_many_cells_were_changed() -> None:
-    assert "cell" not in export_sentence(3, 0, Path("/x.csv"))
-    assert "1 cell " in export_sentence(3, 1, Path("/x.csv"))
-    assert "2,000 cells " in export_sentence(3, 2000, Path("/x.csv"))
+    assert "cell" not in written_sentence(3, 0, Path("/x.csv"))
+    assert "1 cell " in written_sentence(3, 1, Path("/x.csv"))
+    assert "2,000 cells " in written_sentence(3, 2000, Path("/x.csv"))
 
 
 @pytest.mark.parametrize(("text", "cell"), HARMFUL.items())

@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 from pyarrow import csv
 
 from engine.errors import InputError
+from engine.exporting import Exported
 from pipeline import schemas
 from tests.tui.fleet_scenes import large_result, small_result
 from tui.fleet.columns import SUBSCRIPTIONS
 from tui.sources import fleet_tables
-from tui.sources.fleet_export import Exported, export
+from tui.sources.fleet_export import export
 from tui.sources.fleet_listing import Columns, Listing, filtered, ordered, whole
 from tui.sources.fleet_results import FINDINGS, NAMESPACES, SET_ASIDE, FleetResults, read_results
 from tui.sources.fleet_search import Haystack

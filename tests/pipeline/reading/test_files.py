@@ -10,8 +10,8 @@ import pytest
 
 from engine.admin.kinds import AnswerKind
 from engine.errors import InputError
-from pipeline.reading.found import BYTES_PER_TASK, FILES_PER_TASK, FoundFile, deal, find_answers
-from pipeline.reading.telling import about_waiting, told_of
+from pipeline.reading.contexts import contexts_of, subjects_of
+from pipeline.reading.files import BYTES_PER_TASK, FILES_PER_TASK, FoundFile, deal, find_answers
 from pipeline.reading.traces import find_traces, has_traces
 
 
@@ -100,7 +100,7 @@ def test_the_broker_is_that_of_the_load_report_beside_the_statistics(tmp_path: P
     put(tmp_path, "one/load-report.json", report("north"))
     put(tmp_path, "broker-7/broker-stats-topics.json")
     put(tmp_path, "broker-stats-topics-x.json")
-    told = told_of(find_answers(tmp_path).files)
+    told = contexts_of(find_answers(tmp_path).files)
     named = {name: one.broker for name, one in told.items() if "broker-stats" in name}
     assert named == {
         "two/broker-stats-topics-a.json": "east:8080",
@@ -119,7 +119,7 @@ def test_what_an_answer_is_about_is_told_by_the_recording_the_file_name_or_the_n
     put(tmp_path, "bundles/n2-bundles.json")
     put(tmp_path, "bundles/stats-b.json")
     files = {file.name: file for file in find_answers(tmp_path).files}
-    told = told_of(list(files.values()))
+    told = contexts_of(list(files.values()))
     assert told["rec/7-x.json"].about == "t/n"
     assert told["persistent%3A%2F%2Ft%2Fn%2Fa-stats.json"].about == "persistent://t/n/a"
     assert told["bundles/n2-bundles.json"].about == ""
@@ -127,7 +127,7 @@ def test_what_an_answer_is_about_is_told_by_the_recording_the_file_name_or_the_n
         (files["bundles/n2-bundles.json"], AnswerKind.BUNDLES),
         (files["bundles/stats-b.json"], AnswerKind.TOPIC_STATS),
     ]
-    found = about_waiting(waiting, {"brokers": {"t/n1", "t/n2"}}, {"brokers": {"persistent://t/n1/b"}})
+    found = subjects_of(waiting, {"brokers": {"t/n1", "t/n2"}}, {"brokers": {"persistent://t/n1/b"}})
     assert found == {"bundles/n2-bundles.json": "t/n2", "bundles/stats-b.json": "persistent://t/n1/b"}
 
 

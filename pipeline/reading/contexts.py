@@ -1,4 +1,4 @@
-"""What files do not say themselves and their neighbours do: whose statistics, and about which topic or namespace."""
+"""What a file does not say itself but the files beside it do: its broker, and its topic or namespace."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from engine.admin.kinds import AnswerKind
 from engine.admin.naming import Naming, naming_of, scenario_facts
 from engine.admin.requests import AdminRequest, request_of_path
 from engine.admin.topics import without_nulls
-from pipeline.reading.answers import Told, naming_of_kind
-from pipeline.reading.found import FoundFile
+from pipeline.reading.answers import FileContext, naming_of_kind
+from pipeline.reading.files import FoundFile
 from pipeline.reading.load_reports import broker_id
 from pipeline.reading.unpacking import read_answer
 from pipeline.reading.wire import LoadReportWire
 
 _SCENARIO: Final = "scenario"
-_OF_NAMESPACES: Final = ("bundles", "policies")
+_NAMESPACE_REQUESTS: Final = ("bundles", "policies")
 _LOAD_REPORT: Final = "load-report"
 _BROKER_STATS: Final = ("broker-stats-topics", "broker-stats", "topics", "destinations")
 _SMALL_BYTES: Final = 64 * 1024**2
 
 
-def told_of(files: Sequence[FoundFile]) -> dict[str, Told]:
-    """What is known of each file before any is read: the requests of its recording and its broker. O(files).
+def contexts_of(files: Sequence[FoundFile]) -> dict[str, FileContext]:
+    """Return what is known of each file before any is read: the requests of its recording and its broker. O(files).
 
-    In a mirror of the admin API the path of a file is its request.
+    In a mirror of the admin API, the path of a file is its request.
     """
     folders: dict[str, list[FoundFile]] = defaultdict(list)
     for file in files:
         folders[file.folder].append(file)
-    found: dict[str, Told] = {}
+    contexts: dict[str, FileContext] = {}
     for folder, inside in folders.items():
         requests = _requests(inside)
         naming = Naming(requests, ())
@@ -42,16 +42,17 @@ def told_of(files: Sequence[FoundFile]) -> dict[str, Told]:
             base = _base(file.name)
             mirrored = request_of_path(file.name)
             if mirrored is not None:
-                about = mirrored.topic if mirrored.what not in _OF_NAMESPACES else mirrored.namespace
-                found[file.name] = Told(brokers.get(file.name, ""), about, {base: mirrored})
+                about = mirrored.topic if mirrored.what not in _NAMESPACE_REQUESTS else mirrored.namespace
+                contexts[file.name] = FileContext(brokers.get(file.name, ""), about, {base: mirrored})
                 continue
-            # A recording that was packed afterwards still names its files as they were.
+            # A recording whose files were compressed later still lists them under their old names.
             request = requests.get(base) or requests.get(f"{_stem(base)}.json")
-            # A request names the topic or the namespace; a file name can hold the topic's, escaped.
+            # A request names the topic or the namespace; a file name can contain the escaped topic name.
             topic = naming.topic(base) or "" if request is None or request.what != "bundles" else ""
-            about = request.namespace if request is not None and request.what in _OF_NAMESPACES else topic
-            found[file.name] = Told(brokers.get(file.name, ""), about, {base: request} if request is not None else {})
-    return found
+            about = request.namespace if request is not None and request.what in _NAMESPACE_REQUESTS else topic
+            own_request = {base: request} if request is not None else {}
+            contexts[file.name] = FileContext(brokers.get(file.name, ""), about, own_request)
+    return contexts
 
 
 def _base(name: str) -> str:
@@ -67,22 +68,23 @@ def _requests(inside: Iterable[FoundFile]) -> Mapping[str, AdminRequest]:
 
 
 def _brokers(folder: str, inside: Sequence[FoundFile]) -> dict[str, str]:
-    """File name -> its broker: by the load report beside it, else by its folder or its own name.
+    """Map each file name to its broker: by the load report beside it, else by its folder or its own name.
 
-    Broker-stats do not say which broker they are of. A load report of the same name (``…-load-report-a`` for
-    ``…-broker-stats-topics-a``) tells it, or the only one of the folder; a folder of one broker is called like it.
+    Broker-stats do not name their broker. It is taken from the load report of the same name (``…-load-report-a`` for
+    ``…-broker-stats-topics-a``), else from the only load report of the folder, else from the name of a folder that
+    holds one broker.
     """
     reports = {_base(file.name): _report_broker(file) for file in inside if _LOAD_REPORT in _base(file.name)}
     known = {_stem(name): broker for name, broker in reversed(reports.items()) if broker}
-    only = next(iter(known.values())) if len(set(known.values())) == 1 else ""
+    only_broker = next(iter(known.values())) if len(set(known.values())) == 1 else ""
     brokers: dict[str, str] = {}
     stats = [file for file in inside if any(word in _base(file.name) for word in _BROKER_STATS)]
     for file in inside:
         base = _base(file.name)
         twins = [_stem(base.replace(word, _LOAD_REPORT)) for word in _BROKER_STATS if word in base]
         twin = next((known[name] for name in twins if name in known), "")
-        alone = folder.rpartition("/")[2] if folder and len(stats) == 1 else ""
-        brokers[file.name] = twin or only or alone or _stem(file.name)
+        by_folder = folder.rpartition("/")[2] if folder and len(stats) == 1 else ""
+        brokers[file.name] = twin or only_broker or by_folder or _stem(file.name)
     return brokers
 
 
@@ -102,17 +104,17 @@ def _report_broker(file: FoundFile) -> str:
         return ""
 
 
-def about_waiting(
+def subjects_of(
     waiting: Sequence[tuple[FoundFile, AnswerKind]],
     namespaces: Mapping[str, Iterable[str]],
     topics: Mapping[str, Iterable[str]],
 ) -> dict[str, str]:
-    """The topic or namespace of files that wait for one, as far as their neighbours tell it.
+    """Return the topic or namespace of files that wait for one, as far as other files name it.
 
-    ``namespaces`` and ``topics`` by folder are what the other files named. The own folder is asked first, then all:
-    statistics of each broker may lie in folders of their own.
+    ``namespaces`` and ``topics`` are what the other files name, by folder. A file's own folder is searched first, then
+    all folders: statistics of each broker may be in a folder of their own.
     """
-    found: dict[str, str] = {}
+    subjects: dict[str, str] = {}
     namings: dict[tuple[str | None, bool], Naming] = {}
     for file, kind in waiting:
         by_topic = kind is AnswerKind.TOPIC_STATS
@@ -121,12 +123,14 @@ def about_waiting(
             if key not in namings:
                 known = topics if by_topic else namespaces
                 names = (
-                    known.get(folder, ()) if folder is not None else {name for each in known.values() for name in each}
+                    known.get(folder, ())
+                    if folder is not None
+                    else {name for group in known.values() for name in group}
                 )
-                # A namespace is found through the topics in it, so any name serves.
+                # A namespace is found through its topics, so any topic name will do.
                 namings[key] = naming_of({}, names if by_topic else [f"persistent://{name}/x" for name in names])
             about = naming_of_kind(namings[key], kind, _base(file.name))
             if about is not None:
-                found[file.name] = about
+                subjects[file.name] = about
                 break
-    return found
+    return subjects

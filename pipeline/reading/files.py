@@ -1,4 +1,4 @@
-"""What lies in a folder of answers, at any depth, and how it is dealt out to tasks."""
+"""Find the answers below a folder, and group them into tasks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NOWHERE: Final = "is a link that leads nowhere"
 
 @dataclass(frozen=True, slots=True)
 class FoundFile:
-    """One file by its path relative to the folder asked for; ``position`` counts from 0 in reading order."""
+    """One file; ``name`` is its path relative to the source folder, ``position`` counts from 0 in reading order."""
 
     name: str
     path: File
@@ -35,11 +35,12 @@ class FoundFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """Files in reading order, and places that could not be looked into.
+class FoundFiles:
+    """Files in reading order, and places that could not be read.
 
-    That is the natural order of their names (``9-x`` before ``10-x``). In a folder of a mirror of the admin API answers
-    that were asked without consumers or publishers come first, so that a fuller one about the same topic counts.
+    Reading order is the natural order of names (``9-x`` before ``10-x``). In a mirror of the admin API, answers that
+    were requested without consumers or publishers come first in their folder, so that a fuller answer about the same
+    topic counts.
     """
 
     files: tuple[FoundFile, ...]
@@ -47,24 +48,24 @@ class Found:
     passed_over: int
 
 
-def find_answers(source: Place, skip: Place | None = None) -> Found:
-    """Every answer below a folder, or the one file named; ``skip`` is a folder not to look into (the result).
+def find_answers(source: Place, skip: Place | None = None) -> FoundFiles:
+    """Find every answer below a folder, or the one file named; ``skip`` is a folder to leave out (the result).
 
-    Raises ``InputError`` when there is none.
+    Raises ``InputError`` if there is none.
     """
     problems: list[Problem] = []
     size = size_of(source)
     if isinstance(size, int):
-        found: list[tuple[str, Place, int]] = [(_relative(source, source.parent), source, size)]
+        entries: list[tuple[str, Place, int]] = [(_relative(source, source.parent), source, size)]
         passed_over = 0
     else:
-        found, passed_over = files_below(source, skip, _is_answer, problems)
-    if not found:
+        entries, passed_over = files_below(source, skip, _is_answer, problems)
+    if not entries:
         more = f" ({problems[0]})" if problems else ""
         raise InputError(f"no {' or '.join(ANSWER_SUFFIXES[:3])} file lies in {source}{more}", tuple(problems))
-    found.sort(key=_reading_order)
-    files_found = tuple(FoundFile(name, for_tasks(path), size, place) for place, (name, path, size) in enumerate(found))
-    return Found(files_found, tuple(problems), passed_over)
+    entries.sort(key=_reading_order)
+    files = tuple(FoundFile(name, for_tasks(path), size, place) for place, (name, path, size) in enumerate(entries))
+    return FoundFiles(files, tuple(problems), passed_over)
 
 
 def _reading_order(entry: tuple[str, Place, int]) -> list[tuple[object, ...]]:
@@ -79,27 +80,27 @@ def _is_answer(name: str) -> bool:
 
 
 def files_below(
-    source: Place, skip: Place | None, wanted: Callable[[str], bool], problems: list[Problem]
+    source: Place, skip: Place | None, accepts: Callable[[str], bool], problems: list[Problem]
 ) -> tuple[list[tuple[str, Place, int]], int]:
-    """Files at any depth whose name is wanted (name from ``source`` on, path, bytes), and how many others there are.
+    """Return the files at any depth whose name is accepted (name below ``source``, path, bytes), and count the others.
 
-    Hidden folders and ``skip`` are not looked into. Links to folders are not followed, links that lead nowhere cannot
-    be, and both are told, as is what there is no permission for. Raises ``InputError`` when ``source`` is no folder.
+    Hidden folders and ``skip`` are left out. Links to folders are not followed; such links, broken links, and places
+    without read permission are added to ``problems``. Raises ``InputError`` if ``source`` is not a folder.
     """
-    own = size_of(source)
-    if isinstance(own, str):
-        raise InputError(f"{source} {own}; name a folder of recorded answers or traces, or one file")
+    state = size_of(source)
+    if isinstance(state, str):
+        raise InputError(f"{source} {state}; name a folder of recorded answers or traces, or one file")
 
     if isinstance(source, StorePath):
-        return _stored_below(source, skip, wanted)
+        return _stored_below(source, skip, accepts)
 
-    def tell(path: Path, reason: str, advice: str = "look at its permissions") -> None:
+    def report(path: Path, reason: str, advice: str = "look at its permissions") -> None:
         problems.append(Problem(_relative(path, source), "$", reason, advice))
 
     def refused(fault: OSError) -> None:
-        tell(Path(fault.filename), f"cannot be read: {fault.strerror or fault}")
+        report(Path(fault.filename), f"cannot be read: {fault.strerror or fault}")
 
-    found: list[tuple[str, Place, int]] = []
+    entries: list[tuple[str, Place, int]] = []
     passed_over = 0
     avoided = skip.resolve() if skip is not None else None
     for here, folders, files in os.walk(source, onerror=refused):
@@ -109,56 +110,56 @@ def files_below(
         folders[:] = [name for name in folders if not name.startswith(".")]
         for path in (Path(here) / name for name in folders):
             if path.is_symlink() and path.resolve() != avoided:
-                tell(path, "is a link to a folder, which is not followed", "name that folder itself, or copy it")
+                report(path, "is a link to a folder, which is not followed", "name that folder itself, or copy it")
         for name in files:
             path = Path(here) / name
-            size = size_of(path) if wanted(name) else None
+            size = size_of(path) if accepts(name) else None
             if size == _NOWHERE:
-                tell(path, size, "copy the file it means there, or remove the link")
+                report(path, size, "copy the file it means there, or remove the link")
             elif isinstance(size, str):
-                tell(path, size)
+                report(path, size)
             elif size is None:  # another kind of file, a pipe, a device
                 passed_over += 1
             else:
-                found.append((_relative(path, source), path, size))
-    return found, passed_over
+                entries.append((_relative(path, source), path, size))
+    return entries, passed_over
 
 
 def _stored_below(
-    source: StorePath, skip: Place | None, wanted: Callable[[str], bool]
+    source: StorePath, skip: Place | None, accepts: Callable[[str], bool]
 ) -> tuple[list[tuple[str, Place, int]], int]:
-    """The same in a store, which has neither links nor files that cannot be looked at. Raises ``OSError``."""
-    found: list[tuple[str, Place, int]] = []
+    """The same in a store, which has neither links nor unreadable files. Raises ``OSError``."""
+    entries: list[tuple[str, Place, int]] = []
     passed_over = 0
     for path, info in source.files(below=True):
         name = _relative(path, source)
         if any(folder.startswith(".") for folder in name.split("/")[:-1]) or path.is_relative_to(skip):
             continue
-        if wanted(path.name):
-            found.append((name, path, info.size))
+        if accepts(path.name):
+            entries.append((name, path, info.size))
         else:
             passed_over += 1
-    return found, passed_over
+    return entries, passed_over
 
 
 def size_of(path: Place) -> int | str | None:
-    """The bytes of a file, None for what is no file, or why nobody can say."""
+    """Return the size of a file in bytes, None for something that is not a file, or why it is unknown."""
     if isinstance(path, StorePath):
         try:
             return path.size_and_time()[0] if path.exists() else "does not exist"
         except OSError as fault:
             return f"cannot be read: {first_line(fault)}"
     try:
-        told = path.stat()
+        status = path.stat()
     except FileNotFoundError:
         return _NOWHERE if path.is_symlink() else "does not exist"
     except OSError as fault:
         return f"cannot be read: {fault.strerror or fault}"
-    return told.st_size if stat.S_ISREG(told.st_mode) else None
+    return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
 def _relative(path: Place, root: Place) -> str:
-    """As text that a table can hold: a name that is no UTF-8 shows its odd bytes as escapes."""
+    """Return the path as text that a table can hold: bytes of a name that are not UTF-8 become escapes."""
     if isinstance(path, StorePath):
         name = path.path.removeprefix(root.path).lstrip("/") if isinstance(root, StorePath) else str(path)
     elif isinstance(root, Path) and path.is_relative_to(root):
@@ -169,7 +170,7 @@ def _relative(path: Place, root: Place) -> str:
 
 
 def deal(files: Sequence[FoundFile]) -> list[list[FoundFile]]:
-    """Files in groups of one task each: one large file, or neighbours up to some size and number. O(files).
+    """Group files into tasks: one large file each, or neighbours up to some size and number. O(files).
 
     >>> sizes = [10, 20, BYTES_PER_TASK, 5]
     >>> [len(group) for group in deal([FoundFile(str(at), "", size, at) for at, size in enumerate(sizes)])]

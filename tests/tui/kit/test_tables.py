@@ -1,0 +1,228 @@
+"""Tables of rows: sorted by key and click, filtered, copied and exported; what was seen has names that say so."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from textual.app import App
+from textual.pilot import Pilot
+
+from engine.exporting import export_records
+from engine.views.failover.model import ConsumerRow
+from tests.tui.screens_under_test import app_of, cluster, main_screen, run, text_of
+from tui.failover.dialogs import PartitionsScreen
+from tui.kit.columns import Order, in_order
+from tui.kit.heirs_screen import HeirsScreen
+from tui.kit.line_table import LineTable
+from tui.kit.rows_table import RowsTable
+from tui.kit.table_dialog import TableDialog
+
+NAMES = ("b-10", "b-9", "a-1")
+
+
+def listed(app: App[int]) -> list[str]:
+    table: RowsTable[ConsumerRow] = main_screen(app).list_panel.table
+    return [row.name for row in table.listed]
+
+
+def test_rows_without_a_value_come_last_in_both_directions() -> None:
+    rows: list[float | None] = [2.0, None, 3.0, 1.0]
+    assert in_order(rows, Order("n"), lambda row, _: row) == [1.0, 2.0, 3.0, None]
+    assert in_order(rows, Order("n", descending=True), lambda row, _: row) == [3.0, 2.0, 1.0, None]
+    assert in_order(rows, Order(), lambda row, _: row) is rows
+
+
+def test_a_number_of_many_digits_in_a_name_is_sorted_like_any_other() -> None:
+    names = ["a-" + "9" * 9_000, "a-10", "a-9"]
+    assert in_order(names, Order("name"), lambda row, _: row) == ["a-9", "a-10", names[0]]
+
+
+def test_comma_sorts_by_one_column_after_the_other_and_semicolon_turns_round() -> None:
+    app = app_of(cluster(NAMES))
+
+    async def story(pilot: Pilot[int]) -> None:
+        table = main_screen(app).list_panel.table
+        as_given = listed(app)
+        await pilot.press("comma")
+        assert (table.order, listed(app)) == (Order("name"), ["a-1", "b-9", "b-10"])
+        assert "consumer^" in text_of(app)
+        await pilot.press("semicolon")
+        assert listed(app) == ["b-10", "b-9", "a-1"]
+        await pilot.press("comma")
+        assert table.order == Order("active", descending=True)
+        columns = table.lines.columns
+        assert columns is not None
+        for _ in [each for each in columns(table.scrollable_content_region.width) if each.label][2:]:
+            await pilot.press("comma")
+        await pilot.press("comma")
+        assert (table.order, listed(app)) == (Order(), as_given)
+        await pilot.press("semicolon")
+        assert table.order == Order()
+
+    run(app, story)
+
+
+def test_the_selected_row_stays_selected_and_a_step_keeps_the_order() -> None:
+    app = app_of(cluster(NAMES))
+
+    async def story(pilot: Pilot[int]) -> None:
+        screen = main_screen(app)
+        chosen = screen.selected
+        await pilot.press("comma", "semicolon")
+        assert screen.selected == chosen
+        await pilot.press("c")
+        await pilot.pause()
+        assert listed(app) == ["b-10", "b-9", "a-1"]
+        assert screen.list_panel.table.listed[screen.list_panel.table.cursor].consumer_id == chosen
+
+    run(app, story)
+
+
+def test_a_click_on_a_heading_sorts_and_a_second_one_turns_round() -> None:
+    app = app_of(cluster(NAMES))
+
+    async def story(pilot: Pilot[int]) -> None:
+        table = main_screen(app).list_panel.table
+        assert table.lines.heading is not None
+        x = table.lines.heading(table.scrollable_content_region.width).plain.index("active") + 2
+        await pilot.click(table, offset=(x, 0))
+        assert table.order == Order("active", descending=True)
+        await pilot.click(table, offset=(x, 0))
+        assert table.order == Order("active")
+        await pilot.click(table, offset=(0, 0))  # the letters have no heading
+        assert table.order == Order("active")
+
+    run(app, story)
+
+
+def test_rows_are_exported_in_their_order_with_all_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    app = app_of(cluster(NAMES))
+
+    async def story(pilot: Pilot[int]) -> None:
+        await pilot.press("comma", "e", "enter")
+        await pilot.pause()
+        kind, _ = main_screen(app).sentence
+        assert kind == "done"
+        await pilot.press("e", "enter")  # the file is there now
+        await pilot.pause()
+        assert "is there already" in text_of(app)
+        await pilot.press(*["backspace"] * 20, *"two.json", "enter")
+        await pilot.pause()
+        await pilot.press("e", *["backspace"] * 20, *"three.svg", "enter")
+        await pilot.pause()
+        await pilot.press("e", *["backspace"] * 20, *"four.txt", "enter")
+        await pilot.pause()
+        assert ".csv, .json" in text_of(app)
+
+    run(app, story)
+    rows = list(csv.DictReader((tmp_path / "consumers.csv").open()))
+    assert [row["name"] for row in rows] == ["a-1", "b-9", "b-10"]
+    assert {"name", "active", "ring", "rate", "msgs", "prio", "change"} == set(rows[0])
+    assert [row["name"] for row in json.loads((tmp_path / "two.json").read_text())] == ["a-1", "b-9", "b-10"]
+    assert (tmp_path / "three.svg").read_text().startswith("<svg")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["consumers.csv", "three.svg", "two.json"]
+
+
+def test_cells_that_a_spreadsheet_would_run_are_changed_and_counted(tmp_path: Path) -> None:
+    records: list[dict[str, float | str | None]] = [{"name": "=1+1", "n": 1}, {"name": "b\x1b", "n": None}]
+    assert export_records(records, tmp_path / "x.csv").changed_cells == 2
+    assert (tmp_path / "x.csv").read_text() == "name,n\n'=1+1,1\nb\\x1b,\n"
+    assert export_records([], tmp_path / "none.csv").rows == 0
+    assert (tmp_path / "none.csv").read_bytes() == b""
+
+
+def test_the_row_and_the_explanation_are_copied() -> None:
+    app = app_of(cluster(NAMES))
+
+    async def story(pilot: Pilot[int]) -> None:
+        await pilot.press("y")
+        await pilot.pause()
+        record = dict(line.split("\t") for line in app.clipboard.splitlines())
+        assert record["name"] == main_screen(app).list_panel.listed[0].name
+        await pilot.press("f", "enter")
+        await pilot.pause()
+        await pilot.press("y")
+        await pilot.pause()
+        assert "hash" in app.clipboard
+        assert main_screen(app).sentence[0] == "done"
+
+    run(app, story)
+
+
+def test_a_dialog_filters_sorts_and_gives_the_row_that_is_meant() -> None:
+    app = app_of(cluster(NAMES))
+
+    async def story(pilot: Pilot[int]) -> None:
+        await pilot.press("enter")
+        await pilot.pause()
+        screen = app.screen
+        assert isinstance(screen, PartitionsScreen)
+        count = len(screen.table.listed)
+        await pilot.press("slash", *"order-1", "enter")
+        await pilot.pause()
+        assert [row.name.rpartition("/")[2] for row in screen.table.listed] == [
+            row.name.rpartition("/")[2] for row in screen._partitions if "order-1" in row.name
+        ]
+        await pilot.press("comma")
+        assert screen.table.order == Order("name")
+        await pilot.press("escape")
+        await pilot.pause()
+        assert len(screen.table.listed) == count
+        await pilot.press("semicolon")
+        last = screen.table.listed[0]
+        await pilot.press("g", "enter")
+        await pilot.pause()
+        assert main_screen(app).topic == last.name
+
+    run(app, story)
+
+
+def test_a_dialog_exports_what_it_lists_and_keeps_its_head(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    app = app_of(cluster(NAMES))
+
+    async def story(pilot: Pilot[int]) -> None:
+        await pilot.press("h")
+        await pilot.pause()
+        screen = app.screen
+        assert isinstance(screen, HeirsScreen)
+        listed_rows = len(screen.table.listed)
+        await pilot.press("e", "enter")
+        await pilot.pause()
+        rows = list(csv.DictReader((tmp_path / "heirs.csv").open()))
+        assert len(rows) == listed_rows
+        assert set(rows[0]) == {"name", "from", "to", "rate", "unacked"}
+        await pilot.press("y")
+        assert app.clipboard.startswith("name\t")
+        await pilot.press("escape")
+        await pilot.pause()
+        assert not isinstance(app.screen, TableDialog)
+
+    run(app, story)
+
+
+def test_a_table_without_columns_has_no_order() -> None:
+    class Plain(App[None]):
+        def compose(self):  # type: ignore[no-untyped-def]
+            yield RowsTable()
+
+    app = Plain()
+
+    async def story(pilot: Pilot[None]) -> None:
+        table = app.query_one(RowsTable)
+        await pilot.press("comma", "semicolon")
+        assert table.order == Order()
+        assert (table.as_records(), table.marked_record()) == ([], {})
+        assert isinstance(table, LineTable)
+
+    import asyncio
+
+    async def play() -> None:
+        async with app.run_test() as pilot:
+            await story(pilot)
+
+    asyncio.run(play())
