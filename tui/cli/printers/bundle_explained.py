@@ -25,8 +25,8 @@ _IN_CYCLE: Final[dict[OwnerInCycle, str]] = {
     "not-paired": "is not among the fullest that exchange bundles",
 }
 _OWNERS: Final[dict[str, str]] = {
-    **BROKER_TEXTS,
-    **_IN_CYCLE,
+    **{str(outcome): text for outcome, text in BROKER_TEXTS.items()},
+    **{str(outcome): text for outcome, text in _IN_CYCLE.items()},
     **{outcome: f"and the emptiest one {text}" for outcome, text in PAIR_TEXTS.items()},
 }
 _REASONS: Final = {
