@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from engine.admin.facts import Snapshot
@@ -29,11 +29,11 @@ NOT_MODELLED: Final[Mapping[str, float | str]] = {
 class Limits:
     """Limits from the answers of all moments; a later answer counts more. ``defaults`` are those of the release."""
 
-    configuration: Mapping[str, str] = field(default_factory=dict)
-    topic_policies: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
-    namespace_policies: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
-    settings: BrokerSettings | None = None
-    defaults: BrokerSettings = field(default_factory=BrokerSettings)
+    configuration: Mapping[str, str]
+    topic_policies: Mapping[str, Mapping[str, object]]
+    namespace_policies: Mapping[str, Mapping[str, object]]
+    settings: BrokerSettings | None
+    defaults: BrokerSettings
 
     def of_broker(self, name: str) -> Setting:
         """A setting of the broker by its name."""

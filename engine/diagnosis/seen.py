@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
@@ -229,10 +229,10 @@ class SubscriptionSeen:
     namespace: str
     name: str
     dispatchers: tuple[Dispatcher, ...]
-    limits: Limits = field(default_factory=Limits)
-    behaviour: ReleaseBehaviour = CURRENT
-    moments: int = 1
-    unloaded: frozenset[str] = frozenset()
+    limits: Limits
+    behaviour: ReleaseBehaviour
+    moments: int
+    unloaded: frozenset[str]
 
     @cached_property
     def type(self) -> str:
@@ -307,10 +307,8 @@ def subscriptions_seen(moments: Sequence[Moment]) -> list[SubscriptionSeen]:
 
 
 def _dispatcher(found: Sequence[Reading]) -> Dispatcher:
-    kinds = {reading.topic.kind for reading in found}
-    if len(kinds) > 1:
-        fuller = [reading for reading in found if reading.topic.kind != "broker-stats"]
-        found = fuller or found
+    fuller = [reading for reading in found if reading.topic.kind != "broker-stats"]
+    found = fuller or found
     return Dispatcher(found[-1], found[-2] if len(found) > 1 else None)
 
 

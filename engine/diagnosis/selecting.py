@@ -33,7 +33,7 @@ def selected(subscriptions: Sequence[SubscriptionSeen], word: str) -> list[Subsc
         for each in subscriptions
         for name in (each.name, *(topic.rpartition("/")[2] for topic in each.topics), *_consumers(each))
     )
-    near = get_close_matches(word, list(known), n=3)
+    near = get_close_matches(word, list(known))
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
     return Rejection("NotFound", f"no subscription, topic or consumer is named {word!r}{hint}", "what")
 

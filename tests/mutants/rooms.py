@@ -142,7 +142,7 @@ ROOMS: Final = {
         Room(
             "diagnosis",
             ("engine/diagnosis/*.py", "engine/diagnosis/causes/*.py"),
-            ("tests/engine/diagnosis/test_*.py",),
+            ("tests/engine/diagnosis/test_*.py", "tests/properties/test_why_order.py"),
             (),
         ),
     )

@@ -40,7 +40,8 @@ def hand_over(seen: SubscriptionSeen) -> Judgement:
         if dispatcher.seconds is not None and dispatcher.seconds * 1000 > delay_ms:
             return f"it stands still for {dispatcher.seconds:.0f} s, and the delay is {delay_ms / 1000:g} s"
         assert dispatcher.active is not None
-        if dispatcher.before is None and (delay_ms <= _default_delay_ms(seen) or not dispatcher.active.stands_still):
+        usual_ms = seen.limits.defaults.activeConsumerFailoverDelayTimeMillis
+        if dispatcher.before is None and (delay_ms <= usual_ms or not dispatcher.active.stands_still):
             return "one moment alone does not say, or the delay is short"
         name = dispatcher.active.name
         return Cause(
@@ -122,11 +123,6 @@ def _has_no_rate(dispatcher: Dispatcher) -> bool:
     return dispatcher.before is None and not any(rates)
 
 
-def _default_delay_ms(seen: SubscriptionSeen) -> float:
-    default = seen.limits.of_broker(DELAY).default
-    return float(default) if isinstance(default, int | float) else 0.0
-
-
 def active_differs(seen: SubscriptionSeen) -> Judgement:
     """Decide whether brokers report active consumers that no rule gives, whatever the priority levels are.
 
@@ -198,7 +194,7 @@ def idle_consumers(seen: SubscriptionSeen) -> Judgement:
             ("idle_consumers", len(idle)),
             ("most_topics", count),
             ("idle_with_flag", len(consumers) - len(others)),
-            ("most_topics_with_flag", max(others.values(), default=0)),
+            ("most_topics_with_flag", max(others.values())),
             ("backlog", seen.backlog),
         ),
         setting=seen.limits.of_broker(FLAG),
@@ -255,7 +251,7 @@ def _must_be_idle(seen: SubscriptionSeen, active: Counter[str], consumers: list[
     }
     names = next(each.sub.consumers for each in seen.dispatchers if each.active_name is not None)
     inferred = infer_priority_levels([each.name for each in names], observed)
-    return inferred.basis != "contradiction" and inferred.cohort_size == len(active) < len(consumers)
+    return inferred.basis != "contradiction" and inferred.cohort_size == len(active)
 
 
 def _activity(seen: SubscriptionSeen) -> tuple[Counter[str], list[str], int]:

@@ -37,7 +37,7 @@ def catching_up(seen: SubscriptionSeen) -> Judgement:
     total = sum(each or 0 for each in growth)
     if not seen.backlog or total >= 0 or any(each.out == 0 and each.unread for each in seen.dispatchers):
         return "the backlog does not shrink" if seen.backlog else "nothing waits"
-    seconds = max((each.seconds or 0.0 for each in seen.dispatchers), default=0.0)
+    seconds = max(each.seconds or 0.0 for each in seen.dispatchers)
     left = f", done in about {seen.backlog / (-total / seconds):,.0f} s" if seconds else ""
     return Cause(
         CATCHING_UP,

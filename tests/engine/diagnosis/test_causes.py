@@ -200,8 +200,10 @@ def test_the_worst_of_several_partitions_is_named_and_all_blocked_ones_are_liste
         stats_path(1): partition("b", 30, 0),
         stats_path(2): partition("a", 0, 1000),
     }
-    cause = diagnosed(shown, shown).causes[0]
+    found = diagnosed(shown, shown)
+    cause = found.causes[0]
     assert (cause.id, cause.topic, cause.topics) == ("failover_active_no_permits", "persistent://t/n/x-partition-1", 2)
+    assert (found.topic, found.topics) == (cause.topic, 3)
     assert (cause.blocked, cause.waiting) == (("a", "b"), 40)
 
 

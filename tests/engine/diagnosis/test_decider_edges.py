@@ -61,6 +61,9 @@ def test_what_to_do_about_idle_consumers_depends_on_what_rules_them() -> None:
     assert f"{FLAG}=true" in fix(spread("abcd", "aaaaaa", "false"))
     assert FLAG not in fix(spread("abcd", "aaaaaa", "false", partitioned=False))
     assert FLAG not in fix(spread("abcd", "aabbab", "true"))
+    paths = [f"admin/v2/persistent/t/n/{name}/stats" for name in ("w-partition-0", "x-partition-0", "y", "z")]
+    shown = stats("Failover", [consumer(name) for name in "abcd"], activeConsumerName="a")
+    assert FLAG not in fix(diagnosed({**dict.fromkeys(paths, shown), RUNTIME: {FLAG: "false"}}))
 
 
 def test_others_than_failover_and_topics_without_consumers_are_not_counted_as_idle() -> None:
@@ -270,6 +273,13 @@ def test_consumers_count_in_the_order_of_connecting_where_all_say_it() -> None:
     assert "keyshared_ranges_differ" in ids(of_stats(shown))
 
 
+def test_parts_of_a_second_count_in_the_order_of_connecting() -> None:
+    members = ring_members("aab", since="123")
+    members[0]["connectedSince"], members[1]["connectedSince"] = "2026-11-23T09:00:01Z", "2026-11-23T09:00:01.5Z"
+    shown = stats("Key_Shared", [members[1], members[0], members[2]], keySharedMode="AUTO_SPLIT", msgBacklog=5)
+    assert "keyshared_ranges_differ" not in ids(of_stats(shown))
+
+
 @pytest.mark.parametrize(
     ("ranges", "differ"),
     [
@@ -291,6 +301,13 @@ def test_batches_of_several_messages() -> None:
         "by_design", {"messages_per_entry": 7}, "consumers[].avgMessagesPerEntry",
         setting=("batcherBuilder (client)", None, "BatcherBuilder.DEFAULT", ""),
     )  # fmt: skip
+
+
+def test_nobody_on_one_topic_says_nothing_of_batches() -> None:
+    shown = stats("Key_Shared", [consumer("a", avgMessagesPerEntry=7)], msgBacklog=5)
+    answers = {stats_path(0): stats("Key_Shared", [], msgBacklog=5), stats_path(1): shown}
+    cause = told(diagnosed(answers), "keyshared_batches")
+    assert cause["where"] == (f"{TOPIC}-partition-1", 1)
 
 
 def test_three_names_are_all_listed() -> None:

@@ -132,6 +132,15 @@ def test_slots_drain_for_two_waiters() -> None:
     )  # fmt: skip
 
 
+def test_a_slot_that_came_back_to_its_holder_or_is_nobody_s_keeps_no_other_waiting() -> None:
+    slots = [{"hash": slot, "unackMsgs": 1, "blockedAttempts": 2} for slot in (9, 150, 300)]
+    holder = consumer("a", drainingHashes=slots, keyHashRangeArrays=[[100, 199]])
+    shown = stats("Key_Shared", [holder, consumer("b", keyHashRangeArrays=[[0, 99]])], msgInReplay=6, msgBacklog=20)
+    found = told(of_stats(shown), "keyshared_draining")
+    numbers = {name: value for name, value in found["numbers"].items() if name.startswith(("slots_of", "attempts_of"))}
+    assert (numbers, found["blocked"]) == ({"slots_of_b": 1, "attempts_of_b": 2}, "b")
+
+
 @pytest.mark.parametrize(
     ("before", "after", "replay", "found"),
     [(3, 3, 0, False), (3, 4, 0, True), (3, 3, 1, True), (3, 2, 0, False), (0, 1, 0, True)],
@@ -234,6 +243,21 @@ def test_an_active_consumer_without_permits() -> None:
     assert "failover_active_no_permits" not in [each.id for each in failover(0, backlog=0).causes]
 
 
+@pytest.mark.parametrize(("permits", "out", "found"), [(1, 0, True), (0, 0, False), (1, 1, False)])
+def test_who_asks_for_nothing_or_is_served_does_not_wait_to_be_served(permits: int, out: int, found: bool) -> None:
+    assert ("failover_active_not_served" in [each.id for each in failover(permits, out=out).causes]) is found
+
+
+@pytest.mark.parametrize("out", [1, 40])
+def test_while_the_former_active_consumer_is_served_messages_go_out(out: int) -> None:
+    def at(sent: int) -> Stats:
+        members = [consumer("a"), consumer("b", msgOutCounter=sent)]
+        return stats("Failover", members, activeConsumerName="a", msgBacklog=60, msgOutCounter=sent)
+
+    found = [each.id for each in two(at(5), at(5 + out)).causes]
+    assert "failover_active_not_served" not in found and "failover_handover" not in found
+
+
 @pytest.mark.parametrize(("delay", "found"), [("9999", "not_served"), ("10000", "handover"), ("10001", "handover")])
 def test_a_hand_over_lasts_as_long_as_its_delay(delay: str, found: str) -> None:
     diagnosis = failover(1, delay=delay)
@@ -283,13 +307,16 @@ def test_active_consumers_that_no_rule_gives() -> None:
     )  # fmt: skip
 
 
-def test_of_several_lists_without_a_rule_the_one_of_most_topics_is_named() -> None:
+@pytest.mark.parametrize(("few", "many"), [("ab", "cd"), ("cd", "ab")])
+def test_of_several_lists_without_a_rule_the_one_of_most_topics_is_named(few: str, many: str) -> None:
+    lists = [few, *[many] * 4, few, few]
     answers = {
-        stats_path(index): stats("Failover", [consumer(name) for name in names], activeConsumerName=active)
-        for index, (names, active) in enumerate(zip(["ab", *["cd"] * 4, "ab", "ab"], "acddcbb", strict=True))
+        stats_path(index): stats("Failover", [consumer(name) for name in names], activeConsumerName=names[which])
+        for index, (names, which) in enumerate(zip(lists, (0, 0, 1, 1, 0, 1, 1), strict=True))
     }  # fmt: skip
     found = told(diagnosed(answers), "failover_active_differs")
     assert (found["numbers"], found["where"][1]) == ({"topics": 4, "consumers": 2}, 7)
+    assert found["by"] == many
 
 
 def test_consumers_that_are_active_nowhere() -> None:
@@ -463,6 +490,18 @@ def test_consumers_without_slots() -> None:
     assert told(of_stats(stats("Key_Shared", members)), "keyshared_no_slots") == expected(
         "uneven", {"without_slots": 2, "consumers": 3}, "keyHashRangeArrays", "keyHashRanges", blocked="bc"
     )
+
+
+def test_where_no_consumer_reports_slots_none_is_without_them() -> None:
+    shown = stats("Key_Shared", [consumer("a"), consumer("b")])
+    assert "keyshared_no_slots" not in [each.id for each in of_stats(shown).causes]
+
+
+@pytest.mark.parametrize(("size", "share"), [(43_689, 0.6666), (43_690, 0.6667)])
+def test_a_share_is_of_65536_slots(size: int, share: float) -> None:
+    members = [consumer("a", keyHashRangeArrays=[[0, size - 1]]), consumer("b", keyHashRangeArrays=[[size, 65_535]])]
+    found = of_stats(stats("Key_Shared", members, keySharedMode="AUTO_SPLIT"))
+    assert told(found, "keyshared_autosplit_skew")["numbers"]["largest_share"] == share
 
 
 def test_shares_of_auto_split() -> None:

@@ -9,7 +9,7 @@ import pytest
 from engine.config import ReleaseBehaviour, behaviour_of
 from engine.diagnosis.doctor import CAUSE_RULES, findings_of
 from engine.diagnosis.limits import Limits, limits_of
-from engine.diagnosis.model import Cause, Diagnosis, Verdict, worst_first
+from engine.diagnosis.model import Cause, Diagnosis, Verdict, in_order_of_verdict, worst_first
 from engine.lint.model import Severity
 from tests.engine.diagnosis.made import TOPIC, consumer, moments, stats, stats_path
 
@@ -127,3 +127,69 @@ def test_the_worst_comes_first_by_verdict_then_by_what_waits_then_by_name() -> N
     ]
     assert [each.subscription for each in worst_first(reversed(found))] == ["c", "b", "d", "a", "e"]
     assert [each.blocks for each in found] == [False, True, True, True, False]
+
+
+def test_without_a_cause_more_that_waits_comes_first() -> None:
+    found = [Diagnosis("t/n", name, "Shared", TOPIC, 1, 1, backlog) for name, backlog in (("a", 0), ("b", 1), ("c", 2))]
+    assert [each.subscription for each in worst_first(found)] == ["c", "b", "a"]
+
+
+def test_what_is_fine_is_left_out_where_one_thing_is_not() -> None:
+    def of(*verdicts: Verdict) -> list[Verdict]:
+        return [each.verdict for each in in_order_of_verdict(Cause("x", verdict, "w") for verdict in verdicts)]
+
+    assert of(Verdict.FINE, Verdict.BY_DESIGN, Verdict.SLOWS) == [Verdict.SLOWS, Verdict.BY_DESIGN]
+    assert of(Verdict.FINE, Verdict.BY_DESIGN) == [Verdict.BY_DESIGN, Verdict.FINE]
+
+
+def test_a_finding_is_about_the_topic_of_its_cause_or_else_of_the_subscription() -> None:
+    def topic_of(own: str) -> str:
+        cause = Cause("x", Verdict.SLOWS, "w", own)
+        (found,) = findings_of([Diagnosis("t/n", "s", "Shared", f"{TOPIC}-partition-0", 2, 1, 0, (cause,))])
+        return found.where.topic
+
+    assert topic_of("persistent://t/n/y-partition-7") == "persistent://t/n/y"
+    assert topic_of("") == TOPIC
+
+
+def test_a_broker_that_told_its_settings_told_its_defaults_too() -> None:
+    found = limits({RUNTIME: {"maxUnackedMessagesPerConsumer": "7", "activeConsumerFailoverDelayTimeMillis": "1"}})
+    setting = found.of_broker("maxUnackedMessagesPerSubscription")
+    assert (setting.value, setting.default, setting.source) == (200_000, 200_000, "broker")
+
+
+@pytest.mark.parametrize(
+    ("policy", "member", "same"),
+    [
+        ("dispatchRate", "topicDispatchRate", True), ("dispatchRate", "topicDispatchRate", False),
+        ("dispatchRate", "subscriptionDispatchRate", None),
+        ("subscriptionDispatchRate", "subscriptionDispatchRate", True),
+        ("subscriptionDispatchRate", "topicDispatchRate", None),
+    ],
+)  # fmt: skip
+def test_a_rate_is_the_namespace_s_where_some_cluster_of_it_has_the_same(
+    policy: str, member: str, same: bool | None
+) -> None:
+    rate = {"dispatchThrottlingRateInMsg": 20, "ratePeriodInSecond": 1}
+    other = {**rate, "dispatchThrottlingRateInMsg": 21}
+    of_clusters = {"east": other, "west": other if same is False else rate}
+    found = limits({
+        f"admin/v2/persistent/t/n/x/{policy}@applied=true": rate,
+        NAMESPACE: {"bundles": None, "auth_policies": {}, member: of_clusters},
+    }).dispatch_rate(TOPIC, policy)  # fmt: skip
+    assert (found.value, found.source) == ("20 messages/s", "namespace policy" if same else "topic policy")
+
+
+def test_a_name_with_a_suffix_or_a_scheme_inside_is_found() -> None:
+    name = "maxUnackedMessagesOnConsumer"
+    inner = "persistent://t/n/x-partition-3"
+    found = limits({f"admin/v2/persistent/t/n/x-partition-3/{name}@applied=true": 40})
+    assert found.unacked_per_consumer(f"{inner}-partition-0").value == 40
+    policies = {"bundles": None, "auth_policies": {}, "max_unacked_messages_per_consumer": 9}
+    assert limits({NAMESPACE: policies}).unacked_per_consumer("persistent://t/n/a://b/c").value == 9
+
+
+def test_namespaces_of_earlier_answers_are_kept() -> None:
+    policies = {"bundles": None, "auth_policies": {}, "max_unacked_messages_per_consumer": 9}
+    found = limits({NAMESPACE: policies}, {"admin/v2/namespaces/t/m": policies})
+    assert [found.unacked_per_consumer(f"persistent://t/{each}/x").value for each in "nmo"] == [9, 9, None]

@@ -108,3 +108,10 @@ def test_one_place_that_is_wrong_is_enough() -> None:
     assert holes is not None and "joined or left" not in holes[1]
     twice = differing(of_stats(shown("abc", [[[0, 9]], [[10, 20]], [[20, 65_536]]])))
     assert twice is not None and "joined or left" in twice[1]
+
+
+def test_where_nothing_waits_ranges_are_not_judged() -> None:
+    twisted = list(reversed(ranges_of("ab")))
+    assert differing(of_stats(shown("ab", twisted))) is not None
+    beside = {stats_path(0): shown("ab", twisted, msgBacklog=0), stats_path(1): shown("ab", ranges_of("ab"))}
+    assert differing(diagnosed(beside)) is None

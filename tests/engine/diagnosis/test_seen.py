@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from engine.diagnosis.seen import Dispatcher, subscriptions_seen
+from engine.config import CURRENT
+from engine.diagnosis.seen import Dispatcher, SubscriptionSeen, parent_of, subscriptions_seen
 from engine.diagnosis.why import DECIDERS, diagnose
-from tests.engine.diagnosis.made import Stats, consumer, internal, moments, stats, stats_path
+from tests.engine.diagnosis.made import TOPIC, Stats, consumer, internal, moments, stats, stats_path
 from tests.engine.diagnosis.test_decider_facts import LEDGER
 
 
@@ -97,3 +98,62 @@ def test_every_decider_is_a_cause_or_is_ruled_out_with_a_reason() -> None:
     named = [each.id for each in found.causes] + [each.id for each in found.ruled_out]
     assert sorted(named) == sorted(each.id for each in DECIDERS)
     assert all(each.why for each in found.ruled_out)
+
+
+def test_a_cursor_of_somebody_else_does_not_say_what_is_unread() -> None:
+    answer = internal("5:101", "5:100")
+    answer["cursors"] = {"other": answer["cursors"]["s"]}
+    assert dispatcher(stats("Shared", [consumer("a")], msgBacklog=7), **{LEDGER: answer}).unread == 7
+
+
+def test_the_last_suffix_makes_a_partition() -> None:
+    assert parent_of("persistent://t/n/x-partition-3-partition-0") == "persistent://t/n/x-partition-3"
+    assert parent_of("persistent://t/n/x-partition-3-partition-") == "persistent://t/n/x-partition-3-partition-"
+
+
+LOADED = "admin/v2/broker-stats/topics"
+
+
+def listed(*topics: str, waiting: int = 0, out: int = 0) -> dict[str, Any]:
+    """What a broker's list of loaded topics says of these."""
+    shown = stats("Shared", [], msgBacklog=waiting, msgOutCounter=out)
+    return {LOADED: {"t/n": {"0x00000000_0xffffffff": {"persistent": dict.fromkeys(topics, shown)}}}}
+
+
+def only(*answers: dict[str, Any]) -> SubscriptionSeen:
+    return next(each for each in subscriptions_seen(moments(*answers)) if TOPIC in each.topics)
+
+
+@pytest.mark.parametrize(
+    ("loaded", "known", "unloaded"),
+    [((), True, False), (("y",), True, True), (("x", "y"), True, False), (("y",), False, False)],
+)
+def test_a_topic_is_unloaded_where_a_broker_s_list_lacks_what_another_answer_names(
+    loaded: tuple[str, ...], known: bool, unloaded: bool
+) -> None:
+    names = [f"persistent://t/n/{name}" for name in loaded]
+    later = listed(*names) if names else {}
+    later |= {"admin/v2/persistent/t/n": [TOPIC] if known else ["persistent://t/n/z"]}
+    found = only({stats_path(): stats("Shared", [], msgBacklog=4)}, later)
+    assert (TOPIC in found.unloaded) is unloaded
+
+
+def test_statistics_count_more_than_a_later_list_of_loaded_topics() -> None:
+    first, last = ({stats_path(): stats("Shared", [], msgBacklog=7, msgOutCounter=out)} for out in (5, 9))
+    (found,) = only(first, listed(TOPIC, waiting=1), last).dispatchers
+    assert (found.out, found.seconds, found.backlog) == (4, 20.0, 7)
+    (found,) = only(first, last, listed(TOPIC, waiting=1)).dispatchers
+    assert (found.out, found.seconds, found.backlog) == (4, 10.0, 7)
+    (found,) = only(listed(TOPIC, out=3), listed(TOPIC, out=4, waiting=1)).dispatchers
+    assert (found.out, found.backlog) == (1, 1)
+
+
+VERSION = "admin/v2/brokers/version"
+
+
+@pytest.mark.parametrize(("told", "knows_ring"), [("4.0.0", False), ("4.2.4", True), ("nightly", True), (None, True)])
+def test_rules_are_those_of_the_release_or_of_the_newest_known(told: str | None, knows_ring: bool) -> None:
+    shown = {stats_path(): stats("Failover", [consumer("a")])}
+    found = only({**shown, **({VERSION: told} if told else {})}, shown)
+    assert found.behaviour.knows_failover_consistent_hashing is knows_ring
+    assert (found.behaviour is CURRENT) is (told in ("nightly", None))

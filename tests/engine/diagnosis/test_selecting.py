@@ -35,3 +35,13 @@ def test_a_name_that_nothing_has_is_refused_with_near_ones() -> None:
     found = selected(SEEN, "order")
     assert isinstance(found, Rejection)
     assert "orders" in found.message
+
+
+def test_near_are_names_of_subscriptions_topics_without_their_namespace_and_consumers() -> None:
+    seen = subscriptions_seen(moments({
+        "admin/v2/persistent/t/n/invoices/stats": stats("Shared", [consumer("worker-7")]),
+    }))  # fmt: skip
+    for word, near in (("invoice", "invoices"), ("worker-8", "worker-7")):
+        found = selected(seen, word)
+        assert isinstance(found, Rejection)
+        assert f" {near}?" in found.message

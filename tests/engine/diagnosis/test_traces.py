@@ -49,6 +49,52 @@ def test_the_key_that_fills_a_consumer_is_named() -> None:
     assert found["hot_key_slot"] == murmur3_32(LOW[7]) % 65_536
 
 
+def test_shares_have_four_digits() -> None:
+    found = hot_key(traced(dict.fromkeys(LOW[:1] + HIGH[:2], 1) | {LOW[5]: 3}, *BUSY))
+    assert found is not None and (found["hot_key_share"], found["owner_share"]) == (0.5, 0.6667)
+    found = hot_key(traced(dict.fromkeys(HIGH[:2], 1) | {LOW[5]: 4}, *BUSY))
+    assert found is not None and (found["hot_key_share"], found["owner_share"]) == (0.6667, 0.6667)
+
+
+def test_a_trace_changes_no_other_cause() -> None:
+    counts = dict.fromkeys(LOW[:5] + HIGH[:5], 10) | {LOW[7]: 100}
+    members = [
+        consumer("a", msgOutCounter=0, availablePermits=0, keyHashRangeArrays=HALVES[0], avgMessagesPerEntry=4),
+        consumer("b", keyHashRangeArrays=HALVES[1]),
+    ]
+    before = stats("Key_Shared", members, msgInReplay=50, msgBacklog=60, msgOutCounter=0)
+    after = stats("Key_Shared", [{**members[0], "msgOutCounter": 40}, members[1]], msgInReplay=60, msgBacklog=70,
+                  msgOutCounter=40)  # fmt: skip
+    (seen,) = subscriptions_seen(moments({stats_path(): before}, {stats_path(): after}))
+    plain, with_keys = diagnose(seen), with_trace(diagnose(seen), seen, counts)
+    assert [each.id for each in with_keys.causes] == [each.id for each in plain.causes]
+    assert {"hot_key", "keyshared_batches"} <= {each.id for each in plain.causes}
+    assert [each for each in with_keys.causes if each.id != "hot_key"] == [
+        each for each in plain.causes if each.id != "hot_key"
+    ]
+    assert LOW[7].decode() in next(each.what for each in with_keys.causes if each.id == "hot_key")
+
+
+def test_the_topic_of_the_cause_says_whose_the_slots_are() -> None:
+    def topic(busy: int, waiting: int, permits: int, out: int) -> Stats:
+        members = [
+            consumer(name, keyHashRangeArrays=HALVES[at], availablePermits=permits if at == busy else 900,
+                     msgOutCounter=out if at == busy else 0)
+            for at, name in enumerate("ab")
+        ]  # fmt: skip
+        return stats("Key_Shared", members, msgBacklog=waiting, msgOutCounter=out, msgInReplay=0 if permits else 9)
+
+    def moment(out: int) -> dict[str, Stats]:
+        larger, hot = topic(1, 900, 900, out), topic(0, 50, 0, out)
+        for each in larger["subscriptions"]["s"]["consumers"]:
+            each["keyHashRangeArrays"] = HALVES[0] if each["consumerName"] == "b" else HALVES[1]
+        return {stats_path(0): larger, stats_path(1): hot}
+
+    (seen,) = subscriptions_seen(moments(moment(5), moment(50)))
+    found = hot_key(with_trace(diagnose(seen), seen, dict.fromkeys(HIGH[:4], 1) | {LOW[0]: 60}))
+    assert found is not None and (found["hot_key"], found["by"]) == (LOW[0].decode(), ("a",))
+
+
 def test_even_keys_make_it_a_slow_consumer() -> None:
     found = hot_key(traced(dict.fromkeys(LOW[:20] + HIGH[:20], 3), *BUSY))
     assert found is not None and found["hot_key"] == ""
@@ -63,6 +109,10 @@ def test_a_hot_key_that_slows_nobody_yet_is_uneven() -> None:
     found = hot_key(traced(dict.fromkeys(HIGH[:4], 1) | {LOW[0]: 60}, *CALM))
     assert found is not None
     assert (found["verdict"], found["by"], found["hot_key"]) == (Verdict.UNEVEN, ("a",), LOW[0].decode())
+    plain, with_keys = traced({}, *CALM), traced(dict.fromkeys(HIGH[:4], 1) | {LOW[0]: 60}, *CALM)
+    assert {each.id for each in plain.ruled_out} - {each.id for each in with_keys.ruled_out} == {"hot_key"}
+    cause = next(each for each in with_keys.causes if each.id == "hot_key")
+    assert (cause.topics, cause.fields) == (1, ("keyHashRangeArrays",))
     assert hot_key(traced(dict.fromkeys(HIGH[:20] + LOW[:20], 1), *CALM)) is None
 
 
@@ -74,10 +124,11 @@ def test_a_key_is_hot_from_a_fair_part_on(hottest_count: int, is_hot: bool) -> N
     assert found is not None and found.is_hot is is_hot
 
 
+@pytest.mark.parametrize("others", [1, 2])
 @pytest.mark.parametrize(("hottest_count", "is_hot"), [(29, False), (30, True)])
-def test_and_only_from_three_times_the_others_on(hottest_count: int, is_hot: bool) -> None:
+def test_and_only_from_three_times_the_others_on(hottest_count: int, others: int, is_hot: bool) -> None:
     (seen,) = subscriptions_seen(moments({stats_path(): CALM[0]}))
-    found = hottest(seen.dispatchers[0], {LOW[0]: hottest_count, HIGH[0]: 10, HIGH[1]: 10})
+    found = hottest(seen.dispatchers[0], {LOW[0]: hottest_count, **dict.fromkeys(HIGH[:others], 10)})
     assert found is not None and found.is_hot is is_hot
 
 
@@ -97,3 +148,9 @@ def test_slots_are_those_of_the_ring_where_a_consumer_has_several_ranges(ranges:
     shown = stats("Key_Shared", [consumer("a", keyHashRangeArrays=ranges)], keySharedMode=mode)
     (seen,) = subscriptions_seen(moments({stats_path(): shown}))
     assert slots_of(seen.dispatchers[0]).low == low
+
+
+def test_one_consumer_with_several_ranges_is_enough_for_a_ring() -> None:
+    members = [consumer("a", keyHashRangeArrays=[[1, 9], [20, 65_535]]), consumer("b", keyHashRangeArrays=[[10, 19]])]
+    (seen,) = subscriptions_seen(moments({stats_path(): stats("Key_Shared", members, keySharedMode="AUTO_SPLIT")}))
+    assert slots_of(seen.dispatchers[0]).low == 1

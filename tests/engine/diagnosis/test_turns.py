@@ -82,7 +82,10 @@ def test_a_name_may_be_short_and_must_mean_one_partition_and_one_subscription() 
 
     def outcome(topic: str, subscription: str | None = None) -> str:
         found = explain_turn(seen, topic, subscription)
-        return f"{found.error} {found.field}" if isinstance(found, Rejection) else found.turns[0].consumer
+        if isinstance(found, Rejection):
+            assert found.status == 404
+            return f"{found.error} {found.field}"
+        return found.turns[0].consumer
 
     assert outcome("x-partition-1") == outcome(f"{TOPIC}-partition-1") == "b"
     assert outcome("x") == "Ambiguous topic"
@@ -90,3 +93,18 @@ def test_a_name_may_be_short_and_must_mean_one_partition_and_one_subscription() 
     assert outcome("y", "other") == "a"
     assert outcome("y", "another") == "NotFound subscription"
     assert outcome("z") == "NotFound topic"
+    assert outcome("z", "other") == "NotFound topic"
+
+
+def test_a_wrong_name_is_refused_with_four_near_ones() -> None:
+    names = [f"orders-{number}" for number in range(1, 7)]
+    seen = subscriptions_seen(
+        moments({f"admin/v2/persistent/t/n/{name}/stats": stats("Shared", [consumer("a")]) for name in names})
+    )
+    for topic in ("orders-", "persistent://t/n/orders-"):
+        found = explain_turn(seen, topic)
+        assert isinstance(found, Rejection)
+        assert sum(name in found.message for name in names) == 4
+    far = explain_turn(seen, "nothing/like/it")
+    assert isinstance(far, Rejection)
+    assert not any(name in far.message for name in names)

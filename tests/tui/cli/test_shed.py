@@ -172,3 +172,9 @@ def test_the_seed_decides_a_draw_and_nothing_else(run: Run, reports: Path) -> No
         picks.add(json.dumps(document["cycles"][0]["moves"]))
     assert len(picks) > 1
     assert shown(run, str(reports), *settings, "--seed", "1") == shown(run, str(reports), *settings, "--seed", "1")
+
+
+def test_brokers_without_a_terminal_name_what_prints_the_same(run: Run) -> None:
+    ran = run("brokers")
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert "--once" in ran.err

@@ -7,9 +7,9 @@ import os
 import click
 
 from tui.cli.commands.shed import SCENES_LISTED, inputs_of, scene_lines
-from tui.cli.exits import FINE
+from tui.cli.exits import FINE, USAGE
 from tui.cli.options import Output, max_input_option, output_options, pulsar_option, setting_pairs
-from tui.cli.output import say_problems, speaks_unicode, write_out, write_page
+from tui.cli.output import say, say_problems, speaks_unicode, write_out, write_page
 
 
 @click.command("brokers", short_help="Open the brokers: what each uses, which bundle moves next, and why.")
@@ -65,7 +65,12 @@ def brokers_command(
     if output.on_screen:
         from tui.brokers.app import BrokersApp
         from tui.cli.screen import run_screen
+        from tui.cli.terminal import why_no_screen
 
+        reason = why_no_screen()
+        if reason is not None:
+            say(reason)
+            return USAGE
         return run_screen(
             BrokersApp(
                 given,
