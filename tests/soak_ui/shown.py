@@ -44,6 +44,8 @@ COLUMNS: Final[Mapping[str, Mapping[str, str]]] = {
     "producers": {"open": "opened", "sent": "sent_msgs", "wait": "pending_msgs", "of": "known"},
 }  # fmt: skip
 """The headings of numbers, and which member of a row each is."""
+SORTED: Final = "^v"
+"""The signs behind the heading that rows are sorted by: with the smallest first, with the largest first."""
 FORECAST_TOPICS: Final = 2_000
 """With more topics a forecast takes too long to be computed for each key."""
 _STEP: Final = re.compile(r"step ([\d,]+)/([\d,]+)")
@@ -73,15 +75,32 @@ def differences(screen: Screen[Any], picture: Picture, twin: Session, document: 
     rows = document["producers" if kind == "producers" else "consumers"]
     wanted = screen.list_panel.filter_text.casefold()
     listed = [row for row in rows if wanted in row["name"].casefold()] if wanted else rows
+    sorted_as_shown = _as_shown(screen, listed)
+    if sorted_as_shown is None:
+        return f"{type(screen).__name__} order: {screen.list_panel.table.order} has other rows than {len(listed)}"
     looks: tuple[Callable[[], str], ...] = (
         lambda: _status(screen, picture, document),
         lambda: _titles(screen, picture, document, listed, len(rows)),
-        lambda: _table(screen, picture, COLUMNS[kind], listed),
+        lambda: _table(screen, picture, COLUMNS[kind], sorted_as_shown),
         lambda: _sentence(screen, picture, twin),
         lambda: _events(screen, picture, document),
         lambda: _tree(screen, picture, document),
     )
     return next((f"{type(screen).__name__} {told}" for look in looks if (told := look())), "")
+
+
+def _as_shown(screen: Dashboard, listed: Sequence[Document]) -> Sequence[Document] | None:
+    """The rows as the table says that it has sorted them; None if it has lost or doubled one."""
+    panel = screen.list_panel
+    if not panel.table.order.key:
+        return listed
+    by_number = {_number(row): row for row in listed}
+    shown = [panel._form.id_of(row) for row in panel.listed]
+    return [by_number[number] for number in shown] if sorted(shown) == sorted(by_number) else None
+
+
+def _number(row: Document) -> Any:
+    return row.get("consumer_id", row.get("number"))
 
 
 def _status(screen: Dashboard, picture: Picture, document: Document) -> str:
@@ -109,10 +128,19 @@ def _titles(screen: Dashboard, picture: Picture, document: Document, listed: Seq
 def _table(screen: Dashboard, picture: Picture, columns: Mapping[str, str], listed: Sequence[Document]) -> str:
     table = screen.query_one("#table", LineTable)
     heading, *lines = lines_of(screen, picture, table) or [Line(())]
-    ends = {word: end for word, _, end in headings(heading) if word in columns}
-    name_at = next((begin for word, begin, _ in headings(heading) if word in ("consumer", "producer")), None)
+    words = [
+        (word[:-1], begin, end - 1) if word[-1] in SORTED else (word, begin, end)
+        for word, begin, end in headings(heading)
+    ]
+    ends = {word: end for word, _, end in words if word in columns}
+    name_at = next((begin for word, begin, _ in words if word in ("consumer", "producer")), None)
     if name_at is None or not ends:
         return ""
+    for word, _, _end in headings(heading):
+        if word[-1] in SORTED and word[:-1] in columns:
+            values = [row[columns[word[:-1]]] for row in listed if not row.get("standby")]
+            if values != sorted(values, reverse=word[-1] == SORTED[1]):
+                return f"table: {word} is not in order"
     name_end = min(ends.values())
     for at, line in zip(count(int(table.scroll_offset.y)), lines, strict=False):
         if at >= len(listed):
@@ -134,7 +162,7 @@ def _table(screen: Dashboard, picture: Picture, columns: Mapping[str, str], list
 
 
 def _selected(screen: Dashboard, table: LineTable, listed: Sequence[Document]) -> str:
-    numbers = [row.get("consumer_id", row.get("number")) for row in listed]
+    numbers = [_number(row) for row in listed]
     cursor = table.cursor
     if screen.selected in numbers and numbers[cursor : cursor + 1] != [screen.selected]:
         return (

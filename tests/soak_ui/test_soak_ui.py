@@ -85,8 +85,8 @@ def random_session(seed: str, keys: int) -> Outcome:
 
 
 def shrunk_finding(seed: str) -> Finding:
-    """What is found within a few short sessions: which of them hits it depends on the keys that there are."""
-    for number in range(12):
+    """What is found within short sessions: which of them hits it depends on the keys that there are."""
+    for number in range(40):
         finding = judged(random_session(f"{seed}-{number}", 60), disagreement)
         if finding is not None:
             return finding

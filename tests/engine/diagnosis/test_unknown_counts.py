@@ -103,8 +103,7 @@ def test_moments_without_a_time_have_no_distance(last: bool) -> None:
 
 
 def hot(*members: Stats, out: int, **sub: Any) -> Stats:
-    found = stats("Key_Shared", members, msgInReplay=4, msgBacklog=60, msgOutCounter=out, **sub)
-    return found
+    return stats("Key_Shared", members, msgInReplay=4, msgBacklog=60, msgOutCounter=out, **sub)
 
 
 def test_a_consumer_that_has_just_come_has_no_share_yet() -> None:

@@ -61,11 +61,78 @@ def test_isolation_forbids(run: Run, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [("0x0_0x1",), ("0x40000000_0x60000000",), (BUNDLE, "--shedder", "TransferShedder"), (BUNDLE, "absent/")],
+    [("0x0_0x1",), ("0x40000000_0x60000000",), (BUNDLE, "--placement", "absent"), (BUNDLE, "absent/")],
 )
 def test_what_cannot_be_explained_is_refused(run: Run, words: tuple[str, ...]) -> None:
     ran = run("explain", "bundle", *words)
     assert (ran.code, ran.out) == (2, "")
+
+
+EXTENSIBLE = ("--shedder", "TransferShedder")
+UNEVEN = (*EXTENSIBLE, "--set", "loadBalancerBrokerLoadTargetStd=0.1")
+
+
+def test_the_extensible_manager_draws_among_the_brokers_clearly_below_the_mean(run: Run) -> None:
+    found = told(run, BUNDLE, *EXTENSIBLE)
+    assert (found["load_manager"], found["strategy"]) == ("extensible", "LeastResourceUsageWithWeight")
+    loads = {each["broker"]: each["compared"] for each in found["brokers"]}
+    assert loads == pytest.approx(
+        {"broker-1:8080": 0.775, "broker-2:8080": 0.3, "broker-3:8080": 0.25, "broker-4:8080": 0.1875}
+    )
+    # The mean is 37.8 %, and ten percent points less is the limit.
+    assert found["compared_limit"] == pytest.approx(sum(loads.values()) / 4 - 0.1)
+    chances = [each["chance"] for each in found["brokers"]]
+    assert chances == [0.0, 0.0, 0.5, 0.5]
+    assert (found["skipped"], found["broker_verdict"], found["destination"]) == ("HitCount", None, None)
+
+
+def test_the_first_cycle_that_acts_says_what_becomes_of_each_bundle(run: Run) -> None:
+    """The threshold of hits is 3, so the fourth cycle in a row is the first that looks at pairs."""
+    moved = told(run, "shop/orders/0x80000000_0xa0000000", *UNEVEN)
+    assert (moved["cycle"], moved["owner"], moved["broker_verdict"], moved["verdict"], moved["destination"]) == (
+        4, "broker-1:8080", "moves", "moved", "broker-4:8080",
+    )  # fmt: skip
+    assert (moved["figure"], moved["limit"]) == pytest.approx((0.775, 0.1875))
+    late = told(run, BUNDLE, *UNEVEN)
+    assert (late["verdict"], late["destination"]) == ("not-looked-at", None)
+    at_once = told(run, BUNDLE, *UNEVEN, "--set", "loadBalancerSheddingConditionHitCountThreshold=0")
+    assert at_once["cycle"] == 1
+
+
+def test_a_bundle_of_the_emptier_broker_of_a_pair_stays(run: Run) -> None:
+    taken = told(run, "fleet/positions/0x20000000_0x40000000", *UNEVEN)
+    assert (taken["broker_verdict"], taken["verdict"]) == ("takes", None)
+
+
+@pytest.mark.parametrize(
+    ("settings", "skipped"),
+    [
+        (("loadBalancerEnabled=false",), "switched-off"),
+        (("loadBalancerSheddingEnabled=false",), "switched-off"),
+    ],
+)
+def test_the_extensible_manager_says_why_it_looks_at_nothing(run: Run, settings: tuple[str, ...], skipped: str) -> None:
+    found = told(run, BUNDLE, *UNEVEN, *(word for each in settings for word in ("--set", each)))
+    assert (found["skipped"], found["broker_verdict"], found["verdict"]) == (skipped, None, None)
+
+
+def test_a_broker_at_its_maximum_of_topics_is_filtered_for_good(run: Run) -> None:
+    """The extensible manager takes nobody back where a filter leaves no broker over; the modular one does."""
+    at_most = ("--set", "loadBalancerBrokerMaxTopics=100")
+    found = told(run, BUNDLE, *EXTENSIBLE, *at_most)
+    by_broker = {each["broker"]: (each["outcome"], each["filter"]) for each in found["brokers"]}
+    assert by_broker["broker-1:8080"] == ("filtered", "topics")
+    assert [each["outcome"] for each in found["brokers"]][1:] == ["candidate"] * 3
+    nobody = told(run, BUNDLE, *EXTENSIBLE, "--set", "loadBalancerBrokerMaxTopics=10")
+    assert {(each["outcome"], each["filter"]) for each in nobody["brokers"]} == {("filtered", "topics")}
+    assert nobody["reason"] == "no-candidates"
+
+
+@pytest.mark.parametrize("words", [(), UNEVEN, (*EXTENSIBLE, "--set", "loadBalancerEnabled=false")])
+def test_the_page_ends_with_what_becomes_of_the_bundle(run: Run, words: tuple[str, ...]) -> None:
+    page = run("explain", "bundle", BUNDLE, *words).out
+    shedder = "TransferShedder" if words else "ThresholdShedder"
+    assert shedder in page.rpartition("\n\n")[2]
 
 
 def test_the_page_has_a_line_for_each_broker(run: Run) -> None:
