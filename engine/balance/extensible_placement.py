@@ -38,7 +38,12 @@ class Candidates:
 def candidates_of(
     bundle: str, loads: Mapping[str, BrokerLoad], settings: LoadSettings, policies: ClusterPolicies
 ) -> Candidates:
-    """The brokers that all filters leave over. O(brokers), for a namespace of a group O(bundles of all brokers)."""
+    """The brokers that all filters leave over. O(brokers), for a namespace of a group O(bundles of all brokers).
+
+    >>> loads = {name: BrokerLoad(name, topics=topics) for name, topics in (("b:1", 9), ("b:2", 3))}
+    >>> candidates_of("t/n/0x0_0x1", loads, LoadSettings(loadBalancerBrokerMaxTopics=5), ClusterPolicies())
+    Candidates(brokers=('b:2',), filtered={'topics': ('b:2',)})
+    """
     kept = tuple(concurrent_order(loads))
     filtered: dict[str, tuple[str, ...]] = {}
 

@@ -348,3 +348,20 @@ def test_topics_of_brokers_themselves_are_left_out() -> None:
     ]
     found = diagnosed(dict.fromkeys(paths, shown))
     assert (found.topics, found.causes[0].topic) == (1, TOPIC)
+
+
+def test_what_one_moment_of_redelivery_says() -> None:
+    """A consumer that holds nothing refused nothing now, and is not named."""
+    found = of_stats(
+        stats(
+            "Shared", [consumer("a", unackedMessages=5), consumer("b")], msgRateRedeliver=20.1259, msgRateOut=100.0071,
+            msgBacklog=7,
+        )
+    )  # fmt: skip
+    assert told(found, "redelivery_loop") == expected(
+        "cannot_tell", {"redeliver_rate": 20.13, "out_rate": 100.01, "backlog": 7},
+        "msgRateRedeliver", "msgRateOut", "msgBacklog",
+        by="a", waiting=7, setting=("deadLetterPolicy (client)", None, None, ""),
+    )  # fmt: skip
+    (cause,) = (each for each in found.causes if each.id == "redelivery_loop")
+    assert cause.fix

@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 
 from engine.exporting import export_records
 from engine.views.failover.model import ConsumerRow
-from tests.tui.screens_under_test import app_of, cluster, main_screen, run, text_of
+from tests.tui.screens_under_test import app_of, cluster, main_screen, run, text_of, until
 from tui.failover.dialogs import PartitionsScreen
 from tui.kit.columns import Order, in_order
 from tui.kit.heirs_screen import HeirsScreen
@@ -108,15 +108,13 @@ def test_rows_are_exported_in_their_order_with_all_columns(tmp_path: Path, monke
         kind, _ = main_screen(app).sentence
         assert kind == "done"
         await pilot.press("e", "enter")  # the file is there now
-        await pilot.pause()
-        assert "is there already" in text_of(app)
+        await until(app, lambda text: "is there already" in " ".join(text.split()))
         await pilot.press(*["backspace"] * 20, *"two.json", "enter")
         await pilot.pause()
         await pilot.press("e", *["backspace"] * 20, *"three.svg", "enter")
         await pilot.pause()
         await pilot.press("e", *["backspace"] * 20, *"four.txt", "enter")
-        await pilot.pause()
-        assert ".csv, .json" in text_of(app)
+        await until(app, lambda text: ".csv, .json" in " ".join(text.split()))
 
     run(app, story)
     rows = list(csv.DictReader((tmp_path / "consumers.csv").open()))
