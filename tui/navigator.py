@@ -10,6 +10,7 @@ from engine.admin.shed_inputs import shed_inputs_of
 from engine.scenarios.embedded import DEFAULT_SCENE
 from engine.scenarios.embedded_brokers import embedded_brokers
 from engine.views.brokers.view import brokers_input
+from engine.views.finding import Found
 from themes.palettes import Palette
 from tui.brokers.screen import BrokersScreen
 from tui.bundles.screen import BundlesScreen
@@ -59,6 +60,7 @@ class Navigator:
             screen = self._make(kind)
             screen.on_front = self.turn
             screen.on_brokers = self.show_brokers
+            screen.on_found = self.go_to
             self._store.tell(screen.post_message)
             self._app.install_screen(screen, kind.__name__)  # so that it outlives its time in front
             self._screens[kind] = screen
@@ -87,6 +89,13 @@ class Navigator:
             self._app.pop_screen()
         else:
             self._app.push_screen(self.screen)
+
+    def go_to(self, found: Found) -> None:
+        """Show the subscription that something belongs to, and mark it there."""
+        if found.place >= 0:
+            self._store.show_subscription(found.place - self._store.subscription)
+        # A screen that has just been pushed is not there yet.
+        self.screen.call_after_refresh(self.screen.go_to, found)
 
     def paint(self, colours: Palette) -> None:
         """Give all screens other colours."""

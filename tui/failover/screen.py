@@ -13,9 +13,11 @@ from textual.widget import Widget
 
 from engine.cluster.commands import AddConsumer, KillConsumer, SetSetting
 from engine.errors import Rejection
+from engine.names import PARTITION_SUFFIX
 from engine.scenarios.selecting import resolve_selection
 from engine.views.failover.details import TopicExplanation
 from engine.views.failover.model import ConsumerRow, DashboardView, NamespaceNode, RingView, StatusView
+from engine.views.finding import Found
 from tui.failover.bindings import BINDINGS, ELSEWHERE, GROUPS
 from tui.failover.bundle_tree import TOPICS_AT_ONCE, BundleKey, BundleTree
 from tui.failover.consumers import CONSUMERS
@@ -224,6 +226,13 @@ class MainScreen(DashboardScreen[DashboardView]):
             self.open_explanation(remarks_of(explanation))
             return None
         return explanation
+
+    def show_topic(self, found: Found) -> None:
+        """Explain a topic, or the first partition of a partitioned one."""
+        refused = self.explain(found.name)
+        if refused is not None and self.explain(f"{found.name}{PARTITION_SUFFIX}0") is None:
+            refused = None
+        self.complain(refused)
 
     def explain_again(self) -> None:
         explanation = self.store.explain(self.topic)

@@ -37,6 +37,7 @@ CLOSE: Final = Binding("escape", "back", "Close", show=False, tooltip="Close wha
 SUBSCRIPTIONS: Final = (
     Binding("n", "subscription(1)", "Next subscription", show=False, tooltip="Show the next subscription"),
     Binding("p", "subscription(-1)", "Previous", show=False, tooltip="Show the previous subscription"),
+    Binding("ctrl+f", "find", "Find", show=False, tooltip="Find anything by a part of its name"),
 )
 TIME: Final = (
     Binding("u", "undo", "Undo", tooltip="Undo: one step back"),

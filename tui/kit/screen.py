@@ -25,6 +25,7 @@ from engine.diagnosis.model import Diagnosis
 from engine.diagnosis.seen import parent_of
 from engine.errors import Rejection
 from engine.views.failover.model import Notice, TimelineView
+from engine.views.finding import Found
 from themes.palettes import Palette, palette
 from tui.kit.background import in_background, run_beside
 from tui.kit.bindings import Groups
@@ -38,6 +39,7 @@ from tui.kit.layouts import arrange, name_panels
 from tui.kit.line_table import LineTable
 from tui.kit.list_panel import AnyList, ListPanel
 from tui.kit.live_line import LiveLine
+from tui.kit.picker import PickerScreen
 from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
 from tui.kit.playing import Playback, Stage
 from tui.kit.prompt import Prompt
@@ -133,6 +135,8 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
     """Called when the screen comes to the front, by the one who chooses which screen that is."""
     on_brokers: Callable[[], str] | None = None
     """Opens the screen of brokers; why it cannot be, "" where it did."""
+    on_found: Callable[[Found], object] | None = None
+    """Called with what was found and chosen, by the one who knows which screen shows it."""
     ready = False
     """Whether there are panels that can show something."""
     _shown: AnyView | None = None
@@ -690,6 +694,32 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
             self.store.show_subscription(by)
         else:
             self.complain("there is no other subscription, and no other topic with producers, to show")
+
+    def action_find(self) -> None:
+        """Ask for a part of a name, and go to what has it."""
+        findable, shown = self.store.findable(), self.store.subscription
+        self.app.push_screen(
+            PickerScreen(lambda part: findable.find(part, shown), self.store.subscription_title, self.colours),
+            self._go_to_found,
+        )
+
+    def _go_to_found(self, found: Found | None) -> None:
+        if found is not None and self.on_found is not None:
+            self.on_found(found)
+
+    def go_to(self, found: Found) -> None:
+        """Mark what was found, on the screen of its subscription."""
+        if found.kind == "topic":
+            self.show_topic(found)
+        elif found.consumer_id >= 0:
+            self.selected = found.consumer_id
+        elif found.kind == "consumer":
+            self.select_text(found.name)
+
+    def show_topic(self, found: Found) -> None:
+        """Show a topic that the shown subscription has, or that none has."""
+        name = safe_name(found.name)
+        self.sentence = ("hint", f"{name} is one of its topics" if found.place >= 0 else f"no subscription has {name}")
 
     def on_key(self, event: events.Key) -> None:
         """Say why a key of another screen does nothing here."""

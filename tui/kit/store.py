@@ -37,6 +37,7 @@ from engine.views.failover.dashboard import (
 )
 from engine.views.failover.details import SplitPreviewView, TopicExplanation
 from engine.views.failover.model import BundleTopic, DashboardView, Notice, PartitionRow
+from engine.views.finding import Findable
 from engine.views.keys.answers import key_answer, keys_of_consumer
 from engine.views.keys.model import ConsumerKeysView, KeyAnswer, KeysView
 from engine.views.keys.view import keys_view
@@ -370,6 +371,12 @@ class Store:
             self._place = (self._place + by) % len(keys)
             self._key = self._wanted = keys[self._place]
             self._publish()
+
+    def findable(self) -> Findable:
+        """What can be found by a part of its name; it knows all it needs, so it can be asked in another thread."""
+        seen = self._reported.subscriptions(self._moment) if self._reported_only() else {}
+        others = tuple(seen[each.namespace, each.name] for each in self._reported_only())
+        return Findable(self._timeline.state, self.subscriptions, others)
 
     def busiest_partition_of(self, consumer_id: int) -> str:
         """The one of a consumer's partitions with most messages a second, "" for none."""

@@ -54,6 +54,31 @@ class Texts(Computed[str]):
             else:
                 yield [data[start:end].decode("utf-8", "surrogatepass") for start, end in bounds]
 
+    def containing(self, part: str, limit: int) -> list[int]:
+        """The places of the first texts that contain a part, whatever the case of ASCII letters. O(bytes).
+
+        >>> Texts.of(["shop/Orders", "shop/clicks", "orders-2"]).containing("ORDER", 9)
+        [0, 2]
+        """
+        found: list[int] = []
+        wanted, offsets = part.encode("utf-8", "surrogatepass").lower(), self.column.offsets
+        for low in range(0, len(self), CHUNK):
+            base, end = int(offsets[low]), int(offsets[min(low + CHUNK, len(self))])
+            data = bytes(self._data[base:end]).lower()
+            at = data.find(wanted)
+            while at >= 0 and len(found) < limit:
+                place = int(np.searchsorted(offsets, base + at, side="right")) - 1
+                stop = int(offsets[place + 1]) - base
+                if at + len(wanted) <= stop:  # and does not end in the next text
+                    found.append(place)
+                    at = stop
+                else:
+                    at += 1
+                at = data.find(wanted, at) if at < len(data) else -1
+            if len(found) >= limit:
+                break
+        return found
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Texts):
             return isinstance(other, Sequence) and len(self) == len(other) and all(map(str.__eq__, self, other))

@@ -25,6 +25,19 @@ PAIRS_OF: dict[str, tuple[Stats, Stats]] = {
 }  # fmt: skip
 
 
+NEUTRAL = {
+    "Shared": FINE, "Key_Shared": KEYS, "Exclusive": ALONE,
+    "Failover": stats("Failover", [consumer("a")], activeConsumerName="a"),
+}  # fmt: skip
+
+
+def beside(shown: Stats, partitions: int) -> list[Stats]:
+    """All partitions of a topic alike, or for two of them the second in order."""
+    if partitions == 2:
+        return [shown, NEUTRAL[shown["subscriptions"]["s"]["type"]]]
+    return [shown] * partitions
+
+
 def paths(name: str, count: int) -> list[str]:
     return [f"admin/v2/persistent/t/{name}/x-partition-{number}/stats" for number in range(count)]
 
@@ -33,14 +46,18 @@ def both(first: str, second: str, partitions: int) -> tuple[Diagnosis, list[Diag
     """The worst of two subscriptions, of which the first has the smaller name, and both, the worst first."""
     kinds = PAIRS_OF[first], PAIRS_OF[second]
     shown: list[dict[str, Any]] = [
-        {path: kind[at] for name, kind in zip("mn", kinds, strict=True) for path in paths(name, partitions)}
+        {
+            path: each
+            for name, kind in zip("mn", kinds, strict=True)
+            for path, each in zip(paths(name, partitions), beside(kind[at], partitions), strict=True)
+        }
         for at in (0, 1)
     ]
     seen = subscriptions_seen(moments(*shown))
     return worst(seen), diagnose_all(seen)
 
 
-@pytest.mark.parametrize("partitions", [1, 6])
+@pytest.mark.parametrize("partitions", [1, 2, 6])
 @pytest.mark.parametrize(("first", "second"), permutations(PAIRS_OF, 2))
 def test_the_worse_of_two_is_found_whatever_its_name(first: str, second: str, partitions: int) -> None:
     found, every = both(first, second, partitions)

@@ -1,0 +1,112 @@
+"""Finding anything that a screen can show by a part of its name: subscriptions, their consumers, and topics."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final, Literal
+
+from engine.cluster.state import ClusterState
+from engine.diagnosis.seen import SubscriptionSeen
+
+MOST_FOUND: Final = 200
+"""Of each kind. Who wants another one types more of its name."""
+_PARTITION: Final = re.compile(r"(.*)-partition-([0-9]{1,9})")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """``place`` is that of the subscription or of the topic with producers, -1 for a topic that none of them has.
+
+    ``consumer_id`` is a consumer's or, on topics with producers, the number of one; -1 for a consumer that brokers
+    reported and for which nothing is computed.
+    """
+
+    kind: Literal["subscription", "consumer", "producer", "topic"]
+    name: str
+    place: int
+    consumer_id: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Findable:
+    """All that can be found. ``keys`` are those of all places; ``others`` are the last of them, as brokers report."""
+
+    state: ClusterState
+    keys: tuple[str, ...]
+    others: tuple[SubscriptionSeen, ...] = ()
+
+    def find(self, part: str, shown: int = 0, limit: int = MOST_FOUND) -> list[Found]:
+        """Subscriptions first, then consumers, then topics with a part in their names, ``limit`` of each at most.
+
+        Case plays no part. A topic is found at the place ``shown``, if it is there, else at the first that has it.
+        O(names).
+
+        >>> from engine.cluster.state import Subscription
+        >>> from engine.cluster.tables.topics import Topic
+        >>> from engine.failover.model import Consumer
+        >>> topic = Topic("persistent://t/n/orders", 4)
+        >>> billing = Subscription("billing", "billing", "t/n", (topic.name,), (Consumer(7, "b-0"),))
+        >>> state = ClusterState(topics={topic.name: topic}, subscriptions=(billing,))
+        >>> [(each.kind, each.name) for each in Findable(state, ("billing",)).find("b")]
+        [('subscription', 'billing'), ('consumer', 'b-0')]
+        >>> Findable(state, ("billing",)).find("ORDERS-partition-3")
+        [Found(kind='topic', name='persistent://t/n/orders-partition-3', place=0, consumer_id=-1)]
+        """
+        wanted = part.casefold()
+        places = (Found("subscription", key, place) for place, key in enumerate(self.keys) if wanted in key.casefold())
+        members = (each for each in self._members() if wanted in each.name.casefold())
+        return [*islice(places, limit), *islice(members, limit), *self._topics(part, shown, limit)]
+
+    def _members(self) -> Iterator[Found]:
+        state = self.state
+        listed = [each.consumers for each in state.subscriptions] + [each.consumers for each in state.key_subscriptions]
+        for at, consumers in enumerate(listed):
+            for consumer in consumers:
+                yield Found("consumer", consumer.name, at, consumer.consumer_id)
+        for at, topic in enumerate(state.producer_topics, len(listed)):
+            for producer in topic.producers.producers:
+                yield Found("producer", producer.producer_name or f"#{producer.number}", at, producer.number)
+        first = len(self.keys) - len(self.others)
+        for place, seen in enumerate(self.others, first):
+            names = (consumer.name for dispatcher in seen.dispatchers for consumer in dispatcher.consumers)
+            for name in dict.fromkeys(names):
+                yield Found("consumer", name, place)
+
+    def _topics(self, part: str, shown: int, limit: int) -> list[Found]:
+        table = self.state.topics
+        found = [table.names[at] for at in table.names.containing(part, limit)]
+        typed = _PARTITION.fullmatch(part)
+        if typed is not None and len(found) < limit:
+            number = int(typed[2])
+            for at in table.names.containing(typed[1], limit):
+                name, partitions = table.names[at], int(table.partitions[at])
+                if number < partitions and name.casefold().endswith(typed[1].casefold()):
+                    found.append(f"{name}-partition-{number}")
+        whole = {name: _PARTITION.sub(r"\1", name) for name in found}
+        places = self._places_of({*whole, *whole.values()}, shown)
+        return [Found("topic", name, places.get(name, places.get(whole[name], -1))) for name in found]
+
+    def _places_of(self, names: set[str], shown: int) -> dict[str, int]:
+        """The place of each name that one has. O(topics of all places)."""
+        found: dict[str, int] = {}
+        topics = list(enumerate(self._topics_by_place()))
+        for place, own in (*topics[shown : shown + 1], *topics):
+            here = names if own is self.state.topics.names else names.intersection(own)
+            for name in here - found.keys():
+                found[name] = place
+            if len(found) == len(names):
+                break
+        return found
+
+    def _topics_by_place(self) -> Iterable[Sequence[str]]:
+        state = self.state
+        yield from (each.topics for each in state.subscriptions)
+        yield from (each.topics for each in state.key_subscriptions)
+        yield from ((each.topic,) for each in state.producer_topics)
+        first = len(self.keys) - len(self.others)
+        if first > len(state.subscriptions) + len(state.key_subscriptions) + len(state.producer_topics):
+            yield ()  # the place of the bundles
+        yield from (each.topics for each in self.others)

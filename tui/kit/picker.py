@@ -1,0 +1,136 @@
+"""The dialog that finds things by a part of their names and goes there: subscriptions, consumers, topics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import ClassVar, Final
+
+from rich.cells import cell_len
+from rich.text import Text
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.widgets import Input
+
+from engine.views.finding import MOST_FOUND, Found
+from themes import stylesheet
+from themes.palettes import Palette, hex_colour
+from tui.kit.background import in_background, run_beside
+from tui.kit.columns import Column, Columns, NameColumn, fitting, table_lines
+from tui.kit.line_table import LineTable
+from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
+from tui.kit.prompt import TypedLine
+from tui.kit.single_paint import SinglePaintModal
+from tui.kit.wording import counted, fit, safe_name
+
+_KIND_CELLS: Final = 13
+_NAME_CELLS: Final = (14, 30)
+"""The least width of names, and the one at which they let the place in."""
+_PLACE_CELLS: Final = 20
+
+
+class PickerScreen(SinglePaintModal[Found]):
+    """Dismissed with what was chosen, or with None.
+
+    ``find`` looks for what is typed, in a thread of its own; ``title_of`` a place is what a person calls it.
+    """
+
+    CSS_PATH = stylesheet("dialogs")
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "close", "Close", show=False),
+        Binding("up", "move(-1)", "Up", show=False),
+        Binding("down", "move(1)", "Down", show=False),
+        Binding("pageup", "page(-1)", "Page up", show=False, priority=True),
+        Binding("pagedown", "page(1)", "Page down", show=False, priority=True),
+    ]
+
+    def __init__(
+        self, find: Callable[[str], Sequence[Found]], title_of: Callable[[int], str], colours: Palette
+    ) -> None:
+        super().__init__()
+        self._find = find
+        self._title_of = title_of
+        self._colours = colours
+        self._found: Sequence[Found] = ()
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="dialog -wide -tall"):
+            yield TypedLine(placeholder="a part of the name of a subscription, consumer or topic")
+            yield LineTable()
+            yield PlainStatic(id="said")
+
+    def on_mount(self) -> None:
+        """Begin with everything."""
+        box = self.query_one(".dialog")
+        set_title(box, "find and go there")
+        set_subtitle(box, "type a part of a name, ↑ ↓ choose, enter goes there, escape closes")
+        field = self.query_one(TypedLine)
+        field.cursor_blink = False  # so that a picture is always the same
+        field.focus()
+        self._look("")
+
+    @on(Input.Changed)
+    def _changed(self, event: Input.Changed) -> None:
+        event.stop()
+        self._look(event.value)
+
+    def _look(self, part: str) -> None:
+        run_beside(self, partial(self._show, part), exclusive=True)
+
+    async def _show(self, part: str) -> None:
+        found = await in_background(self._find, part)
+        self._found = found
+        table = self.query_one(LineTable)
+        table.lines = table_lines(found, self._columns, self._cell)
+        table.cursor = 0
+        by_kind = [
+            sum(each.kind == kind for each in found) for kind in ("subscription", "consumer", "producer", "topic")
+        ]
+        more = f"; of more than {MOST_FOUND} of a kind the first" if max(by_kind) >= MOST_FOUND else ""
+        said = f"{counted(len(found), 'name')}{more}" if found else "nothing has such a name"
+        self.query_one("#said", PlainStatic).update(said)
+
+    def _columns(self, rows: Sequence[Found], width: int) -> Columns:
+        longest = max((cell_len(safe_name(row.name)) for row in rows), default=0) + 1
+        return fitting(
+            width,
+            NameColumn("name", max(longest, _NAME_CELLS[0]), max(min(longest, 60), _NAME_CELLS[1]), _NAME_CELLS[0]),
+            [Column("kind", "kind", _KIND_CELLS, left=True)],
+            [Column("place", "of", _PLACE_CELLS, left=True, most=40)],
+            ("kind", "name", "place"),
+        )
+
+    def _cell(self, row: Found, column: Column) -> Text:
+        dim = hex_colour(self._colours.dim)
+        match column.key:
+            case "kind":
+                return Text(fit(row.kind, column.width), dim, no_wrap=True)
+            case "name":
+                return Text(fit(safe_name(row.name), column.width - 1) + " ", no_wrap=True)
+        of = "" if row.kind == "subscription" or row.place < 0 else self._title_of(row.place)
+        return Text(fit(of, column.width), dim, no_wrap=True)
+
+    # keys and the mouse
+
+    def action_move(self, by: int) -> None:
+        self.query_one(LineTable).action_move(by)
+
+    def action_page(self, direction: int) -> None:
+        self.query_one(LineTable).action_page(direction)
+
+    def action_close(self) -> None:
+        self.dismiss(None)
+
+    @on(Input.Submitted)
+    def _submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        if self._found:
+            self.dismiss(self._found[self.query_one(LineTable).cursor])
+
+    @on(LineTable.Opened)
+    def _opened(self, message: LineTable.Opened) -> None:
+        message.stop()
+        if not message.is_stale:
+            self.dismiss(self._found[message.index])
