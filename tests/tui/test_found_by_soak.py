@@ -53,6 +53,9 @@ from tui.kit.theme import ParsedOnce, theme_name
             id="a double click on a command that the first click took away",
         ),
         pytest.param("fleet 80x24 e ~ paste:surrogate enter ~", id="half a character in the name of an export"),
+        pytest.param(
+            "pip392 80x24 ctrl+f ~ paste:surrogate click@56,15 tab ctrl+x ~", id="half a character that is cut out"
+        ),
         pytest.param("fleet 80x24 e ~ paste:zeros enter ~", id="NUL in the name of an export"),
         pytest.param("demo-keys-points 80x24 size@120x40 size@80x24 =", id="larger and back at once"),
         pytest.param("small 80x24 c size@20x5 size@80x24 =", id="smaller and back at once"),

@@ -31,16 +31,18 @@ from themes.palettes import Palette, consumer_tag, palette
 from tui.brokers.bindings import BINDINGS, GROUPS, key_hints
 from tui.brokers.dialogs import Pairs, SettingsScreen
 from tui.brokers.panels import CycleStrip, StripPanel
-from tui.brokers.table import broker_line, heading
+from tui.brokers.table import broker_lines, broker_value
 from tui.brokers.words import compare_lines, hint_text, next_lines, row_text, status_text, strip_words
 from tui.kit.background import in_background, run_beside
 from tui.kit.footer import KeyFooter
 from tui.kit.help import Group, HelpScreen, KeyHelp, key_groups
 from tui.kit.layouts import arrange, name_panels
-from tui.kit.line_table import Lines, LineTable
+from tui.kit.line_table import LineTable
 from tui.kit.plain_text import NO_TEXT, PlainStatic, assembled, set_subtitle, set_title
+from tui.kit.prompt import Prompt
+from tui.kit.rows_table import RowsTable
 from tui.kit.sentence_line import SentenceLine
-from tui.kit.single_paint import SinglePaintScreen
+from tui.kit.table_screen import TableScreen
 from tui.kit.wording import counted, quantity, safe_name
 from tui.kit.words_panel import WordsPanel, written
 
@@ -61,11 +63,12 @@ LEGEND: Final[Group] = (
 )
 
 
-class BrokersScreen(SinglePaintScreen[None]):
+class BrokersScreen(TableScreen):
     """Asks the engine once for each question; cycles are pages of one answer. Other shedders come a moment later."""
 
     CSS_PATH = stylesheet("brokers")
     AUTO_FOCUS = "#table"
+    filename = "brokers.csv"
     BINDINGS: ClassVar[list[BindingType]] = [*BINDINGS]
 
     on_close: Callable[[], object] | None = None
@@ -107,10 +110,11 @@ class BrokersScreen(SinglePaintScreen[None]):
         yield PlainStatic(id="title")
         yield SentenceLine(id="sentence").data_bind(cls.sentence)
         with Container(id="panels"):
-            yield LineTable(id="table", classes="panel")
+            yield RowsTable(id="table", classes="panel")
             yield WordsPanel(id="next", classes="panel").data_bind(content=cls.next_text)
             yield WordsPanel(id="compare", classes="panel").data_bind(content=cls.compare_text)
         yield StripPanel(id="strip", ascii_only=self._ascii_only).data_bind(cls.strip, cls.colours)
+        yield Prompt(id="prompt")
         yield KeyFooter(id="keys")
         yield PlainStatic(id="too-small")
 
@@ -293,7 +297,7 @@ class BrokersScreen(SinglePaintScreen[None]):
     def _share_rows(self) -> None:
         """Give the table the lines that it needs, at most two fifths of the body, and what is below it the rest."""
         body = self.query_one("#panels")
-        needed = self.query_one("#table", LineTable).lines.count + 3
+        needed = self.table.lines.count + 3
         body.styles.grid_rows = "1fr" if self.zoomed else f"{max(5, min(needed, body.size.height * 2 // 5))} 1fr"
 
     def _show_compared(self) -> None:
@@ -306,24 +310,17 @@ class BrokersScreen(SinglePaintScreen[None]):
 
     def _show_table(self, frame: BrokersFrame) -> None:
         assert self.view is not None
-        table, rows, colours, ascii_only = (
-            self.query_one("#table", LineTable),
-            frame.rows,
-            self.colours,
-            self._ascii_only,
-        )
+        table, rows, colours, ascii_only = self.table, frame.rows, self.colours, self._ascii_only
         when = f"after cycle {frame.cycle}" if frame.cycle else "now"
         set_title(table, f"{counted(len(rows), 'broker')} {when}")
         names = [f"{consumer_tag(at)} {safe_name(name)}" for at, name in enumerate(self.view.namespaces[:6])]
         more = f" and {quantity(len(self.view.namespaces) - 6)} more" if len(self.view.namespaces) > 6 else ""
         set_subtitle(table, f"{', '.join(names)}{more}; small letter: leaves next")
-        table.lines = Lines(
-            len(rows),
-            lambda at, width: broker_line(rows[at], rows, width, colours, ascii_only=ascii_only),
-            lambda width: heading(rows, width),
+        table.show(
+            rows, lambda listed, order: broker_lines(listed, order, colours, ascii_only=ascii_only), broker_value
         )
         self._share_rows()
-        brokers = [row.broker for row in rows]
+        brokers = [row.broker for row in table.listed]
         if self._marked in brokers:
             table.cursor = brokers.index(self._marked)
         else:
@@ -332,13 +329,16 @@ class BrokersScreen(SinglePaintScreen[None]):
     @on(LineTable.Moved, "#table")
     def _moved(self, message: LineTable.Moved) -> None:
         if self.view is not None and not message.is_stale:
-            self._marked = self.frame.rows[message.index].broker
+            self._marked = self.table.listed[message.index].broker
 
     @on(LineTable.Opened, "#table")
     def _opened(self, message: LineTable.Opened) -> None:
         if self.view is not None and not message.is_stale:
-            row = self.frame.rows[message.index]
+            row = self.table.listed[message.index]
             self.app.push_screen(HelpScreen(_bundle_groups(row, self.view), title=safe_name(row.broker)))
+
+    def say(self, kind: str, text: str) -> None:
+        self.sentence = kind, text
 
     # panels
 

@@ -14,6 +14,8 @@ from themes.palettes import Palette, consumer_tag, hex_colour
 from tui.brokers.words import RESOURCE_TEXTS
 from tui.drawing.bars import bar_text
 from tui.drawing.glyphs import glyphs_of
+from tui.kit.columns import Column, Columns, Order, Value, heading
+from tui.kit.line_table import Lines
 from tui.kit.wording import fit, safe_name, shorten_middle
 
 _PERCENT: Final = 5
@@ -41,11 +43,36 @@ def room_of(rows: Sequence[BrokerRow], width: int) -> Room:
     return Room(name, bar, numbers, max(_LEAST_BLOCKS, left - 5 * each))
 
 
-def heading(rows: Sequence[BrokerRow], width: int) -> Text:
+def broker_columns(rows: Sequence[BrokerRow], width: int) -> Columns:
+    """The name, each resource, and the bundles, which are sorted by their bytes."""
     room = room_of(rows, width)
-    each = room.bar + (_PERCENT if room.numbers else 0)
-    words = "".join(fit(RESOURCE_TEXTS[name], each) + " " for name in RESOURCES)
-    return Text(f"{'broker':{room.name}}{words}bundles by traffic", no_wrap=True)
+    each = room.bar + 1 + (_PERCENT if room.numbers else 0)
+    resources = (Column(name, RESOURCE_TEXTS[name], each, left=True) for name in RESOURCES)
+    return (
+        Column("broker", "broker", room.name, left=True),
+        *resources,
+        Column("bytes_per_sec", "bundles by traffic", room.blocks, left=True),
+    )
+
+
+def broker_lines(rows: Sequence[BrokerRow], order: Order, colours: Palette, *, ascii_only: bool) -> Lines:
+    """The rows, already in order, as lines."""
+    return Lines(
+        len(rows),
+        lambda at, width: broker_line(rows[at], rows, width, colours, ascii_only=ascii_only),
+        lambda width: heading(broker_columns(rows, width), order),
+        lambda width: broker_columns(rows, width),
+    )
+
+
+def broker_value(row: BrokerRow, key: str) -> Value:
+    """Return what a column is sorted by and exported with: shares of what there is, from 0 to 1."""
+    if key == "broker":
+        return row.broker
+    if key == "bytes_per_sec":
+        return row.bytes_per_sec
+    share = next((bar.share for bar in row.bars if bar.resource == key), math.nan)
+    return None if math.isnan(share) else share
 
 
 def broker_line(

@@ -6,6 +6,7 @@ from typing import Final
 
 from textual.binding import Binding
 
+from tui.kit.bindings import TABLE
 from tui.kit.footer import KeyHint
 
 TIME: Final = (
@@ -34,6 +35,8 @@ WORLD: Final = (
     Binding("n", "namespace(1)", "Next namespace", show=False, tooltip="Show the next namespace"),
     Binding("p", "namespace(-1)", "Previous namespace", show=False, tooltip="Show the previous namespace"),
 )
+GIVE_AWAY: Final = tuple(binding for binding in TABLE if binding.action in ("copy", "export"))
+"""Sorting is done by the table itself."""
 PLACE: Final = (
     Binding("shift+down", "scroll_forecast(3)", "Forecast", show=False, tooltip="Scroll the forecast down"),
     Binding("shift+up", "scroll_forecast(-3)", "Forecast up", show=False, tooltip="Scroll the forecast up"),
@@ -48,8 +51,8 @@ TREE: Final = (
 )
 """Keys that the tree has itself, for the help only."""
 
-BINDINGS: Final = (*TIME, *RULES, *WORLD, *PLACE)
-GROUPS: Final = (("time", TIME), ("rules", RULES), ("cluster", WORLD), ("place", (*PLACE, *TREE)))
+BINDINGS: Final = (*TIME, *RULES, *WORLD, *GIVE_AWAY, *PLACE)
+GROUPS: Final = (("time", TIME), ("rules", RULES), ("cluster", WORLD), ("tables", TABLE), ("place", (*PLACE, *TREE)))
 
 
 def key_hints() -> tuple[KeyHint, ...]:

@@ -32,17 +32,19 @@ from tui.bundles.panels import (
     slider_of,
     tabs_of,
 )
-from tui.bundles.table import tree_heading, tree_line
+from tui.bundles.table import bundle_value, tree_lines
 from tui.bundles.words import curve_title, forecast_lines, hint_text, status_texts
 from tui.drawing.flow_cells import FlowPicture
 from tui.kit.background import in_background, run_beside
 from tui.kit.footer import KeyFooter
 from tui.kit.help import HelpScreen, key_groups
 from tui.kit.layouts import arrange, name_panels
-from tui.kit.line_table import Lines, LineTable
+from tui.kit.line_table import LineTable
 from tui.kit.plain_text import NO_TEXT, PlainStatic, assembled, plain, set_subtitle, set_title
+from tui.kit.prompt import Prompt
+from tui.kit.rows_table import RowsTable
 from tui.kit.sentence_line import SentenceLine
-from tui.kit.single_paint import SinglePaintScreen
+from tui.kit.table_screen import TableScreen
 from tui.kit.wording import counted, safe_name
 from tui.kit.words_panel import WordsPanel, written
 
@@ -50,11 +52,12 @@ GROWTHS: Final = (1.0, 1.05, 1.1, 1.25, 1.5)
 ZOOMS: Final = ("", "tree", "curve", "forecast")
 
 
-class BundlesScreen(SinglePaintScreen[None]):
+class BundlesScreen(TableScreen):
     """Asks the engine once for each question; cycles and algorithms are pages of one answer."""
 
     CSS_PATH = stylesheet("bundles")
     AUTO_FOCUS = "#tree"
+    filename = "bundles.csv"
     BINDINGS: ClassVar[list[BindingType]] = [*BINDINGS]
 
     cycle: var[int] = var(0, init=False)
@@ -95,12 +98,13 @@ class BundlesScreen(SinglePaintScreen[None]):
         yield SentenceLine(id="sentence").data_bind(cls.sentence)
         yield AlgorithmTabs(id="algorithms").data_bind(cls.tabs, cls.chosen)
         with Container(id="panels"):
-            yield LineTable(id="tree", classes="panel")
+            yield RowsTable(id="tree", classes="panel")
             yield WordsPanel(id="forecast", classes="panel").data_bind(content=cls.forecast)
             yield FlowPanel(id="curve", classes="panel", ascii_only=ascii_only).data_bind(
                 cls.picture, cls.colours, words=cls.no_picture
             )
         yield CycleSlider(id="slider", ascii_only=ascii_only).data_bind(cls.cycles, cls.colours)
+        yield Prompt(id="prompt")
         yield KeyFooter(id="keys")
         yield PlainStatic(id="too-small")
 
@@ -283,21 +287,16 @@ class BundlesScreen(SinglePaintScreen[None]):
         title.update(_title(self.view, several, self.size.width))
 
     def _show_tree(self, frame: BalanceFrame) -> None:
-        table, rows, colours, ascii_only = (
-            self.query_one("#tree", LineTable),
-            frame.rows,
-            self.colours,
-            self._ascii_only,
-        )
+        table, colours, ascii_only = self.table, self.colours, self._ascii_only
         over = f", {frame.over} above a limit" if frame.over else ""
         when = f"after cycle {frame.cycle}" if frame.cycle else "now"
         set_title(table, f"{counted(len(frame.leaves), 'bundle')} {when}{over}")
-        table.lines = Lines(
-            len(rows),
-            lambda at, width: tree_line(rows[at], rows, width, frame.cycle, colours, ascii_only=ascii_only),
-            lambda width: tree_heading(rows, width),
+        table.show(
+            frame.rows,
+            lambda rows, order: tree_lines(rows, order, frame.cycle, colours, ascii_only=ascii_only),
+            bundle_value,
         )
-        ranges = [row.range_text for row in rows]
+        ranges = [row.range_text for row in table.listed]
         if self._marked in ranges:
             table.cursor = ranges.index(self._marked)
         else:
@@ -315,9 +314,12 @@ class BundlesScreen(SinglePaintScreen[None]):
         label = "no traffic" if self.picture is None else "area: messages, line: bytes, both in terms of their limits"
         set_subtitle(panel, f"{label} ╌")
 
+    def say(self, kind: str, text: str) -> None:
+        self.sentence = kind, text
+
     @on(LineTable.Moved, "#tree")
     def _moved(self, message: LineTable.Moved) -> None:
-        marked = self.frame.rows[message.index].range_text
+        marked = self.table.listed[message.index].range_text
         if marked != self._marked:
             self._marked = marked
             self._show_curve()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from rich.text import Text
@@ -14,6 +14,8 @@ from themes.palettes import Palette, Rgb, hex_colour
 from tui.bundles.words import share_text
 from tui.drawing.bars import bar_text
 from tui.drawing.glyphs import glyphs_of
+from tui.kit.columns import Column, Columns, Order, Value, heading
+from tui.kit.line_table import Lines
 from tui.kit.wording import bytes_per_sec, msgs_per_sec, quantity, shorten_middle
 
 REASONS: Final[dict[SplitReason, str]] = {
@@ -60,16 +62,51 @@ def tree_columns(rows: Sequence[BundleRow], width: int) -> TreeColumns:
     return TreeColumns(guide, topics, min(room, 27) if room >= 5 else 0, reason, numbers, broker, verdict)
 
 
-def tree_heading(rows: Sequence[BundleRow], width: int) -> Text:
-    """The headings above ``tree_line``."""
-    columns = tree_columns(rows, width)
-    text = f" {'bundle':<{columns.guide + RANGE_CELLS}}" + (f" {'topics':>5}" if columns.topics else "")
-    if columns.numbers:
-        text += f"{'msg/s':>9}{'bytes/s':>12} "
-    text += f" {'load':<{columns.bar - 1}}" if columns.bar else ""
-    text += f"  {'of limit':<{columns.reason + 4}}" if columns.reason else f"{'limit':>{SHARE_CELLS}}"
-    text += f"{'broker':<{columns.broker}}" if columns.broker else ""
-    return Text(text + ("verdict" if columns.verdict else ""), no_wrap=True)
+def placed_columns(rows: Sequence[BundleRow], width: int) -> Columns:
+    """The columns of a width from the left, as ``tree_line`` fills them."""
+    room = tree_columns(rows, width)
+    every = (
+        Column("bundle", " bundle", 1 + room.guide + RANGE_CELLS, left=True),
+        Column("topics", "topics", room.topics),
+        Column("msgs_per_sec", "msg/s", 9 if room.numbers else 0),
+        Column("bytes_per_sec", "bytes/s", 13 if room.numbers else 0),
+        Column("load", " load" if room.reason else "", room.bar, left=True),
+        Column("share_of_limit", "limit", SHARE_CELLS),
+        Column("reason", " of" if room.reason else "", room.reason, left=True),
+        Column("broker", "broker", room.broker, left=True),
+        Column("verdict", "verdict", room.verdict, left=True),
+    )
+    return tuple(column for column in every if column.width)
+
+
+def tree_lines(rows: Sequence[BundleRow], order: Order, cycle: int, colours: Palette, *, ascii_only: bool) -> Lines:
+    """The rows, already in order, as lines. In another order than that of the tree no bundle hangs on another one."""
+    shown = [replace(row, depth=0, last_of=(True,)) for row in rows] if order.key else rows
+    return Lines(
+        len(shown),
+        lambda at, width: tree_line(shown[at], shown, width, cycle, colours, ascii_only=ascii_only),
+        lambda width: heading(placed_columns(shown, width), order),
+        lambda width: placed_columns(shown, width),
+    )
+
+
+def bundle_value(row: BundleRow, key: str) -> Value:
+    """Return what a column is sorted by and exported with; a bundle that was split has a name only."""
+    if key == "bundle":
+        return row.range_text
+    if row.split_in:
+        return None
+    nearest = row.nearest
+    values: dict[str, Value] = {
+        "topics": row.topics,
+        "msgs_per_sec": row.msgs_per_sec,
+        "bytes_per_sec": row.bytes_per_sec,
+        "share_of_limit": nearest.share,
+        "reason": nearest.reason,
+        "broker": row.broker,
+        "verdict": row.verdict,
+    }
+    return values.get(key)
 
 
 def tree_line(

@@ -148,6 +148,10 @@ class ThemedApp(App[int]):
         """The list of themes, a palette like that of the commands."""
         self.push_screen(PlainCommandPalette(providers=[ThemeProvider], placeholder="Search for themes…"))
 
+    def copy_to_clipboard(self, text: str) -> None:
+        """As the stock one, with a question mark for half a character, which no terminal could be sent."""
+        super().copy_to_clipboard(text.encode("utf-8", "replace").decode("utf-8"))
+
     def notify(
         self,
         message: str,

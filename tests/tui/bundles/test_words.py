@@ -20,9 +20,10 @@ from tui.bundles import flow_words
 from tui.bundles import table as bundles_lines
 from tui.bundles import words as bundles_words
 from tui.bundles.flow_words import flow_picture
-from tui.bundles.table import load_bar, tree_heading, tree_line
+from tui.bundles.table import bundle_value, load_bar, tree_line, tree_lines
 from tui.bundles.words import curve_title, forecast_lines, hint_text, occupancy_texts, status_texts
 from tui.drawing import cycle_line, flow_cells
+from tui.kit.columns import AS_THEY_COME
 
 FLOW = "ring/ddflowmsgrate4x60"
 INK = palette("dark", "truecolor")
@@ -56,7 +57,12 @@ def test_a_line_of_the_tree_is_never_wider_than_its_table_and_never_loses_the_ra
         assert row.range_text in line.plain
         if not row.split_in and width >= 28 + columns.guide:
             assert line.cell_len <= width
-    assert "bundle" in tree_heading(frame.rows, width).plain
+    lines = tree_lines(frame.rows, AS_THEY_COME, 0, INK, ascii_only=False)
+    assert lines.heading is not None
+    assert "bundle" in lines.heading(width).plain
+    assert lines.heading(width).cell_len <= max(width, 28 + bundles_lines.tree_columns(frame.rows, width).guide)
+    values = [bundle_value(row, "topics") for row in frame.rows]
+    assert values == [None if row.split_in else row.topics for row in frame.rows]
 
 
 def test_a_full_bar_is_one_and_a_half_limits_and_the_limit_has_a_mark() -> None:

@@ -1,0 +1,52 @@
+"""A screen around one table whose rows can be sorted, copied and exported, beside what else it shows."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from textual import on
+
+from engine.errors import Rejection
+from tui.kit.giving_away import EXPORT_HINT, as_text, exported
+from tui.kit.prompt import Prompt
+from tui.kit.rows_table import RowsTable
+from tui.kit.single_paint import SinglePaintScreen
+from tui.kit.wording import counted
+
+
+class TableScreen(SinglePaintScreen[None]):
+    """Its ``compose`` yields one ``RowsTable`` and one ``Prompt``."""
+
+    filename: ClassVar[str] = "rows.csv"
+    """The name that is offered for an export."""
+
+    def say(self, kind: str, text: str) -> None:
+        """Show what was done (``done``) or refused (``refusal``)."""
+        raise NotImplementedError
+
+    @property
+    def table(self) -> RowsTable[Any]:
+        """The table itself."""
+        return self.query_one(RowsTable)
+
+    def action_copy(self) -> None:
+        """Copy the marked row."""
+        text = as_text(self.table.marked_record())
+        if text:
+            self.app.copy_to_clipboard(text)
+            self.say("done", f"copied the marked row: {counted(len(text.splitlines()), 'line')}")
+        else:
+            self.say("refusal", "there is nothing to copy")
+
+    def action_export(self) -> None:
+        self.query_one(Prompt).ask("export", "export to", text=self.filename, placeholder=EXPORT_HINT)
+
+    @on(Prompt.Answered)
+    def _export_answered(self, message: Prompt.Answered) -> None:
+        prompt = self.query_one(Prompt)
+        written = exported(self, self.table, message.text)
+        if isinstance(written, Rejection):
+            prompt.complain(str(written))
+        else:
+            self.say("done", written)
+            prompt.accept(message.text)
