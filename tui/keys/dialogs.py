@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
@@ -17,16 +18,17 @@ from engine.cluster.commands import AddConsumer, SendKeys, ShareKeys
 from engine.cluster.grammar.reading import parse_command
 from engine.cluster.state import ClusterState
 from engine.errors import Rejection
-from engine.views.keys.model import ConsumerKeysView, KeyConsumerRow
-from themes import stylesheet
+from engine.views.keys.model import ConsumerKeysView, KeyConsumerRow, KeyRow
 from themes.palettes import Palette
-from tui.keys.lines import owned_heading, owned_line, piece_heading, piece_line
+from tui.keys.lines import owned_cell, owned_columns, owned_value, piece_heading, piece_line
 from tui.keys.words import MODES
+from tui.kit.columns import table_lines
 from tui.kit.dialog import Dialog
 from tui.kit.line_table import Lines, LineTable
-from tui.kit.plain_text import NEW_LINE, PlainLabel, assembled, set_subtitle, set_title
-from tui.kit.prompt import TypedLine
-from tui.kit.single_paint import SinglePaintModal
+from tui.kit.plain_text import NEW_LINE, PlainLabel, PlainStatic, assembled, set_subtitle, set_title
+from tui.kit.prompt import Prompt, TypedLine
+from tui.kit.rows_table import RowsTable
+from tui.kit.table_dialog import TableDialog
 from tui.kit.wording import counted, percent, safe_name, shorten_middle
 
 Ranges = tuple[tuple[int, int], ...]
@@ -197,11 +199,10 @@ class SendKeysScreen(Dialog[SendKeys]):
         return "times" if refused.field == "times" else "key"
 
 
-class OwnedKeysScreen(SinglePaintModal[str | None]):
-    """Lists the slots and the known keys of a consumer; is dismissed with the key chosen with enter, or with None."""
+class OwnedKeysScreen(TableDialog):
+    """Lists the slots and the known keys of a consumer; is dismissed with the key chosen with enter, or with ""."""
 
-    CSS_PATH = stylesheet("dialogs")
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "close", "Close")]
+    filename = "keys.csv"
 
     def __init__(self, view: ConsumerKeysView, row: KeyConsumerRow, colours: Palette) -> None:
         super().__init__()
@@ -210,9 +211,12 @@ class OwnedKeysScreen(SinglePaintModal[str | None]):
         self._colours = colours
 
     def compose(self) -> ComposeResult:
-        with Vertical(classes="dialog -wide -tall"), Horizontal():
-            yield LineTable(id="owned")
-            yield LineTable(id="pieces")
+        with Vertical(classes="dialog -wide -tall"):
+            with Horizontal():
+                yield RowsTable(id="owned")
+                yield LineTable(id="pieces")
+            yield PlainStatic(id="said")
+            yield Prompt()
 
     def on_mount(self) -> None:
         view, colours = self._view, self._colours
@@ -221,20 +225,24 @@ class OwnedKeysScreen(SinglePaintModal[str | None]):
         slots = f"{counted(view.slots, 'slot')} ({percent(self._row.share)})"
         pieces = counted(len(view.pieces), "piece")
         set_title(box, f"{name}: {slots} in {pieces}, {counted(len(view.keys), 'known key')}")
-        set_subtitle(box, "enter explains a key, tab goes to the slots, escape closes")
-        owned = self.query_one("#owned", LineTable)
-        keys = view.keys
-        owned.lines = Lines(len(keys), lambda at, width: owned_line(keys[at], width, colours), owned_heading)
+        set_subtitle(box, "enter explains a key, / filter, e export, tab goes to the slots, escape closes")
+        self.show_rows(
+            view.keys,
+            lambda keys, order: table_lines(keys, owned_columns, lambda row, at: owned_cell(row, at, colours), order),
+            owned_value,
+            lambda row: (row.text,),
+        )
         listed = view.pieces
         self.query_one("#pieces", LineTable).lines = Lines(
             len(listed), lambda at, width: piece_line(listed[at], width, colours), piece_heading
         )
-        owned.focus()
+        self.table.focus()
 
-    def on_line_table_opened(self, event: LineTable.Opened) -> None:
+    @on(LineTable.Opened, "#pieces")
+    def _piece_opened(self, event: LineTable.Opened) -> None:
+        """A piece has nothing to open."""
         event.stop()
-        if event.table.id == "owned":
-            self.dismiss(self._view.keys[event.index].text)
+        event.prevent_default()
 
-    def action_close(self) -> None:
-        self.dismiss(None)
+    def chosen(self, row: KeyRow) -> None:
+        self.dismiss(row.text)

@@ -11,6 +11,7 @@ from rich.text import Text
 from engine.views.keys.model import GapRow, KeyConsumerRow, KeyRow, WaitRow
 from themes.palettes import Palette, hex_colour
 from tui.keys.words import key_shown, keys_shown
+from tui.kit.columns import Column, Columns, Value
 from tui.kit.wording import cut_end, fit, quantity, safe_name, shorten_middle
 
 _SINCE_FROM: Final = 52
@@ -98,24 +99,41 @@ def sent_line(message: str, width: int, colours: Palette) -> Text:
     return text
 
 
-def owned_heading(width: int) -> Text:
-    """The headings above ``owned_line``."""
-    return Text(f"  {'key':<{_owned_width(width)}} {'slot':>6} {'msgs':>6} {'wait':>5}", no_wrap=True)
+def owned_columns(_rows: Sequence[KeyRow], width: int) -> Columns:
+    """A star for a key that the last step moved, the key, and three numbers."""
+    return (
+        Column("moved", "", 2, left=True),
+        Column("key", "key", max(6, width - 2 - 7 - 7 - 6), left=True),
+        Column("slot", "slot", 7),
+        Column("messages", "msgs", 7),
+        Column("waiting", "wait", 6),
+    )
 
 
-def owned_line(row: KeyRow, width: int, colours: Palette) -> Text:
-    """One known key of a consumer; a star marks one that the last step moved."""
-    text = Text(no_wrap=True)
-    text.append("* " if row.moved else "  ", f"bold {hex_colour(colours.accent)}")
-    text.append(fit(key_shown(row.text), _owned_width(width)))
-    text.append(f" {row.slot:>6}", hex_colour(colours.dim))
-    text.append(f" {quantity(row.messages):>6}")
-    text.append(f" {quantity(row.waiting):>5}", f"bold {hex_colour(colours.warn)}" if row.waiting else "")
-    return text
+def owned_value(row: KeyRow, key: str) -> Value:
+    """Return what a column is sorted by and exported with."""
+    values: dict[str, Value] = {
+        "key": row.text, "slot": row.slot, "messages": row.messages, "waiting": row.waiting,
+    }  # fmt: skip
+    return values.get(key)
 
 
-def _owned_width(width: int) -> int:
-    return max(6, width - 2 - 7 - 7 - 6)
+def owned_cell(row: KeyRow, column: Column, colours: Palette) -> Text:
+    """One cell of a known key of a consumer."""
+    match column.key:
+        case "moved":
+            return Text("* " if row.moved else "  ", f"bold {hex_colour(colours.accent)}", no_wrap=True)
+        case "key":
+            return Text(fit(key_shown(row.text), column.width), no_wrap=True)
+        case "slot":
+            return _number(f"{row.slot}", column.width, hex_colour(colours.dim))
+        case "messages":
+            return _number(quantity(row.messages), column.width, "")
+    return _number(quantity(row.waiting), column.width, f"bold {hex_colour(colours.warn)}" if row.waiting else "")
+
+
+def _number(text: str, width: int, style: str) -> Text:
+    return Text(f"{text.rjust(width - 1)} ", style, no_wrap=True)
 
 
 def piece_heading(width: int) -> Text:

@@ -248,7 +248,7 @@ class KeysScreen(DashboardScreen[KeysView]):
         self.app.push_screen(screen, self._explain_chosen)
 
     def _explain_chosen(self, key: str | None) -> None:
-        if key is not None:
+        if key:
             self.complain(self.explain(key))
 
     # the mode, messages, time

@@ -378,8 +378,11 @@ def test_enter_on_a_consumer_lists_its_slots_and_keys_and_enter_there_explains_o
         screen = text_of(app)
         assert f"worker-0: {row.slots:,} slots" in screen
         assert f"{row.keys} known keys" in screen
-        first = app.store.keys_of_consumer(row.consumer_id).keys[0].text
-        await pilot.press("enter")
+        keys = app.store.keys_of_consumer(row.consumer_id).keys
+        await pilot.press("comma", "comma")
+        assert [each.slot for each in app.screen.table.listed] == sorted((each.slot for each in keys), reverse=True)
+        first = max(keys, key=lambda each: each.slot).text
+        await pilot.press("g", "enter")
         await pilot.pause()
         assert keys_screen(app).topic == first
         await pilot.press("escape", "enter", "escape")

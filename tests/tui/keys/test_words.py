@@ -27,7 +27,7 @@ from tests.tui.key_scenes import (
 from themes.palettes import palette
 from tui.keys.consumers import BYSTANDER, KeyCells, key_columns
 from tui.keys.explaining import key_remarks
-from tui.keys.lines import gap_line, owned_heading, owned_line, piece_line, sent_line, wait_heading, wait_line
+from tui.keys.lines import gap_line, owned_cell, owned_columns, piece_line, sent_line, wait_heading, wait_line
 from tui.keys.status import keys_status_parts
 from tui.keys.words import (
     MODES,
@@ -157,10 +157,12 @@ VIEW = view_of()
 @settings(max_examples=60, deadline=None)
 def test_lines_of_keys_gaps_and_messages_fit(text: str, width: int, moved: bool) -> None:
     row = KeyRow(text, 65_535, 0, 10**6, 10**5, moved)
-    assert owned_line(row, width, DARK).cell_len == owned_heading(width).cell_len == width
+    columns = owned_columns([row], width)
+    line = row_line(row, columns, lambda each, column: owned_cell(each, column, DARK))
+    assert line.cell_len == heading(columns).cell_len == width
     assert gap_line(GapRow(0, 65_535, (text, text), 10**5), width, DARK).cell_len <= width
     assert sent_line(text, width, DARK).cell_len <= width
-    assert owned_line(row, width, DARK).plain.startswith("*") is moved
+    assert line.plain.startswith("*") is moved
 
 
 def test_a_piece_says_which_slots_of_it() -> None:
