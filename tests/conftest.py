@@ -1,5 +1,7 @@
 """Hooks that must be known before any test is collected, also to the process that only hands tests out (xdist)."""
 
+import os
+
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -23,6 +25,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    os.environ["RINGSIDE_CONFIG"] = ""  # whoever runs the tests may have settings of their own
     # A machine that does other things at the same time is slow, and nothing is wrong with it.
     settings.register_profile("untimed", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow])
     settings.load_profile("untimed")

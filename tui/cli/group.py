@@ -33,8 +33,12 @@ class DeferredCommand(click.Command):
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
         """The context of the real command, which is invoked from there on."""
-        real: click.Command = getattr(import_module(self._module), self._attribute)
-        return real.make_context(info_name, args, parent, **extra)
+        return self.real().make_context(info_name, args, parent, **extra)
+
+    def real(self) -> click.Command:
+        """The command itself, loaded."""
+        command: click.Command = getattr(import_module(self._module), self._attribute)
+        return command
 
 
 def first_word(args: Sequence[str], takes_value: Collection[str]) -> int | None:

@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
 import click
+from click.core import ParameterSource
+
+from tui.cli.config import default_of
 
 FLAG: Final = "activeConsumerFailoverConsistentHashing"
 DEFAULT_MAX_INPUT: Final = 2_000_000_000
@@ -105,7 +108,7 @@ class Size(click.ParamType[int]):
 max_input_option = click.option(
     "--max-input",
     type=Size(),
-    default=DEFAULT_MAX_INPUT,
+    default=default_of("max_input", DEFAULT_MAX_INPUT),
     metavar="SIZE",
     help="Read no more than this, unpacked and of all files together.  [default: 2GB]",
 )
@@ -154,11 +157,24 @@ def output_options(command: _Command) -> _Command:
         click.option("--once", is_flag=True, help="Print what the screen would tell, as text, and leave."),
         click.option("--json", "as_json", is_flag=True, help="Print it as JSON (the schema is part of the package)."),
         click.option(
-            "--theme", type=click.Choice(["dark", "light"]), default="dark", show_default=True, help="Colours."
+            "--theme",
+            type=click.Choice(["dark", "light"]),
+            default=default_of("theme", "dark"),
+            help="Colours.  [default: dark]",
         ),
-        click.option("--mono", is_flag=True, help="No colours; letters and marks carry everything."),
+        click.option(
+            "--mono",
+            is_flag=True,
+            default=default_of("mono", otherwise=False),
+            help="No colours; letters and marks carry everything.",
+        ),
         ascii_option,
-        click.option("--no-animation", is_flag=True, help="Nothing moves by itself."),
+        click.option(
+            "--no-animation",
+            is_flag=True,
+            default=default_of("no_animation", otherwise=False),
+            help="Nothing moves by itself.",
+        ),
     )
 
 
@@ -175,11 +191,22 @@ def journal_options(command: _Command) -> _Command:
             metavar="FILE",
             help="Keep the steps in FILE (default: one file per session in the user's state folder).",
         ),
-        click.option("--no-journal", is_flag=True, help="Keep nothing on disk."),
+        click.option(
+            "--no-journal",
+            is_flag=True,
+            default=default_of("no_journal", otherwise=False),
+            help="Keep nothing on disk.",
+        ),
     )
 
 
-ascii_option = click.option("--ascii", "ascii_only", is_flag=True, help="Only ASCII characters.")
+ascii_option = click.option(
+    "--ascii",
+    "ascii_only",
+    is_flag=True,
+    default=default_of("ascii_only", otherwise=False),
+    help="Only ASCII characters.",
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 fail_on_option = click.option(
     "--fail-on",
@@ -213,9 +240,11 @@ def _output(given: dict[str, Any]) -> Output:
 
 
 def _journal(given: dict[str, Any]) -> JournalChoice:
-    if given["journal_path"] is not None and given["no_journal"]:
+    named = given["journal_path"] is not None
+    typed = click.get_current_context().get_parameter_source("no_journal") is ParameterSource.COMMANDLINE
+    if named and given["no_journal"] and typed:
         raise click.UsageError("--journal and --no-journal contradict each other; choose one of them")
-    return JournalChoice(given["journal_path"], keep=not given["no_journal"])
+    return JournalChoice(given["journal_path"], keep=named or not given["no_journal"])
 
 
 def collected(

@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from tui.cli import exits
+from tui.cli.config import configured
 from tui.cli.options import Output
 from tui.cli.output import say, say_not_saved, say_problems, speaks_unicode
 from tui.cli.screen_signals import ScreenSignals
@@ -102,6 +103,7 @@ def run_screen(app: App[Any]) -> int:
     """
     if not os.environ.get("RINGSIDE_DEBUG"):
         app.error_console.quiet = True  # Textual prints the traceback of a failure there
+    _take_settings(app)
     signals = ScreenSignals(TerminalState().restore)
     with signals.installed():
         asyncio.run(_until_closed(app, signals))
@@ -112,6 +114,21 @@ def run_screen(app: App[Any]) -> int:
         say(f"the screen stopped: {type(failure).__name__}: {failure} (RINGSIDE_DEBUG=1 shows where it happened)")
         return exits.FAILED
     return app.return_code or exits.FINE
+
+
+def _take_settings(app: App[Any]) -> None:
+    """Give the app the user's own keys, and say what is wrong with them."""
+    settings = configured()
+    if settings.keys:
+        from tui.cli.screen_keys import keys_of_screens
+        from tui.kit.more_keys import more_keys
+        from tui.kit.themed_app import ThemedApp
+
+        keys, wrong = more_keys(settings.keys, keys_of_screens())
+        if isinstance(app, ThemedApp):
+            app.more_keys = keys
+        for problem in wrong:
+            say(f"{settings.path}: [keys] {problem}")
 
 
 async def _until_closed(app: App[Any], signals: ScreenSignals) -> None:

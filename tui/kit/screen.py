@@ -719,7 +719,7 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
     def show_topic(self, found: Found) -> None:
         """Show a topic that the shown subscription has, or that none has."""
         name = safe_name(found.name)
-        self.sentence = ("hint", f"{name} is one of its topics" if found.place >= 0 else f"no subscription has {name}")
+        self.sentence = ("done", f"{name} is one of its topics" if found.place >= 0 else f"no subscription has {name}")
 
     def on_key(self, event: events.Key) -> None:
         """Say why a key of another screen does nothing here."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, Final
 
 from rich.cells import cell_len
@@ -17,6 +17,7 @@ from textual.command import Provider
 from textual.filter import LineFilter
 from textual.notifications import SeverityLevel
 from textual.theme import Theme, ThemeProvider
+from textual.widgets import Input
 
 from engine.visible import visible
 from themes.palettes import Depth, Palette, ThemeName, palette
@@ -79,6 +80,8 @@ class ThemedApp(App[int]):
         self._theme_name: ThemeName = theme
         self._depth: Depth | None = "mono" if mono else depth
         self._ascii_only = ascii_only
+        self.more_keys: Mapping[str, str] = {}
+        """Keys of the user's own -> the keys whose meaning they have, except where text is typed."""
         super().__init__()
         depth_used = self.depth
         for name in ("dark", "light"):
@@ -90,6 +93,9 @@ class ThemedApp(App[int]):
         """Let others have their turn before each key or click, however many came at once."""
         if isinstance(event, events.InputEvent) and not event.is_forwarded:
             await asyncio.sleep(0)
+            meant = self.more_keys.get(event.key) if isinstance(event, events.Key) else None
+            if meant is not None and not isinstance(self.focused, Input):
+                event = events.Key(meant, meant if len(meant) == 1 else None)
         await super().on_event(event)
 
     def on_resize(self, event: events.Resize) -> None:

@@ -157,9 +157,18 @@ _EXPORTER = DeferredCommand(
     "exporter_command",
     short_help="Serve a running cluster's figures to a scraper of OpenMetrics.",
 )
+_CONFIG = DeferredCommand(
+    "config", "tui.cli.commands.config", "config_command", short_help="Look at your own settings, and what is wrong."
+)
+_MANUAL = DeferredCommand(
+    "manual",
+    "tui.cli.commands.config",
+    "manual_command",
+    short_help="Print the manual of all commands, as Markdown or for man.",
+)
 _SEEN = (_VERIFY, _LIVE, _RECORD, _EXPORTER)
 for command in (
     *(open_command, new, demo, replay, explain, _WHY, *_COMPARE, split),
-    *(*_BUNDLES, *_KEY_SHARED, _LINT, _FLEET, *_SEEN),
+    *(*_BUNDLES, *_KEY_SHARED, _LINT, _FLEET, *_SEEN, _CONFIG, _MANUAL),
 ):
     ringside.add_command(command)

@@ -43,6 +43,8 @@ def explain_topic(
     The other forms, explain key KEY and explain route KEY, say why a key goes to its consumer of a Key_Shared
     subscription and to its partition (explain key --help), and explain bundle RANGE which brokers may own a bundle. A
     topic that is called key is explain topic key.
+
+    Example: ringside explain topic-7 --flag on
     """
     from tui.cli.explained import topic_or_turn
     from tui.sources.answers import opened
@@ -100,6 +102,8 @@ def split(
     """Show where each algorithm would cut BUNDLE, what lies on either side, and the request that does it.
 
     BUNDLE is a range such as 0x00000000_0x40000000, LARGEST or HOT, or tenant/namespace/RANGE.
+
+    Example: ringside split HOT dump/ --namespace shop/orders
     """
     from engine.errors import InputError
     from engine.views.failover.splits import split_preview

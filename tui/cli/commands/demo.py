@@ -28,6 +28,8 @@ def demo(*, script: str | None, headless: bool, max_input: int, output: Output, 
 
     With --once or --json the script is run, and what the screen would then tell is printed; with --headless --json
     also every line, and what came of it.
+
+    Example: ringside demo pip392 --headless
     """
     if script is None:
         _list(output)

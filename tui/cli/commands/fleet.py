@@ -46,7 +46,10 @@ quarantine and stop nothing.
 @click.group("fleet", epilog=_EPILOG)
 def fleet_command() -> None:
     """Whole fleets: from what the brokers of an installation printed to who consumes what, how uneven it is, and what
-    is defective."""
+    is defective.
+
+    Example: ringside fleet run dumps/ results/
+    """
 
 
 def _options(command: Callable[..., int]) -> Callable[..., int]:
@@ -91,6 +94,18 @@ def _fail_on(job: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
     return click.option("--fail-on", "fail_on", metavar="CONDITION", multiple=True, help=about[job])
 
 
+_EXAMPLES: Final = {
+    "run": "dumps/ results/ --fail-on 'idle>0'",
+    "import": "dumps/ tables/",
+    "assign": "tables/ results/ --add c-10",
+    "keys": "tables/ results/",
+    "bundles": "tables/ results/",
+    "lint": "tables/ results/ --fail-on warning",
+    "report": "results/ results/",
+    "watch": "arriving/ tables/",
+}
+
+
 def _command_of(job: str, about: str) -> click.Command:
     takes_changes = job in ("run", "assign")
     told = {"lint": _findings, "assign": _policies}.get(job, _tables)
@@ -128,7 +143,8 @@ def _command_of(job: str, about: str) -> click.Command:
     decorated = _changes(invoke) if takes_changes else invoke
     decorated = _max_input(decorated) if job in _READING else decorated
     decorated = _fail_on(job)(decorated) if job in ("run", "lint", "import", "assign") else decorated
-    return click.command(job, short_help=about, help=about)(_options(decorated))
+    text = f"{about}\n\nExample: ringside fleet {job} {_EXAMPLES[job]}"
+    return click.command(job, short_help=about, help=text)(_options(decorated))
 
 
 def _tables(result: JobResult) -> Iterator[str]:
@@ -274,6 +290,8 @@ def open_fleet(*, target: str, output: Output) -> int:
 
     OUT is a path or a URI as the jobs take it; keys and endpoint of S3 come from where AWS's tools take them. With
     --once or --json the summary is printed. Needs no Spark.
+
+    Example: ringside fleet open results/
     """
     results = _results(target)
     if output.on_screen:

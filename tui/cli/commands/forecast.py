@@ -49,6 +49,8 @@ def forecast_command(
 
     Traffic goes on as it is, or grows. --set also takes the intervals of the load managers, such as
     loadBalancerReportUpdateMaxIntervalMinutes=1 or loadBalancerSplitIntervalMinutes=5.
+
+    Example: ringside forecast dump/ --namespace shop/orders --cycles 10
     """
     from dataclasses import replace
 
@@ -109,6 +111,8 @@ def curve_command(
     """Sum up the traffic of BUNDLE along the hash axis as flow_or_qps_equally_divide does, and show where it cuts.
 
     BUNDLE is a range such as 0x00000000_0x40000000, LARGEST or HOT, or tenant/namespace/RANGE.
+
+    Example: ringside curve HOT dump/ --namespace shop/orders
     """
     from engine.errors import InputError, Rejection
     from engine.views.bundles.view import curve_of

@@ -37,6 +37,8 @@ def keys_command(
 
     With --of it is told of one consumer. Without it of all: shares, the spread of the known keys beside what chance
     gives, and what explains the difference. Known keys are --key, --keys, --generated, or those of the recording.
+
+    Example: ringside keys --consumers a,b,c --key order-17
     """
     from engine.errors import InputError
     from tui.cli.known_keys import known_keys

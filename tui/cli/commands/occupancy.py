@@ -33,6 +33,8 @@ def occupancy_command(
     """Count the topics of a namespace in its bundles and on its brokers, beside what chance gives on average.
 
     With --topics and --bundles nothing is opened, and the numbers that chance gives are told.
+
+    Example: ringside occupancy --topics 1000 --bundles 16 --brokers 3
     """
     if (topics is None) != (bundles is None):
         raise click.UsageError("--topics and --bundles go together")
@@ -119,7 +121,10 @@ def bundles_needed_command(
     as_json: bool,
     ascii_only: bool,
 ) -> int:
-    """Say how many equal bundles it takes so that chance keeps the brokers even, and why it is that many."""
+    """Say how many equal bundles it takes so that chance keeps the brokers even, and why it is that many.
+
+    Example: ringside bundles-needed --topics 1000 --brokers 3
+    """
     from engine.bundles.sizing import bundles_needed
     from engine.errors import InputError, Rejection
 

@@ -48,6 +48,8 @@ def plan_command(
     Ranges may not overlap, so all nodes stop first: it is told how many slots and which of the known keys move, what
     stalls meanwhile, what the other form moves, and what modes that need no stop would move. With --all also which
     ranges move, and what each node declares before and after.
+
+    Example: ringside plan --nodes 4 --to 5
     """
     from engine.errors import InputError, Rejection
     from engine.keyshared.consistent_sticky import RangeForm

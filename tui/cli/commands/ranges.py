@@ -57,6 +57,8 @@ def ranges_command(
 
     This is a technique of clients, not a mode of the broker: the broker is told STICKY with these ranges. The mode
     consistent-sticky of simulated subscriptions and of other commands has those of --form ringside.
+
+    Example: ringside ranges --nodes 4 --points 4
     """
     from engine.keyshared.consistent_sticky import RangeForm
 

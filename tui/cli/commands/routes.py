@@ -49,6 +49,8 @@ def explain_route(
 
     A key of bytes is written hex:00ff or base64:AP8=. The other clients' answers stand beside it, since the same key
     can go to another partition from Java than from Python.
+
+    Example: ringside explain route order-17 --partitions 12 --client java
     """
     if (key is None) is not no_key:
         raise click.UsageError('which key? write one, "" for the empty key, or --no-key for a message without a key')
@@ -86,6 +88,8 @@ def partitions_command(*, before: int, after: int | None, known: KeyChoice, as_j
     """Say which keys go to another partition when a topic grows, with each client's hash.
 
     Without --to nothing grows, and only the clients are compared. Without keys, what to expect of random ones is told.
+
+    Example: ringside partitions --from 6 --to 8 --key order-17
     """
     from engine.errors import InputError, Rejection
     from engine.views.producers.growth import growth_view

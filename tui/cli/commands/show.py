@@ -31,7 +31,10 @@ def _number(name: str, default: int, help_text: str) -> Callable[[Command], Comm
 @output_options
 @journal_options
 def open_command(path: str | None, what_if: WhatIf, output: Output, journal: JournalChoice) -> int:
-    """Open a FILE or FOLDER of broker answers, - for standard input, or the embedded cluster."""
+    """Open a FILE or FOLDER of broker answers, - for standard input, or the embedded cluster.
+
+    Example: ringside open dump/ --flag on
+    """
 
     def made() -> Opened:
         from tui.sources.answers import opened
@@ -74,7 +77,10 @@ def new(
     output: Output,
     journal: JournalChoice,
 ) -> int:
-    """Open an invented cluster: the same numbers and the same seed give the same cluster."""
+    """Open an invented cluster: the same numbers and the same seed give the same cluster.
+
+    Example: ringside new --topics 12 --consumers 6 --flag on
+    """
 
     if keys is None and (mode is not None or points is not None):
         raise click.UsageError("--mode and --points belong to Key_Shared; give --keys N too, for example --keys 1000")
@@ -161,6 +167,8 @@ def replay(file: Path, what_if: WhatIf, output: Output, journal: JournalChoice) 
     """Open a JOURNAL where it left off and go on in the same file.
 
     With --once, --json, --no-journal or another --journal the file is only read.
+
+    Example: ringside replay steps.journal --once
     """
     _of_a_file(what_if)
     reads_only = not output.on_screen or not journal.keep or journal.path is not None

@@ -1,0 +1,138 @@
+"""The user's own settings: what holds, what is told, and that options on the command line go before them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from tests.tui.cli.conftest import Run
+from tests.tui.screens_under_test import app_of, cluster, main_screen
+from tests.tui.screens_under_test import run as play
+from tui.cli.config import EXAMPLE, VARIABLE, config_path, read_config
+from tui.cli.screen_keys import keys_of_screens
+from tui.kit.more_keys import more_keys
+
+
+@pytest.fixture
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file of settings of the commands in a test."""
+    path = tmp_path / "config.toml"
+    monkeypatch.setenv(VARIABLE, str(path))
+    return path
+
+
+def test_where_the_file_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv(VARIABLE, "")
+    assert config_path() is None
+    monkeypatch.setenv(VARIABLE, "/x/y.toml")
+    assert config_path() == Path("/x/y.toml")
+    monkeypatch.delenv(VARIABLE)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    assert config_path() == tmp_path / "ringside" / "config.toml"
+
+
+def test_a_file_that_is_not_there_sets_nothing(settings: Path) -> None:
+    found = read_config(settings)
+    assert (found.defaults, found.keys, found.problems) == ({}, {}, ())
+    assert read_config(settings / "below") == type(found)(settings / "below")
+
+
+def test_the_example_holds_and_says_the_defaults(settings: Path) -> None:
+    settings.write_text(EXAMPLE)
+    found = read_config(settings)
+    assert found.problems == ()
+    assert found.defaults == {
+        "theme": "dark", "mono": False, "ascii_only": False, "no_animation": False, "no_journal": False,
+        "max_input": "2GB",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "problems"),
+    [
+        ("theme = 'pink'", 1), ("theme = 3", 1), ("mono = 'yes'", 1), ("max-input = 'much'", 1),
+        ("max-input = true", 1),
+        ("colour = 1", 1), ("keys = 3", 1), ("[keys]\nK = 3", 1), ("= nonsense", 1), ("mono = 1\nascii = 2", 2),
+        ("mono = true", 0), ("max-input = 5000000", 0), ("a = " + "[" * 100_000, 1),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_told_and_the_rest_holds(settings: Path, text: str, problems: int) -> None:
+    settings.write_text(f"journal = false\n{text}\n")
+    found = read_config(settings)
+    assert len(found.problems) == problems
+    if "nonsense" not in text and "[[" not in text:
+        assert found.defaults["no_journal"] is True
+
+
+@pytest.mark.parametrize("data", [b"\xff\xfe", b"x" * 1_000_001])
+def test_what_is_no_text_or_too_long_is_told(settings: Path, data: bytes) -> None:
+    settings.write_bytes(data)
+    assert len(read_config(settings).problems) == 1
+
+
+def test_a_folder_is_told(tmp_path: Path) -> None:
+    assert len(read_config(tmp_path).problems) == 1
+
+
+def test_settings_are_the_defaults_of_options(settings: Path, run: Run) -> None:
+    plain = run("new", "--topics", "3", "--once").out
+    settings.write_text("ascii = true\n")
+    assert not plain.isascii()
+    assert run("new", "--topics", "3", "--once").out.isascii()
+    settings.write_text('max-input = "10"\n')
+    assert run("open", str(Path(__file__).parents[2] / "recordings" / "pip392-flag-on"), "--once").code == 2
+    assert run("new", "--topics", "3", "--once").out == plain
+
+
+def test_an_option_goes_before_a_setting(settings: Path, run: Run, tmp_path: Path) -> None:
+    settings.write_text('max-input = "10"\njournal = false\n')
+    journal = tmp_path / "steps.journal"
+    answers = str(Path(__file__).parents[2] / "recordings" / "pip392-flag-on")
+    assert run("open", answers, "--once", "--max-input", "1GB").code == 0
+    assert run("new", "--topics", "3", "--once", "--apply", "add x", "--journal", str(journal)).code == 0
+    assert journal.exists()
+
+
+def test_what_is_wrong_is_said_once_by_every_command(settings: Path, run: Run) -> None:
+    settings.write_text("colour = 1\n")
+    ran = run("new", "--topics", "3", "--once")
+    assert (ran.code, ran.err.count("colour")) == (0, 1)
+
+
+def test_check_prints_what_holds_and_ends_with_2_where_something_does_not(settings: Path, run: Run) -> None:
+    assert run("config", "check").code == 0  # there is none
+    settings.write_text(EXAMPLE)
+    good = run("config", "check")
+    assert (good.code, good.err) == (0, "")
+    assert 'theme = "dark"' in good.out
+    settings.write_text('theme = "light"\n[keys]\n"K" = "x"\n"c" = "x"\n"J" = "%"\n"no key" = "x"\n')
+    bad = run("config", "check")
+    assert (bad.code, len(bad.err.splitlines())) == (2, 3)
+    assert "key K" in bad.out
+    assert run("config", "check", str(settings.parent / "absent.toml")).code == 2
+    assert run("config", "example").out == EXAMPLE
+
+
+def test_a_key_more_does_what_the_other_one_does_except_where_text_is_typed() -> None:
+    app = app_of(cluster())
+    app.more_keys = {"K": "x", "f6": "slash"}
+
+    async def story(pilot: Pilot[int]) -> None:
+        before = len(main_screen(app).now.consumers)
+        await pilot.press("K")
+        assert len(main_screen(app).now.consumers) == before - 1
+        await pilot.press("f6", *"Kx")
+        assert main_screen(app).list_panel.filter_text == "Kx"
+        assert len(main_screen(app).now.consumers) == before - 1
+
+    play(app, story)
+
+
+def test_no_key_of_any_screen_is_taken_away() -> None:
+    used: Any = keys_of_screens()
+    assert {"x", "c", "q", "left_square_bracket", "ctrl+p", "comma", "f5", "B", "down"} <= used.keys()
+    taken, problems = more_keys(dict.fromkeys(["a", "[", ",", "ctrl+p", "W"], "x"), used)
+    assert (taken, len(problems)) == ({"W": "x"}, 4)

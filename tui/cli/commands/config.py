@@ -1,0 +1,81 @@
+"""``config``: the user's own settings, and ``manual``: all that can be given on the command line instead."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from tui.cli.exits import FINE, USAGE
+
+
+@click.group("config")
+def config_command() -> None:
+    """Look at your own settings: colours, animation, journal, limits and keys, in one TOML file.
+
+    It is ringside/config.toml in the folder of configurations ($XDG_CONFIG_HOME, or ~/.config); RINGSIDE_CONFIG names
+    another one, and empty none. Options on the command line go before it.
+
+    Example: ringside config check
+    """
+
+
+@config_command.command("check", short_help="Say which settings hold, and what is wrong with others.")
+@click.argument("path", required=False, metavar="[FILE]", type=click.Path(path_type=Path, dir_okay=False))
+def check(path: Path | None) -> int:
+    """Read FILE, or your own file of settings, and print what holds. Ends with 2 where something in it does not.
+
+    Example: ringside config check
+    """
+    from tui.cli.config import config_path, read_config
+    from tui.cli.output import say, write_page
+    from tui.cli.screen_keys import keys_of_screens
+    from tui.kit.more_keys import more_keys
+    from tui.kit.wording import safe_name
+
+    wanted = path if path is not None else config_path()
+    if wanted is None:
+        say("no file of settings is read: RINGSIDE_CONFIG is empty")
+        return FINE
+    if not wanted.exists():
+        say(f"{wanted}: there is no such file; ringside config example > {wanted} makes one")
+        return FINE if path is None else USAGE
+    config = read_config(wanted)
+    keys, wrong = more_keys(config.keys, keys_of_screens())
+    lines = [f"{safe_name(str(wanted))}:"]
+    lines += [f"  {name} = {json.dumps(value)}" for name, value in config.settings.items()]
+    lines += [f"  key {more} means {meant}: {keys_of_screens()[meant]}" for more, meant in keys.items()]
+    write_page(lines if len(lines) > 1 else [f"{lines[0]} nothing is set"], ascii_only=False)
+    problems = (*config.problems, *(f"[keys] {each}" for each in wrong))
+    for problem in problems:
+        say(f"{wanted}: {problem}")
+    return USAGE if problems else FINE
+
+
+@config_command.command("example", short_help="Print a file of settings with every default.")
+def example() -> int:
+    """Print a file of settings with every default, to begin with.
+
+    Example: ringside config example > ~/.config/ringside/config.toml
+    """
+    from tui.cli.config import EXAMPLE
+    from tui.cli.output import write_out
+
+    write_out(EXAMPLE)
+    return FINE
+
+
+@click.command("manual", short_help="Print the manual of all commands, as Markdown or for man.")
+@click.option("--man", is_flag=True, help="As a page for man, in roff.")
+def manual_command(*, man: bool) -> int:
+    """Print what every command takes and does, from the same source as --help.
+
+    Example: ringside manual --man > ringside.1
+    """
+    from tui.cli.commands import ringside
+    from tui.cli.manual import as_man_page, as_markdown
+    from tui.cli.output import write_out
+
+    write_out(as_man_page(ringside) if man else as_markdown(ringside))
+    return FINE
