@@ -7,6 +7,7 @@ buckets the table has and its keys as they come out, which is all that later ins
 from __future__ import annotations
 
 import struct
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -59,7 +60,15 @@ class MapOrder:
         return len(self.keys)
 
     def updated(self, add: Iterable[str] = (), *, remove: Iterable[str] = ()) -> MapOrder:
-        """The map after keys were removed and others put in this order; a known key keeps its place. O(n)."""
+        """The map after keys were removed and others put in this order; a known key keeps its place. O(n).
+
+        One key more costs a copy of the keys and a search, as long as the table does not grow.
+        """
+        add, remove = tuple(add), tuple(remove)
+        if self.keys and len(add) == 1 and not remove:
+            found = self._with_one(add[0])
+            if found is not None:
+                return found
         if not self.keys:
             keys = tuple(dict.fromkeys(add))
             return _filled(self.kind, self.capacity, keys) if keys else self
@@ -76,6 +85,23 @@ class MapOrder:
         for key in fresh:
             table.insert(key)
         return MapOrder(self.kind, table.keys(), table.capacity)
+
+    def _with_one(self, key: str) -> MapOrder | None:
+        """The map with one key more; None where the table grows with it."""
+
+        def bucket_of(each: str) -> int:
+            return spread_hash(each) & (self.capacity - 1)
+
+        bucket, size = bucket_of(key), len(self.keys) + 1
+        end = bisect_right(self.keys, bucket, key=bucket_of)
+        begin = bisect_left(self.keys, bucket, hi=end, key=bucket_of)
+        if key in self.keys[begin:end]:
+            return self
+        quarter = self.capacity // 4
+        grows = size > self.capacity * 3 // 4 if self.kind == "hash" else size >= self.capacity - quarter
+        if grows or (end - begin + 1 >= _TREEIFY_AT and self.capacity < _MIN_TREEIFY_CAPACITY):
+            return None
+        return replace(self, keys=(*self.keys[:end], key, *self.keys[end:]))
 
     def replaced(self, keys: Iterable[str]) -> MapOrder:
         """The map after every other key was removed and these were put in order."""

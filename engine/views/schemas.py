@@ -20,13 +20,14 @@ DOCUMENTS: Final = (
     "verify",
     "script",
     "heirs",
+    "broker-heirs",
     "diff",
     "upgrade",
     "suggest",
     "check",
 )
 """What has one: four screens, then commands by their names; ``bundles`` is of ``forecast``, ``script`` of
-``demo --headless``."""
+``demo --headless``, ``broker-heirs`` of ``heirs --broker``."""
 
 
 @cache

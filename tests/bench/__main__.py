@@ -21,6 +21,7 @@ from tests.bench import (
     large_state,
     repaint,
     ring_frame,
+    shedding,
     start,
     why,
 )
@@ -40,6 +41,7 @@ BENCHES: dict[str, Callable[[], list[Row]]] = {
         fleet_updates,
         compare,
         why,
+        shedding,
     )
 }
 

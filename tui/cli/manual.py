@@ -46,7 +46,7 @@ def _entries(command: click.Command, ctx: click.Context) -> Iterator[Entry]:
         for word, form in FORMS.items():
             if word not in (None, "topic"):
                 settings = ctx.find_root().command.context_settings
-                yield _entry(form, click.Context(form, info_name=f"ringside explain {word}", **settings))
+                yield _entry(form, click.Context(form, info_name=" ".join((ctx.command_path, str(word))), **settings))
 
 
 def _entry(command: click.Command, ctx: click.Context) -> Entry:
@@ -105,7 +105,7 @@ def _in_markdown(text: str) -> str:
 def as_man_page(group: click.Group) -> str:
     """The same as a page for ``man``, in roff."""
     whole, *others = entries(group)
-    lines = [f'.TH RINGSIDE 1 "" "ringside {engine.__version__}" "User Commands"', ".SH NAME"]
+    lines = [f'.TH RINGSIDE 1 "" "Ringside {engine.__version__}" "User Commands"', ".SH NAME"]
     lines += [f"ringside \\- {_in_roff(_first_lower(whole.paragraphs[0]))}", ".SH SYNOPSIS"]
     lines += [".B ringside", "[FILE | FOLDER] [OPTIONS]", ".br", ".B ringside", "COMMAND [ARGUMENTS] [OPTIONS]"]
     lines += [".SH COMMANDS"]

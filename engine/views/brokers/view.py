@@ -88,10 +88,10 @@ def with_strategies(settings: LoadSettings, shedder: str, placement: str | None 
 def brokers_view(given: BrokersInput, question: BrokersQuestion | None = None) -> BrokersView | Rejection:
     """The forecast under a question. Refused as a setting, a change or :func:`shed_ahead` is. O(a forecast)."""
     question = question or BrokersQuestion()
-    begun = _begun(given, question)
-    if isinstance(begun, Rejection):
-        return begun
-    start, done = begun
+    found = begun(given, question)
+    if isinstance(found, Rejection):
+        return found
+    start, done = found
     ahead = shed_ahead(start, question.cycles)
     if isinstance(ahead, Rejection):
         return ahead
@@ -123,8 +123,8 @@ def compared_shedders(given: BrokersInput, question: BrokersQuestion) -> tuple[C
 def _compared(given: BrokersInput, question: BrokersQuestion, shedder: str, in_force: bool) -> Compared:
     manager: LoadManager = "extensible" if shedder == TRANSFER else "modular"
     placement = question.placement if in_force else None
-    begun = _begun(given, replace(question, load_manager=manager, shedder=shedder, placement=placement))
-    ahead = begun if isinstance(begun, Rejection) else shed_ahead(begun[0], question.cycles)
+    found = begun(given, replace(question, load_manager=manager, shedder=shedder, placement=placement))
+    ahead = found if isinstance(found, Rejection) else shed_ahead(found[0], question.cycles)
     if isinstance(ahead, Rejection):
         return Compared(shedder, in_force, refused=ahead.message)
     moves = ahead.moves
@@ -140,7 +140,7 @@ def _compared(given: BrokersInput, question: BrokersQuestion, shedder: str, in_f
     )
 
 
-def _begun(given: BrokersInput, question: BrokersQuestion) -> tuple[ShedStart, list[ChangeDone]] | Rejection:
+def begun(given: BrokersInput, question: BrokersQuestion) -> tuple[ShedStart, list[ChangeDone]] | Rejection:
     """The cluster after all changes of a question, before the first cycle."""
     asked = strategies_of(given, question)
     if isinstance(asked, Rejection):

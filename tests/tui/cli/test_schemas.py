@@ -78,6 +78,11 @@ WORDS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("heirs", "billing-1", "--flag", "on"),
         ("heirs", str(RECORDINGS / "c-keyshared-ring")),
     ),
+    "broker-heirs": (
+        ("heirs", "--brokers"),
+        ("heirs", "--broker", "broker-1:8080", "--broker", "broker-2:8080"),
+        ("heirs", str(RECORDINGS / "g-shed-modular-uniform"), "--brokers"),
+    ),
     "brokers": (
         ("brokers", "--json"),
         ("brokers", "--json", "--kill", "broker-1:8080", "--add", "1", "--shedder", "TransferShedder"),

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from tui.sources.fleet_tables import ResultFolder
 
 _JOBS: Final[Mapping[str, str]] = {
-    "run": "All jobs below but watch, one after another, from answers and key traces to the summary.",
-    "import": "Read raw answers of brokers into tables.",
-    "assign": "Assign every partition of every Failover subscription under each policy.",
-    "keys": "Fold key traces to slots and tell who gets what in every mode of Key_Shared.",
-    "bundles": "Put topics into bundles, add their loads up, and show where each would be cut.",
-    "lint": "Let the doctor look at every subscription, key space and namespace.",
-    "report": "Sum a result folder up on one page, the worst first.",
-    "watch": "Import dumps as they arrive in a folder, with a history of imbalance.",
+    "run": "ringside fleet run All jobs below but watch, one after another, from answers and key traces to the summary.",
+    "import": "ringside fleet import Read raw answers of brokers into tables.",
+    "assign": "ringside fleet assign Assign every partition of every Failover subscription under each policy.",
+    "keys": "ringside fleet keys Fold key traces to slots and tell who gets what in every mode of Key_Shared.",
+    "bundles": "ringside fleet bundles Put topics into bundles, add their loads up, and show where each would be cut.",
+    "lint": "ringside fleet lint Let the doctor look at every subscription, key space and namespace.",
+    "report": "ringside fleet report Sum a result folder up on one page, the worst first.",
+    "watch": "ringside fleet watch Import dumps as they arrive in a folder, with a history of imbalance.",
 }
 _READING: Final = ("run", "import", "watch")
 _WITH_PAGE: Final = ("run", "report")
@@ -95,14 +95,14 @@ def _fail_on(job: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
 
 
 _EXAMPLES: Final = {
-    "run": "dumps/ results/ --fail-on 'idle>0'",
-    "import": "dumps/ tables/",
-    "assign": "tables/ results/ --add c-10",
-    "keys": "tables/ results/",
-    "bundles": "tables/ results/",
-    "lint": "tables/ results/ --fail-on warning",
-    "report": "results/ results/",
-    "watch": "arriving/ tables/",
+    "run": "ringside fleet run dumps/ results/ --fail-on 'idle>0'",
+    "import": "ringside fleet import dumps/ tables/",
+    "assign": "ringside fleet assign tables/ results/ --add c-10",
+    "keys": "ringside fleet keys tables/ results/",
+    "bundles": "ringside fleet bundles tables/ results/",
+    "lint": "ringside fleet lint tables/ results/ --fail-on warning",
+    "report": "ringside fleet report results/ results/",
+    "watch": "ringside fleet watch arriving/ tables/",
 }
 
 
@@ -143,7 +143,7 @@ def _command_of(job: str, about: str) -> click.Command:
     decorated = _changes(invoke) if takes_changes else invoke
     decorated = _max_input(decorated) if job in _READING else decorated
     decorated = _fail_on(job)(decorated) if job in ("run", "lint", "import", "assign") else decorated
-    text = f"{about}\n\nExample: ringside fleet {job} {_EXAMPLES[job]}"
+    text = f"{about}\n\nExample: {_EXAMPLES[job]}"
     return click.command(job, short_help=about, help=text)(_options(decorated))
 
 

@@ -18,19 +18,34 @@ if TYPE_CHECKING:
 @click.command("heirs", short_help="Say who inherits what when a consumer goes.")
 @click.argument("words", nargs=-1, metavar="[FILE | FOLDER] [CONSUMER]...")
 @click.option("--all", "every", is_flag=True, help="Every single failure, the worst first (also without a CONSUMER).")
+@click.option(
+    "--broker", "brokers", metavar="BROKER", multiple=True, help="This broker goes instead: FOLDER holds load reports."
+)
+@click.option("--brokers", "every_broker", is_flag=True, help="Every single failure of a broker, the worst first.")
 @click.option("--top", metavar="N", type=click.IntRange(min=1), default=20, show_default=True, help="Rows of text.")
 @what_if_options
 @json_option
 @ascii_option
 def heirs_command(
-    *, words: tuple[str, ...], every: bool, top: int, what_if: WhatIf, as_json: bool, ascii_only: bool
+    *,
+    words: tuple[str, ...],
+    every: bool,
+    brokers: tuple[str, ...],
+    every_broker: bool,
+    top: int,
+    what_if: WhatIf,
+    as_json: bool,
+    ascii_only: bool,
 ) -> int:
     """Say who inherits what when CONSUMER goes, topic by topic, and the shares after; several go all at once.
 
     Without a CONSUMER, or with --all: every single failure, the worst first: which loss makes whom how overloaded.
     Of a Key_Shared subscription slots and known keys are told. Without a FILE or FOLDER the embedded cluster is taken.
 
-    Example: ringside heirs answers/ billing-3
+    With --broker, or --brokers for every single failure, it is about bundles: who may get each, and how full the
+    others are then. Several brokers die one after the other.
+
+    Examples: ringside heirs answers/ billing-3; ringside heirs --brokers
     """
     from engine.errors import InputError, Rejection
     from engine.views.comparing.heirs import heirs_document, heirs_view, losses_document, losses_view
@@ -39,6 +54,10 @@ def heirs_command(
     from tui.cli.states import session_of, subscription_key
 
     path, names = _path_and_names(words)
+    if brokers or every_broker:
+        if every or names:
+            raise click.UsageError("--broker and --brokers are about brokers; leave --all and the consumers out")
+        return _of_brokers(path, brokers, what_if, top, as_json=as_json, ascii_only=ascii_only)
     if every and names:
         raise click.UsageError("--all is about every consumer; leave it or the names out")
     session = session_of(path, what_if)
@@ -60,6 +79,46 @@ def heirs_command(
         write_out(json_text(losses_document(losses)))
     else:
         write_page(losses_lines(losses, top), ascii_only=ascii_only)
+    return FINE
+
+
+def _of_brokers(
+    path: str | None, gone: tuple[str, ...], what_if: WhatIf, top: int, *, as_json: bool, ascii_only: bool
+) -> int:
+    """Of brokers that are named, else of every one."""
+    from engine.errors import InputError, Rejection
+    from engine.views.brokers.heirs import (
+        broker_heirs,
+        broker_heirs_document,
+        broker_losses,
+        broker_losses_document,
+    )
+    from engine.views.brokers.model import BrokersQuestion
+    from engine.views.brokers.view import brokers_input
+    from tui.cli.commands.shed import inputs_of
+    from tui.cli.printers.broker_heirs import broker_heirs_lines, broker_losses_lines
+    from tui.cli.printers.documents import json_text
+
+    if what_if.commands or what_if.subscription is not None or what_if.about is not None:
+        raise click.UsageError("--apply, --subscription and --topic are about consumers, not about brokers")
+    inputs, source = inputs_of(path, None, what_if.max_input)
+    given = brokers_input(inputs, what_if.pulsar, source)
+    say_problems(given.problems)
+    question = BrokersQuestion(settings=what_if.settings)
+    if gone:
+        view = broker_heirs(given, gone, question)
+        if isinstance(view, Rejection):
+            raise InputError(f"--broker: {view.message}" if view.field == "broker" else view.message)
+        document, lines = broker_heirs_document(view), broker_heirs_lines(view, top)
+    else:
+        losses = broker_losses(given, question)
+        if isinstance(losses, Rejection):
+            raise InputError(losses.message)
+        document, lines = broker_losses_document(losses), broker_losses_lines(losses, top)
+    if as_json:
+        write_out(json_text(document))
+    else:
+        write_page(lines, ascii_only=ascii_only)
     return FINE
 
 

@@ -1,0 +1,176 @@
+"""Who takes over the bundles of brokers that die, and every single failure of a broker, the worst first."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from engine.balance.broker_changes import Landing, broker_dies
+from engine.balance.brokers import weighted_usage
+from engine.balance.shed_ahead_model import ShedStart
+from engine.errors import Rejection
+from engine.views.brokers.model import BrokersInput, BrokersQuestion
+from engine.views.brokers.view import begun
+
+FORMAT: Final = "ringside.broker-heirs/1"
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerHeir:
+    """A broker that is left: its weighted usage before and after, and the bundles it gets where lots fall as drawn."""
+
+    broker: str
+    usage_before: float
+    usage_after: float
+    bundles: int
+    msgs_per_sec: float
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerHeirsView:
+    """What the loss of ``gone`` does, one after the other. ``topics`` are interrupted; ``homeless`` bundles stay out.
+
+    ``heirs``: the fullest first. ``landings`` in the order in which bundles are looked up.
+    """
+
+    gone: tuple[str, ...]
+    heirs: tuple[BrokerHeir, ...]
+    landings: tuple[tuple[str, Landing], ...]
+    topics: int
+    msgs_per_sec: float
+    homeless: int
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerLoss:
+    """One single failure: what is interrupted, and the broker that is fullest afterwards."""
+
+    broker: str
+    bundles: int
+    topics: int
+    msgs_per_sec: float
+    fullest: str
+    usage_before: float
+    usage_after: float
+    homeless: int
+
+
+def broker_heirs(given: BrokersInput, gone: Sequence[str], question: BrokersQuestion) -> BrokerHeirsView | Rejection:
+    """What the loss of some brokers does. Refused: rules that no broker starts with, an unknown or the last broker."""
+    found = begun(given, question)
+    return found if isinstance(found, Rejection) else _after(found[0], gone)
+
+
+def _after(start: ShedStart, gone: Sequence[str]) -> BrokerHeirsView | Rejection:
+    before = _usages(start)
+    landings: list[tuple[str, Landing]] = []
+    for broker in gone:
+        death = broker_dies(start, broker)
+        if isinstance(death, Rejection):
+            return death
+        start = death.start
+        landings += [(broker, landing) for landing in death.landings]
+    bundles: Counter[str] = Counter()
+    msgs: dict[str, float] = dict.fromkeys(before, 0.0)
+    for _, landing in landings:
+        if landing.destination is not None:
+            bundles[landing.destination] += 1
+            msgs[landing.destination] += landing.stats.msgs_per_sec
+    heirs = [
+        BrokerHeir(broker, before[broker], after, bundles[broker], msgs[broker])
+        for broker, after in _usages(start).items()
+    ]
+    heirs.sort(key=lambda heir: (-heir.usage_after if math.isfinite(heir.usage_after) else math.inf, heir.broker))
+    return BrokerHeirsView(
+        tuple(gone),
+        tuple(heirs),
+        tuple(landings),
+        sum(landing.stats.topics for _, landing in landings),
+        sum(landing.stats.msgs_per_sec for _, landing in landings),
+        sum(landing.destination is None for _, landing in landings),
+    )
+
+
+def broker_losses(given: BrokersInput, question: BrokersQuestion) -> tuple[BrokerLoss, ...] | Rejection:
+    """Every single failure, the one that fills a broker most first. O(bundles × brokers)."""
+    found = begun(given, question)
+    if isinstance(found, Rejection):
+        return found
+    return losses_from(found[0])
+
+
+def losses_from(start: ShedStart) -> tuple[BrokerLoss, ...] | Rejection:
+    """The same of a cluster with its rules. O(bundles × brokers)."""
+    losses = []
+    for load in start.loads:
+        after = _after(start, [load.broker])
+        if isinstance(after, Rejection):
+            return after
+        worst = after.heirs[0]
+        losses.append(
+            BrokerLoss(
+                load.broker,
+                len(after.landings),
+                after.topics,
+                after.msgs_per_sec,
+                worst.broker,
+                worst.usage_before,
+                worst.usage_after,
+                after.homeless,
+            )
+        )
+    losses.sort(key=lambda loss: (-loss.homeless, -loss.usage_after, loss.broker))
+    return tuple(losses)
+
+
+def _usages(start: ShedStart) -> dict[str, float]:
+    return {load.broker: weighted_usage(load, start.settings, start.rules, heap=True) for load in start.loads}
+
+
+def broker_heirs_document(view: BrokerHeirsView) -> dict[str, Any]:
+    """The loss of some brokers as plain values."""
+    return {
+        "format": FORMAT,
+        "gone": list(view.gone),
+        "topics": view.topics,
+        "msgs_per_sec": view.msgs_per_sec,
+        "homeless": view.homeless,
+        "heirs": [_finite(asdict(heir)) for heir in view.heirs],
+        "landings": [
+            {
+                "broker": broker,
+                "bundle": landing.bundle,
+                "topics": landing.stats.topics,
+                "msgs_per_sec": landing.stats.msgs_per_sec,
+                "destination": landing.destination,
+                "chances": [{"broker": name, "chance": chance} for name, chance in landing.chances.items()],
+                "refusal": landing.refusal,
+            }
+            for broker, landing in view.landings
+        ],
+        "losses": [],
+    }
+
+
+def broker_losses_document(losses: Sequence[BrokerLoss]) -> dict[str, Any]:
+    """Every single failure as plain values."""
+    return {
+        "format": FORMAT,
+        "gone": [],
+        "topics": 0,
+        "msgs_per_sec": 0.0,
+        "homeless": 0,
+        "heirs": [],
+        "landings": [],
+        "losses": [_finite(asdict(loss)) for loss in losses],
+    }
+
+
+def _finite(values: dict[str, Any]) -> dict[str, Any]:
+    """JSON has no number for what a report does not say."""
+    return {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in values.items()
+    }
