@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, ClassVar, Final
 
 from rich.text import Text
@@ -13,6 +14,7 @@ from engine.errors import Rejection
 from engine.views.comparing.handovers import HandoverRow
 from engine.views.comparing.heirs import SLOT, HeirsView, LossesView, LossRow
 from themes.palettes import Palette, hex_colour
+from tui.kit.background import in_background, run_beside
 from tui.kit.columns import Column, Columns, NameColumn, Order, Value, fitting, table_lines
 from tui.kit.line_table import Lines
 from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
@@ -53,16 +55,23 @@ class HeirsScreen(TableDialog):
         yield PlainStatic(id="heirs")
 
     def on_mount(self) -> None:
-        self._show(self._heirs_of(self._consumer_id))
+        self._look(partial(self._heirs_of, self._consumer_id))
         self.table.focus()
 
     def action_all(self) -> None:
         """Every single failure, the worst first."""
-        self._show(self._losses())
+        self._look(self._losses)
 
     def chosen(self, row: Any) -> None:
         if isinstance(row, LossRow):
-            self._show(self._heirs_of(row.consumer_id))
+            self._look(partial(self._heirs_of, row.consumer_id))
+
+    def _look(self, compute: Callable[[], HeirsView | LossesView | Rejection]) -> None:
+        """Show an answer when it is there: with many topics or keys it takes a while."""
+        run_beside(self, partial(self._answer, compute), group="heirs", exclusive=True)
+
+    async def _answer(self, compute: Callable[[], HeirsView | LossesView | Rejection]) -> None:
+        self._show(await in_background(compute))
 
     def _show(self, view: HeirsView | LossesView | Rejection) -> None:
         if isinstance(view, Rejection):

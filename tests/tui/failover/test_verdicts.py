@@ -104,12 +104,18 @@ def test_the_dialog_of_a_new_consumer_judges_it_and_its_level() -> None:
     run(app, story)
 
 
+async def answered(pilot: Pilot[int]) -> None:
+    """Wait for what is computed beside the screen."""
+    await pilot.app.workers.wait_for_complete()
+    await pilot.pause()
+
+
 def test_h_lists_heirs_and_a_every_failure_and_enter_opens_one() -> None:
     app = app_of(cluster(SIX, topics=1, partitions=12))
 
     async def story(pilot: Pilot[int]) -> None:
         await pilot.press("c", "h")
-        await pilot.pause()
+        await answered(pilot)
         screen = app.screen
         assert isinstance(screen, HeirsScreen)
         heirs = screen._shown
@@ -117,12 +123,12 @@ def test_h_lists_heirs_and_a_every_failure_and_enter_opens_one() -> None:
         assert heirs.gone == ("billing-0",)
         assert screen.query_one(LineTable).lines.count == len(heirs.rows) == heirs.verdict.moved
         await pilot.press("a")
-        await pilot.pause()
+        await answered(pilot)
         losses = screen._shown
         assert isinstance(losses, LossesView)
         assert screen.query_one(LineTable).lines.count == 6
         await pilot.press("enter")
-        await pilot.pause()
+        await answered(pilot)
         assert isinstance(screen._shown, HeirsView)
         assert screen._shown.gone == (losses.rows[0].name,)
         await pilot.press("escape")
@@ -134,7 +140,14 @@ def test_h_lists_heirs_and_a_every_failure_and_enter_opens_one() -> None:
 
 
 def test_h_on_keys_lists_known_keys() -> None:
-    assert "known key" in after_keys(keys_app(before_a_move()), "h")
+    app = keys_app(before_a_move())
+
+    async def story(pilot: Pilot[int]) -> None:
+        await pilot.press("h")
+        await answered(pilot)
+        assert "known key" in text_of(app)
+
+    run(app, story)
 
 
 def test_h_without_consumers_is_told() -> None:

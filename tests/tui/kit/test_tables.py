@@ -185,6 +185,7 @@ def test_a_dialog_exports_what_it_lists_and_keeps_its_head(tmp_path: Path, monke
 
     async def story(pilot: Pilot[int]) -> None:
         await pilot.press("h")
+        await app.workers.wait_for_complete()
         await pilot.pause()
         screen = app.screen
         assert isinstance(screen, HeirsScreen)
