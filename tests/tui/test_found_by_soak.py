@@ -53,6 +53,10 @@ from tui.kit.theme import ParsedOnce, theme_name
             id="a double click on a command that the first click took away",
         ),
         pytest.param("fleet 80x24 e ~ paste:surrogate enter ~", id="half a character in the name of an export"),
+        pytest.param(
+            "demo-keys-equal-ranges+animate 80x24 enter ~ e ~ paste:emoji A ~ ctrl+u ~ =",
+            id="joined characters that are gone from a field in a dialog",
+        ),
         pytest.param("keys-sticky 100x30 ctrl+f ~ pagedown ctrl+p escape ~ enter =", id="a topic that was found"),
         pytest.param(
             "pip392 80x24 ctrl+f ~ paste:surrogate click@56,15 tab ctrl+x ~", id="half a character that is cut out"

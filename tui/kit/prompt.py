@@ -17,6 +17,7 @@ from textual.widgets import Input
 from tui.kit.plain_text import PlainLabel
 from tui.kit.wording import shorten_middle
 
+JOINER: Final = "\u200d"
 LONGEST_LINE: Final = 4_096
 """Characters. A longer text makes each key slower, and comes of a clipboard that holds something else."""
 
@@ -26,6 +27,11 @@ class TypedLine(Input):
 
     def __init__(self, value: str = "", *, max_length: int = LONGEST_LINE, **more: Any) -> None:
         super().__init__(value, max_length=max_length, compact=True, **more)
+
+    def watch_value(self, before: str, _now: str) -> None:
+        """Paint all again after joined characters: pieces of them may have taken more cells than the field has."""
+        if JOINER in before and self.is_attached:
+            self.screen.refresh()
 
     def restricted(self) -> None:
         """Not a bell alone: a terminal may be silent."""
