@@ -26,6 +26,7 @@ from tui.keys.screen import KeysScreen
 from tui.keys.words import keys_hint
 from tui.kit.layouts import Layout
 from tui.kit.line_table import LineTable
+from tui.kit.rows_table import RowsTable
 from tui.kit.screen import DashboardScreen
 from tui.kit.wording import counted, safe_name
 from tui.producers.words import producers_hint
@@ -264,7 +265,10 @@ def _forecast(screen: BundlesScreen, picture: Picture, twin: Session) -> str:
     if not isinstance(view, BalanceView):
         return f"forecast: {view} for {screen._namespace}"
     frame = balance_frame(view, view.trees[screen.algorithm].algorithm, screen.cycle)
-    table = screen.query_one("#tree", LineTable)
+    table = screen.query_one("#tree", RowsTable)
+    rows = _sorted_rows(table, frame.rows)
+    if rows is None:
+        return f"BundlesScreen order: {table.order} has other rows than {len(frame.rows)}"
     title = title_of(screen, picture, table)
     due = f"{counted(len(frame.leaves), 'bundle')} " + (f"after cycle {frame.cycle}" if frame.cycle else "now")
     if len(title) > 40 and due not in title:
@@ -273,16 +277,25 @@ def _forecast(screen: BundlesScreen, picture: Picture, twin: Session) -> str:
     ends = [end for word, _, end in headings(heading) if word == "topics"]
     for at, line in zip(count(int(table.scroll_offset.y)), lines, strict=False):
         found = _RANGE.search(line.text())
-        if (found is None) is (at < len(frame.rows)) and picture.width >= 60:
-            return f"BundlesScreen rows: row {at} of {len(frame.rows)} is shown as {line.text()!r}"
-        if found is None or at >= len(frame.rows):
+        if (found is None) is (at < len(rows)) and picture.width >= 60:
+            return f"BundlesScreen rows: row {at} of {len(rows)} is shown as {line.text()!r}"
+        if found is None or at >= len(rows):
             continue
-        row = frame.rows[at]
+        row = rows[at]
         if found.group() != row.range_text:
             return f"BundlesScreen rows: row {at} is {row.range_text}, shown {line.text()!r}"
         if ends and not row.split_in and not says(number_before(line, ends[0]), row.topics):
             return f"BundlesScreen rows: {row.topics} topics in row {at}, shown {line.text()!r}"
     return ""
+
+
+def _sorted_rows(table: RowsTable[Any], rows: Sequence[Any]) -> Sequence[Any] | None:
+    """The rows as the table says that it has sorted them; None if it has lost or doubled one."""
+    if not table.order.key:
+        return rows
+    by_range = {(row.range_text, row.split_in): row for row in rows}
+    shown = [(row.range_text, row.split_in) for row in table.listed]
+    return [by_range[each] for each in shown] if sorted(shown) == sorted(by_range) else None
 
 
 def _whole(text: str) -> int:

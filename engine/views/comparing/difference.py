@@ -8,6 +8,8 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
+from engine.admin.between import Change, changes_between
+from engine.admin.facts import Snapshot
 from engine.cluster.keys.state import KeySubscription
 from engine.cluster.state import ClusterState, Subscription
 from engine.compare.matching import came_and_left, ids_by_name, matched_subscriptions, renamed, renumbered
@@ -17,6 +19,7 @@ from engine.views.comparing.handovers import HandoverRow, handovers
 from engine.views.comparing.heirs import PARTITION, SLOT, key_handovers
 from engine.views.keys.moves import key_moves, keys_evenness, keys_verdict, same_space
 from engine.views.keys.slice import KeysSlice, keys_slice_by_key
+from engine.views.reported.event_words import change_text
 
 FORMAT: Final = "ringside.diff/1"
 Presence = Literal["both", "appeared", "vanished"]
@@ -76,6 +79,8 @@ class DifferenceView:
     topics_renamed: tuple[tuple[str, str], ...]
     bundles: tuple[BundlesDifference, ...]
     subscriptions: tuple[SubscriptionDifference, ...]
+    reported: tuple[Change, ...] | None = None
+    """What brokers reported otherwise; None where only one side holds what they reported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,12 +281,23 @@ def _bundles(before: ClusterState, after: ClusterState) -> tuple[BundlesDifferen
     return tuple(found)
 
 
+def reported_between(before: Snapshot, after: Snapshot, subscription: str | None = None) -> tuple[Change, ...]:
+    """What brokers reported otherwise, of one subscription where it is named; what one side does not show is unknown.
+
+    O(dispatchers × consumers).
+    """
+    changes = changes_between(before, after)
+    return tuple(each for each in changes if subscription in (None, each.subscription))
+
+
 def difference_document(view: DifferenceView) -> dict[str, Any]:
     """A difference as plain values."""
+    reported = view.reported
     return {
         "format": FORMAT,
         "before": view.before,
         "after": view.after,
+        "reported": None if reported is None else [asdict(each) | {"text": change_text(each)} for each in reported],
         "release_before": view.release_before,
         "release_after": view.release_after,
         "sums": asdict(sums_of(view)),

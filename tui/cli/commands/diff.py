@@ -47,14 +47,16 @@ def diff_command(
 
     A and B are each a FILE or FOLDER of answers, a journal, or a change: rule:ring, rule:modulo, release:5.0, step:3,
     "apply:kill c-1". A change is about --in PATH, else about the other side, else about the embedded cluster. In
-    changes of one state consumers are the same by identity, in two dumps by name.
+    changes of one state consumers are the same by identity, in two dumps by name. Of two dumps it is also told what
+    brokers reported otherwise: who came and left, which active consumers, owners and ranges changed, what grew.
 
     --fail-on takes moved, least (also in %), msgs_per_sec, bytes_per_sec, unacked_at_risk, appeared, vanished, idle,
     max_over_mean, max_over_mean_rate and worse. Exit code 1: a limit holds.
 
     Example: ringside diff monday/ tuesday/ --fail-on 'moved>10%'
     """
-    from engine.views.comparing.difference import difference_document, difference_view, sums_of
+    from engine.admin.snapshot import combined
+    from engine.views.comparing.difference import difference_document, difference_view, reported_between, sums_of
     from engine.views.comparing.limits import exceeded
     from tui.cli.printers.documents import json_text
 
@@ -73,6 +75,9 @@ def diff_command(
     if subscription is not None:
         states = [_only(state, subscription) for state in states]
     view = difference_view(states[0], states[1], (before, after), one_history=one_history)
+    if all(side.seen for side in sides) and all(change is None for change in changes):
+        then, now = (combined(side.seen) for side in sides)
+        view = replace(view, reported=reported_between(then, now, subscription))
     if as_json:
         write_out(json_text(difference_document(view)))
     else:

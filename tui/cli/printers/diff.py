@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from engine.admin.between import Change
 from engine.views.comparing.difference import DifferenceView, SubscriptionDifference, sums_of
+from engine.views.reported.event_words import change_text
+from engine.visible import visible
 from tui.cli.plain import Align, table, wrapped
-from tui.cli.printers.heirs import handover_lines
+from tui.cli.printers.heirs import handover_lines, more_line
 from tui.kit.verdict_words import verdict_text
 from tui.kit.wording import bytes_per_sec, counted, msgs_per_sec, percent, safe_name, short_topic
 
@@ -31,6 +35,21 @@ def difference_lines(view: DifferenceView, top: int) -> Iterator[str]:
     yield from _names("topics vanished", view.topics_vanished)
     yield from _pairs("topics likely renamed", view.topics_renamed)
     yield from differing_lines(view, top)
+    if view.reported is not None:
+        yield ""
+        yield from _reported(view.reported, top)
+
+
+def _reported(changes: Sequence[Change], top: int) -> Iterator[str]:
+    """What brokers reported otherwise, the kinds one after the other."""
+    if not changes:
+        yield "as brokers reported: nothing differs"
+        return
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in Counter(each.kind for each in changes).items())
+    yield from wrapped(f"as brokers reported: {counted(len(changes), 'change')} ({kinds})", rest="  ")
+    for each in changes[:top]:
+        yield from wrapped(f"{safe_name(each.namespace)}: {visible(change_text(each))}", first="  ", rest="    ")
+    yield from more_line(len(changes) - top)
 
 
 def differing_lines(view: DifferenceView, top: int) -> Iterator[str]:
