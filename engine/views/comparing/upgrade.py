@@ -205,5 +205,6 @@ def upgrade_document(view: UpgradeView) -> dict[str, Any]:
             for each in view.defaults
         ],
         "gaps": [asdict(each) for each in view.gaps],
-        "difference": difference_document(view.difference),
+        # One state under two releases: nothing was reported of the other one.
+        "difference": {key: value for key, value in difference_document(view.difference).items() if key != "reported"},
     }

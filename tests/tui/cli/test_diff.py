@@ -31,6 +31,25 @@ def test_two_dumps(run: Run, answers: Answers) -> None:
     assert "c-a" not in {row["after"] for row in one["handovers"]}
 
 
+def test_what_brokers_reported_otherwise(run: Run, answers: Answers) -> None:
+    partitions = [f"persistent://t/n/orders-partition-{at}" for at in range(6)]
+    before = str(answers(["c-a", "c-b", "c-c"], partitions, "monday.json"))
+    later = str(answers(["c-b", "c-c", "c-d"], partitions, "tuesday.json"))
+    found = told(run, before, later)["reported"]
+    assert {(each["kind"], each["before"] or each["after"], each["topics"]) for each in found} >= {
+        ("left", "c-a", 6), ("joined", "c-d", 6),
+    }  # fmt: skip
+    assert all(each["text"] for each in found)
+    assert told(run, before, later, "--subscription", "absent")["reported"] == []
+    assert "as brokers reported: nothing differs" in run("diff", before, before).out
+
+
+def test_a_change_was_not_reported_by_anybody(run: Run, answers: Answers) -> None:
+    dump = str(answers(["c-a", "c-b"], ["persistent://t/n/x"], "monday.json"))
+    assert told(run, dump, "rule:ring")["reported"] is None
+    assert told(run, "rule:modulo", "rule:ring")["reported"] is None
+
+
 def test_a_dump_beside_itself(run: Run) -> None:
     document = told(run, DUMP, DUMP)
     assert document["sums"]["moved"] == document["sums"]["worse"] == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -225,3 +226,43 @@ def test_a_table_without_columns_has_no_order() -> None:
             await story(pilot)
 
     asyncio.run(play())
+
+
+class Drawing:
+    """Stands in for cairosvg, which not everybody has."""
+
+    def __init__(self) -> None:
+        self.drawn: list[bytes] = []
+
+    def svg2png(self, *, bytestring: bytes, scale: float) -> bytes:
+        self.drawn.append(bytestring)
+        return b"\x89PNG" + str(scale).encode()
+
+
+def test_a_screen_is_written_as_png_where_it_can_be_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    drawing = Drawing()
+    monkeypatch.setitem(sys.modules, "cairosvg", drawing)
+    app = app_of(cluster(NAMES))
+
+    async def story(pilot: Pilot[int]) -> None:
+        await pilot.press("e", *["backspace"] * 20, *"a.png", "enter")
+        await pilot.pause()
+        assert main_screen(app).sentence[0] == "done"
+
+    run(app, story)
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    assert drawing.drawn[0].startswith(b"<svg")
+
+
+def test_a_png_is_refused_where_it_cannot_be_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "cairosvg", None)
+    app = app_of(cluster(NAMES))
+
+    async def story(pilot: Pilot[int]) -> None:
+        await pilot.press("e", *["backspace"] * 20, *"a.png", "enter")
+        await until(app, lambda text: "[pictures]" in " ".join(text.split()))
+
+    run(app, story)
+    assert not list(tmp_path.iterdir())
