@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
 from textual.screen import Screen
 
-from engine.errors import InputError, Rejection
+from engine.errors import InputError
 from engine.exporting import export_records, path_typed, saved
 from engine.visible import visible
 from tui.kit.columns import Value
+from tui.kit.prompt import Prompt
 from tui.kit.rows_table import RowsTable
 from tui.kit.wording import counted, safe_name
 
@@ -23,32 +24,51 @@ PIXELS_PER_UNIT: Final = 2.0
 EXPORT_HINT: Final = "a name that ends in .csv or .json for the rows, in .svg or .png for the screen"
 
 
-def exported(screen: Screen[Any], table: RowsTable[Any], typed: str) -> str | Rejection:
-    """Write the rows of a table, or the screen that it is on, to the file that somebody typed; say what was written."""
+def export(
+    screen: Screen[Any], table: RowsTable[Any], prompt: Prompt, typed: str, say: Callable[[str, str], object]
+) -> None:
+    """Write the rows of a table, or the screen that it is on, to the file that somebody typed into a prompt.
+
+    ``say`` is called with ``done`` and what was written, or with ``refusal`` and why a picture was not. What else is
+    refused is said in the prompt, which stays open then. A picture is taken when the prompt has gone.
+    """
     try:
         path = path_typed(typed)
-        if path.suffix.lower() in (PICTURE, PIXELS):
-            picture = screen.app.export_screenshot().encode()
-            if path.suffix.lower() == PIXELS:
-                picture = _in_pixels(picture)
-            saved(path, lambda file: file.write(picture))
-            return f"the screen is written to {safe_name(str(path))}"
-        written = export_records(table.as_records(), path)
-    except InputError as error:
-        return Rejection("NotWritten", str(error), "export")
-    return written_sentence(written.rows, written.changed_cells, path)
+        if path.suffix.lower() not in (PICTURE, PIXELS):
+            written = export_records(table.as_records(), path)
+            say("done", written_sentence(written.rows, written.changed_cells, path))
+        elif path.exists():
+            raise InputError(f"{path} is there already; choose another name")
+        else:
+            draw = _drawing() if path.suffix.lower() == PIXELS else None
+            screen.call_after_refresh(_take_picture, screen, path, draw, say)
+    except (InputError, OSError, ValueError) as error:  # a name with NUL is a ValueError
+        prompt.complain(str(error))
+        return
+    prompt.accept(typed)
 
 
-def _in_pixels(picture: bytes) -> bytes:
-    """An SVG as PNG. Raises ``InputError`` where what draws it is not installed."""
+def _take_picture(screen: Screen[Any], path: Path, draw: Any | None, say: Callable[[str, str], object]) -> None:
+    picture = screen.app.export_screenshot().encode()
+    if draw is not None:
+        # No machine has the font that the picture would fetch, and letters of several widths tear it apart.
+        picture = draw.svg2png(bytestring=picture.replace(b"Fira Code", b"monospace"), scale=PIXELS_PER_UNIT)
     try:
-        drawing: Any = import_module("cairosvg")
+        saved(path, lambda file: file.write(picture))
+    except InputError as error:
+        say("refusal", str(error))
+    else:
+        say("done", f"the screen is written to {safe_name(str(path))}")
+
+
+def _drawing() -> Any:
+    """What draws PNG. Raises ``InputError`` where it is not installed."""
+    try:
+        return import_module("cairosvg")
     except (ImportError, OSError) as error:  # OSError: the library that it stands on is missing
         raise InputError(
             "PNG needs cairosvg and the library cairo (pip install 'pulsar-ringside[pictures]'); .svg needs nothing"
         ) from error
-    pixels: bytes = drawing.svg2png(bytestring=picture, scale=PIXELS_PER_UNIT)
-    return pixels
 
 
 def written_sentence(rows: int, changed_cells: int, path: Path) -> str:

@@ -32,7 +32,7 @@ from tui.kit.bindings import Groups
 from tui.kit.diff_screen import DiffScreen
 from tui.kit.explain_panel import ExplainPanel
 from tui.kit.footer import KeyFooter, key_hints
-from tui.kit.giving_away import EXPORT_HINT, as_text, exported
+from tui.kit.giving_away import EXPORT_HINT, as_text, export
 from tui.kit.heirs_screen import HeirsScreen
 from tui.kit.help import Group, HelpScreen, KeyHelp
 from tui.kit.layouts import arrange, name_panels
@@ -428,6 +428,9 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
     @on(Prompt.Answered)
     def _answered(self, message: Prompt.Answered) -> None:
         prompt, text = self.query_one(Prompt), message.text.strip()
+        if message.kind == "export" and text:
+            self._export(text)
+            return
         refused = self.answer(message.kind, text)
         if refused is None:
             self._typed_command = ""
@@ -441,8 +444,6 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
             return None
         if kind == "explain":
             return self.explain(text)
-        if kind == "export":
-            return self._export(text)
         if text == "help":
             self.app.push_screen(HelpScreen(VERBS, "commands after :"))
             return None
@@ -454,16 +455,18 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
             return None
         return self.done(self.store.submit_line(text))
 
-    def _export(self, text: str) -> Rejection | None:
-        """Write the table that was in use when the prompt was opened."""
-        before = self.query_one(Prompt).return_to
-        table = before if isinstance(before, RowsTable) else self.list_panel.table
-        written = exported(self, table, text)
-        if isinstance(written, Rejection):
-            return written
-        self.complain(None)
-        self.sentence = "done", written
-        return None
+    def _export(self, text: str) -> None:
+        """Write the table that was in use when the prompt was opened, or the screen."""
+        prompt = self.query_one(Prompt)
+        table = prompt.return_to if isinstance(prompt.return_to, RowsTable) else self.list_panel.table
+        export(self, table, prompt, text, self._say_exported)
+
+    def _say_exported(self, kind: str, text: str) -> None:
+        if kind == "done":
+            self.complain(None)
+            self.sentence = kind, text
+        else:
+            self.complain(text)
 
     @on(Prompt.Closed)
     def _prompt_closed(self, message: Prompt.Closed) -> None:

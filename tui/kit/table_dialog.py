@@ -11,10 +11,9 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.widget import Widget
 
-from engine.errors import Rejection
 from themes import stylesheet
 from tui.kit.columns import Order, Value
-from tui.kit.giving_away import EXPORT_HINT, as_text, exported
+from tui.kit.giving_away import EXPORT_HINT, as_text, export
 from tui.kit.line_table import Lines, LineTable
 from tui.kit.plain_text import PlainStatic
 from tui.kit.prompt import Prompt
@@ -126,11 +125,8 @@ class TableDialog(SinglePaintModal[str]):
     def _answered(self, message: Prompt.Answered) -> None:
         prompt = self.query_one(Prompt)
         if message.kind == "export":
-            written = exported(self, self.table, message.text)
-            if isinstance(written, Rejection):
-                prompt.complain(str(written))
-                return
-            self._say(written)
+            export(self, self.table, prompt, message.text, lambda _kind, text: self._say(text))
+            return
         prompt.accept(message.text)
 
     @on(LineTable.Opened)

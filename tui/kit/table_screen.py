@@ -6,8 +6,7 @@ from typing import Any, ClassVar
 
 from textual import on
 
-from engine.errors import Rejection
-from tui.kit.giving_away import EXPORT_HINT, as_text, exported
+from tui.kit.giving_away import EXPORT_HINT, as_text, export
 from tui.kit.prompt import Prompt
 from tui.kit.rows_table import RowsTable
 from tui.kit.single_paint import SinglePaintScreen
@@ -43,10 +42,4 @@ class TableScreen(SinglePaintScreen[None]):
 
     @on(Prompt.Answered)
     def _export_answered(self, message: Prompt.Answered) -> None:
-        prompt = self.query_one(Prompt)
-        written = exported(self, self.table, message.text)
-        if isinstance(written, Rejection):
-            prompt.complain(str(written))
-        else:
-            self.say("done", written)
-            prompt.accept(message.text)
+        export(self, self.table, self.query_one(Prompt), message.text, self.say)
