@@ -10,6 +10,7 @@ from importlib.resources import files
 import pytest
 from jsonschema import Draft202012Validator
 
+from tests.engine.scenarios.recordings import RECORDINGS
 from tests.tui.cli.conftest import Run
 from tui.bundles.split_words import SENTENCES
 
@@ -69,6 +70,18 @@ def test_positions_are_taken_in_decimal_and_hexadecimal(run: Run) -> None:
     text = run(*words, "0x10000000,805306368").out
     assert "cut at 0x10000000, 0x30000000" in text
     assert "range_equally_divide" not in text
+
+
+def test_explain_goes_on_to_the_broker_and_to_what_an_unload_interrupts(run: Run) -> None:
+    folder = str(RECORDINGS / "pip392-flag-on")
+    told = json.loads(run("explain", "topic-7", folder, "--json").out)
+    assert told["broker"] == "127.0.0.1:40983"
+    assert told["unload"] == {
+        "topics": 25, "producers": 25, "consumers": 250, "handovers": 25, "draining_slots": 0, "unacked_messages": 0,
+    }  # fmt: skip
+    assert told["broker"] in run("explain", "topic-7", folder).out
+    planned = json.loads(run("explain", "persistent://t/n/x", "--consumers", "a,b", "--json").out)
+    assert (planned["broker"], planned["unload"]) == (None, None)
 
 
 def test_explain_gives_the_numbers_to_check_by_hand(run: Run) -> None:

@@ -46,6 +46,7 @@ def explain_topic(
 
     Example: ringside explain topic-7 --flag on
     """
+    from engine.views.failover.details import TopicExplanation
     from tui.cli.explained import topic_or_turn
     from tui.sources.answers import opened
 
@@ -58,15 +59,21 @@ def explain_topic(
     else:
         found = opened(path, release=what_if.pulsar, topic=what_if.about, limit_bytes=what_if.max_input)
     told = topic_or_turn(found, topic, what_if)
+    place = None
+    if isinstance(told, TopicExplanation) and found.seen:
+        from engine.admin.snapshot import combined
+        from engine.views.reported.whereabouts import whereabouts_of
+
+        place = whereabouts_of(combined(found.seen), told.topic, told.namespace, told.bundle)
     if as_json:
         from tui.cli.printers.documents import json_text
         from tui.cli.printers.explanation import explanation_document
 
-        write_out(json_text(explanation_document(told)))
+        write_out(json_text(explanation_document(told, place)))
     else:
         from tui.cli.printers.explanation import explanation_lines
 
-        write_page(explanation_lines(told), ascii_only=ascii_only)
+        write_page(explanation_lines(told, place), ascii_only=ascii_only)
     return FINE
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any, Final
 
 from engine.diagnosis.seen import EXCLUSIVE
@@ -11,6 +12,7 @@ from engine.failover.explain import FailoverExplanation
 from engine.failover.rivals import rivals_of
 from engine.lint.words import listed
 from engine.views.failover.details import TopicExplanation
+from engine.views.reported.whereabouts import Whereabouts
 from tui.cli.plain import Align, table, wrapped
 from tui.cli.printers.documents import plain_values
 from tui.failover.explaining import remarks_of, why_not
@@ -27,20 +29,42 @@ FORMAT: Final = "ringside.explain/1"
 _TURN_ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", "<")
 
 
-def explanation_lines(told: TopicExplanation | TurnExplanation) -> list[str]:
-    """The answer and its reasons, one labelled sentence each, then the dispatcher's order."""
+def explanation_lines(told: TopicExplanation | TurnExplanation, place: Whereabouts | None = None) -> list[str]:
+    """The answer and its reasons, one labelled sentence each, where it is, then the dispatcher's order."""
     if isinstance(told, TurnExplanation):
         return _turn_lines(told)
     lines = _labelled("full name", safe_name(told.topic))
     lines += _labelled("of", f"subscription {safe_name(told.subscription)}")
     for remark in remarks_of(told, others=False):
         lines += _labelled(remark.label, remark.text)
+    if place is not None:
+        lines += _place_lines(place)
     if told.why is not None:
         lines += ["", *_order(told.why)]
     return lines
 
 
-def explanation_document(told: TopicExplanation | TurnExplanation) -> dict[str, Any]:
+def _place_lines(place: Whereabouts) -> list[str]:
+    """The broker, and what unloading the bundle interrupts."""
+    lines = []
+    if place.broker:
+        what = "serves the topic" if place.by_look_up else "owns the bundle"
+        lines += _labelled("broker", f"{safe_name(place.broker)} {what}, as reported")
+    unload = place.unload
+    text = (
+        f"of the bundle interrupts {counted(unload.topics, 'reported topic')}: {counted(unload.producers, 'producer')}"
+        f" and {counted(unload.consumers, 'consumer')} connect again"
+    )
+    if unload.handovers:
+        text += f"; chosen anew: {counted(unload.handovers, 'active consumer')}"
+    if unload.draining_slots:
+        text += f"; no longer draining: {counted(unload.draining_slots, 'slot')}"
+    if unload.unacked_messages:
+        text += f"; may come twice: {counted(unload.unacked_messages, 'unacknowledged message')}"
+    return lines + _labelled("unloading", text)
+
+
+def explanation_document(told: TopicExplanation | TurnExplanation, place: Whereabouts | None = None) -> dict[str, Any]:
     """The same as plain values, with everybody who is not active or next, and why not."""
     if isinstance(told, TurnExplanation):
         return {
@@ -50,7 +74,14 @@ def explanation_document(told: TopicExplanation | TurnExplanation) -> dict[str, 
             "next": [turn.consumer for turn in told.next_ones],
         }
     rivals = rivals_of(told.why) if told.why is not None else ()
-    return {"format": FORMAT, "kind": "failover", **plain_values(told), "not_active": plain_values(rivals)}
+    return {
+        "format": FORMAT,
+        "kind": "failover",
+        **plain_values(told),
+        "not_active": plain_values(rivals),
+        "broker": (place.broker or None) if place is not None else None,
+        "unload": asdict(place.unload) if place is not None else None,
+    }
 
 
 def _turn_lines(told: TurnExplanation) -> list[str]:
