@@ -66,6 +66,10 @@ class RingsideApp(ThemedApp):
     ]
 
     store: Store
+    opens_demos = False
+    """Whether who runs this app opens the demo that is wanted when it ends."""
+    wanted_demo = ""
+    """The name of a shipped demo that is to be opened in place of this."""
     _navigator: Navigator | None = None
     _feed: Feed | None = None
 
@@ -204,7 +208,9 @@ class RingsideApp(ThemedApp):
         from tui.kit.help import RING_LEGEND, HelpScreen, key_groups
 
         everywhere = [binding for binding in self.BINDINGS if isinstance(binding, Binding)]
-        palette_key = Binding(self.COMMAND_PALETTE_BINDING, "command_palette", tooltip="All commands by name")
+        palette_key = Binding(
+            self.COMMAND_PALETTE_BINDING, "command_palette", tooltip="All commands by name, and demos"
+        )
         front = self._navigator.screen if self._navigator is not None else None
         everywhere += [NEWEST] if self._feed is not None else []
         groups = [*(GROUPS if front is None else front.key_groups), ("everywhere", [*everywhere, palette_key])]
@@ -227,11 +233,20 @@ class RingsideApp(ThemedApp):
                     by = place - self.store.subscription
                     title = self.store.subscription_title(place)
                     yield SystemCommand(f"Show {title}", "Show this subscription", partial(self._show, by))
+        if self.opens_demos:
+            from engine.scenarios.script.run import SHIPPED_SCRIPTS
+
+            for name in SHIPPED_SCRIPTS:
+                yield SystemCommand(f"Demo {name}", "Leave this, and play the demo", partial(self._open_demo, name))
         if self._feed is not None:
             yield SystemCommand(NEWEST.description, NEWEST.tooltip, self.action_newest)
         yield SystemCommand("Help", "All keys", self.action_help)
         yield SystemCommand("Theme", "Dark or light", self.action_switch_theme)
         yield SystemCommand("Quit", "Leave Ringside", self.action_quit)
+
+    def _open_demo(self, name: str) -> None:
+        self.wanted_demo = name
+        self.exit(0)
 
     def _show(self, by: int) -> None:
         self.store.show_subscription(by)

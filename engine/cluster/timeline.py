@@ -48,6 +48,21 @@ class Branch:
     current: bool
 
 
+@dataclass(frozen=True, slots=True)
+class BranchStory:
+    """A branch for people: its place from 1 on, its length in steps, where it leaves the branch it was opened from.
+
+    ``leaves_at``: after how many steps, 0 for the first branch. ``first`` and ``last``: its own steps as commands.
+    """
+
+    place: int
+    length: int
+    current: bool
+    leaves_at: int
+    first: str
+    last: str
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Timeline:
     """Build one with :meth:`start`; every method leaves this value as it is and gives another.
@@ -90,6 +105,20 @@ class Timeline:
         """All branches in the order in which they were opened; empty before the first step."""
         current = self.steps[-1].number if self.steps else 0
         return tuple(Branch(tip, self.log[tip - 1].depth, tip == current) for tip in self.tips)
+
+    @property
+    def branch_stories(self) -> tuple[BranchStory, ...]:
+        """All branches with their own steps, those that no earlier branch has. O(steps of all branches)."""
+        told: set[int] = set()
+        stories = []
+        for place, branch in enumerate(self.branches, 1):
+            last = step = self.log[branch.tip - 1]
+            while step.parent and step.parent not in told:
+                told.add(step.number)
+                step = self.log[step.parent - 1]
+            told.add(step.number)
+            stories.append(BranchStory(place, branch.length, branch.current, step.depth - 1, step.text, last.text))
+        return tuple(stories)
 
     def submit(self, command: Command) -> tuple[Timeline, Rejection | None]:
         """Carry a command out at the cursor. A refused one, and one that changes nothing, leaves the timeline as it is.

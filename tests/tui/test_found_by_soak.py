@@ -57,6 +57,9 @@ from tui.kit.theme import ParsedOnce, theme_name
             "demo-keys-equal-ranges+animate 80x24 enter ~ e ~ paste:emoji A ~ ctrl+u ~ =",
             id="joined characters that are gone from a field in a dialog",
         ),
+        pytest.param(
+            "priorities+animate+ascii 120x40 enter escape end 2 4 slash ~", id="a key for a dialog that is going"
+        ),
         pytest.param("keys-sticky 100x30 ctrl+f ~ pagedown ctrl+p escape ~ enter =", id="a topic that was found"),
         pytest.param(
             "pip392 80x24 ctrl+f ~ paste:surrogate click@56,15 tab ctrl+x ~", id="half a character that is cut out"

@@ -29,8 +29,8 @@ START_S: Final = 1.0  # after which the garbage collector, off since the process
 Begin = Callable[[], "tuple[Session, Keeping | None]"]
 
 
-def open_screen(begin: Begin, output: Output, name: str = "") -> int:
-    """Show what ``begin`` makes on the screen and return the exit code.
+def open_screen(begin: Begin, output: Output, name: str = "") -> tuple[int, str]:
+    """Show what ``begin`` makes on the screen: the exit code, and the demo that is wanted in its place, "" for none.
 
     With a ``name`` the screen is opened first and says that this is being opened. What could not be saved is said when
     the screen is closed. Raises what ``begin`` raises, after the terminal is back.
@@ -50,10 +50,11 @@ def open_screen(begin: Begin, output: Output, name: str = "") -> int:
             mono=output.mono or bool(os.environ.get("NO_COLOR")),
             ascii_only=output.ascii_only or not speaks_unicode(),
         )
+        app.opens_demos = True
         code = run_screen(app)
         if app.failure is not None:
             raise app.failure
-        return code
+        return code, app.wanted_demo
     finally:
         begun.close()
         if name:

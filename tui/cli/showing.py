@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tui.cli.exits import FINE, USAGE
-from tui.cli.options import JournalChoice, Output, WhatIf
+from tui.cli.options import DEFAULT_MAX_INPUT, JournalChoice, Output, WhatIf
 from tui.cli.output import say, say_not_saved, say_problems, write_out, write_page
 
 if TYPE_CHECKING:
     from engine.cluster.journal.file import Journal
     from engine.cluster.timeline import Timeline
     from engine.scenarios.opening import Opened
+    from engine.scenarios.script.model import Script
     from tui.cli.session import Session
     from tui.sources.keeping import Keeping
 
@@ -44,7 +45,12 @@ def show_session(make: Callable[[], Session], output: Output, journal: JournalCh
             return USAGE
         from tui.cli.screen import open_screen
 
-        return open_screen(lambda: _kept(make(), output, journal), output, name)
+        code, demo = open_screen(lambda: _kept(make(), output, journal), output, name)
+        kept = JournalChoice(None, keep=journal.keep)  # a file that was named is that of the first session
+        while demo:
+            session = demo_session(demo)
+            code, demo = open_screen(lambda session=session: _kept(session, output, kept), output)  # type: ignore[misc]
+        return code
     session, keeping = _kept(make(), output, journal)
     say_problems(session.problems)
     if keeping is not None:
@@ -52,6 +58,18 @@ def show_session(make: Callable[[], Session], output: Output, journal: JournalCh
         say_not_saved(keeping.close())
     print_session(session, output)
     return FINE
+
+
+def demo_session(script: str | Script, max_input: int = DEFAULT_MAX_INPUT) -> Session:
+    """The session that a script, or a shipped one by its name, starts from, for the screen to play it in."""
+    from engine.cluster.timeline import Timeline
+    from engine.scenarios.script.run import shipped_script, start_of
+    from tui.cli.session import Session
+
+    played = shipped_script(script) if isinstance(script, str) else script
+    opened = start_of(played, limit_bytes=max_input)
+    timeline = Timeline.start(opened.state, opened.seed, opened.source)
+    return Session(timeline, 0, opened.problems, opened.notes, script=played)
 
 
 def print_session(session: Session, output: Output) -> None:

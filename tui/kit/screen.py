@@ -51,7 +51,7 @@ from tui.kit.store import Store
 from tui.kit.suggesting import FORM as SUGGEST_FORM
 from tui.kit.suggesting import SUGGEST_LINES, WORD, Question, answer_to, question_of
 from tui.kit.suggestion_words import suggestion_remarks
-from tui.kit.timeline_line import TimelineLine
+from tui.kit.timeline_line import TimelineLine, branch_lines
 from tui.kit.verdict_words import verdict_text
 from tui.kit.why_panel import WhyPanel
 from tui.kit.wording import FLAG, counted, not_saved, safe_name, shorten_middle
@@ -63,7 +63,14 @@ COMMAND_LINES: Final = (
 """What the command line completes."""
 VERBS: Final[Sequence[Group]] = (
     ("change the cluster", [KeyHelp(word, form) for word, form in COMMAND_FORMS.items()]),
-    ("ask", [KeyHelp(WORD, SUGGEST_FORM), KeyHelp("help", "this list")]),
+    (
+        "ask",
+        [
+            KeyHelp(WORD, SUGGEST_FORM),
+            KeyHelp("branches", "lists the branches of the timeline"),
+            KeyHelp("help", "this list"),
+        ],
+    ),
 )
 """What the command line takes."""
 BESIDE_EXPLANATION: Final = ("ring", "events", "sent")
@@ -446,6 +453,10 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
             return self.explain(text)
         if text == "help":
             self.app.push_screen(HelpScreen(VERBS, "commands after :"))
+            return None
+        if text == "branches":
+            groups = [("branches of the timeline", branch_lines(self.store.timeline.branch_stories))]
+            self.app.push_screen(HelpScreen(groups, ":branch N goes to the end of one"))
             return None
         question = question_of(text)
         if isinstance(question, Rejection):

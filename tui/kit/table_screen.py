@@ -28,6 +28,10 @@ class TableScreen(SinglePaintScreen[None]):
         """The table itself."""
         return self.query_one(RowsTable)
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Let nothing be copied or exported before the screen has its parts."""
+        return action not in ("copy", "export") or bool(self.query(Prompt))
+
     def action_copy(self) -> None:
         """Copy the marked row."""
         text = as_text(self.table.marked_record())

@@ -9,6 +9,8 @@ import pytest
 
 from engine.scenarios.script.run import SHIPPED_SCRIPTS, shipped_script
 from tests.tui.cli.conftest import Run
+from tui.cli import screen as cli_screen
+from tui.cli import terminal
 
 FAILING = """# Two expectations, one is met
 # The other is not.
@@ -59,3 +61,19 @@ def test_every_kind_of_story_is_told_with_its_expectations(run: Run, name: str) 
     assert found["expectations"] == len(expected) > 0 and found["met"] == len(expected)
     compared = [step for step in expected if step["text"].split()[-2] in ("=", "<", ">", "<=", ">=", "!=")]
     assert compared and all(step["expected"]["found"] is not None for step in compared)
+
+
+def test_a_demo_that_is_wanted_is_opened_next(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = ["keys-blocked", "three-splits", ""]
+    opened = []
+
+    def ran(app: object) -> int:
+        opened.append(app.store.timeline.source)  # type: ignore[attr-defined]
+        app.wanted_demo = wanted.pop(0)  # type: ignore[attr-defined]
+        return 0
+
+    monkeypatch.setattr(cli_screen, "run_screen", ran)
+    monkeypatch.setattr(terminal, "why_no_screen", lambda: None)
+    assert run("demo", "pip392").code == 0
+    assert len(opened) == 3
+    assert len(set(opened)) == 3

@@ -10,11 +10,10 @@ from tui.cli.exits import FAILED, FINE
 from tui.cli.options import JournalChoice, Output, journal_options, max_input_option, output_options
 from tui.cli.output import say_problems, write_out, write_page
 from tui.cli.printers.documents import json_text
-from tui.cli.showing import print_session, session_document, show_session
+from tui.cli.showing import demo_session, print_session, session_document, show_session
 
 if TYPE_CHECKING:
     from engine.scenarios.script.run import Script, ScriptStep
-    from tui.cli.session import Session
 
 
 @click.command(short_help="Play a demo script, or list those that are shipped.")
@@ -35,7 +34,7 @@ def demo(*, script: str | None, headless: bool, max_input: int, output: Output, 
         _list(output)
         return FINE
     if not headless and output.on_screen:
-        return show_session(lambda: _staged(_found(script), max_input), output, journal)
+        return show_session(lambda: demo_session(_found(script), max_input), output, journal)
     return _run(_found(script), output, max_input, every_line=headless)
 
 
@@ -64,17 +63,6 @@ def _found(script: str) -> Script:
     return load_script(script)
 
 
-def _staged(script: Script, max_input: int) -> Session:
-    """The session a script starts from, for the screen to play it in."""
-    from engine.cluster.timeline import Timeline
-    from engine.scenarios.script.run import start_of
-    from tui.cli.session import Session
-
-    opened = start_of(script, limit_bytes=max_input)
-    timeline = Timeline.start(opened.state, opened.seed, opened.source)
-    return Session(timeline, 0, opened.problems, opened.notes, script=script)
-
-
 def _run(script: Script, output: Output, max_input: int, *, every_line: bool) -> int:
     """Run a script to its end, print what was asked for, and say what failed."""
     from dataclasses import replace
@@ -87,7 +75,7 @@ def _run(script: Script, output: Output, max_input: int, *, every_line: bool) ->
     if output.on_screen:
         write_page(script_lines(steps), ascii_only=output.ascii_only)
     else:
-        session = _staged(script, max_input)
+        session = demo_session(script, max_input)
         session = replace(session, timeline=steps[-1].timeline) if steps else session
         if every_line and output.json:
             write_out(json_text(script_document(script, steps, session_document(session))))
