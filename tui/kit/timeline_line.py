@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from textual.reactive import reactive
 from textual.strip import Strip
 
-from engine.cluster.timeline import BranchStory
 from engine.views.failover.model import TimelineView
 from tui.drawing.timeline import StepMark, TimelinePicture, draw_timeline
-from tui.kit.help import KeyHelp
 from tui.kit.line_widget import LineWidget
-from tui.kit.wording import counted, safe_name
+from tui.kit.wording import counted
 
 MARKS: Final = {
     "add": StepMark("+", "good"),
@@ -31,22 +28,6 @@ MARKS: Final = {
 OTHER: Final = StepMark("*", "text")
 SEEN: Final = StepMark("o", "accent")
 """A moment that was seen, but the first one."""
-
-
-def branch_lines(stories: Sequence[BranchStory]) -> list[KeyHelp]:
-    """The branches by number, each with what sets it apart; a star marks the one that is shown."""
-    lines = []
-    for story in stories:
-        text = f"{counted(story.length, 'step')}"
-        if story.place > 1:
-            text += f", its own ones from step {story.leaves_at + 1} on"
-        steps = (
-            safe_name(story.first)
-            if story.first == story.last
-            else f"{safe_name(story.first)} … {safe_name(story.last)}"
-        )
-        lines.append(KeyHelp(f"{'* ' * story.current}{story.place}", f"{steps} ({text})"))
-    return lines or [KeyHelp("", "no step was taken yet")]
 
 
 class TimelineLine(LineWidget):
