@@ -35,7 +35,10 @@ WORLD: Final = (
     Binding("n", "namespace(1)", "Next namespace", show=False, tooltip="Show the next namespace"),
     Binding("p", "namespace(-1)", "Previous namespace", show=False, tooltip="Show the previous namespace"),
 )
-GIVE_AWAY: Final = tuple(binding for binding in TABLE if binding.action in ("copy", "export"))
+GIVE_AWAY: Final = (
+    *(binding for binding in TABLE if binding.action in ("copy", "export")),
+    Binding("colon", "command", "Command", key_display=":", show=False, tooltip="Type a command; :help lists them"),
+)
 """Sorting is done by the table itself."""
 PLACE: Final = (
     Binding("shift+down", "scroll_forecast(3)", "Forecast", show=False, tooltip="Scroll the forecast down"),
@@ -52,7 +55,13 @@ TREE: Final = (
 """Keys that the tree has itself, for the help only."""
 
 BINDINGS: Final = (*TIME, *RULES, *WORLD, *GIVE_AWAY, *PLACE)
-GROUPS: Final = (("time", TIME), ("rules", RULES), ("cluster", WORLD), ("tables", TABLE), ("place", (*PLACE, *TREE)))
+GROUPS: Final = (
+    ("time", TIME),
+    ("rules", RULES),
+    ("cluster", WORLD),
+    ("tables", (*TABLE, GIVE_AWAY[-1])),
+    ("place", (*PLACE, *TREE)),
+)
 
 
 def key_hints() -> tuple[KeyHint, ...]:

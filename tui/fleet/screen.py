@@ -12,7 +12,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.message import Message
 
-from engine.errors import InputError
+from engine.errors import InputError, Rejection
 from engine.exporting import path_typed
 from themes import stylesheet
 from themes.palettes import Palette
@@ -29,6 +29,7 @@ from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
 from tui.kit.prompt import Prompt
 from tui.kit.sentence_line import SentenceLine
 from tui.kit.single_paint import SinglePaintScreen
+from tui.kit.typed_commands import Typed, ask_for_command, carry_out, one_of
 from tui.kit.wording import counted
 from tui.sources.fleet_export import export
 from tui.sources.fleet_listing import Listing, filtered, half_typed, ordered
@@ -274,6 +275,40 @@ class FleetScreen(SinglePaintScreen[None]):
     def action_help(self) -> None:
         self.app.push_screen(HelpScreen(help_groups(self._shown), title="fleet: keys and columns"))
 
+    # what is typed
+
+    def action_command(self) -> None:
+        ask_for_command(self.query_one(Prompt), self._typed_commands())
+
+    def _typed_commands(self) -> dict[str, Typed]:
+        lists = tuple(each.title for each in LISTS)
+        columns = tuple(each.label for each in self._shown.sortable)
+        return {
+            "list": Typed("list NAME", "another list", self._type_list, lists),
+            "sort": Typed("sort COLUMN", "sort by a column", self._type_sort, columns),
+            "reverse": Typed("reverse", "turn the order round", lambda _: self.action_reverse()),
+            "filter": Typed("filter TEXT", "only the rows that fit, as after /", self._type_filter),
+            "worst": Typed("worst", "back to the order of the result", lambda _: self.action_worst()),
+        }
+
+    def _type_list(self, word: str) -> Rejection | None:
+        place = one_of(word, {each.title: at for at, each in enumerate(LISTS)}, "list")
+        if isinstance(place, Rejection):
+            return place
+        self.action_list(place)
+        return None
+
+    def _type_sort(self, word: str) -> Rejection | None:
+        name = one_of(word, {each.label: each.name for each in self._shown.sortable}, "column")
+        if isinstance(name, Rejection):
+            return name
+        self._sort(name, descending=self._shown.column(name).kind in ("count", "times", "severity"))
+        return None
+
+    def _type_filter(self, text: str) -> Rejection | None:
+        self._take(filtered(self._every, text, self._shown.labels))
+        return None
+
     # messages
 
     @on(Prompt.Typed)
@@ -291,6 +326,11 @@ class FleetScreen(SinglePaintScreen[None]):
                 self.say("done", written_sentence(written.rows, written.changed_cells, path))
             except InputError as error:
                 prompt.complain(str(error))
+                return
+        if message.kind == "command" and message.text.strip():
+            refused = carry_out(self, self._typed_commands(), message.text.strip())
+            if refused is not None:
+                prompt.complain(str(refused))
                 return
         if message.kind == "filter":
             word = half_typed(self._every, message.text, self._shown.labels)

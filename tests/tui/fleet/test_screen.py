@@ -137,6 +137,22 @@ def test_sorting_goes_through_the_columns_and_turns_round(folder: Path) -> None:
     assert "the worst first" in play(app_on(folder), "s", "r", "w")
 
 
+def typed(text: str) -> list[str]:
+    return ["colon", *("space" if each == " " else each for each in text), "enter"]
+
+
+def test_commands_can_be_typed(folder: Path) -> None:
+    assert "3 subscriptions, by parts, highest first" in play(app_on(folder), *typed("sort parts"))
+    assert "by parts, lowest first" in play(app_on(folder), *typed("sort parts"), *typed("reverse"))
+    assert "the worst first" in play(app_on(folder), *typed("sort parts"), *typed("worst"))
+    assert "filter: loose" in play(app_on(folder), *typed("filter loose"))
+    namespaces = LISTS[1].title
+    assert play(app_on(folder), *typed(f"list {namespaces}")) == play(app_on(folder), "2")
+    assert "commands after :" in play(app_on(folder), *typed("help"))
+    for wrong in ("nonsense", "sort nothing", "list x"):
+        assert f": {wrong}" in play(app_on(folder), *typed(wrong))
+
+
 def test_home_and_end_go_to_the_first_and_the_last_row(folder: Path) -> None:
     for keys, cursor in ((("end",), 2), (("end", "home"), 0), (("G",), 2), (("end", "g"), 0)):
         app = app_on(folder, Place(NAMESPACES.table))

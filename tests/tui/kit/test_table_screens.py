@@ -14,6 +14,8 @@ from tests.tui.screens_under_test import run, until
 from tui.brokers.screen import BrokersScreen
 from tui.bundles.screen import BundlesScreen
 from tui.kit.columns import Order
+from tui.kit.help import HelpScreen
+from tui.kit.prompt import Prompt
 from tui.kit.table_screen import TableScreen
 
 
@@ -92,5 +94,77 @@ def test_rows_are_copied_and_exported(
         await until(app, lambda text: "is there already" in " ".join(text.split()))
         await pilot.press("escape")
         assert app.screen is screen
+
+    run(app, story, (160, 40))
+
+
+async def command(pilot: Pilot[int], text: str) -> None:
+    """Type a command, and wait for what it computes."""
+    await pilot.press("colon", *["space" if each == " " else each for each in text], "enter")
+    await pilot.app.workers.wait_for_complete()
+    await pilot.pause()
+
+
+def test_brokers_take_typed_commands() -> None:
+    app = brokers_app()
+
+    async def story(pilot: Pilot[int]) -> None:
+        screen = brokers_screen(app)
+        await command(pilot, "kill broker-2:8080")
+        assert [(each.kind, each.broker) for each in screen.question.changes] == [("dies", "broker-2:8080")]
+        await command(pilot, "shedder uni")
+        assert screen.question.shedder == "UniformLoadShedder"
+        await command(pilot, "shedder transfer")
+        assert (screen.question.load_manager, screen.question.shedder) == ("extensible", "TransferShedder")
+        await command(pilot, "manager modular")
+        await command(pilot, "set loadBalancerBrokerThresholdShedderPercentage=20")
+        assert screen.question.settings == (("loadBalancerBrokerThresholdShedderPercentage", "20"),)
+        await command(pilot, "placement round")
+        assert screen.question.placement is not None and screen.question.placement.startswith("RoundRobin")
+        await command(pilot, "cycle 7")
+        assert screen.cycle == 7
+        await command(pilot, "add")
+        assert screen.question.changes[-1].kind == "joins"
+        await command(pilot, "undo")
+        assert screen.question.changes[-1].kind == "dies"
+
+    run(app, story, (160, 40))
+
+
+def test_bundles_over_time_take_typed_commands() -> None:
+    app = bundles_app()
+
+    async def story(pilot: Pilot[int]) -> None:
+        screen = await opened(pilot)
+        await command(pilot, "algorithm topic")
+        assert screen.projected.algorithm == "topic_count_equally_divide"
+        await command(pilot, "manager ext")
+        assert screen.question.load_manager == "extensible"
+        await command(pilot, "brokers 5")
+        await command(pilot, "growth 1.25")
+        assert (screen.question.brokers, screen.question.growth_per_cycle) == (5, 1.25)
+        await command(pilot, "rule proposed")
+        assert screen.rule == "proposed"
+        await command(pilot, "cycle 3")
+        assert screen.cycle == 3
+        await command(pilot, f"namespace {screen.namespaces[0]}")
+        assert screen.view is not None
+
+    run(app, story, (160, 40))
+
+
+@pytest.mark.parametrize("make", [brokers_app, bundles_app])
+@pytest.mark.parametrize("text", ["nonsense", "cycle 99", "cycle x", "manager x", "manager"])
+def test_what_cannot_be_typed_is_refused_and_the_line_stays(make: object, text: str) -> None:
+    app = make()  # type: ignore[operator]
+
+    async def story(pilot: Pilot[int]) -> None:
+        screen = app.screen if make is brokers_app else await opened(pilot)
+        assert isinstance(screen, TableScreen)
+        await command(pilot, text)
+        assert screen.query_one(Prompt).is_open
+        await pilot.press("escape")
+        await command(pilot, "help")
+        assert isinstance(app.screen, HelpScreen)
 
     run(app, story, (160, 40))

@@ -1,0 +1,75 @@
+"""Commands that are typed on screens with commands of their own, beside those of the simulator's grammar."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from textual.screen import Screen
+
+from engine.errors import Rejection
+from tui.kit.help import HelpScreen, KeyHelp
+from tui.kit.prompt import Prompt
+from tui.kit.wording import safe_name
+
+HELP: Final = "help"
+NAMED: Final = 8
+"""So many names are told where a name is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """A command that can be typed: how it is written, what it does, and what carries it out with the words behind it.
+
+    ``options`` are words that can stand there.
+    """
+
+    form: str
+    about: str
+    run: Callable[[str], Rejection | None]
+    options: tuple[str, ...] = ()
+
+
+def ask_for_command(prompt: Prompt, commands: Mapping[str, Typed]) -> None:
+    """Open the prompt for one of these; they complete what is typed."""
+    forms = ", ".join(each.form for each in commands.values())
+    lines = [HELP, *commands, *(f"{word} {option}" for word, each in commands.items() for option in each.options)]
+    prompt.ask("command", ":", placeholder=f"{forms}, {HELP}", options=lines)
+
+
+def carry_out(screen: Screen[Any], commands: Mapping[str, Typed], text: str) -> Rejection | None:
+    """Do what was typed, or list what there is; a refusal where it is none of these."""
+    if text == HELP:
+        lines = [KeyHelp(each.form, each.about) for each in commands.values()]
+        groups = [("on this screen", [*lines, KeyHelp(HELP, "this list")])]
+        screen.app.push_screen(HelpScreen(groups, "commands after :"))
+        return None
+    word, _, rest = text.partition(" ")
+    command = commands.get(word)
+    if command is None:
+        known = ", ".join((*commands, HELP))
+        return Rejection("UnknownCommand", f"{safe_name(word)!r} is no command of this screen; there are {known}")
+    return command.run(rest.strip())
+
+
+def one_of(word: str, known: Mapping[str, Any], what: str) -> Any | Rejection:
+    """The value of a name, or of the only one that begins so, whatever its case; refused with the names there are.
+
+    >>> one_of("uni", {"UniformLoadShedder": 1, "AvgShedder": 2}, "shedder")
+    1
+    """
+    found = [name for name in known if name.casefold() == word.casefold()]
+    found = found or [name for name in known if word and name.casefold().startswith(word.casefold())]
+    if len(found) != 1:
+        return Rejection(
+            "UnknownName", f"{safe_name(word)!r} is no {what}; there are {', '.join(map(safe_name, known))}"
+        )
+    return known[found[0]]
+
+
+def whole_number(word: str, least: int, most: int) -> int | Rejection:
+    """A number that somebody typed, within bounds."""
+    if word.isascii() and word.isdecimal() and len(word) < 10 and least <= int(word) <= most:
+        return int(word)
+    return Rejection("InvalidNumber", f"{safe_name(word)!r} is no whole number from {least:,} to {most:,}")
