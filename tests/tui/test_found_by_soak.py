@@ -60,6 +60,7 @@ from tui.kit.theme import ParsedOnce, theme_name
         pytest.param(
             "priorities+animate+ascii 120x40 enter escape end 2 4 slash ~", id="a key for a dialog that is going"
         ),
+        pytest.param("demo-pip392 80x24 B ~ enter tab left_square_bracket k ~", id="a key for a help that is going"),
         pytest.param("keys-sticky 100x30 ctrl+f ~ pagedown ctrl+p escape ~ enter =", id="a topic that was found"),
         pytest.param(
             "pip392 80x24 ctrl+f ~ paste:surrogate click@56,15 tab ctrl+x ~", id="half a character that is cut out"

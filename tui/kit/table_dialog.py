@@ -85,10 +85,6 @@ class TableDialog(SinglePaintModal[str]):
     def _say(self, text: str) -> None:
         self.query_one("#said", PlainStatic).update(text)
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Let keys that come before the dialog has its parts do nothing, except close it."""
-        return action == "close" or bool(self.query(Prompt))
-
     def action_close(self) -> None:
         """Take the filter away first, where there is one."""
         if self._filter:
