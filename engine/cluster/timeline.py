@@ -49,7 +49,7 @@ class Branch:
 
 
 @dataclass(frozen=True, slots=True)
-class BranchStory:
+class BranchSummary:
     """A branch for people: its place from 1 on, its length in steps, where it leaves the branch it was opened from.
 
     ``leaves_at``: after how many steps, 0 for the first branch. ``first`` and ``last``: its own steps as commands.
@@ -107,18 +107,18 @@ class Timeline:
         return tuple(Branch(tip, self.log[tip - 1].depth, tip == current) for tip in self.tips)
 
     @property
-    def branch_stories(self) -> tuple[BranchStory, ...]:
+    def branch_summaries(self) -> tuple[BranchSummary, ...]:
         """All branches with their own steps, those that no earlier branch has. O(steps of all branches)."""
         told: set[int] = set()
-        stories = []
+        summaries = []
         for place, branch in enumerate(self.branches, 1):
             last = step = self.log[branch.tip - 1]
             while step.parent and step.parent not in told:
                 told.add(step.number)
                 step = self.log[step.parent - 1]
             told.add(step.number)
-            stories.append(BranchStory(place, branch.length, branch.current, step.depth - 1, step.text, last.text))
-        return tuple(stories)
+            summaries.append(BranchSummary(place, branch.length, branch.current, step.depth - 1, step.text, last.text))
+        return tuple(summaries)
 
     def submit(self, command: Command) -> tuple[Timeline, Rejection | None]:
         """Carry a command out at the cursor. A refused one, and one that changes nothing, leaves the timeline as it is.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import random
+from functools import partial
 from typing import Final
 
 from engine.balance.brokers import BrokerLoad, ResourceUsage, report_of
@@ -57,13 +58,13 @@ def rows(brokers: int = BROKERS, bundles: int = BUNDLES) -> list[Row]:
     size = f"{brokers} brokers x {brokers * bundles:,} bundles"
     for manager in ("modular", "extensible"):
         start = ShedStart(loads, settings, load_manager=manager)
-        once = median_ms(lambda start=start: shed_ahead(start, 1), ROUNDS)  # type: ignore[misc]
-        many = median_ms(lambda start=start: shed_ahead(start, CYCLES), 1)  # type: ignore[misc]
+        once = median_ms(partial(shed_ahead, start, 1), ROUNDS)
+        many = median_ms(partial(shed_ahead, start, CYCLES), 1)
         found.append(Row(f"shed, {manager}: {CYCLES} cycles, {size}", many, PEER, once * CYCLES, "< 5 s"))
         one = loads[0].bundles[0]
-        explained = median_ms(lambda start=start, one=one: explain_bundle(start, one), ROUNDS)  # type: ignore[misc]
+        explained = median_ms(partial(explain_bundle, start, one), ROUNDS)
         found.append(Row(f"explain bundle, {manager}, {size}", explained, "one cycle", once, ""))
-        failures = median_ms(lambda start=start: losses_from(start), 1)  # type: ignore[misc]
+        failures = median_ms(partial(losses_from, start), 1)
         assert not isinstance(losses_from(start), Rejection)
         found.append(
             Row(f"heirs of every broker, {manager}, {size}", failures, "one cycle for each", once * brokers, "")

@@ -60,6 +60,7 @@ from tui.kit.theme import ParsedOnce, theme_name
         pytest.param(
             "priorities+animate+ascii 120x40 enter escape end 2 4 slash ~", id="a key for a dialog that is going"
         ),
+        pytest.param("demo-keys-blocked 80x24 pageup click@64,23 ctrl+p ~", id="a key for a palette without its list"),
         pytest.param("demo-pip392 80x24 B ~ enter tab left_square_bracket k ~", id="a key for a help that is going"),
         pytest.param("keys-sticky 100x30 ctrl+f ~ pagedown ctrl+p escape ~ enter =", id="a topic that was found"),
         pytest.param(

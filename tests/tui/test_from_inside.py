@@ -6,7 +6,7 @@ from textual.pilot import Pilot
 
 from engine.cluster.grammar.reading import parse_command
 from engine.cluster.navigation import navigate
-from engine.cluster.timeline import BranchStory, Timeline
+from engine.cluster.timeline import BranchSummary, Timeline
 from engine.cluster.timeline_commands import TimelineCommand
 from engine.errors import Rejection
 from engine.scenarios.script.run import SHIPPED_SCRIPTS
@@ -30,13 +30,13 @@ def timeline_after(*lines: str) -> Timeline:
 
 def test_a_branch_is_told_by_its_own_steps() -> None:
     timeline = timeline_after("add a", "add b", "undo", "kill billing-1", "kill billing-2", "home", "add c")
-    assert timeline.branch_stories == (
-        BranchStory(1, 2, False, 0, "add a", "add b"),
-        BranchStory(2, 3, False, 1, "kill billing-1", "kill billing-2"),
-        BranchStory(3, 1, True, 0, "add c", "add c"),
+    assert timeline.branch_summaries == (
+        BranchSummary(1, 2, False, 0, "add a", "add b"),
+        BranchSummary(2, 3, False, 1, "kill billing-1", "kill billing-2"),
+        BranchSummary(3, 1, True, 0, "add c", "add c"),
     )
-    assert timeline_after().branch_stories == ()
-    assert [each.first for each in timeline_after("add a", "undo").branch_stories] == ["add a"]
+    assert timeline_after().branch_summaries == ()
+    assert [each.first for each in timeline_after("add a", "undo").branch_summaries] == ["add a"]
 
 
 def test_the_command_line_lists_branches_and_goes_to_one() -> None:

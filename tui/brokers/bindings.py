@@ -10,7 +10,7 @@ from typing import Final
 
 from textual.binding import Binding
 
-from tui.kit.bindings import TABLE, ZOOM
+from tui.kit.bindings import GIVE_AWAY, TABLE, TYPED, ZOOM
 from tui.kit.footer import KeyHint
 
 TIME: Final = (
@@ -31,11 +31,6 @@ CHANGE: Final = (
     Binding("equals_sign", "settings", "Settings", key_display="=", tooltip="Change thresholds and other settings"),
     Binding("u", "undo", "Undo", show=False, tooltip="Undo: take the last change back"),
 )
-GIVE_AWAY: Final = (
-    *(binding for binding in TABLE if binding.action in ("copy", "export")),
-    Binding("colon", "command", "Command", key_display=":", show=False, tooltip="Type a command; :help lists them"),
-)
-"""Sorting is done by the table itself."""
 PLACE: Final = (
     ZOOM,
     Binding("shift+down", "scroll_text(3)", "Down", show=False, tooltip="Scroll the next cycle down"),
@@ -50,7 +45,7 @@ ROWS: Final = (
 """Keys that the table has itself, for the help only."""
 
 BINDINGS: Final = (*TIME, *CHANGE, *GIVE_AWAY, *PLACE)
-GROUPS: Final = (("time", TIME), ("what if", CHANGE), ("tables", (*TABLE, GIVE_AWAY[-1])), ("place", (*PLACE, *ROWS)))
+GROUPS: Final = (("time", TIME), ("what if", CHANGE), ("tables", (*TABLE, TYPED)), ("place", (*PLACE, *ROWS)))
 
 
 def key_hints() -> tuple[KeyHint, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -15,6 +15,7 @@ from textual.content import Content
 from textual.reactive import var
 
 from engine.balance.settings import LoadSettings
+from engine.balance.shedding.strategies import TRANSFER
 from engine.bundles.plan import LoadManager
 from engine.errors import Rejection
 from engine.views.brokers.model import (
@@ -44,13 +45,13 @@ from tui.kit.prompt import Prompt
 from tui.kit.rows_table import RowsTable
 from tui.kit.sentence_line import SentenceLine
 from tui.kit.table_screen import TableScreen
-from tui.kit.typed_commands import Typed, one_of, whole_number
+from tui.kit.typed_commands import Typed, choice, number
 from tui.kit.wording import counted, quantity, safe_name
 from tui.kit.words_panel import WordsPanel, written
 
 QUICK_BUNDLES: Final = 300
 """With more bundles than this a forecast takes longer than a key may, so it is computed in the background."""
-MANAGERS: Final = ("modular", "extensible")
+MANAGERS: Final[Mapping[str, LoadManager]] = {"modular": "modular", "extensible": "extensible"}
 ZOOMS: Final = ("", "table", "next", "compare")
 STILL_COMPUTING: Final = "still computing the last question; one at a time"
 EXTENSIBLE_ONLY: Final = "the extensible load manager has one {}, {}; m changes the load manager"
@@ -246,64 +247,43 @@ class BrokersScreen(TableScreen):
     # what is typed
 
     def typed_commands(self) -> Mapping[str, Typed]:
-        view = self.view
-        brokers = tuple(row.broker for row in self.frame.rows) if view is not None else ()
+        brokers = {row.broker: row.broker for row in self.frame.rows} if self.view is not None else {}
+        shedders = {each: each for each in SHEDDERS}
+        placements = {each: each for each in PLACEMENTS}
         return {
-            "kill": Typed("kill BROKER", "let a broker die", self._type_kill, brokers),
-            "add": Typed("add", "add a broker without bundles", lambda _: self._type(self.action_add)),
-            "manager": Typed("manager modular|extensible", "the load manager", self._type_manager, MANAGERS),
-            "shedder": Typed("shedder NAME", "the shedding strategy", self._type_shedder, SHEDDERS),
-            "placement": Typed("placement NAME", "the placement strategy", self._type_placement, PLACEMENTS),
-            "set": Typed("set NAME=VALUE", "a setting, as in broker.conf", self._type_setting),
-            "cycle": Typed("cycle N", "go to a cycle, 0 is now", self._type_cycle),
-            "undo": Typed("undo", "take the last change back", lambda _: self._type(self.action_undo)),
+            "kill": choice("kill BROKER", "let a broker die", brokers, self._kill),
+            "add": Typed("add", "add a broker without bundles", lambda _: self.action_add()),
+            "manager": choice(
+                "manager modular|extensible",
+                "the load manager",
+                MANAGERS,
+                lambda name: self._ask(load_manager=name, shedder=None, placement=None),
+            ),
+            "shedder": choice("shedder NAME", "the shedding strategy", shedders, self._take_shedder),
+            "placement": choice(
+                "placement NAME", "the placement strategy", placements, lambda name: self._ask(placement=name)
+            ),
+            "set": Typed("set NAME=VALUE", "a setting, as in broker.conf", self._take_setting),
+            "cycle": number("cycle N", "go to a cycle, 0 is now", 0, self.question.cycles, self.action_cycle),
+            "undo": Typed("undo", "take the last change back", lambda _: self.action_undo()),
         }
 
-    def _type(self, act: Callable[[], None]) -> Rejection | None:
-        if self._computing or self.view is None:
-            return Rejection("Busy", STILL_COMPUTING)
-        act()
-        return None
+    def _ask(self, **changes: Any) -> None:
+        self.ask(replace(self.question, **changes))
 
-    def _type_kill(self, word: str) -> Rejection | None:
-        rows = self.frame.rows if self.view is not None else ()
-        broker = one_of(word, {row.broker: row.broker for row in rows}, "broker")
-        if isinstance(broker, Rejection):
-            return broker
+    def _kill(self, broker: str) -> None:
         self._marked = broker
-        return self._type(self.action_kill)
+        self.action_kill()
 
-    def _type_manager(self, word: str) -> Rejection | None:
-        name = one_of(word, dict(zip(MANAGERS, MANAGERS, strict=True)), "load manager")
-        if isinstance(name, Rejection):
-            return name
-        return self._type(lambda: self.ask(replace(self.question, load_manager=name, shedder=None, placement=None)))
+    def _take_shedder(self, name: str) -> None:
+        manager: LoadManager = "extensible" if name == TRANSFER else "modular"
+        self._ask(load_manager=manager, shedder=name, placement=None)
 
-    def _type_shedder(self, word: str) -> Rejection | None:
-        name = one_of(word, {each: each for each in SHEDDERS}, "shedder")
-        if isinstance(name, Rejection):
-            return name
-        manager: LoadManager = "extensible" if name == SHEDDERS[-1] else "modular"
-        asked = replace(self.question, load_manager=manager, shedder=name, placement=None)
-        return self._type(lambda: self.ask(asked))
-
-    def _type_placement(self, word: str) -> Rejection | None:
-        name = one_of(word, {each: each for each in PLACEMENTS}, "placement strategy")
-        if isinstance(name, Rejection):
-            return name
-        return self._type(lambda: self.ask(replace(self.question, placement=name)))
-
-    def _type_setting(self, text: str) -> Rejection | None:
+    def _take_setting(self, text: str) -> Rejection | None:
         name, found, value = text.partition("=")
         if not found or not name.strip():
             return Rejection("InvalidSetting", "write it as in broker.conf, NAME=VALUE")
         return self._accept(((name.strip(), value.strip()),))
-
-    def _type_cycle(self, word: str) -> Rejection | None:
-        number = whole_number(word, 0, self.question.cycles)
-        if isinstance(number, Rejection):
-            return number
-        return self._type(lambda: self.action_cycle(number))
 
     # the page of the answer
 

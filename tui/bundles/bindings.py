@@ -6,7 +6,7 @@ from typing import Final
 
 from textual.binding import Binding
 
-from tui.kit.bindings import TABLE
+from tui.kit.bindings import GIVE_AWAY, TABLE, TYPED
 from tui.kit.footer import KeyHint
 
 TIME: Final = (
@@ -35,11 +35,6 @@ WORLD: Final = (
     Binding("n", "namespace(1)", "Next namespace", show=False, tooltip="Show the next namespace"),
     Binding("p", "namespace(-1)", "Previous namespace", show=False, tooltip="Show the previous namespace"),
 )
-GIVE_AWAY: Final = (
-    *(binding for binding in TABLE if binding.action in ("copy", "export")),
-    Binding("colon", "command", "Command", key_display=":", show=False, tooltip="Type a command; :help lists them"),
-)
-"""Sorting is done by the table itself."""
 PLACE: Final = (
     Binding("shift+down", "scroll_forecast(3)", "Forecast", show=False, tooltip="Scroll the forecast down"),
     Binding("shift+up", "scroll_forecast(-3)", "Forecast up", show=False, tooltip="Scroll the forecast up"),
@@ -59,7 +54,7 @@ GROUPS: Final = (
     ("time", TIME),
     ("rules", RULES),
     ("cluster", WORLD),
-    ("tables", (*TABLE, GIVE_AWAY[-1])),
+    ("tables", (*TABLE, TYPED)),
     ("place", (*PLACE, *TREE)),
 )
 

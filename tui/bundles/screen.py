@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -46,13 +46,13 @@ from tui.kit.prompt import Prompt
 from tui.kit.rows_table import RowsTable
 from tui.kit.sentence_line import SentenceLine
 from tui.kit.table_screen import TableScreen
-from tui.kit.typed_commands import Typed, one_of, whole_number
+from tui.kit.typed_commands import Typed, choice, number
 from tui.kit.wording import counted, safe_name
 from tui.kit.words_panel import WordsPanel, written
 
 GROWTHS: Final = (1.0, 1.05, 1.1, 1.25, 1.5)
-MANAGERS: Final = ("modular", "extensible")
-RULES: Final = ("merged", "proposed")
+MANAGERS: Final[Mapping[str, LoadManager]] = {"modular": "modular", "extensible": "extensible"}
+RULES: Final[Mapping[str, FlowRule]] = {"merged": "merged", "proposed": "proposed"}
 ZOOMS: Final = ("", "tree", "curve", "forecast")
 
 
@@ -202,66 +202,33 @@ class BundlesScreen(TableScreen):
     # what is typed
 
     def typed_commands(self) -> Mapping[str, Typed]:
-        algorithms = tuple(tree.algorithm for tree in self.view.trees) if self.view is not None else ()
+        trees = self.view.trees if self.view is not None else ()
+        algorithms = {tree.algorithm: at for at, tree in enumerate(trees)}
+        growths = {str(each): each for each in GROWTHS}
+        names = {each: each for each in self.namespaces}
         return {
-            "algorithm": Typed("algorithm NAME", "the split algorithm", self._type_algorithm, algorithms),
-            "manager": Typed("manager modular|extensible", "the load manager", self._type_manager, MANAGERS),
-            "rule": Typed("rule merged|proposed", "the rule of the curve", self._type_rule, RULES),
-            "brokers": Typed("brokers N", "how many brokers there are", self._type_brokers),
-            "growth": Typed("growth X", "how traffic grows a cycle", self._type_growth, tuple(map(str, GROWTHS))),
-            "namespace": Typed("namespace NAME", "another namespace", self._type_namespace, self.namespaces),
-            "cycle": Typed("cycle N", "go to a cycle, 0 is now", self._type_cycle),
+            "algorithm": choice("algorithm NAME", "the split algorithm", algorithms, self.action_algorithm),
+            "manager": choice(
+                "manager modular|extensible", "the load manager", MANAGERS, lambda name: self._ask(load_manager=name)
+            ),
+            "rule": choice("rule merged|proposed", "the rule of the curve", RULES, self._take_rule),
+            "brokers": number(
+                "brokers N", "how many brokers there are", 1, MAX_BROKERS, lambda count: self._ask(brokers=count)
+            ),
+            "growth": choice(
+                "growth X", "how traffic grows a cycle", growths, lambda growth: self._ask(growth_per_cycle=growth)
+            ),
+            "namespace": choice(
+                "namespace NAME", "another namespace", names, lambda name: self.ask(self._asked[1], name)
+            ),
+            "cycle": number("cycle N", "go to a cycle, 0 is now", 0, self.question.cycles, self.action_cycle),
         }
 
-    def _type_algorithm(self, word: str) -> Rejection | None:
-        trees = self.view.trees if self.view is not None else ()
-        place = one_of(word, {tree.algorithm: at for at, tree in enumerate(trees)}, "algorithm")
-        if not isinstance(place, Rejection):
-            self.action_algorithm(place)
-            return None
-        return place
+    def _ask(self, **changes: Any) -> None:
+        self.ask(replace(self._asked[1], **changes))
 
-    def _type_manager(self, word: str) -> Rejection | None:
-        name = one_of(word, dict(zip(MANAGERS, MANAGERS, strict=True)), "load manager")
-        if not isinstance(name, Rejection):
-            self.ask(replace(self._asked[1], load_manager=name))
-            return None
-        return name
-
-    def _type_rule(self, word: str) -> Rejection | None:
-        name = one_of(word, dict(zip(RULES, RULES, strict=True)), "rule")
-        if not isinstance(name, Rejection):
-            self.rule = name
-            return None
-        return name
-
-    def _type_brokers(self, word: str) -> Rejection | None:
-        number = whole_number(word, 1, MAX_BROKERS)
-        if not isinstance(number, Rejection):
-            self.ask(replace(self._asked[1], brokers=number))
-            return None
-        return number
-
-    def _type_growth(self, word: str) -> Rejection | None:
-        growth = one_of(word, {str(each): each for each in GROWTHS}, "growth")
-        if not isinstance(growth, Rejection):
-            self.ask(replace(self._asked[1], growth_per_cycle=growth))
-            return None
-        return growth
-
-    def _type_namespace(self, word: str) -> Rejection | None:
-        name = one_of(word, {each: each for each in self.namespaces}, "namespace")
-        if not isinstance(name, Rejection):
-            self.ask(self._asked[1], name)
-            return None
-        return name
-
-    def _type_cycle(self, word: str) -> Rejection | None:
-        number = whole_number(word, 0, self.question.cycles)
-        if not isinstance(number, Rejection):
-            self.action_cycle(number)
-            return None
-        return number
+    def _take_rule(self, rule: FlowRule) -> None:
+        self.rule = rule
 
     # the page of the answer
 

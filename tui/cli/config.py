@@ -7,12 +7,13 @@ configurations. Whatever is wrong in it is told, and the rest holds.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
+
+from engine.errors import Rejection
 
 VARIABLE: Final = "RINGSIDE_CONFIG"
 MOST_BYTES: Final = 1_000_000
@@ -132,7 +133,9 @@ def _untruth(value: Any) -> bool:
 
 
 def _size(value: Any) -> str:
-    if isinstance(value, bool) or not re.fullmatch(r"\s*[0-9]+(\.[0-9]+)?\s*([kKMGT]?B?)\s*", str(value)):
+    from engine.admin.reading import parse_size
+
+    if isinstance(value, bool) or isinstance(parse_size(str(value)), Rejection):
         raise ValueError(value)
     return str(value)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,8 +49,7 @@ def show_session(make: Callable[[], Session], output: Output, journal: JournalCh
         code, demo = open_screen(lambda: _kept(make(), output, journal), output, name)
         kept = JournalChoice(None, keep=journal.keep)  # a file that was named is that of the first session
         while demo:
-            session = demo_session(demo)
-            code, demo = open_screen(lambda session=session: _kept(session, output, kept), output)  # type: ignore[misc]
+            code, demo = open_screen(partial(_kept, demo_session(demo), output, kept), output)
         return code
     session, keeping = _kept(make(), output, journal)
     say_problems(session.problems)

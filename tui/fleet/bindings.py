@@ -7,6 +7,7 @@ from typing import Final
 from textual.binding import Binding
 
 from tui.fleet.columns import LISTS, FleetList
+from tui.kit.bindings import TYPED
 from tui.kit.help import Group, KeyHelp, key_groups
 
 _TITLES: Final = ", ".join(each.title for each in LISTS)
@@ -19,7 +20,7 @@ BINDINGS: Final = (
     Binding("r", "reverse", "Reverse", tooltip="Turn the order round"),
     Binding("slash", "filter", "Filter", key_display="/", tooltip="Only the rows that fit what is typed"),
     Binding("e", "export", "Export", tooltip="Write the rows, in their order, to a CSV, JSON or Parquet file"),
-    Binding("colon", "command", "Command", show=False, key_display=":", tooltip="Type a command; :help lists them"),
+    TYPED,
     Binding("w", "worst", "Worst first", show=False, tooltip="Back to the order of the result: the worst first"),
     Binding("home", "row(0)", "First", show=False, tooltip="The first row"),
     Binding("end", "row(-1)", "Last", show=False, tooltip="The last row"),

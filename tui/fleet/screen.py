@@ -12,7 +12,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.message import Message
 
-from engine.errors import InputError, Rejection
+from engine.errors import InputError
 from engine.exporting import path_typed
 from themes import stylesheet
 from themes.palettes import Palette
@@ -29,7 +29,7 @@ from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
 from tui.kit.prompt import Prompt
 from tui.kit.sentence_line import SentenceLine
 from tui.kit.single_paint import SinglePaintScreen
-from tui.kit.typed_commands import Typed, ask_for_command, carry_out, one_of
+from tui.kit.typed_commands import Typed, ask_for_command, carry_out, choice
 from tui.kit.wording import counted
 from tui.sources.fleet_export import export
 from tui.sources.fleet_listing import Listing, filtered, half_typed, ordered
@@ -231,8 +231,11 @@ class FleetScreen(SinglePaintScreen[None]):
         names = [each.name for each in self._shown.sortable]
         now = self._listing.sorted_by or self._shown.heat
         column = names[(names.index(now) + by) % len(names)] if now in names else names[0 if by > 0 else -1]
-        kind = self._shown.column(column).kind
-        self._sort(column, descending=kind in ("count", "times", "severity"))
+        self._sort_first(column)
+
+    def _sort_first(self, column: str) -> None:
+        """Sort by another column: numbers with the largest first."""
+        self._sort(column, descending=self._shown.column(column).kind in ("count", "times", "severity"))
 
     def action_reverse(self) -> None:
         column = self._listing.sorted_by or self._shown.heat or self._shown.sortable[0].name
@@ -281,40 +284,25 @@ class FleetScreen(SinglePaintScreen[None]):
         ask_for_command(self.query_one(Prompt), self._typed_commands())
 
     def _typed_commands(self) -> dict[str, Typed]:
-        lists = tuple(each.title for each in LISTS)
-        columns = tuple(each.label for each in self._shown.sortable)
+        lists = {each.title: at for at, each in enumerate(LISTS)}
+        columns = {each.label: each.name for each in self._shown.sortable}
         return {
-            "list": Typed("list NAME", "another list", self._type_list, lists),
-            "sort": Typed("sort COLUMN", "sort by a column", self._type_sort, columns),
+            "list": choice("list NAME", "another list", lists, self.action_list),
+            "sort": choice("sort COLUMN", "sort by a column", columns, self._sort_first),
             "reverse": Typed("reverse", "turn the order round", lambda _: self.action_reverse()),
-            "filter": Typed("filter TEXT", "only the rows that fit, as after /", self._type_filter),
+            "filter": Typed("filter TEXT", "only the rows that fit, as after /", self._let_through),
             "worst": Typed("worst", "back to the order of the result", lambda _: self.action_worst()),
         }
 
-    def _type_list(self, word: str) -> Rejection | None:
-        place = one_of(word, {each.title: at for at, each in enumerate(LISTS)}, "list")
-        if isinstance(place, Rejection):
-            return place
-        self.action_list(place)
-        return None
-
-    def _type_sort(self, word: str) -> Rejection | None:
-        name = one_of(word, {each.label: each.name for each in self._shown.sortable}, "column")
-        if isinstance(name, Rejection):
-            return name
-        self._sort(name, descending=self._shown.column(name).kind in ("count", "times", "severity"))
-        return None
-
-    def _type_filter(self, text: str) -> Rejection | None:
+    def _let_through(self, text: str) -> None:
         self._take(filtered(self._every, text, self._shown.labels))
-        return None
 
     # messages
 
     @on(Prompt.Typed)
     def _typed(self, message: Prompt.Typed) -> None:
         if message.kind == "filter":
-            self._take(filtered(self._every, message.text, self._shown.labels))
+            self._let_through(message.text)
 
     @on(Prompt.Answered)
     def _answered(self, message: Prompt.Answered) -> None:

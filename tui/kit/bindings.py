@@ -32,6 +32,11 @@ TABLE: Final = (
     Binding("e", "export", "Export", show=False, tooltip="Export the table or the screen"),
 )
 """Keys for tables; a click on a heading sorts, too."""
+TYPED: Final = Binding(
+    "colon", "command", "Command", key_display=":", show=False, tooltip="Type a command; :help lists them"
+)
+GIVE_AWAY: Final = (*(binding for binding in TABLE if binding.action in ("copy", "export")), TYPED)
+"""What a screen around a table does; sorting is done by the table itself."""
 ZOOM: Final = Binding("z", "zoom", "Zoom", tooltip="Zoom the panel in use, and back")
 CLOSE: Final = Binding("escape", "back", "Close", show=False, tooltip="Close what is open")
 SUBSCRIPTIONS: Final = (

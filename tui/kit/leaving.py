@@ -15,6 +15,8 @@ from tui.kit.line_table import LineTable
 
 REPORTED_BY: Final = ("textual.widgets.", "tui.")
 """Modules whose messages report what was done to a widget."""
+CLOSING: Final = frozenset({"close", "cancel", "dismiss"})
+"""What can be done with a dialog that is not there yet."""
 
 
 class LeavesOnce(Screen[ScreenResultType], Generic[ScreenResultType]):
@@ -28,6 +30,13 @@ class LeavesOnce(Screen[ScreenResultType], Generic[ScreenResultType]):
             return AwaitComplete()
         self._leaving = True
         return super().dismiss(result)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Let a dialog do nothing but close before it has its parts, and nothing at all when it leaves or is gone."""
+        is_there = self.is_mounted or action in CLOSING
+        if self.is_modal and (self._leaving or not self.is_attached or not is_there):
+            return False
+        return super().check_action(action, parameters)
 
     def get_widget_and_offset_at(self, x: int, y: int) -> tuple[Widget | None, Offset | None]:
         """Find no widget that is being removed: Textual would ask where its parent is."""

@@ -456,7 +456,7 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
             self.app.push_screen(HelpScreen(VERBS, "commands after :"))
             return None
         if text == "branches":
-            groups = [("branches of the timeline", branch_lines(self.store.timeline.branch_stories))]
+            groups = [("branches of the timeline", branch_lines(self.store.timeline.branch_summaries))]
             self.app.push_screen(HelpScreen(groups, ":branch N goes to the end of one"))
             return None
         question = question_of(text)

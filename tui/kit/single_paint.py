@@ -32,10 +32,6 @@ STYLES_KEPT: Final = 8192
 """More than a picture with a coloured ring has."""
 
 
-CLOSING: Final = frozenset({"close", "cancel", "dismiss"})
-"""What can be done with a dialog that is not there yet."""
-
-
 class SinglePaintScreen(LeavesOnce[ScreenResultType], Generic[ScreenResultType]):
     """A screen that is painted when nothing is left to arrange, a few sixtieths of a second later at most."""
 
@@ -99,12 +95,6 @@ class SinglePaintScreen(LeavesOnce[ScreenResultType], Generic[ScreenResultType])
 
 class SinglePaintModal(ModalScreen[ScreenResultType], SinglePaintScreen[ScreenResultType], Generic[ScreenResultType]):
     """A dialog above the dimmed picture of the screen below it."""
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Do nothing but close before the dialog has its parts, and nothing at all while it leaves."""
-        if self._leaving or not (self.is_mounted or action in CLOSING):
-            return False
-        return super().check_action(action, parameters)
 
     def render(self) -> Any:
         """Draw the background as Textual does, but tint each style once instead of each time it occurs."""

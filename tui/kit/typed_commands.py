@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final
 
 from textual.screen import Screen
@@ -53,6 +54,28 @@ def carry_out(screen: Screen[Any], commands: Mapping[str, Typed], text: str) -> 
     return command.run(rest.strip())
 
 
+def choice(form: str, about: str, known: Mapping[str, Any], act: Callable[[Any], Rejection | None]) -> Typed:
+    """A command with a name behind it, or the beginning of one; ``act`` gets the value of the name."""
+    what = form.partition(" ")[0]
+
+    def run(word: str) -> Rejection | None:
+        value = one_of(word, known, what)
+        return value if isinstance(value, Rejection) else act(value)
+
+    return Typed(form, about, run, tuple(known))
+
+
+def number(form: str, about: str, least: int, most: int, act: Callable[[int], Rejection | None]) -> Typed:
+    """A command with a whole number behind it."""
+
+    def run(word: str) -> Rejection | None:
+        if word.isascii() and word.isdecimal() and len(word) < 10 and least <= int(word) <= most:
+            return act(int(word))
+        return Rejection("InvalidNumber", f"{safe_name(word)!r} is no whole number from {least:,} to {most:,}")
+
+    return Typed(form, about, run)
+
+
 def one_of(word: str, known: Mapping[str, Any], what: str) -> Any | Rejection:
     """The value of a name, or of the only one that begins so, whatever its case; refused with the names there are.
 
@@ -61,15 +84,8 @@ def one_of(word: str, known: Mapping[str, Any], what: str) -> Any | Rejection:
     """
     found = [name for name in known if name.casefold() == word.casefold()]
     found = found or [name for name in known if word and name.casefold().startswith(word.casefold())]
-    if len(found) != 1:
-        return Rejection(
-            "UnknownName", f"{safe_name(word)!r} is no {what}; there are {', '.join(map(safe_name, known))}"
-        )
-    return known[found[0]]
-
-
-def whole_number(word: str, least: int, most: int) -> int | Rejection:
-    """A number that somebody typed, within bounds."""
-    if word.isascii() and word.isdecimal() and len(word) < 10 and least <= int(word) <= most:
-        return int(word)
-    return Rejection("InvalidNumber", f"{safe_name(word)!r} is no whole number from {least:,} to {most:,}")
+    if len(found) == 1:
+        return known[found[0]]
+    more = f" and {len(known) - NAMED:,} more" if len(known) > NAMED else ""
+    names = ", ".join(safe_name(name) for name in islice(known, NAMED))
+    return Rejection("UnknownName", f"{what}: {safe_name(word)!r} is none of {names or 'none'}{more}")

@@ -9,11 +9,10 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from engine.balance.broker_changes import Landing, broker_dies
-from engine.balance.brokers import weighted_usage
 from engine.balance.shed_ahead_model import ShedStart
 from engine.errors import Rejection
 from engine.views.brokers.model import BrokersInput, BrokersQuestion
-from engine.views.brokers.view import begun
+from engine.views.brokers.view import begun, usages_of
 
 FORMAT: Final = "ringside.broker-heirs/1"
 
@@ -31,7 +30,7 @@ class BrokerHeir:
 
 @dataclass(frozen=True, slots=True)
 class BrokerHeirsView:
-    """What the loss of ``gone`` does, one after the other. ``topics`` are interrupted; ``homeless`` bundles stay out.
+    """What the loss of ``gone`` does, one after the other. ``topics`` are interrupted; ``unowned`` bundles stay out.
 
     ``heirs``: the fullest first. ``landings`` in the order in which bundles are looked up.
     """
@@ -41,7 +40,7 @@ class BrokerHeirsView:
     landings: tuple[tuple[str, Landing], ...]
     topics: int
     msgs_per_sec: float
-    homeless: int
+    unowned: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +54,7 @@ class BrokerLoss:
     fullest: str
     usage_before: float
     usage_after: float
-    homeless: int
+    unowned: int
 
 
 def broker_heirs(given: BrokersInput, gone: Sequence[str], question: BrokersQuestion) -> BrokerHeirsView | Rejection:
@@ -65,7 +64,7 @@ def broker_heirs(given: BrokersInput, gone: Sequence[str], question: BrokersQues
 
 
 def _after(start: ShedStart, gone: Sequence[str]) -> BrokerHeirsView | Rejection:
-    before = _usages(start)
+    before = usages_of(start)
     landings: list[tuple[str, Landing]] = []
     for broker in gone:
         death = broker_dies(start, broker)
@@ -81,7 +80,7 @@ def _after(start: ShedStart, gone: Sequence[str]) -> BrokerHeirsView | Rejection
             msgs[landing.destination] += landing.stats.msgs_per_sec
     heirs = [
         BrokerHeir(broker, before[broker], after, bundles[broker], msgs[broker])
-        for broker, after in _usages(start).items()
+        for broker, after in usages_of(start).items()
     ]
     heirs.sort(key=lambda heir: (-heir.usage_after if math.isfinite(heir.usage_after) else math.inf, heir.broker))
     return BrokerHeirsView(
@@ -119,15 +118,11 @@ def losses_from(start: ShedStart) -> tuple[BrokerLoss, ...] | Rejection:
                 worst.broker,
                 worst.usage_before,
                 worst.usage_after,
-                after.homeless,
+                after.unowned,
             )
         )
-    losses.sort(key=lambda loss: (-loss.homeless, -loss.usage_after, loss.broker))
+    losses.sort(key=lambda loss: (-loss.unowned, -loss.usage_after, loss.broker))
     return tuple(losses)
-
-
-def _usages(start: ShedStart) -> dict[str, float]:
-    return {load.broker: weighted_usage(load, start.settings, start.rules, heap=True) for load in start.loads}
 
 
 def broker_heirs_document(view: BrokerHeirsView) -> dict[str, Any]:
@@ -137,7 +132,7 @@ def broker_heirs_document(view: BrokerHeirsView) -> dict[str, Any]:
         "gone": list(view.gone),
         "topics": view.topics,
         "msgs_per_sec": view.msgs_per_sec,
-        "homeless": view.homeless,
+        "unowned": view.unowned,
         "heirs": [_finite(asdict(heir)) for heir in view.heirs],
         "landings": [
             {
@@ -162,7 +157,7 @@ def broker_losses_document(losses: Sequence[BrokerLoss]) -> dict[str, Any]:
         "gone": [],
         "topics": 0,
         "msgs_per_sec": 0.0,
-        "homeless": 0,
+        "unowned": 0,
         "heirs": [],
         "landings": [],
         "losses": [_finite(asdict(loss)) for loss in losses],

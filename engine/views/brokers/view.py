@@ -168,14 +168,15 @@ def begun(given: BrokersInput, question: BrokersQuestion) -> tuple[ShedStart, li
         death = broker_dies(start, change.broker)
         if isinstance(death, Rejection):
             return death
-        before = _usages(start)
+        before = usages_of(start)
         start = death.start
-        usages = tuple((name, before[name], after) for name, after in _usages(start).items())
+        usages = tuple((name, before[name], after) for name, after in usages_of(start).items())
         done.append(ChangeDone("dies", change.broker, death.landings, usages=usages))
     return start, done
 
 
-def _usages(start: ShedStart) -> dict[str, float]:
+def usages_of(start: ShedStart) -> dict[str, float]:
+    """The weighted usage of every broker, as placement and shedding see it."""
     return {load.broker: weighted_usage(load, start.settings, start.rules, heap=True) for load in start.loads}
 
 

@@ -33,7 +33,7 @@ def test_every_bundle_of_a_dead_broker_lands_once_and_nothing_is_lost(broker: st
     view = heirs(broker, question=question)
     before = next(load for load in given().inputs.loads if load.broker == broker)
     assert sorted(landing.bundle for _, landing in view.landings) == sorted(before.bundles)
-    assert sum(heir.bundles for heir in view.heirs) == len(before.bundles) - view.homeless
+    assert sum(heir.bundles for heir in view.heirs) == len(before.bundles) - view.unowned
     assert sum(heir.msgs_per_sec for heir in view.heirs) == pytest.approx(view.msgs_per_sec)
     assert {heir.broker for heir in view.heirs} == set(BROKERS) - {broker}
     for _, landing in view.landings:

@@ -162,7 +162,7 @@ _CONFIG = DeferredCommand(
 )
 _MANUAL = DeferredCommand(
     "manual",
-    "tui.cli.commands.config",
+    "tui.cli.commands.manual",
     "manual_command",
     short_help="Print the manual of all commands, as Markdown or for man.",
 )

@@ -1,4 +1,4 @@
-"""``config``: the user's own settings, and ``manual``: all that can be given on the command line instead."""
+"""``config``: the user's own settings: where they are, whether they hold, and what a file of them looks like."""
 
 from __future__ import annotations
 
@@ -42,10 +42,11 @@ def check(path: Path | None) -> int:
         say(f"{wanted}: there is no such file; ringside config example > {wanted} makes one")
         return FINE if path is None else USAGE
     config = read_config(wanted)
-    keys, wrong = more_keys(config.keys, keys_of_screens())
+    known = keys_of_screens()
+    keys, wrong = more_keys(config.keys, known)
     lines = [f"{safe_name(str(wanted))}:"]
     lines += [f"  {name} = {json.dumps(value)}" for name, value in config.settings.items()]
-    lines += [f"  key {more} means {meant}: {keys_of_screens()[meant]}" for more, meant in keys.items()]
+    lines += [f"  key {more} means {meant}: {known[meant]}" for more, meant in keys.items()]
     write_page(lines if len(lines) > 1 else [f"{lines[0]} nothing is set"], ascii_only=False)
     problems = (*config.problems, *(f"[keys] {each}" for each in wrong))
     for problem in problems:
@@ -63,19 +64,4 @@ def example() -> int:
     from tui.cli.output import write_out
 
     write_out(EXAMPLE)
-    return FINE
-
-
-@click.command("manual", short_help="Print the manual of all commands, as Markdown or for man.")
-@click.option("--man", is_flag=True, help="As a page for man, in roff.")
-def manual_command(*, man: bool) -> int:
-    """Print what every command takes and does, from the same source as --help.
-
-    Example: ringside manual --man > ringside.1
-    """
-    from tui.cli.commands import ringside
-    from tui.cli.manual import as_man_page, as_markdown
-    from tui.cli.output import write_out
-
-    write_out(as_man_page(ringside) if man else as_markdown(ringside))
     return FINE

@@ -23,7 +23,7 @@ def broker_heirs_lines(view: BrokerHeirsView, top: int) -> Iterator[str]:
     yield from wrapped(
         f"if {names} {'dies' if len(view.gone) == 1 else 'die'}: {counted(len(view.landings), 'bundle')} with"
         f" {counted(view.topics, 'topic')} and {quantity(view.msgs_per_sec)} msg/s are looked up again"
-        + (f"; {counted(view.homeless, 'bundle')} may be owned by nobody" if view.homeless else "")
+        + (f"; {counted(view.unowned, 'bundle')} may be owned by nobody" if view.unowned else "")
     )
     rows = [("broker", "usage", "then", "bundles", "msg/s")]
     rows += [
@@ -72,7 +72,7 @@ def broker_losses_lines(losses: Sequence[BrokerLoss], top: int) -> Iterator[str]
             safe_name(loss.fullest),
             _usage(loss.usage_before),
             _usage(loss.usage_after),
-            f"{loss.homeless} of nobody" if loss.homeless else "",
+            f"{loss.unowned} of nobody" if loss.unowned else "",
         )
         for loss in losses[:top]
     ]
