@@ -1,6 +1,6 @@
 """What happens between the old and the new active consumer of a topic, step by step in simulated milliseconds.
 
-Nothing is decided here: a dispatcher (:mod:`engine.failover.dispatcher`) with the consumers from before lives through
+Nothing is decided here: a dispatcher (:mod:`engine.failover.handover`) with the consumers from before lives through
 what changed, and what it does is written down with its times.
 """
 
@@ -14,8 +14,7 @@ from typing import Final
 
 from engine.errors import Rejection
 from engine.failover.choose import choose
-from engine.failover.dispatcher import connect, disconnect
-from engine.failover.handover import advance_to, flow, read_completed
+from engine.failover.handover import advance_to, connect, disconnect, flow, read_completed
 from engine.failover.model import Consumer
 from engine.failover.state import (
     ActiveConsumerChanged,
