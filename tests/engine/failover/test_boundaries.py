@@ -13,8 +13,7 @@ from engine.failover.bulk import assign
 from engine.failover.bulk_ring import NOBODY, build_rings, cohorts
 from engine.failover.choose import levels_overflow, sort_consumers, sort_once
 from engine.failover.explain import WhyNot, explain_choice, rivals_of
-from engine.failover.live import LiveRing, no_moves
-from engine.failover.live_points import Membership
+from engine.failover.live import LiveRing, Membership, no_moves
 from engine.failover.model import Consumer
 from engine.failover.ring import FailoverRing, scalar_ring
 from engine.hashing import murmur3_32
