@@ -14,8 +14,7 @@ from engine.keyshared.admission import KeySharedMode, selector_for
 from engine.keyshared.autosplit import AutoSplitSelector
 from engine.keyshared.model import Consumer, Selector
 from engine.keyshared.ring import MAX_RING_POINTS, RingForm, RingMember, RingSelector, refuse_ring
-from engine.keyshared.sticky import StickySelector, policy_problem
-from engine.keyshared.sticky_legacy import LegacyStickySelector
+from engine.keyshared.sticky import LegacyStickySelector, StickySelector, policy_problem
 from engine.ranges import HashRange
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from engine.keyshared.model import Consumer, RangesById, Selector, SlotSpace, owner_of_key
 from engine.keyshared.ring import RingSelector
-from engine.keyshared.sticky_legacy import LegacyStickySelector
+from engine.keyshared.sticky import LegacyStickySelector
 from engine.ranges import HashRange, join_neighbours, uncovered
 
 

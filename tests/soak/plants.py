@@ -18,7 +18,7 @@ import engine.keyshared.autosplit
 import engine.keyshared.delivery_state
 import engine.keyshared.draining
 import engine.keyshared.ring
-import engine.keyshared.sticky_legacy
+import engine.keyshared.sticky
 import engine.ring
 import engine.routing.producer
 import engine.routing.routers
@@ -96,7 +96,7 @@ def one_consumer_that_is_left_still_waits(patch: pytest.MonkeyPatch) -> None:
 
 def a_range_inside_another_is_free(patch: pytest.MonkeyPatch) -> None:
     """Only end points within a range stand in its way, not a range around it."""
-    patch.setattr(engine.keyshared.sticky_legacy.LegacyStickySelector, "_surrounding", lambda self, start, end: None)
+    patch.setattr(engine.keyshared.sticky.LegacyStickySelector, "_surrounding", lambda self, start, end: None)
 
 
 def a_bundle_has_its_upper_end(patch: pytest.MonkeyPatch) -> None:
