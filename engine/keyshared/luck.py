@@ -11,7 +11,7 @@ from typing import Final
 from engine.keyshared.chance import Spread, binomial_at_least, binomial_quantiles, equal_shares, expected_spread
 from engine.keyshared.fairness import CHANCE_LEVEL, Cause, fairness_of
 from engine.keyshared.model import Selector
-from engine.keyshared.placement import Placement, place
+from engine.keyshared.ownership import Placement, place
 from engine.keyshared.ring import RingSelector
 
 LIKELY_BETWEEN: Final = (0.05, 0.95)
