@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.bundles.boundaries import BundleRange
-from engine.bundles.bulk_flow import piece_ends
-from engine.bundles.bulk_splits import along_the_axis, first_above
+from engine.bundles.bulk_splits import along_the_axis, first_above, piece_ends
 from engine.bundles.flow import FlowLimits
 from engine.bundles.load_columns import LoadColumns, PickedNames, sum_in_order
 from engine.bundles.loads import TopicLoad, check_loads, equal_hash_findings, topics_in
