@@ -12,8 +12,8 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 from engine.errors import Rejection
-from engine.routing.producer_settings import ProducerSettings
-from engine.routing.producer_topic import PartitionedTopic
+from engine.routing.producers.settings import ProducerSettings
+from engine.routing.producers.topic import PartitionedTopic
 from engine.routing.routers import Router
 
 HandlerState = Literal["Uninitialized", "Ready", "Closed", "Fenced", "Terminated", "Failed"]

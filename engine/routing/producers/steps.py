@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from engine.errors import Rejection
-from engine.routing import producer as one
-from engine.routing import producer_topic as topics
-from engine.routing.producer_model import (
+from engine.routing.producers import producer as one
+from engine.routing.producers import topic as topics
+from engine.routing.producers.model import (
     DEFAULT_MSG_SIZE_BYTES,
     Closed,
     Created,
@@ -28,8 +28,8 @@ from engine.routing.producer_model import (
     Sent,
     Updated,
 )
-from engine.routing.producer_settings import ProducerSettings, Routing, checked_limit, checked_settings, new_router
-from engine.routing.producer_topic import PartitionedTopic, partitioned_topic
+from engine.routing.producers.settings import ProducerSettings, Routing, checked_limit, checked_settings, new_router
+from engine.routing.producers.topic import PartitionedTopic, partitioned_topic
 
 PARTITION_DOWN = "the partition is not served"
 """What brokers say about a failed partition where the caller names no error."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from engine.errors import Rejection
-from engine.routing.producer_settings import AccessMode
+from engine.routing.producers.settings import AccessMode
 
 
 @dataclass(frozen=True, slots=True)

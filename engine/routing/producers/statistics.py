@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour
 from engine.errors import Rejection
 from engine.hashing import utf16_order
-from engine.routing.producer_model import ProducersState
-from engine.routing.producer_topic import BrokerProducer
+from engine.routing.producers.model import ProducersState
+from engine.routing.producers.topic import BrokerProducer
 from engine.routing.publishers import (
     PublisherGroups,
     PublisherStats,
