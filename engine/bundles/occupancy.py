@@ -1,4 +1,4 @@
-"""How topics spread over bundles and brokers: counted, and expected by chance."""
+"""How topics spread over bundles and brokers: counted, and expected by chance (balls in bins, computed exactly)."""
 
 from __future__ import annotations
 

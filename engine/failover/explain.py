@@ -1,4 +1,4 @@
-"""Why a consumer is the active one: the choice of ``choose`` again, with every step on the table as data."""
+"""Why a consumer is the active one, and why every other consumer is not, as data."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ class PointClaim:
 class RingStep:
     """How the ring decided.
 
-    ``claims`` are all who claim the point, in sorted order; the last one owns it. ``owned_by`` are those of the active
-    consumer (several when it claims the point twice). ``distance`` is how many hashes lie from the topic's hash forward
-    to the point, round the end of the space when ``wrapped``; 0 means that they are equal.
+    ``claims``: all claims on the point in sorted order; the last one owns it. ``owned_by``: the claims of the active
+    consumer (several when it claims the point twice). ``distance``: hashes from the topic's hash forward to the point,
+    across the end of the hash space when ``wrapped``; 0 when they are equal.
     """
 
     point: int
@@ -145,10 +145,10 @@ def _rule_reason(rule: Rule, partition_index: int, *, consistent_hashing: bool) 
 def _heirs(
     consumers: Sequence[Consumer], choice: Choice, choose_among: Callable[[Sequence[Consumer]], Choice | None]
 ) -> tuple[Consumer, ...]:
-    """Who gets the topic if the active consumer leaves, then if that one leaves too."""
+    """The consumers that inherit the topic if the active one leaves, then if its heir leaves too, and so on."""
     gone = [choice.active]
     if choice.topic_hash is not None:
-        # The walk round the ring begins with the active consumer and ends with the last of the cohort.
+        # Walking clockwise meets the active consumer first and every member of the cohort once.
         gone = list(_ring(choice.order[: choice.cohort_size]).heirs(choice.topic_hash, HEIRS_SHOWN + 1))
     left = [consumer for consumer in consumers if consumer not in gone]
     while left and len(gone) <= HEIRS_SHOWN:

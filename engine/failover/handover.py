@@ -1,8 +1,10 @@
-"""How the active role changes hands on a persistent topic, and how reads, flow and redelivery meet it.
+"""The dispatcher of a single active consumer: who connects, who is active, and how the role is handed over.
 
-Source: ``PersistentDispatcherSingleActiveConsumer``. Pure functions from a state to an ``Outcome``; time is a number in
-milliseconds that the caller gives. The delay exists so that late acknowledgements of the former active consumer can
-arrive before the cursor is rewound: delivery is at least once across a hand-over, with or without it.
+Source: ``AbstractDispatcherSingleActiveConsumer`` (connect, disconnect, close) and
+``PersistentDispatcherSingleActiveConsumer`` (hand-over, reads, flow, redelivery). Pure functions from a state to an
+``Outcome``; time is a number in milliseconds that the caller gives. The delay exists so that late acknowledgements of
+the former active consumer can arrive before the cursor is rewound: delivery is at least once across a hand-over, with or
+without it.
 
 Example, delay 1000: the first consumer connects at 0, its flow at 5 is counted only, and at 1000 the task rewinds,
 notifies and reads for it.
@@ -42,9 +44,9 @@ from engine.failover.state import (
 
 
 def start_handover(state: DispatcherState, now_ms: int) -> Outcome:
-    """What follows the choice of another active consumer (``scheduleReadOnActiveConsumer``).
+    """Start the hand-over to a newly chosen active consumer (``scheduleReadOnActiveConsumer``).
 
-    Nothing but notices on a non-persistent topic, and those only in releases with #26482.
+    On a non-persistent topic only notices are sent, and only by releases with #26482.
     """
     terms = state.terms
     if not terms.persistent:
@@ -61,7 +63,7 @@ def start_handover(state: DispatcherState, now_ms: int) -> Outcome:
 
 
 def advance_to(state: DispatcherState, now_ms: int) -> Outcome:
-    """Let time pass: a hand-over task that is due by ``now_ms`` runs, for whoever is active then (or nobody)."""
+    """Let time pass: a hand-over task that is due by ``now_ms`` runs for the consumer that is active then."""
     if state.handover_due_ms is None or now_ms < state.handover_due_ms:
         return Outcome(state)
     return _rewind_notify_read(replace(state, handover_due_ms=None))
@@ -87,7 +89,7 @@ def read_completed(state: DispatcherState, entries: int, *, transferring: bool =
 def read_failed(state: DispatcherState) -> Outcome:
     """The pending read fails; this is the moment **after** its retry back-off.
 
-    Everybody is told who is active if that is not the one the read was for; then the read is tried again, not rewound.
+    If another consumer has become active meanwhile, all are notified. Then the read is retried without a rewind.
     """
     pending = state.pending_read
     assert pending is not None, "no read is pending"
@@ -122,13 +124,13 @@ def redeliver(state: DispatcherState, consumer_id: int) -> Outcome:
     if reason:
         return Outcome(state, (RedeliveryIgnored(consumer_id, reason),))
     state, cancelled = _cancel_pending_read(state)
-    # Why: Pulsar forgets the pending read here even when it could not be cancelled, and starts another beside it.
+    # Why: Pulsar drops its record of the pending read even when it could not cancel it, and starts a second one.
     state, rewound = _rewind(replace(state, pending_read=None))
     return _then((*cancelled, rewound), _read_more(state))
 
 
 def acknowledge(state: DispatcherState, *entries: int) -> DispatcherState:
-    """Acknowledgements count whoever sends them, also late ones of a former active consumer."""
+    """Acknowledge entries; a late acknowledgement by a former active consumer counts like any other."""
     return replace(state, cursor=state.cursor.acknowledge(*entries))
 
 
@@ -141,7 +143,9 @@ def notice(state: DispatcherState, consumer_id: int) -> tuple[Effect, ...]:
     """The notice to one consumer; none for type Exclusive, without an active consumer, or to a client before v12."""
     if state.active_id is None or state.terms.subscription_type is not SubscriptionType.FAILOVER:
         return ()
-    version = next(each.protocol_version for each in state.connections if each.consumer_id == consumer_id)
+    version = next(
+        connection.protocol_version for connection in state.connections if connection.consumer_id == consumer_id
+    )
     if version < NOTICE_PROTOCOL_VERSION:
         return ()
     return (Notified(consumer_id, consumer_id == state.active_id),)
@@ -187,7 +191,7 @@ def _then(effects: tuple[Effect, ...], outcome: Outcome) -> Outcome:
 
 
 class Liveness(Enum):
-    """What the ping of an Exclusive consumer's connection showed, when a second one wants to connect."""
+    """The result of pinging the connected Exclusive consumer when a second one connects."""
 
     ALIVE = "alive"
     UNKNOWN = "unknown"
@@ -198,12 +202,12 @@ class Liveness(Enum):
 def connect(
     state: DispatcherState, connection: Connection, now_ms: int = 0, *, liveness: Sequence[Liveness] = (Liveness.ALIVE,)
 ) -> Outcome | Rejection:
-    """A consumer connects (``addConsumer``).
+    """Connect a consumer (``addConsumer``).
 
-    ``liveness`` matters only for a second Exclusive consumer: what each check of the first one's connection answers, in
-    order; after the last answer the connection counts as alive.
+    ``liveness`` matters only when a second Exclusive consumer connects: the results of the successive checks of the
+    first one's connection. After the last of them the connection counts as alive.
 
-    Refusals, as ``ConsumerBusy``: the list is as long as the limit (Failover), somebody is connected (Exclusive).
+    Refused as ``ConsumerBusy`` when the limit of consumers is reached (Failover) or one is connected (Exclusive).
     """
     if state.closed:
         return Outcome(state, (ConsumerDisconnected(connection.consumer_id),))
@@ -225,12 +229,12 @@ def connect(
 
 
 def disconnect(state: DispatcherState, consumer_id: int, now_ms: int = 0) -> Outcome | Rejection:
-    """A consumer's connection closes (``removeConsumer``); one of its entries in the list goes.
+    """Disconnect a consumer (``removeConsumer``): one of its entries is removed from the list.
 
     **A standby that leaves can move the role between two others**: the number of consumers changes. The one that leaves
-    gets no notice. When the last one leaves nobody is told, and a waiting hand-over task goes on waiting.
+    gets no notice. When the last consumer leaves, no notice is sent and a scheduled hand-over task stays scheduled.
     """
-    at = next((i for i, each in enumerate(state.connections) if each.consumer_id == consumer_id), None)
+    at = next((i for i, connection in enumerate(state.connections) if connection.consumer_id == consumer_id), None)
     if at is None:
         return Rejection("ServerMetadata", "Consumer was not connected", field="consumer_id")
     left = (*state.connections[:at], *state.connections[at + 1 :])
@@ -254,7 +258,7 @@ def can_unsubscribe(state: DispatcherState, consumer_id: int) -> bool:
 
 
 def close(state: DispatcherState) -> DispatcherState:
-    """Close the dispatcher: from now on nobody is chosen, and whoever connects is cut off."""
+    """Close the dispatcher: from now on no consumer is chosen, and consumers that connect are disconnected."""
     return replace(state, closed=True)
 
 

@@ -90,7 +90,9 @@ def _sticky(empty: StickySelector | LegacyStickySelector, consumers: Sequence[Co
 
 def _pieces(consumers: Sequence[Consumer]) -> list[tuple[int, int, int]]:
     """Start, end and consumer id of all declared ranges, ascending."""
-    return sorted((start, end, each.consumer_id) for each in consumers for start, end in each.declared or ())
+    return sorted(
+        (start, end, consumer.consumer_id) for consumer in consumers for start, end in consumer.declared or ()
+    )
 
 
 def _overlap(consumers: Sequence[Consumer]) -> bool:

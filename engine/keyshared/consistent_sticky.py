@@ -1,10 +1,13 @@
-"""Consistent sticky ranges: each node computes the STICKY ranges it declares, and all agree without talking.
+"""STICKY ranges that nodes compute for themselves: consistent ranges over all slots, or single slots of known keys.
 
-A **client-side technique**, not a mode of the broker: what it makes is declared like any sticky ranges. Ranges may not
-overlap, so when the number of nodes changes all of them must stop before any starts with the new number.
+**Client-side techniques**, not modes of the broker: the ranges are declared like any sticky ranges, and all nodes agree
+without communicating. Ranges may not overlap, so when the number of nodes changes, all of them must stop before any
+starts with the new number. Known keys suit a small, fixed set: all nodes need the same list in the same order, the same
+size and count, and no key outside the list is ever consumed.
 
 The technique is from Ankush Khanna's article "Apache Pulsar Key Shared Mode: Sticky Consistent Hashing" (2020); his
-class ``ConsistentHashingStickyRanges`` (github.com/AnkushKhanna/pulsar-key-subscription) is ``RangeForm.ARTICLE``.
+class ``ConsistentHashingStickyRanges`` (github.com/AnkushKhanna/pulsar-key-subscription) is ``RangeForm.ARTICLE``, and
+``KnownKeysStickyRange`` of the same author is ``known_key_ranges``.
 """
 
 from __future__ import annotations

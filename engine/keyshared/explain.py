@@ -1,4 +1,4 @@
-"""Why a key goes to a consumer, as data."""
+"""Why a key goes to a consumer, and why not to every other one, as data."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def heirs_of(selector: Selector, slot: int, count: int) -> tuple[Consumer, ...]:
 
 
 def _consumer(selector: Selector, consumer_id: int | None) -> Consumer | None:
-    return next((each for each in selector.consumers if each.consumer_id == consumer_id), None)
+    return next((consumer for consumer in selector.consumers if consumer.consumer_id == consumer_id), None)
 
 
 def _range_round(selector: Selector, owner_id: int | None, slot: int) -> HashRange | None:
@@ -194,7 +194,7 @@ def rivals_of(selector: Selector, why: KeyExplanation) -> tuple[Rival, ...]:
     [('b', 32, 3)]
     """
     owned = slots_by_consumer(selector)
-    claimants = [each.consumer.consumer_id for each in why.point.claimants] if why.point is not None else []
+    claimants = [claimant.consumer.consumer_id for claimant in why.point.claimants] if why.point is not None else []
     at_point = WhyNot.OTHER_TURN if why.point is not None and why.point.shared is not None else WhyNot.LOST_POINT
     found = []
     for consumer in selector.consumers:

@@ -1,4 +1,4 @@
-"""The other way round: which slots, and which of the known keys, a consumer has; slots without owner; what moved.
+"""Which slots and which known keys a consumer owns, slots without owner, and what moved between two assignments.
 
 ``Impact`` follows ``ConsumerHashAssignmentsSnapshot.resolveImpactedConsumers`` (PIP-379), with the added ranges of
 #24736.
@@ -44,7 +44,7 @@ def slots_by_consumer(selector: Selector) -> dict[int, tuple[OwnedSlots, ...]]:
     It differs from the statistics (``ranges``) where Pulsar's differ from its look-up: the end of auto-split beyond the
     last slot, points shared or past the last one in the oldest rings, gaps in the earlier sticky form.
     """
-    found: dict[int, tuple[OwnedSlots, ...]] = {each.consumer_id: () for each in selector.consumers}
+    found: dict[int, tuple[OwnedSlots, ...]] = {consumer.consumer_id: () for consumer in selector.consumers}
     if isinstance(selector, RingSelector) and selector.form.shares_points:
         return found | _shared_slots(selector)
     low = selector.slots.lowest
@@ -109,9 +109,9 @@ def gaps_of(consumers: tuple[Consumer, ...], served: RangesById, slots: SlotSpac
     if first <= slots.high:
         free = uncovered((piece for pieces in served.values() for piece in pieces), HashRange(first, slots.high))
     idle = tuple(
-        each.consumer_id
-        for each in consumers
-        if not any(piece.end >= first and piece.start <= slots.high for piece in served.get(each.consumer_id, ()))
+        consumer.consumer_id
+        for consumer in consumers
+        if not any(piece.end >= first and piece.start <= slots.high for piece in served.get(consumer.consumer_id, ()))
     )
     return Gaps(free, sum(piece.size for piece in free), idle)
 
@@ -192,7 +192,7 @@ def place(selector: Selector, counts: Mapping[bytes, float], received: Mapping[b
     looked up once, however many keys it has. O(k + s log n) for k keys on s slots.
     """
     owned = slots_by_consumer(selector)
-    ids = tuple(each.consumer_id for each in selector.consumers)
+    ids = tuple(consumer.consumer_id for consumer in selector.consumers)
     position = {number: at for at, number in enumerate(ids)}
     keys = list(counts)
     every_slot = np.fromiter(map(selector.slots.slot_of_key, keys), np.int64, len(keys))
@@ -213,7 +213,7 @@ def place(selector: Selector, counts: Mapping[bytes, float], received: Mapping[b
     whole = sum(sizes)
     return Placement(
         ids=ids,
-        shares=tuple(each / whole if whole else 0.0 for each in sizes),
+        shares=tuple(size / whole if whole else 0.0 for size in sizes),
         keys=tuple(np.bincount(receivers[served], minlength=len(ids)).tolist()),
         messages=tuple(np.bincount(receivers[served], messages[served], len(ids)).tolist()),
         ownerless=int((~served & ~strangers).sum()),

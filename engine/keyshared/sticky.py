@@ -1,4 +1,7 @@
-"""Sticky: every consumer brings its own ranges; the current form, in which a gap is served to nobody (#24730).
+"""STICKY: every consumer declares its own ranges, in the current form and in the one before #24730.
+
+Today a gap is served to no consumer. Up to 4.0.6, 3.3.8 and 3.0.13 (``LegacyStickySelector``) only end points are kept,
+so gaps inside one consumer's ranges are served.
 
 Sources: ``HashRangeExclusiveStickyKeyConsumerSelector``, and for what a client refuses of its own ranges before it
 sends them ``Range`` and ``KeySharedPolicy.KeySharedPolicySticky`` of the Java client.

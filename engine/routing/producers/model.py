@@ -82,7 +82,7 @@ class PartitionProducer:
 
 @dataclass(frozen=True, slots=True)
 class PartitionedProducer:
-    """A partitioned producer; ``number`` tells it from others of its topic, ``partitions`` is the count it knows.
+    """A partitioned producer; ``number`` identifies it among those of its topic, ``partitions`` is the count it knows.
 
     ``router`` is None for a router of one's own. ``started`` maps each partition with a producer to it, in the order
     they were opened. ``max_pending_messages`` is the limit of each partition's queue, 0 for none.
