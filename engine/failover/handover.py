@@ -3,8 +3,8 @@
 Source: ``AbstractDispatcherSingleActiveConsumer`` (connect, disconnect, close) and
 ``PersistentDispatcherSingleActiveConsumer`` (hand-over, reads, flow, redelivery). Pure functions from a state to an
 ``Outcome``; time is a number in milliseconds that the caller gives. The delay exists so that late acknowledgements of
-the former active consumer can arrive before the cursor is rewound: delivery is at least once across a hand-over, with or
-without it.
+the former active consumer can arrive before the cursor is rewound: delivery is at least once across a hand-over, with
+or without it.
 
 Example, delay 1000: the first consumer connects at 0, its flow at 5 is counted only, and at 1000 the task rewinds,
 notifies and reads for it.

@@ -237,7 +237,7 @@ class LivePoints:
 def _stretches(
     above: NDArray[np.int64], upto: NDArray[np.int64], new_owner: NDArray[np.int64], last: int | None
 ) -> Stretches:
-    """The stretches with int32 columns. Hashes above ``last`` wrap to the first point and its new owner; None: they stay."""
+    """The stretches as int32 columns. Hashes above ``last`` go to the first new owner; None: they stay."""
     if last is not None:
         above, upto = np.append(above, last), np.append(upto, _LAST_HASH)
         new_owner = np.append(new_owner, new_owner[0])

@@ -71,7 +71,7 @@ class Cursor:
 
 @dataclass(frozen=True, slots=True)
 class ActiveConsumerChanged:
-    """The active role passed from one consumer id to another; None means no consumer. Clients are notified separately."""
+    """The active role passed from one consumer id to another (None: no consumer); no client is notified by this."""
 
     previous_id: int | None
     active_id: int | None

@@ -265,7 +265,7 @@ def _keys_for_half(carried: Sequence[float]) -> int:
 
 
 def verdict_of(selector: Selector, placement: Placement, odds: Odds, weights: Weights) -> Verdict:
-    """What explains a placement, in the order given at ``luck_of``; it needs sums only, so it works for folded traces too."""
+    """What explains a placement, in the order of ``luck_of``; sums are enough, so folded traces work too."""
     if placement.misplaced:
         return Verdict.DEFECT
     if len(placement.ids) < 2:

@@ -74,7 +74,8 @@ def connect_all(
     """Attempts to connect at several partitions, in order, each for itself: a name or the broker's refusal for each.
 
     Without a name the broker makes one, before anything can refuse, so that a failed attempt uses one up.
-    ``ExclusiveWithFencing`` fences out every connected producer. Linear in the partitions and in the producers at those asked.
+    ``ExclusiveWithFencing`` fences out every connected producer. Linear in the partitions and in the producers at those
+    asked.
     """
     connected = list(topic.connected)
     names_given = topic.names_given
