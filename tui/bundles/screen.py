@@ -46,9 +46,9 @@ from tui.kit.prompt import Prompt
 from tui.kit.rows_table import RowsTable
 from tui.kit.sentence_line import SentenceLine
 from tui.kit.table_screen import TableScreen
+from tui.kit.text_panels import WordsPanel, written
 from tui.kit.typed_commands import Typed, choice, number
 from tui.kit.wording import counted, safe_name
-from tui.kit.words_panel import WordsPanel, written
 
 GROWTHS: Final = (1.0, 1.05, 1.1, 1.25, 1.5)
 MANAGERS: Final[Mapping[str, LoadManager]] = {"modular": "modular", "extensible": "extensible"}

@@ -38,7 +38,6 @@ from tui.keys.words import (
     wait_sentence,
 )
 from tui.kit.event_list import EventList, Happened, event_line, happened
-from tui.kit.explain_panel import ExplainPanel
 from tui.kit.help import Group, HelpScreen, KeyHelp
 from tui.kit.line_table import Lines, LineTable
 from tui.kit.list_panel import ListPanel, after_removing, kept, stepped
@@ -46,6 +45,7 @@ from tui.kit.plain_text import PlainStatic, set_title
 from tui.kit.reported_words import blocked_ids, sums_texts, table_remark
 from tui.kit.ring_panel import RingPanel, ViewMode
 from tui.kit.screen import DashboardScreen
+from tui.kit.text_panels import ExplainPanel
 from tui.kit.why_panel import WhyPanel
 from tui.kit.wording import counted, next_name
 

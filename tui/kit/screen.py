@@ -30,7 +30,6 @@ from themes.palettes import Palette, palette
 from tui.kit.background import in_background, run_beside
 from tui.kit.bindings import Groups
 from tui.kit.diff_screen import DiffScreen
-from tui.kit.explain_panel import ExplainPanel
 from tui.kit.footer import KeyFooter, key_hints
 from tui.kit.giving_away import EXPORT_HINT, as_text, export
 from tui.kit.heirs_screen import HeirsScreen
@@ -51,6 +50,7 @@ from tui.kit.store import Store
 from tui.kit.suggesting import FORM as SUGGEST_FORM
 from tui.kit.suggesting import SUGGEST_LINES, WORD, Question, answer_to, question_of
 from tui.kit.suggestion_words import suggestion_remarks
+from tui.kit.text_panels import ExplainPanel
 from tui.kit.timeline_line import TimelineLine, branch_lines
 from tui.kit.verdict_words import verdict_text
 from tui.kit.why_panel import WhyPanel

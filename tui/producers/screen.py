@@ -31,12 +31,12 @@ from engine.views.producers.model import (
     StatisticsView,
 )
 from tui.kit.event_list import EventList
-from tui.kit.explain_panel import ExplainPanel
 from tui.kit.help import Group, HelpScreen, KeyHelp
 from tui.kit.line_table import NOTHING, Lines, LineTable
 from tui.kit.list_panel import ListPanel
 from tui.kit.plain_text import set_title
 from tui.kit.screen import DashboardScreen
+from tui.kit.text_panels import ExplainPanel
 from tui.kit.why_panel import WhyPanel
 from tui.kit.wording import safe_name
 from tui.producers.bindings import BINDINGS, ELSEWHERE, GROUPS
