@@ -45,7 +45,7 @@ from tui.kit.plain_text import NO_TEXT, PlainStatic, assembled, plain, set_subti
 from tui.kit.prompt import Prompt
 from tui.kit.rows_table import RowsTable
 from tui.kit.sentence_line import SentenceLine
-from tui.kit.table_screen import TableScreen
+from tui.kit.table_screens import TableScreen
 from tui.kit.text_panels import WordsPanel, written
 from tui.kit.typed_commands import Typed, choice, number
 from tui.kit.wording import counted, safe_name

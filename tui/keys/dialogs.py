@@ -28,7 +28,7 @@ from tui.kit.line_table import Lines, LineTable
 from tui.kit.plain_text import NEW_LINE, PlainLabel, PlainStatic, assembled, set_subtitle, set_title
 from tui.kit.prompt import Prompt, TypedLine
 from tui.kit.rows_table import RowsTable
-from tui.kit.table_dialog import TableDialog
+from tui.kit.table_screens import TableDialog
 from tui.kit.wording import counted, percent, safe_name, shorten_middle
 
 Ranges = tuple[tuple[int, int], ...]
