@@ -49,10 +49,9 @@ from tui.kit.single_paint import SinglePaintScreen
 from tui.kit.store import Store
 from tui.kit.suggesting import FORM as SUGGEST_FORM
 from tui.kit.suggesting import SUGGEST_LINES, WORD, Question, answer_to, question_of
-from tui.kit.suggestion_words import suggestion_remarks
 from tui.kit.text_panels import ExplainPanel
 from tui.kit.timeline_line import TimelineLine, branch_lines
-from tui.kit.verdict_words import verdict_text
+from tui.kit.verdict_words import suggestion_remarks, verdict_text
 from tui.kit.why_panel import WhyPanel
 from tui.kit.wording import FLAG, counted, not_saved, safe_name, shorten_middle
 
