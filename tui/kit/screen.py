@@ -42,7 +42,6 @@ from tui.kit.picker import PickerScreen
 from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
 from tui.kit.playing import Playback, Stage
 from tui.kit.prompt import Prompt
-from tui.kit.remarks import Remark
 from tui.kit.rows_table import RowsTable
 from tui.kit.sentence_line import SentenceLine
 from tui.kit.single_paint import SinglePaintScreen
@@ -53,7 +52,7 @@ from tui.kit.text_panels import ExplainPanel
 from tui.kit.timeline_line import TimelineLine, branch_lines
 from tui.kit.verdict_words import suggestion_remarks, verdict_text
 from tui.kit.why_panel import WhyPanel
-from tui.kit.wording import FLAG, counted, not_saved, safe_name, shorten_middle
+from tui.kit.wording import FLAG, Remark, counted, not_saved, safe_name, shorten_middle
 
 COMMAND_LINES: Final = (
     *(f"{word} " for word in COMMAND_FORMS),

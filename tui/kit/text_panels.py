@@ -15,8 +15,7 @@ from textual.message import Message
 from textual.reactive import reactive
 
 from tui.kit.plain_text import NO_TEXT, PlainStatic, assembled, below_each_other, plain
-from tui.kit.remarks import Remark
-from tui.kit.wording import Line
+from tui.kit.wording import Line, Remark
 
 
 class ExplainPanel(VerticalScroll):

@@ -40,7 +40,7 @@ from tui.keys.words import (
     wait_sentence,
 )
 from tui.kit.columns import heading, row_line
-from tui.kit.remarks import Remark
+from tui.kit.wording import Remark
 
 DARK = palette()
 ROW = KeyConsumerRow(7, "worker-7", "C", 2, 16_384, 0.25, 1, 10, 32, 5, 4, 3, 100, 0, False, 100, 2, "")
