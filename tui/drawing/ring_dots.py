@@ -13,10 +13,9 @@ from themes.palettes import Palette
 from tui.drawing.arcs import IntArray
 from tui.drawing.canvas import BOLD, DIM, REVERSE
 from tui.drawing.colour import NO_COLOUR, mix, pack
-from tui.drawing.frame import RingFrame
 from tui.drawing.glyphs import Glyphs
 from tui.drawing.ring_geometry import RingGeometry, track
-from tui.drawing.ring_picture import RingMode, RingPicture, changed_dots
+from tui.drawing.ring_picture import RingFrame, RingMode, RingPicture, changed_dots
 
 
 @dataclass(frozen=True, slots=True, eq=False)
