@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Final
 
 from engine.bundles.curve import CurvePoints, FlowCurve
-from tui.drawing.flow_cells import FlowPicture
+from tui.drawing.flow_curve import FlowPicture
 from tui.kit.wording import bytes_per_sec, counted, quantity
 
 PAST_ANY_LIMIT: Final = 2.0
