@@ -57,3 +57,6 @@ ELSEWHERE: Final = {
     **same_reason(".>", "time passes for Key_Shared subscriptions and producers; here nothing waits"),
 }
 """Keys of the sister screens, and why they do nothing here."""
+
+
+PANEL_TITLES: Final = {"ring": "1 hash ring", "consumers": "2 consumers", "bundles": "3 bundles", "events": "4 events"}
