@@ -27,7 +27,7 @@ from tests.tui.key_scenes import (
 from themes.palettes import palette
 from tui.keys.consumers import BYSTANDER, KeyCells, key_columns
 from tui.keys.lines import gap_line, owned_cell, owned_columns, piece_line, sent_line, wait_heading, wait_line
-from tui.keys.status import keys_status_parts
+from tui.keys.panels import keys_status_parts
 from tui.keys.words import (
     MODES,
     key_remarks,
