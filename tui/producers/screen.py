@@ -40,11 +40,9 @@ from tui.kit.text_panels import ExplainPanel
 from tui.kit.why_panel import WhyPanel
 from tui.kit.wording import safe_name
 from tui.producers.bindings import BINDINGS, ELSEWHERE, GROUPS
-from tui.producers.costs_panel import CostsPanel
 from tui.producers.dialogs import AddProducersScreen, SendByProducersScreen
 from tui.producers.lines import happened_line, statistics_heading, statistics_line, step_line
-from tui.producers.matrix_panel import MatrixPanel
-from tui.producers.status import ProducersStatusLine
+from tui.producers.panels import CostsPanel, MatrixPanel, ProducersStatusLine
 from tui.producers.table import PRODUCERS
 from tui.producers.words import (
     foot_texts,
