@@ -23,7 +23,6 @@ from engine.views.bundles.view import balance_frame, balance_view, curve_after, 
 from themes import stylesheet
 from themes.palettes import Palette, palette
 from tui.bundles.bindings import BINDINGS, GROUPS, key_hints
-from tui.bundles.flow_words import flow_picture
 from tui.bundles.panels import (
     AlgorithmTabs,
     Cycles,
@@ -34,7 +33,7 @@ from tui.bundles.panels import (
     tabs_of,
 )
 from tui.bundles.table import bundle_value, tree_lines
-from tui.bundles.words import curve_title, forecast_lines, hint_text, status_texts
+from tui.bundles.words import curve_title, flow_picture, forecast_lines, hint_text, status_texts
 from tui.drawing.flow_curve import FlowPicture
 from tui.kit.background import in_background, run_beside
 from tui.kit.footer import KeyFooter

@@ -23,7 +23,7 @@ from engine.views.failover.details import SplitOption, SplitPreviewView
 from engine.visible import visible
 from themes import stylesheet
 from themes.palettes import Palette
-from tui.bundles.split_words import AS_PROPOSED, CUTS_NOTHING, warning_sentences
+from tui.bundles.words import AS_PROPOSED, CUTS_NOTHING, warning_sentences
 from tui.drawing.split_bar import AXIS_LINES, SplitPicture, draw_split
 from tui.kit.footer import KeyFooter, KeyHint
 from tui.kit.help import HelpScreen, key_groups
