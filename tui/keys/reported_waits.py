@@ -10,11 +10,10 @@ from rich.text import Text
 from engine.views.keys.model import KeyConsumerRow
 from engine.views.reported.model import ReportedView, ReportedWait
 from themes.palettes import Palette, hex_colour
-from tui.keys.lines import append_tag
+from tui.keys.lines import _SLOT, append_tag
 from tui.kit.reported_words import REPORTED_SIGN, name_at, pair_words, seen_text
 from tui.kit.wording import counted, fit, quantity, short_topic
 
-_SLOT: Final = 6
 _TOPIC_FROM: Final = 60
 """From this width on a slot says of which topic it is."""
 

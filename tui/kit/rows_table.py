@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic
 
 from textual.binding import Binding, BindingType
 
-from tui.kit.columns import AS_THEY_COME, Order, Value, in_order
+from tui.kit.columns import AS_THEY_COME, Order, Row, Value, in_order
 from tui.kit.line_table import Lines, LineTable, PlacedColumn
 from tui.kit.reported_words import REPORTED_SIGN
 
-Row = TypeVar("Row")
 ALL_COLUMNS_CELLS = 2_000
 """A width at which no column is left out."""
 
