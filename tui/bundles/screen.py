@@ -39,10 +39,9 @@ from tui.kit.background import in_background, run_beside
 from tui.kit.footer import KeyFooter
 from tui.kit.help import HelpScreen, key_groups
 from tui.kit.layouts import arrange, name_panels
-from tui.kit.line_table import LineTable
+from tui.kit.line_table import LineTable, RowsTable
 from tui.kit.plain_text import NO_TEXT, PlainStatic, assembled, plain, set_subtitle, set_title
 from tui.kit.prompt import Prompt
-from tui.kit.rows_table import RowsTable
 from tui.kit.sentence_line import SentenceLine
 from tui.kit.table_screens import TableScreen
 from tui.kit.text_panels import WordsPanel, written

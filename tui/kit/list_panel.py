@@ -14,9 +14,8 @@ from textual.reactive import var
 
 from themes.palettes import Palette, palette
 from tui.kit.columns import Order, Value
-from tui.kit.line_table import Lines, LineTable
+from tui.kit.line_table import Lines, LineTable, RowsTable
 from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
-from tui.kit.rows_table import RowsTable
 
 
 class Named(Protocol):

@@ -35,14 +35,13 @@ from tui.kit.giving_away import EXPORT_HINT, as_text, export
 from tui.kit.heirs_screen import HeirsScreen
 from tui.kit.help import Group, HelpScreen, KeyHelp
 from tui.kit.layouts import arrange, name_panels
-from tui.kit.line_table import LineTable
+from tui.kit.line_table import LineTable, RowsTable
 from tui.kit.list_panel import AnyList, ListPanel
 from tui.kit.live_line import LiveLine
 from tui.kit.picker import PickerScreen
 from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
 from tui.kit.playing import Playback, Stage
 from tui.kit.prompt import Prompt
-from tui.kit.rows_table import RowsTable
 from tui.kit.sentence_line import SentenceLine
 from tui.kit.single_paint import SinglePaintScreen
 from tui.kit.store import Store

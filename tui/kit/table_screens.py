@@ -14,10 +14,9 @@ from textual.widget import Widget
 from themes import stylesheet
 from tui.kit.columns import Order, Value
 from tui.kit.giving_away import EXPORT_HINT, as_text, export
-from tui.kit.line_table import Lines, LineTable
+from tui.kit.line_table import Lines, LineTable, RowsTable
 from tui.kit.plain_text import PlainStatic
 from tui.kit.prompt import Prompt
-from tui.kit.rows_table import RowsTable
 from tui.kit.single_paint import SinglePaintModal, SinglePaintScreen
 from tui.kit.typed_commands import Typed, ask_for_command, carry_out
 from tui.kit.wording import counted, shorten_middle

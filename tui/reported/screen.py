@@ -28,10 +28,10 @@ from tui.kit.bindings import (
 )
 from tui.kit.event_list import EventList, Happened, event_line, happened
 from tui.kit.help import Group, HelpScreen, KeyHelp
+from tui.kit.line_table import RowsTable
 from tui.kit.list_panel import ListPanel, kept
 from tui.kit.plain_text import set_title
 from tui.kit.reported_words import sums_texts, table_remark
-from tui.kit.rows_table import RowsTable
 from tui.kit.screen import DashboardScreen
 from tui.kit.text_panels import ExplainPanel
 from tui.kit.why_panel import WhyPanel
