@@ -21,9 +21,18 @@ from engine.views.reported.model import ReportedView
 from tui.keys.bindings import BINDINGS, ELSEWHERE, GROUPS
 from tui.keys.consumers import CONSUMERS
 from tui.keys.dialogs import AddKeyConsumerScreen, OwnedKeysScreen, SendKeysScreen, ShareKeysScreen
-from tui.keys.lines import gap_heading, gap_line, sent_line, wait_heading, wait_line
+from tui.keys.lines import (
+    gap_heading,
+    gap_line,
+    reported_wait_heading,
+    reported_wait_line,
+    sent_line,
+    wait_heading,
+    wait_line,
+    waits_title,
+    waits_words,
+)
 from tui.keys.panels import KeysStatusLine, LuckPanel
-from tui.keys.reported_waits import reported_wait_heading, reported_wait_line, waits_title, waits_words
 from tui.keys.words import (
     gap_sentence,
     key_remarks,
