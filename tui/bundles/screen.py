@@ -34,7 +34,7 @@ from tui.bundles.panels import (
 )
 from tui.bundles.table import bundle_value, tree_lines
 from tui.bundles.words import curve_title, flow_picture, forecast_lines, hint_text, status_texts
-from tui.drawing.flow_curve import FlowPicture
+from tui.drawing.flow_cells import FlowPicture
 from tui.kit.background import in_background, run_beside
 from tui.kit.footer import KeyFooter
 from tui.kit.help import HelpScreen, key_groups

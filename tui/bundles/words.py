@@ -15,7 +15,7 @@ from engine.errors import Rejection
 from engine.views.bundles.model import BalanceFrame, BalanceView, TreeRow
 from engine.views.bundles.words import assumed_text, curve_texts, span_text, topics_text
 from engine.views.failover.details import SplitOption
-from tui.drawing.flow_curve import FlowPicture
+from tui.drawing.flow_cells import FlowPicture
 from tui.kit.wording import Line, bytes_per_sec, counted, msgs_per_sec, quantity, safe_name
 
 SHORT_NAMES: Final = {

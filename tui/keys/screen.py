@@ -45,9 +45,10 @@ from tui.keys.words import (
     moves_sentence,
     wait_sentence,
 )
+from tui.kit.columns import Lines
 from tui.kit.event_list import EventList, Happened, event_line, happened
 from tui.kit.help import Group, HelpScreen, KeyHelp
-from tui.kit.line_table import Lines, LineTable
+from tui.kit.line_table import LineTable
 from tui.kit.list_panel import ListPanel, after_removing, kept, stepped
 from tui.kit.plain_text import PlainStatic, set_title
 from tui.kit.reported_words import blocked_ids, sums_texts, table_remark

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, Protocol
+from typing import Any, ClassVar, Generic
 
 from rich.segment import Segment
 from rich.style import Style
@@ -17,35 +17,8 @@ from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from tui.kit.columns import AS_THEY_COME, Order, Row, Value, in_order
+from tui.kit.columns import AS_THEY_COME, NOTHING, Column, Lines, Order, Row, Value, in_order
 from tui.kit.reported_words import REPORTED_SIGN
-
-
-class PlacedColumn(Protocol):
-    """A column of a table: its key, its heading, and its width in cells."""
-
-    @property
-    def key(self) -> str: ...
-    @property
-    def label(self) -> str: ...
-    @property
-    def width(self) -> int: ...
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Lines:
-    """What a table shows: ``line(index, width)`` gives a row as one line of text. Compared by identity.
-
-    ``columns`` are those at a width, from the left, where a table is made of such.
-    """
-
-    count: int
-    line: Callable[[int, int], Text]
-    heading: Callable[[int], Text] | None = None
-    columns: Callable[[int], Sequence[PlacedColumn]] | None = None
-
-
-NOTHING = Lines(0, lambda _index, _width: Text())
 
 
 class LineTable(ScrollView, can_focus=True, inherit_bindings=False):
@@ -278,10 +251,10 @@ class RowsTable(LineTable, Generic[Row], inherit_bindings=True):
             self._list()
             self.cursor = next((at for at, row in enumerate(self.listed) if row is marked), 0)
 
-    def _shown_columns(self) -> Sequence[PlacedColumn]:
+    def _shown_columns(self) -> Sequence[Column]:
         return self.lines.columns(self.scrollable_content_region.width) if self.lines.columns is not None else ()
 
-    def _sortable(self, columns: Sequence[PlacedColumn]) -> list[PlacedColumn]:
+    def _sortable(self, columns: Sequence[Column]) -> list[Column]:
         return [
             column
             for column in columns

@@ -13,8 +13,8 @@ from textual.message import Message
 from textual.reactive import var
 
 from themes.palettes import Palette, palette
-from tui.kit.columns import Order, Value
-from tui.kit.line_table import Lines, LineTable, RowsTable
+from tui.kit.columns import Lines, Order, Value
+from tui.kit.line_table import LineTable, RowsTable
 from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
 
 

@@ -12,9 +12,9 @@ from textual.containers import Vertical
 from textual.widget import Widget
 
 from themes import stylesheet
-from tui.kit.columns import Order, Value
+from tui.kit.columns import Lines, Order, Value
 from tui.kit.giving_away import EXPORT_HINT, as_text, export
-from tui.kit.line_table import Lines, LineTable, RowsTable
+from tui.kit.line_table import LineTable, RowsTable
 from tui.kit.plain_text import PlainStatic
 from tui.kit.prompt import Prompt
 from tui.kit.single_paint import SinglePaintModal, SinglePaintScreen

@@ -30,9 +30,10 @@ from engine.views.producers.model import (
     ProducersView,
     StatisticsView,
 )
+from tui.kit.columns import NOTHING, Lines
 from tui.kit.event_list import EventList
 from tui.kit.help import Group, HelpScreen, KeyHelp
-from tui.kit.line_table import NOTHING, Lines, LineTable
+from tui.kit.line_table import LineTable
 from tui.kit.list_panel import ListPanel
 from tui.kit.plain_text import set_title
 from tui.kit.screen import DashboardScreen

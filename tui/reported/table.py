@@ -11,8 +11,7 @@ from rich.text import Text
 
 from engine.views.reported.subscription import SubscriptionRow, TopicRow
 from themes.palettes import Palette, hex_colour
-from tui.kit.columns import Column, Columns, NameColumn, Order, Value, fitting, table_lines
-from tui.kit.line_table import Lines
+from tui.kit.columns import Column, Columns, Lines, NameColumn, Order, Value, fitting, table_lines
 from tui.kit.list_panel import RowForm
 from tui.kit.reported_cells import REPORTED_ORDER, reported_cell, reported_columns, reported_value, tag_cell
 from tui.kit.reported_words import BLOCKED_SIGN

@@ -8,7 +8,7 @@ from engine.bundles.curve import FlowCurve
 from engine.views.bundles.words import curve_texts
 from tui.bundles.words import flow_picture
 from tui.cli.plain import wrapped
-from tui.drawing.flow_curve import flow_cells
+from tui.drawing.flow_cells import flow_cells
 from tui.kit.wording import safe_name
 
 SIZE: Final = (79, 18)
