@@ -37,7 +37,7 @@ from tui.kit.event_list import EventList, Happened, event_line, happened
 from tui.kit.help import RING_LEGEND, HelpScreen, KeyHelp
 from tui.kit.list_panel import ListPanel, after_removing, kept, stepped
 from tui.kit.plain_text import set_title
-from tui.kit.reported_words import blocked_ids, table_remark
+from tui.kit.reported import blocked_ids, table_remark
 from tui.kit.ring_panel import RingPanel, ViewMode
 from tui.kit.screen import DashboardScreen
 from tui.kit.text_panels import ExplainPanel

@@ -13,7 +13,7 @@ from engine.views.reported.model import ReportedView, ReportedWait
 from themes.palettes import Palette, hex_colour
 from tui.keys.words import key_shown, keys_shown
 from tui.kit.columns import Column, Columns, Value
-from tui.kit.reported_words import REPORTED_SIGN, name_at, pair_words, seen_text
+from tui.kit.reported import REPORTED_SIGN, name_at, pair_words, seen_text
 from tui.kit.wording import counted, cut_end, fit, quantity, safe_name, short_topic, shorten_middle
 
 _SINCE_FROM: Final = 52

@@ -51,7 +51,7 @@ from tui.kit.help import Group, HelpScreen, KeyHelp
 from tui.kit.line_table import LineTable
 from tui.kit.list_panel import ListPanel, after_removing, kept, stepped
 from tui.kit.plain_text import PlainStatic, set_title
-from tui.kit.reported_words import blocked_ids, sums_texts, table_remark
+from tui.kit.reported import blocked_ids, sums_texts, table_remark
 from tui.kit.ring_panel import RingPanel, ViewMode
 from tui.kit.screen import DashboardScreen
 from tui.kit.text_panels import ExplainPanel

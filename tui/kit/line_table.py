@@ -18,7 +18,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from tui.kit.columns import AS_THEY_COME, NOTHING, Column, Lines, Order, Row, Value, in_order
-from tui.kit.reported_words import REPORTED_SIGN
+from tui.kit.reported import REPORTED_SIGN
 
 
 class LineTable(ScrollView, can_focus=True, inherit_bindings=False):

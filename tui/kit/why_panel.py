@@ -22,7 +22,7 @@ from themes.palettes import Palette, hex_colour, palette
 from tui.kit.columns import Column, Columns, NameColumn, fitting, table_lines
 from tui.kit.line_table import LineTable
 from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
-from tui.kit.reported_words import SIGNS, setting_text, verdict_word
+from tui.kit.reported import SIGNS, setting_text, verdict_word
 from tui.kit.text_panels import remark_lines
 from tui.kit.wording import Remark, counted, fit, quantity, safe_name, short_topic
 

@@ -31,7 +31,7 @@ from tui.kit.help import Group, HelpScreen, KeyHelp
 from tui.kit.line_table import RowsTable
 from tui.kit.list_panel import ListPanel, kept
 from tui.kit.plain_text import set_title
-from tui.kit.reported_words import sums_texts, table_remark
+from tui.kit.reported import sums_texts, table_remark
 from tui.kit.screen import DashboardScreen
 from tui.kit.text_panels import ExplainPanel
 from tui.kit.why_panel import WhyPanel
