@@ -1,4 +1,4 @@
-"""English for the screen of brokers and ``ringside brokers --once``: lines with the role of their style."""
+"""English for brokers and what a cycle of shedding decides, on the screen and in printed pages."""
 
 from __future__ import annotations
 

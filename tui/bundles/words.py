@@ -1,4 +1,4 @@
-"""What the screen "bundles" says beside its tree: the next split, what a cycle did, loops, occupancy, and the hint."""
+"""English for bundles: splits and their warnings, curves, what a cycle did, loops, occupancy, and the hint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A grid of cells that turns into strips, one row at a time.
+"""A grid of cells that turns into strips, one row at a time, and letter tags written into such rows.
 
 Styles are made once per pair of colours and kept, since making one costs more than drawing the cell.
 """

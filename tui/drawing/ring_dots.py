@@ -1,4 +1,4 @@
-"""Topics as dots inside the ring, and ticks outside at the ring's points."""
+"""Topics as dots inside the ring, which of very many are drawn, and ticks outside at the ring's points."""
 
 from __future__ import annotations
 

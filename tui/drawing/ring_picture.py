@@ -1,4 +1,4 @@
-"""What a ring or hash map picture is made of: plain numbers, and a few words for the middle."""
+"""What a ring or hash map is drawn from, plain numbers and a few words, and the frame that it is drawn in."""
 
 from __future__ import annotations
 

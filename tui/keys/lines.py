@@ -1,4 +1,4 @@
-"""Rows for the virtual tables of a Key_Shared subscription: what waits, gaps, what was sent, keys and pieces."""
+"""Lines for the lists of a Key_Shared subscription: what waits, also as reported, gaps, what was sent, keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is it luck? What is observed beside what chance gives, as a scale and in words."""
+"""The status line of a Key_Shared subscription, and the panel that compares the observed shares with chance."""
 
 from __future__ import annotations
 

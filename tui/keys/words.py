@@ -1,4 +1,4 @@
-"""English for the screen of a Key_Shared subscription: modes, waits, gaps, luck, totals, and the sentence above."""
+"""English for Key_Shared: modes, waits, gaps, luck, totals, the sentence above, and why a key goes where it goes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys that the screens of a subscription and of producers share, and how a screen's table of keys is put together."""
+"""The bindings that several screens have, how a screen groups its own, and keys that a user adds."""
 
 from __future__ import annotations
 

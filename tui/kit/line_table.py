@@ -1,4 +1,7 @@
-"""A table that asks for the lines it shows and owns none, so that a million rows cost what one screen costs."""
+"""Tables that ask for the lines they show and own none, so that a million rows cost what one screen costs.
+
+``LineTable`` shows any lines; ``RowsTable`` knows the rows behind them, sorts them and gives them away as data.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""English for what brokers reported: when it was seen, what is in a consumer's way, and the sums of a subscription."""
+"""What brokers reported, in words and cells: when it was seen, what is in a consumer's way, sums, and diagnoses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A dialog around one table: its rows can be filtered, sorted, copied and exported."""
+"""A dialog and a screen around one table, whose rows can be filtered, sorted, copied and exported."""
 
 from __future__ import annotations
 

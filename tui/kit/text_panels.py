@@ -1,4 +1,4 @@
-"""Where a topic goes and why, beside the ring that shows it."""
+"""Panels of sentences: labelled ones for explanations, and lines with a role that decides their colour."""
 
 from __future__ import annotations
 

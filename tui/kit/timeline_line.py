@@ -1,4 +1,4 @@
-"""The steps so far as one line: what each was, and where we stand."""
+"""The timeline as one line of steps, and the list of its branches in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""English for verdicts: one word first, then what becomes of the shares and what moves; and the colour of the word."""
+"""English for verdicts and suggestions: one word first, then what becomes of the shares and what moves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""English for people: numbers, names and sentences, shared by the screen and the text printers.
+"""English for people: numbers, names, sentences and labelled remarks, shared by the screen and the text printers.
 
 Values come from the engine; nothing is computed here beyond choosing units and words.
 """

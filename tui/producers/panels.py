@@ -1,4 +1,4 @@
-"""Who has opened which partition: the matrix of producers and partitions, with a cursor over both."""
+"""The panels about producers: status line, the matrix of producers and partitions, and what they cost brokers."""
 
 from __future__ import annotations
 
