@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from engine.cluster.owners import runs_of
 from engine.cluster.partitions import Ids, PartitionColumns, PartitionNames
-from engine.cluster.remember import Remembered
 from engine.cluster.tables.topics import NumberedNames, numbers_in
+from engine.memo import Remembered
 
 
 @dataclass(frozen=True, eq=False, slots=True)

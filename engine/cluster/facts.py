@@ -20,12 +20,12 @@ from engine.cluster.partitions import (
     PartitionNames,
     partition_columns,
 )
-from engine.cluster.remember import Remembered
 from engine.cluster.state import ClusterState, Subscription
 from engine.cluster.tables.topics import Load
 from engine.config import CURRENT, ReleaseBehaviour, behaviour_of
 from engine.errors import Rejection
 from engine.failover.choose import Rule, rule_in_force
+from engine.memo import Remembered
 
 NEW_PARTITION: Final = -2
 """Stands for the owner before of a partition that was not there."""

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.bundles.load_columns import LoadColumns, PickedNames, Rows
-from engine.cluster.remember import Remembered
 from engine.cluster.state import ClusterState
 from engine.cluster.tables.topics import NumberedNames, TopicTable
+from engine.memo import Remembered
 from engine.names import NON_PERSISTENT, partition_name
 
 LONGEST_NAME: Final = 512

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.cluster.partitions import Ids, PartitionColumns
-from engine.cluster.remember import Remembered
 from engine.config import ReleaseBehaviour
 from engine.failover.bulk_ring import NOBODY
 from engine.failover.choose import Rule, cohort, levels_overflow, rule_in_force, sort_consumers
 from engine.failover.live import LiveRing, Moves
 from engine.failover.model import Consumer
+from engine.memo import Remembered
 
 FEW_CHANGES: Final = 32
 """Up to so many joins and leaves an assignment follows them; beyond it is made anew."""

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from engine.cluster.facts import active_ids, behaviour_in, columns_of, rules_of
 from engine.cluster.owners import dispatch_order, places_in, runs_of, sums_by_modulo, sums_of_runs
 from engine.cluster.partitions import PartitionColumns, traffic
-from engine.cluster.remember import Remembered
 from engine.cluster.state import ClusterState, Subscription
 from engine.failover.choose import Rule, cohort, rule_in_force
+from engine.memo import Remembered
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from engine.config import CURRENT, behaviour_of, default_settings
 from engine.errors import InputError, Rejection
 from engine.failover.model import Consumer
 from engine.scenarios.opening import Opened
-from engine.views.counting import counted
+from engine.text import counted
 
 NAMESPACE: Final = "public/default"
 SUBSCRIPTION: Final = "billing"

@@ -18,7 +18,7 @@ from engine.config import CURRENT
 from engine.errors import InputError, Rejection
 from engine.scenarios.opening import Opened
 from engine.scenarios.synthetic import synthetic_state
-from engine.views.counting import counted
+from engine.text import counted
 
 SUBSCRIPTION: Final = "orders"
 DEFAULT_MODE: Final = SharingMode.CONSISTENT_AUTO_SPLIT.value

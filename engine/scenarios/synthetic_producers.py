@@ -15,7 +15,7 @@ from engine.config import CURRENT
 from engine.errors import InputError, Rejection
 from engine.scenarios.opening import Opened
 from engine.scenarios.synthetic import synthetic_state
-from engine.views.counting import counted
+from engine.text import counted
 from engine.views.failover.model import Notice
 
 MAX_BROKERS: Final = 1_000

@@ -21,8 +21,8 @@ from engine.cluster.producers.events import (
 )
 from engine.cluster.producers.plan import plan_settings
 from engine.cluster.producers.state import ProducerTopic, Tally
-from engine.cluster.remember import Remembered
 from engine.errors import Rejection
+from engine.memo import Remembered
 from engine.routing.producers import steps as model
 from engine.routing.producers.model import (
     Closed,

@@ -24,8 +24,8 @@ from engine.compare.releases import (
 from engine.compare.verdict import carried_out
 from engine.config import behaviour_of
 from engine.errors import Rejection
+from engine.text import counted
 from engine.views.comparing.difference import DifferenceView, difference_document, difference_view
-from engine.views.counting import counted
 from engine.views.keys.slice import keys_slice_by_key
 
 FORMAT: Final = "ringside.upgrade/1"

@@ -15,7 +15,7 @@ from engine.compare.evenness import NO_EVENNESS, Evenness, evenness_of
 from engine.compare.verdict import Verdict, judge
 from engine.keyshared.ownership import OwnedSlots
 from engine.ranges import HashRange
-from engine.views.counting import counted
+from engine.text import counted
 from engine.views.keys.model import StepMoves
 from engine.views.keys.slice import KeysSlice
 
