@@ -9,10 +9,9 @@ from engine.bundles.split import plan_split
 from engine.cluster.commands import SplitBundle
 from engine.cluster.consumer_rules import refuse_long_name
 from engine.cluster.events import BundleWasSplit, Event
-from engine.cluster.facts import behaviour_in, bundles_of
 from engine.cluster.limits import INT_64, MAX_POSITIONS
 from engine.cluster.listing import topic_loads
-from engine.cluster.state import ClusterState
+from engine.cluster.state import ClusterState, behaviour_in, bundles_of
 from engine.errors import Rejection
 
 NOTHING_TO_SPLIT = "NothingToSplit"

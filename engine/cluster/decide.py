@@ -39,10 +39,10 @@ from engine.cluster.events import Event, ReleaseChanged, SettingChanged
 from engine.cluster.keys.consumer_rules import add_key_consumer, kill_key_consumer, rename_key_consumer
 from engine.cluster.keys.message_rules import acknowledge_keys, pass_time, send_keys
 from engine.cluster.keys.restarts import KEY_SETTINGS, restarts
-from engine.cluster.keys.rules import find_key_subscription, share_keys, subscribe_key_shared
+from engine.cluster.keys.rules import share_keys, subscribe_key_shared
 from engine.cluster.producers.commands import ProducerCommand
 from engine.cluster.producers.rules import decide_producers
-from engine.cluster.state import ClusterState
+from engine.cluster.state import ClusterState, find_key_subscription
 from engine.cluster.topic_rules import add_topic, remove_topic, repartition_topic
 from engine.config import DEFAULTS, behaviour_of
 from engine.errors import Rejection

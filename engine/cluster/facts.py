@@ -12,7 +12,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.bundles.boundaries import NamespaceBundles, namespace_bundles
 from engine.cluster.owners import owner_ids
 from engine.cluster.partitions import (
     ActiveConsumers,
@@ -20,26 +19,15 @@ from engine.cluster.partitions import (
     PartitionNames,
     partition_columns,
 )
-from engine.cluster.state import ClusterState, Subscription
-from engine.cluster.tables.topics import Load
-from engine.config import CURRENT, ReleaseBehaviour, behaviour_of
-from engine.errors import Rejection
+from engine.cluster.state import ClusterState, Subscription, behaviour_in
 from engine.failover.choose import Rule, rule_in_force
 from engine.memo import Remembered
 
 NEW_PARTITION: Final = -2
 """Stands for the owner before of a partition that was not there."""
 
-NO_STATISTICS = Load()
-"""What a partition without statistics counts as in sums."""
 
 _active: Remembered[ActiveConsumers] = Remembered()
-
-
-def behaviour_in(state: ClusterState) -> ReleaseBehaviour:
-    """The release of a state; a label that no rule knows behaves like the current release."""
-    behaviour = behaviour_of(state.release)
-    return CURRENT if isinstance(behaviour, Rejection) else behaviour
 
 
 def columns_of(state: ClusterState, subscription: Subscription) -> PartitionColumns:
@@ -72,19 +60,3 @@ def active_consumers(state: ClusterState, subscription: Subscription) -> ActiveC
     ids, names = active_ids(state, subscription), partition_names(state, subscription)
     consumers = subscription.consumers
     return _active.get((ids, names, consumers), (), lambda: ActiveConsumers(names, ids, consumers))
-
-
-def dispatched_load(state: ClusterState, subscription: Subscription, name: str) -> Load:
-    """What goes out to the consumers of one subscription from a partition, zeros where nothing was reported.
-
-    A topic without numbers of its own subscriptions is taken to have this one alone.
-    """
-    own = subscription.loads.get(name)
-    return own if own is not None else state.loads.get(name, NO_STATISTICS)
-
-
-def bundles_of(state: ClusterState, namespace: str) -> NamespaceBundles:
-    """The bundles of a namespace that the state knows, splits included."""
-    bundles = namespace_bundles(namespace, state.namespaces[namespace].boundaries)
-    assert not isinstance(bundles, Rejection), f"{namespace} has invalid boundaries: {bundles}"
-    return bundles

@@ -29,13 +29,13 @@ from engine.cluster.commands import (
     SetSetting,
     SplitBundle,
 )
-from engine.cluster.facts import active_consumers, behaviour_in, bundles_of
+from engine.cluster.facts import active_consumers
 from engine.cluster.journal.invariants import faults
 from engine.cluster.listing import topic_loads
 from engine.cluster.moves import moves
 from engine.cluster.owners import owner_ids
 from engine.cluster.partitions import partition_columns
-from engine.cluster.state import ClusterState
+from engine.cluster.state import ClusterState, behaviour_in, bundles_of
 from engine.cluster.tables.topics import Load
 from engine.cluster.timeline import Timeline
 from engine.config import SPLIT_ALGORITHMS

@@ -7,10 +7,9 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Final, NoReturn, TypeVar
 
-from engine.cluster.grammar.producer_text import producer_topic_names, producer_topics_meant, producers_named
-from engine.cluster.grammar.text import consumers_of, subscription_keys
+from engine.cluster.grammar.producer_text import producer_topics_meant, producers_named
 from engine.cluster.grammar.words import Word
-from engine.cluster.state import ClusterState
+from engine.cluster.state import ClusterState, consumers_of, producer_topic_names, subscription_keys
 from engine.errors import Rejection
 from engine.names import TopicName, parse_topic_name
 

@@ -15,7 +15,7 @@ from engine.cluster.producers.commands import (
 )
 from engine.cluster.producers.events import ProducerPlan
 from engine.cluster.producers.state import ProducerTopic
-from engine.cluster.state import ClusterState
+from engine.cluster.state import ClusterState, producer_topic_names
 from engine.routing.producers.model import DEFAULT_MSG_SIZE_BYTES
 
 _DEFAULTS: Final = ProducerPlan()
@@ -63,11 +63,6 @@ def _plan(plan: ProducerPlan) -> str:
     across = plan.max_pending_messages_across_partitions
     words += [f"across {across}"] if across else []
     return "".join(f" {word}" for word in words)
-
-
-def producer_topic_names(state: ClusterState) -> list[str]:
-    """The topics whose producers count, in the state's order."""
-    return [each.topic for each in state.producer_topics]
 
 
 def producer_topics_meant(state: ClusterState) -> list[str]:

@@ -26,7 +26,7 @@ from engine.cluster.commands import (
 from engine.cluster.grammar.producer_text import producer_command_text
 from engine.cluster.grammar.words import quote
 from engine.cluster.keys.state import SharingMode
-from engine.cluster.state import ClusterState
+from engine.cluster.state import ClusterState, consumers_of, subscription_keys
 from engine.cluster.timeline_commands import End, GoTo, Home, Redo, SwitchBranch, TimelineCommand, Undo
 
 OPTION_WORDS: Final = frozenset(
@@ -163,22 +163,6 @@ def _consumer(key: str, consumer_id: int, state: ClusterState | None, reserved: 
         if len(names) == 1 and sum(name == names[0] for _, name in consumers) == 1:
             return quote(names[0], reserved)
     return f"#{consumer_id}"
-
-
-def consumers_of(state: ClusterState, key: str) -> list[tuple[int, str]]:
-    """(id, name) of the consumers of a subscription of either type; empty for an unknown one."""
-    for subscription in state.subscriptions:
-        if subscription.key == key:
-            return [(each.consumer_id, each.name) for each in subscription.consumers]
-    for shared in state.key_subscriptions:
-        if shared.key == key:
-            return [(each.consumer_id, each.name) for each in shared.consumers]
-    return []
-
-
-def subscription_keys(state: ClusterState) -> list[str]:
-    """The keys of all subscriptions: Failover first, then Key_Shared."""
-    return [*(each.key for each in state.subscriptions), *(each.key for each in state.key_subscriptions)]
 
 
 def _subscription(word: str, key: str, state: ClusterState | None) -> str:

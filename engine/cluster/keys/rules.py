@@ -12,17 +12,12 @@ from engine.cluster.keys.evolve import dispatcher_of
 from engine.cluster.keys.nodes import declared_by, nodes_of
 from engine.cluster.keys.restarts import RING_FLAG, restarted, restarts, started
 from engine.cluster.keys.state import KeySubscription, SharingMode
-from engine.cluster.state import ClusterState
+from engine.cluster.state import ClusterState, find_key_subscription
 from engine.config import BrokerSettings
 from engine.errors import Rejection
 from engine.keyshared.admission import SubscriptionTerms, SubscriptionType, join_refusal
 from engine.keyshared.model import Consumer
 from engine.names import TopicName, parse_topic_name, refuse_subscription
-
-
-def find_key_subscription(state: ClusterState, key: str) -> KeySubscription | None:
-    """The Key_Shared subscription of that key, None when it is of another type or not there. O(subscriptions)."""
-    return next((each for each in state.key_subscriptions if each.key == key), None)
 
 
 def subscribe_key_shared(state: ClusterState, command: SubscribeKeyShared) -> tuple[Event, ...] | Rejection:

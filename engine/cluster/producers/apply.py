@@ -8,13 +8,8 @@ from engine.cluster.limits import MAX_PRODUCER_CELLS, MAX_PRODUCER_OBJECTS
 from engine.cluster.producers.events import ProducerPartitionsGrown, ProducersSeen, ProducerTopicEvent
 from engine.cluster.producers.evolve import after, producer_objection, seen, seen_objection
 from engine.cluster.producers.state import ProducerTopic
-from engine.cluster.state import ClusterState
+from engine.cluster.state import ClusterState, find_producer_topic
 from engine.errors import Rejection
-
-
-def find_producer_topic(state: ClusterState, topic: str) -> ProducerTopic | None:
-    """The producers of the topic of that complete name, None where none count. O(topics with producers)."""
-    return next((each for each in state.producer_topics if each.topic == topic), None)
 
 
 def producer_event_objection(state: ClusterState, event: ProducerTopicEvent) -> str:

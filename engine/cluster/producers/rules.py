@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from engine.cluster.producers.apply import find_producer_topic
 from engine.cluster.producers.bounds import refuse_more_messages, refuse_more_producers, senders_of
 from engine.cluster.producers.commands import (
     AddProducers,
@@ -27,7 +26,7 @@ from engine.cluster.producers.events import (
 from engine.cluster.producers.evolve import after, seen
 from engine.cluster.producers.plan import plan_settings
 from engine.cluster.producers.state import ProducerTopic
-from engine.cluster.state import ClusterState
+from engine.cluster.state import ClusterState, find_producer_topic
 from engine.cluster.tables.topics import Topic
 from engine.cluster.topic_rules import find_topic
 from engine.errors import Rejection

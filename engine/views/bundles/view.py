@@ -23,10 +23,9 @@ from engine.bundles.load_columns import LoadColumns, sum_in_order
 from engine.bundles.loads import TopicLoad
 from engine.bundles.occupancy import count_occupancy
 from engine.bundles.sizing import bundles_needed
-from engine.cluster.facts import behaviour_in, bundles_of
 from engine.cluster.listing import listed_numbers, topic_loads
 from engine.cluster.partitions import partition_columns
-from engine.cluster.state import ClusterState
+from engine.cluster.state import ClusterState, behaviour_in, bundles_of
 from engine.errors import Rejection
 from engine.memo import Remembered
 from engine.names import partition_name

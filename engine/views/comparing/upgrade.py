@@ -6,9 +6,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from engine.cluster.commands import SetRelease
-from engine.cluster.facts import behaviour_in
 from engine.cluster.keys.state import SharingMode
-from engine.cluster.state import ClusterState
+from engine.cluster.state import ClusterState, behaviour_in
 from engine.compare.releases import (
     BUNDLES,
     DIRECT_MEMORY,

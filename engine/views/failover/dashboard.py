@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from engine.bundles.boundaries import BundleRange, parse_range
-from engine.cluster.facts import NO_STATISTICS
-from engine.cluster.grammar.text import subscription_keys
+from engine.cluster.state import NO_STATISTICS, subscription_keys
 from engine.cluster.timeline import Timeline
 from engine.compare.verdict import Verdict, flag_change, preview
 from engine.errors import Rejection

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.cluster.differences import Difference, aligned, difference
-from engine.cluster.facts import NEW_PARTITION, active_ids, behaviour_in, columns_of, rules_of
+from engine.cluster.facts import NEW_PARTITION, active_ids, columns_of, rules_of
 from engine.cluster.owners import dispatch_order, places_by_modulo, places_in, runs_of
 from engine.cluster.partitions import Ids, PartitionNames, Places, traffic
-from engine.cluster.state import ClusterState, Subscription
+from engine.cluster.state import ClusterState, Subscription, behaviour_in
 from engine.config import ReleaseBehaviour
 from engine.failover.choose import Rule, cohort
 from engine.failover.model import Consumer

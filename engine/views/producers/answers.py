@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from engine.cluster.facts import behaviour_in
-from engine.cluster.producers.apply import find_producer_topic
 from engine.cluster.producers.state import ProducerTopic
+from engine.cluster.state import behaviour_in, find_producer_topic
 from engine.cluster.timeline import Timeline
 from engine.errors import Rejection
 from engine.memo import Remembered

@@ -334,7 +334,7 @@ def _subscription(path: str | None, what_if: WhatIf) -> tuple[ClusterState, Subs
 
 
 def _key_ring(state: ClusterState, settings: BrokerSettings) -> RingKind:
-    from engine.cluster.facts import behaviour_in
+    from engine.cluster.state import behaviour_in
     from engine.compare.names import key_shared_ring
     from engine.errors import InputError, Rejection
 
