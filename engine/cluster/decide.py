@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from difflib import get_close_matches
 
-from engine.cluster.bundle_rules import split_bundle
+from engine.cluster.bundles import split_bundle
 from engine.cluster.commands import (
     Acknowledge,
     AddConsumer,
@@ -28,7 +28,7 @@ from engine.cluster.commands import (
     SplitBundle,
     SubscribeKeyShared,
 )
-from engine.cluster.consumer_rules import (
+from engine.cluster.consumers import (
     add_consumer,
     kill_consumer,
     refuse_long_name,
@@ -36,14 +36,13 @@ from engine.cluster.consumer_rules import (
     set_priority_level,
 )
 from engine.cluster.events import Event, ReleaseChanged, SettingChanged
-from engine.cluster.keys.consumer_rules import add_key_consumer, kill_key_consumer, rename_key_consumer
-from engine.cluster.keys.message_rules import acknowledge_keys, pass_time, send_keys
-from engine.cluster.keys.restarts import KEY_SETTINGS, restarts
-from engine.cluster.keys.rules import share_keys, subscribe_key_shared
+from engine.cluster.keys.consumers import add_key_consumer, kill_key_consumer, rename_key_consumer
+from engine.cluster.keys.messages import acknowledge_keys, pass_time, send_keys
+from engine.cluster.keys.subscriptions import KEY_SETTINGS, restarts, share_keys, subscribe_key_shared
 from engine.cluster.producers.commands import ProducerCommand
-from engine.cluster.producers.rules import decide_producers
+from engine.cluster.producers.decide import decide_producers
 from engine.cluster.state import ClusterState, find_key_subscription
-from engine.cluster.topic_rules import add_topic, remove_topic, repartition_topic
+from engine.cluster.topics import add_topic, remove_topic, repartition_topic
 from engine.config import DEFAULTS, behaviour_of
 from engine.errors import Rejection
 

@@ -18,18 +18,17 @@ from engine.cluster.events import (
     TopicRemoved,
     TopicRepartitioned,
 )
-from engine.cluster.keys.events import KeyConsumerJoined, KeyEvent, KeySubscriptionCreated
 from engine.cluster.keys.evolve import after, created, key_objection
 from engine.cluster.keys.evolve import without_topic as keys_without
-from engine.cluster.limits import IDS, INT_32
-from engine.cluster.partition_bounds import refuse_partitions
-from engine.cluster.producers.apply import (
+from engine.cluster.keys.state import KeyConsumerJoined, KeyEvent, KeySubscriptionCreated
+from engine.cluster.limits import IDS, INT_32, refuse_partitions
+from engine.cluster.producers.evolve import (
     grown_producers,
     producer_event_objection,
     refuse_growth,
     with_producer_event,
 )
-from engine.cluster.producers.events import ProducerTopicEvent
+from engine.cluster.producers.state import ProducerTopicEvent
 from engine.cluster.state import BundleSplit, ClusterState, Namespace, Subscription
 from engine.cluster.tables.edits import listed_with, listed_without, with_topic, without_loads, without_topic
 from engine.cluster.tables.topics import Topic

@@ -153,3 +153,13 @@ def find_key_subscription(state: ClusterState, key: str) -> KeySubscription | No
 def shown_places(state: ClusterState) -> tuple[str, ...]:
     """All that a screen can show in the order of ``n``: subscriptions, Failover first, then topics with producers."""
     return (*subscription_keys(state), *producer_topic_names(state))
+
+
+def producer_topics_meant(state: ClusterState) -> list[str]:
+    """The topics that a command without a topic can mean: those with producers, else all that are partitioned."""
+    return producer_topic_names(state) or [topic.name for topic in state.topics.values() if topic.partitions]
+
+
+def producers_named(topic: ProducerTopic, name: str) -> list[int]:
+    """The numbers of the producers that show this name, closed ones included. O(producers)."""
+    return [each.number for each in topic.producers.producers if each.producer_name == name]

@@ -8,8 +8,8 @@ from typing import Final, Literal
 
 import numpy as np
 
-from engine.cluster.facts import columns_of
 from engine.cluster.keys.state import KeySubscription
+from engine.cluster.owners import columns_of
 from engine.cluster.partitions import traffic
 from engine.cluster.state import ClusterState, behaviour_in
 from engine.compare.key_sizes import key_consumers_needed, points_needed, work_of_keys

@@ -8,14 +8,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from engine.admin.snapshot import Moment
+from engine.cluster.commands import TimelineCommand
 from engine.cluster.evolve import evolve
 from engine.cluster.grammar.reading import parse_command
 from engine.cluster.journal.file import Journal
-from engine.cluster.keys.restarts import KEY_SETTINGS, restarts
-from engine.cluster.navigation import navigate
+from engine.cluster.keys.subscriptions import KEY_SETTINGS, restarts
 from engine.cluster.state import ClusterState, behaviour_in, shown_places
-from engine.cluster.timeline import Timeline
-from engine.cluster.timeline_commands import TimelineCommand
+from engine.cluster.timeline import Timeline, navigate
 from engine.config import DEFAULTS, BrokerSettings, ReleaseBehaviour, behaviour_of, default_settings
 from engine.errors import InputError, Problem, Rejection
 from engine.scenarios.opening import FLAG_INFERRED, RELEASE_ASSUMED, Opened

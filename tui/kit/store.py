@@ -14,12 +14,10 @@ from textual.message import Message
 
 from engine.admin.facts import Snapshot
 from engine.admin.snapshot import Moment, combined
-from engine.cluster.commands import Command, SubscribeKeyShared
+from engine.cluster.commands import Command, End, Home, SubscribeKeyShared, TimelineCommand
 from engine.cluster.grammar.reading import parse_command
-from engine.cluster.navigation import navigate
 from engine.cluster.state import ClusterState, shown_places
-from engine.cluster.timeline import Timeline
-from engine.cluster.timeline_commands import End, Home, TimelineCommand
+from engine.cluster.timeline import Timeline, navigate
 from engine.compare.verdict import Verdict, carried_out, flag_change
 from engine.diagnosis.model import Cause, Diagnosis
 from engine.diagnosis.why import diagnose_all

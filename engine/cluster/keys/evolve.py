@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
-from engine.cluster.folding import fold
-from engine.cluster.keys.events import (
+from engine.cluster.events import fold
+from engine.cluster.keys.state import (
     KeyConsumerJoined,
     KeyConsumerLeft,
     KeyDispatcherStarted,
@@ -16,10 +16,10 @@ from engine.cluster.keys.events import (
     KeysAcknowledged,
     KeysPublished,
     KeysSeen,
+    KeySubscription,
     KeySubscriptionCreated,
     KeyTimePassed,
 )
-from engine.cluster.keys.state import KeySubscription
 from engine.cluster.limits import IDS, INT_64, MAX_KEY_MESSAGES
 from engine.config import CURRENT, behaviour_of, default_settings
 from engine.errors import Rejection

@@ -23,7 +23,7 @@ from engine.bundles.load_columns import LoadColumns, sum_in_order
 from engine.bundles.loads import TopicLoad
 from engine.bundles.occupancy import count_occupancy
 from engine.bundles.sizing import bundles_needed
-from engine.cluster.listing import listed_numbers, topic_loads
+from engine.cluster.bundles import listed_numbers, topic_loads
 from engine.cluster.partitions import partition_columns
 from engine.cluster.state import ClusterState, behaviour_in, bundles_of
 from engine.errors import Rejection

@@ -8,8 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.cluster.facts import columns_of
-from engine.cluster.owners import busiest_by_ring
+from engine.cluster.owners import busiest_by_ring, columns_of
 from engine.failover.ring import POINTS_PER_CONSUMER, FailoverRing, failover_points
 from engine.hashing import HASH_SPACE_SIZE
 from engine.memo import Remembered

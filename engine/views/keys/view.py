@@ -8,8 +8,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from engine.cluster.grammar.text import ranges_text
-from engine.cluster.keys.events import KeyConsumerJoined
-from engine.cluster.keys.state import KeySubscription, SharingMode
+from engine.cluster.keys.state import KeyConsumerJoined, KeySubscription, SharingMode
 from engine.cluster.state import subscription_keys
 from engine.cluster.timeline import Timeline
 from engine.keyshared.key_text import text_of_key

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.cluster.commands import AddConsumer, KillConsumer, RemoveTopic, RenameConsumer, RepartitionTopic, SetSetting
-from engine.cluster.facts import active_consumers, partition_names
 from engine.cluster.moves import moves
+from engine.cluster.owners import active_consumers, partition_names
 from engine.cluster.tables.topics import Load
 from engine.config import BrokerSettings
 from engine.failover.choose import choose

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from engine.cluster.producers.events import ProducerPlan
+from engine.cluster.producers.state import ProducerPlan
 from engine.cluster.state import shown_places
 from engine.cluster.timeline import Timeline
 from engine.errors import Rejection

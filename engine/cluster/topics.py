@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from engine.bundles.boundaries import default_boundaries
 from engine.cluster.commands import AddTopic, RemoveTopic, RepartitionTopic
-from engine.cluster.consumer_rules import refuse_long_name
+from engine.cluster.consumers import refuse_long_name
 from engine.cluster.events import Event, NamespaceSeen, TopicAdded, TopicRemoved, TopicRepartitioned
-from engine.cluster.partition_bounds import refuse_partitions
-from engine.cluster.producers.apply import refuse_growth
+from engine.cluster.limits import refuse_partitions
+from engine.cluster.producers.evolve import refuse_growth
 from engine.cluster.state import ClusterState
 from engine.cluster.tables.topics import Topic
 from engine.errors import Rejection
