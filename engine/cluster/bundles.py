@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from itertools import chain
+from dataclasses import dataclass, replace
+from itertools import chain, pairwise
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.bundles.boundaries import namespace_bundles
 from engine.bundles.load_columns import LoadColumns, PickedNames, Rows
 from engine.bundles.plan import SplitPlan
 from engine.bundles.split import plan_split
 from engine.cluster.commands import SplitBundle
-from engine.cluster.consumers import refuse_long_name
-from engine.cluster.events import BundleWasSplit, Event
-from engine.cluster.limits import INT_64, MAX_POSITIONS
-from engine.cluster.state import ClusterState, behaviour_in, bundles_of
+from engine.cluster.events import BundleWasSplit, Event, NamespaceSeen
+from engine.cluster.limits import INT_64, MAX_POSITIONS, refuse_long_name
+from engine.cluster.state import BundleSplit, ClusterState, Namespace, behaviour_in, bundles_of
 from engine.cluster.tables.topics import NumberedNames, TopicTable
 from engine.errors import Rejection
 from engine.memo import Remembered
-from engine.names import NON_PERSISTENT, partition_name
+from engine.names import NON_PERSISTENT, partition_name, refuse_namespace
 
 LONGEST_NAME: Final = 512
 """In bytes; up to it names are sorted in a table as wide as the longest one."""
@@ -192,3 +192,32 @@ def _refuse_input(command: SplitBundle) -> Rejection | None:
         if position not in INT_64:
             return Rejection("RestException", f"position {position} is no 64-bit number", "positions", 400)
     return None
+
+
+def bundle_objection(state: ClusterState, event: NamespaceSeen | BundleWasSplit) -> str:
+    """Say why a namespace cannot get these bundles, or a bundle these cuts, "" when it can."""
+    if isinstance(event, NamespaceSeen):
+        if event.namespace in state.namespaces:
+            return f"namespace {event.namespace!r} has bundles already"
+        bundles = refuse_namespace(event.namespace) or namespace_bundles(event.namespace, event.boundaries)
+        return str(bundles) if isinstance(bundles, Rejection) else ""
+    namespace = state.namespaces.get(event.namespace)
+    if namespace is None:
+        return f"there is no namespace {event.namespace!r}"
+    if (event.lower, event.upper) not in pairwise(namespace.boundaries):
+        return f"{event.lower:#010x}_{event.upper:#010x} is no bundle of {event.namespace}"
+    edges = (event.lower, *event.cuts, event.upper)
+    if not event.cuts or any(left >= right for left, right in pairwise(edges)):
+        return "the cuts do not lie inside the bundle in ascending order"
+    return ""
+
+
+def with_bundle_event(state: ClusterState, event: NamespaceSeen | BundleWasSplit) -> ClusterState:
+    """Return the state after a namespace got its first bundles, or after a split."""
+    if isinstance(event, NamespaceSeen):
+        namespace = Namespace(event.namespace, event.boundaries)
+    else:
+        before = state.namespaces[event.namespace]
+        split = BundleSplit(event.lower, event.upper, event.cuts, event.algorithm)
+        namespace = replace(before, splits=(*before.splits, split))
+    return replace(state, namespaces={**state.namespaces, event.namespace: namespace})

@@ -7,6 +7,7 @@ from typing import Final
 
 from engine.cluster.state import ClusterState
 from engine.errors import Rejection
+from engine.hashing import utf8
 
 NAME_LIMIT_BYTES: Final = 65_536
 """UTF-8 bytes of a consumer name, a topic name, or the value of a setting."""
@@ -83,3 +84,21 @@ def refuse_partitions(state: ClusterState, more: int, partitions: int) -> Reject
 
 def _refuse(message: str) -> Rejection:
     return Rejection("TooManyPartitions", message, "partitions", 406)
+
+
+def refuse_long_name(name: str, field: str) -> Rejection | None:
+    """None for a name of at most ``NAME_LIMIT_BYTES``; any characters are welcome, halves of surrogate pairs too."""
+    # One character is one to four bytes, so a text that is far too long need not be encoded to know it.
+    size = len(name) if len(name) > NAME_LIMIT_BYTES else len(utf8(name))
+    if size <= NAME_LIMIT_BYTES:
+        return None
+    return Rejection(
+        "IllegalArgumentException",
+        f"{short(name)} has more than {NAME_LIMIT_BYTES} bytes in UTF-8, the limit here; choose a shorter one",
+        field,
+    )
+
+
+def short(text: str) -> str:
+    """A text for a message, cut where it is long."""
+    return repr(text if len(text) <= 60 else text[:57] + "...")

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from engine.cluster.commands import ShareKeys, SubscribeKeyShared
-from engine.cluster.consumers import refuse_long_name, short
 from engine.cluster.events import Event, SettingChanged
 from engine.cluster.keys.evolve import after, dispatcher_of, key_objection, refuse_join
 from engine.cluster.keys.state import (
@@ -19,6 +18,7 @@ from engine.cluster.keys.state import (
     KeyTimePassed,
     SharingMode,
 )
+from engine.cluster.limits import refuse_long_name, short
 from engine.cluster.state import ClusterState, find_key_subscription
 from engine.config import BrokerSettings
 from engine.errors import Rejection
