@@ -24,9 +24,8 @@ from tests.broker.standalone import Broker
 from tests.broker.wire import Client
 from tests.patience import HANG_S
 from tui.sources.cluster.access import Access
-from tui.sources.cluster.dump import write_moment
 from tui.sources.cluster.once import Source
-from tui.sources.cluster.reading import ClusterReading, moments_read
+from tui.sources.cluster.reading import ClusterReading, moments_read, write_moment
 from tui.sources.cluster.scope import Scope
 
 NAMESPACE: Final = "public/default"
