@@ -53,8 +53,7 @@ class ClusterChoice:
         from tui.sources.cluster.client import require_usable
         from tui.sources.cluster.pace import Limits
         from tui.sources.cluster.scope import Scope, require_namespaces
-        from tui.sources.cluster.settings import require_settings
-        from tui.sources.cluster.source import Source
+        from tui.sources.cluster.source import Source, require_settings
 
         given = self.given
         files = ("token_file", "basic_file", "client_conf", "ca_file", "cert_file", "key_file")

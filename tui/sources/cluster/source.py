@@ -9,14 +9,43 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Generic, Protocol, TypeVar
 
-from engine.errors import RingsideError
+import msgspec
+
+from engine.config import BrokerSettings
+from engine.errors import InputError, Rejection, RingsideError
+from tui.sources.cluster import paths
 from tui.sources.cluster.access import Access
 from tui.sources.cluster.client import AdminClient
+from tui.sources.cluster.outcomes import Answer
 from tui.sources.cluster.pace import Clock, Limits
 from tui.sources.cluster.reader import Said, read_cluster
 from tui.sources.cluster.reading import ClusterReading
 from tui.sources.cluster.scope import Scope
-from tui.sources.cluster.settings import with_settings
+
+
+def require_settings(pairs: tuple[tuple[str, str], ...]) -> None:
+    """Raise ``InputError`` for a setting or a value that brokers do not have."""
+    settings = BrokerSettings()
+    for name, text in pairs:
+        changed = settings.with_setting(name, text)
+        if isinstance(changed, Rejection):
+            raise InputError(f"--set {name}={text}: {changed.message}")
+
+
+def with_settings(reading: ClusterReading, pairs: tuple[tuple[str, str], ...]) -> ClusterReading:
+    """The reading as if the brokers had these settings, which then are not assumed any longer."""
+    if not pairs:
+        return reading
+    told: dict[str, object] = {}
+    for answer in reading.answers:
+        if answer.path == paths.RUNTIME:
+            told = msgspec.json.decode(answer.data, type=dict[str, object])
+    told.update(pairs)
+    others = tuple(answer for answer in reading.answers if answer.path != paths.RUNTIME)
+    given = Answer(paths.RUNTIME, msgspec.json.encode(told))
+    assumed = tuple(each for each in reading.assumed if each != "settings")
+    return replace(reading, answers=(*others, given), assumed=assumed)
+
 
 REFRESHED_DETAILS: Final = 10
 """Topics with a backlog of which positions and limits are read at each refresh."""
