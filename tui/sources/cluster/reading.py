@@ -1,6 +1,7 @@
 """What one reading of a cluster brought: answers by request, gaps, who answered; and the dump that keeps it.
 
 A dump mirrors the admin API, a folder a moment, and no moment is ever seen half.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""One reading from start to end, for callers that have no event loop: the command line, and workers of the screen."""
+"""A running cluster as a source of readings: once from start to end, or again and again in a thread of its own.
+
+Callers need no event loop: the command line, and workers of the screen.
+"""
 
 from __future__ import annotations
 
@@ -22,30 +25,7 @@ from tui.sources.cluster.reader import Said, read_cluster
 from tui.sources.cluster.reading import ClusterReading
 from tui.sources.cluster.scope import Scope
 
-
-def require_settings(pairs: tuple[tuple[str, str], ...]) -> None:
-    """Raise ``InputError`` for a setting or a value that brokers do not have."""
-    settings = BrokerSettings()
-    for name, text in pairs:
-        changed = settings.with_setting(name, text)
-        if isinstance(changed, Rejection):
-            raise InputError(f"--set {name}={text}: {changed.message}")
-
-
-def with_settings(reading: ClusterReading, pairs: tuple[tuple[str, str], ...]) -> ClusterReading:
-    """The reading as if the brokers had these settings, which then are not assumed any longer."""
-    if not pairs:
-        return reading
-    told: dict[str, object] = {}
-    for answer in reading.answers:
-        if answer.path == paths.RUNTIME:
-            told = msgspec.json.decode(answer.data, type=dict[str, object])
-    told.update(pairs)
-    others = tuple(answer for answer in reading.answers if answer.path != paths.RUNTIME)
-    given = Answer(paths.RUNTIME, msgspec.json.encode(told))
-    assumed = tuple(each for each in reading.assumed if each != "settings")
-    return replace(reading, answers=(*others, given), assumed=assumed)
-
+T = TypeVar("T")
 
 REFRESHED_DETAILS: Final = 10
 """Topics with a backlog of which positions and limits are read at each refresh."""
@@ -84,7 +64,28 @@ def _tell_of_errors(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) ->
         loop.default_exception_handler(context)
 
 
-T = TypeVar("T")
+def require_settings(pairs: tuple[tuple[str, str], ...]) -> None:
+    """Raise ``InputError`` for a setting or a value that brokers do not have."""
+    settings = BrokerSettings()
+    for name, text in pairs:
+        changed = settings.with_setting(name, text)
+        if isinstance(changed, Rejection):
+            raise InputError(f"--set {name}={text}: {changed.message}")
+
+
+def with_settings(reading: ClusterReading, pairs: tuple[tuple[str, str], ...]) -> ClusterReading:
+    """The reading as if the brokers had these settings, which then are not assumed any longer."""
+    if not pairs:
+        return reading
+    said: dict[str, object] = {}
+    for answer in reading.answers:
+        if answer.path == paths.RUNTIME:
+            said = msgspec.json.decode(answer.data, type=dict[str, object])
+    said.update(pairs)
+    others = tuple(answer for answer in reading.answers if answer.path != paths.RUNTIME)
+    given = Answer(paths.RUNTIME, msgspec.json.encode(said))
+    assumed = tuple(what for what in reading.assumed if what != "settings")
+    return replace(reading, answers=(*others, given), assumed=assumed)
 
 
 class ReadsOnce(Protocol):
