@@ -17,7 +17,7 @@ from engine.cluster.state import ClusterState
 from engine.config import behaviour_of
 from engine.errors import Rejection
 from engine.keyshared.bulk import slot_owners
-from engine.routing.producer_stats import partitioned_publishers
+from engine.routing.producers.statistics import partitioned_publishers
 from engine.views.failover.splits import split_preview
 from tests.oracles import bundles
 from tests.oracles.cluster import Cluster

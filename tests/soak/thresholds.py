@@ -9,7 +9,7 @@ from typing import Final
 from unittest.mock import patch
 
 SMALL: Final = {
-    "engine.bundles.bulk_flow": {"AT_ONCE": 2},
+    "engine.bundles.bulk_splits": {"AT_ONCE": 2},
     "engine.bundles.load_columns": {"FEW": 1},
     "engine.cluster.differences": {"FEW_RUNS": 2},
     "engine.cluster.owners": {"FEW_CHANGES": 1, "LIVE_KEPT": 1},

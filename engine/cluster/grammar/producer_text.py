@@ -16,7 +16,7 @@ from engine.cluster.producers.commands import (
 from engine.cluster.producers.events import ProducerPlan
 from engine.cluster.producers.state import ProducerTopic
 from engine.cluster.state import ClusterState
-from engine.routing.producer_model import DEFAULT_MSG_SIZE_BYTES
+from engine.routing.producers.model import DEFAULT_MSG_SIZE_BYTES
 
 _DEFAULTS: Final = ProducerPlan()
 

@@ -19,7 +19,7 @@ from engine.cluster.producers.commands import (
     SendByProducers,
 )
 from engine.cluster.producers.events import ProducerPlan
-from engine.routing.producer_model import DEFAULT_MSG_SIZE_BYTES
+from engine.routing.producers.model import DEFAULT_MSG_SIZE_BYTES
 
 PRODUCER_FORMS: Final[Mapping[str, str]] = {
     "partition": "partition fail N [on TOPIC], or partition recover N [on TOPIC]",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.cluster.producers.events import ProducerPlan
-from engine.routing.producer_model import DEFAULT_MSG_SIZE_BYTES
+from engine.routing.producers.model import DEFAULT_MSG_SIZE_BYTES
 
 
 @dataclass(frozen=True, slots=True)

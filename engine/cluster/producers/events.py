@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.routing.producer_model import DEFAULT_MSG_SIZE_BYTES
+from engine.routing.producers.model import DEFAULT_MSG_SIZE_BYTES
 
 
 @dataclass(frozen=True, slots=True)

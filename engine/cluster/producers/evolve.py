@@ -23,8 +23,8 @@ from engine.cluster.producers.plan import plan_settings
 from engine.cluster.producers.state import ProducerTopic, Tally
 from engine.cluster.remember import Remembered
 from engine.errors import Rejection
-from engine.routing import producers as model
-from engine.routing.producer_model import (
+from engine.routing.producers import steps as model
+from engine.routing.producers.model import (
     Closed,
     Created,
     Disconnected,

@@ -8,7 +8,7 @@ from typing import Final, get_args
 from engine.cluster.producers.events import ProducerPlan
 from engine.errors import Rejection
 from engine.routing.keys import HashingScheme
-from engine.routing.producer_settings import (
+from engine.routing.producers.settings import (
     ACCESS_MODES,
     CPP,
     JAVA,

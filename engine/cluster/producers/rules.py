@@ -31,8 +31,8 @@ from engine.cluster.state import ClusterState
 from engine.cluster.tables.topics import Topic
 from engine.cluster.topic_rules import find_topic
 from engine.errors import Rejection
-from engine.routing.producer_model import Created
-from engine.routing.producer_topic import unknown_partition
+from engine.routing.producers.model import Created
+from engine.routing.producers.topic import unknown_partition
 
 BROKERS: Final = 3
 """How many brokers serve a topic where nobody says it: enough to see that connections are fewer than producers."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from engine.cluster.producers.events import ProducerTopicEvent
-from engine.routing.producer_model import ProducerEvent, ProducersState
+from engine.routing.producers.model import ProducerEvent, ProducersState
 
 
 @dataclass(frozen=True, slots=True)

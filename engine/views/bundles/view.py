@@ -17,8 +17,7 @@ from engine.balance.start import BalanceStart, balance_start
 from engine.balance.topic_columns import TopicColumns
 from engine.balance.topics import loads_at
 from engine.bundles.boundaries import parse_range
-from engine.bundles.bulk_curve import flow_curve_of_columns
-from engine.bundles.curve import FlowCurve, FlowRule
+from engine.bundles.curve import FlowCurve, FlowRule, flow_curve_of_columns
 from engine.bundles.flow import flow_limits
 from engine.bundles.load_columns import LoadColumns, sum_in_order
 from engine.bundles.loads import TopicLoad

@@ -11,7 +11,7 @@ from engine.cluster.remember import Remembered
 from engine.cluster.timeline import Timeline
 from engine.errors import Rejection
 from engine.routing.explain import explain_send
-from engine.routing.producer_stats import MergedPublishers, PartitionedPublishers, partitioned_publishers
+from engine.routing.producers.statistics import MergedPublishers, PartitionedPublishers, partitioned_publishers
 from engine.views.counting import counted
 from engine.views.history import state_before
 from engine.views.producers.growth import GrowthView, growth_view

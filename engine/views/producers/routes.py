@@ -10,7 +10,7 @@ from engine.errors import Rejection
 from engine.routing.explain import RouteExplanation, explain_route
 from engine.routing.key_moves import HASHING_SCHEMES
 from engine.routing.keys import Message, partition_of_key
-from engine.routing.producer_settings import new_router
+from engine.routing.producers.settings import new_router
 
 
 @dataclass(frozen=True, slots=True)

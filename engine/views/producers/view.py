@@ -18,8 +18,8 @@ from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Step, Timeline
 from engine.errors import Rejection
 from engine.routing.key_moves import moved_keys
-from engine.routing.producer_model import PartitionedProducer
-from engine.routing.producers import counts_of
+from engine.routing.producers.model import PartitionedProducer
+from engine.routing.producers.steps import counts_of
 from engine.views.events import kind_of, timeline_view
 from engine.views.failover.model import Notice
 from engine.views.failover.table import letter_tag

@@ -26,7 +26,7 @@ from engine.cluster.state import ClusterState
 from engine.keyshared.autosplit import AutoSplitSelector
 from engine.keyshared.delivery_state import OrderRule
 from engine.keyshared.ring import RingSelector
-from engine.keyshared.sticky_legacy import LegacyStickySelector
+from engine.keyshared.sticky import LegacyStickySelector
 from tests.engine.cluster.key_states import KEY, key_cluster, shared, who
 from tests.engine.cluster.support import ORDERS, after
 

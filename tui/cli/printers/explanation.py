@@ -8,8 +8,7 @@ from typing import Any, Final
 
 from engine.diagnosis.seen import EXCLUSIVE
 from engine.diagnosis.turns import TurnExplanation
-from engine.failover.explain import FailoverExplanation
-from engine.failover.rivals import rivals_of
+from engine.failover.explain import FailoverExplanation, rivals_of
 from engine.lint.words import listed
 from engine.views.failover.details import TopicExplanation
 from engine.views.reported.whereabouts import Whereabouts

@@ -12,8 +12,8 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 from engine.errors import Rejection
-from engine.routing.producer_settings import ProducerSettings
-from engine.routing.producer_topic import PartitionedTopic
+from engine.routing.producers.settings import ProducerSettings
+from engine.routing.producers.topic import PartitionedTopic
 from engine.routing.routers import Router
 
 HandlerState = Literal["Uninitialized", "Ready", "Closed", "Fenced", "Terminated", "Failed"]
@@ -82,7 +82,7 @@ class PartitionProducer:
 
 @dataclass(frozen=True, slots=True)
 class PartitionedProducer:
-    """A partitioned producer; ``number`` tells it from others of its topic, ``partitions`` is the count it knows.
+    """A partitioned producer; ``number`` identifies it among those of its topic, ``partitions`` is the count it knows.
 
     ``router`` is None for a router of one's own. ``started`` maps each partition with a producer to it, in the order
     they were opened. ``max_pending_messages`` is the limit of each partition's queue, 0 for none.

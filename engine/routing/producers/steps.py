@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from engine.errors import Rejection
-from engine.routing import producer as one
-from engine.routing import producer_topic as topics
-from engine.routing.producer_model import (
+from engine.routing.producers import producer as one
+from engine.routing.producers import topic as topics
+from engine.routing.producers.model import (
     DEFAULT_MSG_SIZE_BYTES,
     Closed,
     Created,
@@ -28,8 +28,8 @@ from engine.routing.producer_model import (
     Sent,
     Updated,
 )
-from engine.routing.producer_settings import ProducerSettings, Routing, checked_limit, checked_settings, new_router
-from engine.routing.producer_topic import PartitionedTopic, partitioned_topic
+from engine.routing.producers.settings import ProducerSettings, Routing, checked_limit, checked_settings, new_router
+from engine.routing.producers.topic import PartitionedTopic, partitioned_topic
 
 PARTITION_DOWN = "the partition is not served"
 """What brokers say about a failed partition where the caller names no error."""
@@ -52,7 +52,7 @@ def add_producers(
     *,
     allow_limit_above: bool = False,
 ) -> ProducersStep | Rejection:
-    """Create producers one after another; one that Pulsar refuses is told in its event and not kept.
+    """Create producers one after another; one that Pulsar refuses is reported in its event and not kept.
 
     A name that several would share gets their numbers behind it, ``name-3``: brokers refuse namesakes.
 
@@ -105,7 +105,7 @@ def send_by_all(
 ) -> ProducersStep | Rejection:
     """Send messages through every producer that is not closed, round by round."""
     refused = _below("messages", messages, 0) or _below("sizeBytes", size_bytes, 0)
-    numbers = [each.number for each in state.producers if each.state != "Closed"]
+    numbers = [producer.number for producer in state.producers if producer.state != "Closed"]
     return refused or _sent(state, numbers * messages, key, size_bytes)
 
 
@@ -187,7 +187,7 @@ def counts_of(state: ProducersState) -> ProducerCounts:
     """
     objects = [(each.owner, at) for at, there in enumerate(state.topic.connected) for each in there]
     connections = {(owner, partition % state.brokers) for owner, partition in objects}
-    ready = sum(1 for each in state.producers if each.state == "Ready")
+    ready = sum(1 for producer in state.producers if producer.state == "Ready")
     return ProducerCounts(ready, len(objects), len(connections), sum(1 for there in state.topic.connected if there))
 
 
@@ -211,10 +211,10 @@ def _fence_whom_the_topic_lost(state: ProducersState) -> tuple[ProducersState, l
     """Producers that hold themselves connected where the brokers have thrown them out become Fenced."""
     events: list[ProducerEvent] = []
     producers = list(state.producers)
-    for at, each in enumerate(producers):
-        live = [mine.partition for mine in each.started.values() if mine.connected]
-        if each.state == "Ready" and not all(state.topic.has(each.number, partition) for partition in live):
-            producers[at] = one.fenced(each)
+    for at, producer in enumerate(producers):
+        live = [mine.partition for mine in producer.started.values() if mine.connected]
+        if producer.state == "Ready" and not all(state.topic.has(producer.number, partition) for partition in live):
+            producers[at] = one.fenced(producer)
             events.append(Fenced(at))
     return replace(state, producers=tuple(producers)), events
 

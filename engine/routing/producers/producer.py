@@ -13,7 +13,7 @@ from typing import Final
 
 from engine.errors import Rejection
 from engine.routing.keys import Message
-from engine.routing.producer_model import (
+from engine.routing.producers.model import (
     DEFAULT_MSG_SIZE_BYTES,
     CreateStep,
     HandlerState,
@@ -23,8 +23,8 @@ from engine.routing.producer_model import (
     SendResult,
     UpdateResult,
 )
-from engine.routing.producer_settings import ProducerSettings, queue_limit
-from engine.routing.producer_topic import PartitionedTopic, connect, connect_all, disconnect
+from engine.routing.producers.settings import ProducerSettings, queue_limit
+from engine.routing.producers.topic import PartitionedTopic, connect, connect_all, disconnect
 from engine.routing.routers import PartialRoundRobinRouter, Router, checked_partition, route
 
 NOT_CONNECTED: Final = Rejection("NotConnectedException", "Not connected to broker")

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour
 from engine.errors import Rejection
 from engine.hashing import utf16_order
-from engine.routing.producer_model import ProducersState
-from engine.routing.producer_topic import BrokerProducer
+from engine.routing.producers.model import ProducersState
+from engine.routing.producers.topic import BrokerProducer
 from engine.routing.publishers import (
     PublisherGroups,
     PublisherStats,
@@ -47,7 +47,7 @@ class MergedPublishers:
     @property
     def mixtures(self) -> tuple[MergedEntry, ...]:
         """The entries that mix different producers."""
-        return tuple(each for each in self.entries if each.mixture)
+        return tuple(entry for entry in self.entries if entry.mixture)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,13 +150,13 @@ def _named(state: ProducersState, settings: BrokerSettings, each: BrokerProducer
 
 def _truth(state: ProducersState, period_ms: int) -> tuple[PublisherTruth, ...]:
     found = []
-    for each in state.producers:
-        live = [mine for mine in each.started.values() if mine.connected]
+    for producer in state.producers:
+        live = [mine for mine in producer.started.values() if mine.connected]
         msgs, size_bytes = sum(mine.sent_msgs for mine in live), sum(mine.sent_bytes for mine in live)
         if live:
             rate, throughput = msgs * 1000 / period_ms, size_bytes * 1000 / period_ms
             mean = size_bytes / msgs if msgs else 0.0
-            found.append(PublisherTruth(each.number, each.producer_name, len(live), rate, throughput, mean))
+            found.append(PublisherTruth(producer.number, producer.producer_name, len(live), rate, throughput, mean))
     return tuple(found)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from engine.errors import Rejection
-from engine.routing.producer_settings import AccessMode
+from engine.routing.producers.settings import AccessMode
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,8 @@ def connect_all(
     """Attempts to connect at several partitions, in order, each for itself: a name or the broker's refusal for each.
 
     Without a name the broker makes one, before anything can refuse, so that a failed attempt uses one up.
-    ``ExclusiveWithFencing`` throws out whoever is there. Linear in the partitions and in the producers at those asked.
+    ``ExclusiveWithFencing`` fences out every connected producer. Linear in the partitions and in the producers at those
+    asked.
     """
     connected = list(topic.connected)
     names_given = topic.names_given

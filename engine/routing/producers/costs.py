@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from engine.errors import Rejection
-from engine.routing.producer_settings import RouterKind
+from engine.routing.producers.settings import RouterKind
 from engine.routing.routers import partial_round_robin
 
 
