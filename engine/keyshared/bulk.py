@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.bulk_points import point_hashes
+from engine.bulk_hashing import point_hashes
 from engine.hashing import utf8, utf16_order
 from engine.keyshared.autosplit import AutoSplitSelector
 from engine.keyshared.model import Consumer, SlotSpace

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from engine.explain import Division
-from engine.hashing import murmur3_32, murmur3_32_raw
+from engine.hashing import Division, murmur3_32, murmur3_32_raw
 from engine.keyshared.draining import DrainingHash, DrainingHashes
 from engine.keyshared.model import Consumer, Selector, SlotSpace, owner_of_key
 from engine.keyshared.ownership import OwnedSlots, owned_ranges, slots_by_consumer
