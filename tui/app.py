@@ -21,7 +21,8 @@ from textual.widget import Widget
 
 from themes import stylesheet
 from themes.palettes import Depth, ThemeName
-from tui.failover.bindings import BINDINGS, GROUPS, PANEL_TITLES
+from tui.failover.bindings import BINDINGS, GROUPS
+from tui.failover.titles import PANEL_TITLES
 from tui.kit.background import run_beside
 from tui.kit.footer import KeyFooter, key_hints
 from tui.kit.layouts import arrange, name_panels

@@ -1,4 +1,4 @@
-"""The bindings and panel titles of the main screen; footer, help and palette are made from the bindings."""
+"""The bindings of the main screen; footer, help and palette are made from the bindings."""
 
 from __future__ import annotations
 
@@ -57,6 +57,3 @@ ELSEWHERE: Final = {
     **same_reason(".>", "time passes for Key_Shared subscriptions and producers; here nothing waits"),
 }
 """Keys of the sister screens, and why they do nothing here."""
-
-
-PANEL_TITLES: Final = {"ring": "1 hash ring", "consumers": "2 consumers", "bundles": "3 bundles", "events": "4 events"}

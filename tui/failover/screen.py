@@ -18,12 +18,13 @@ from engine.scenarios.selecting import resolve_selection
 from engine.views.failover.details import TopicExplanation
 from engine.views.failover.model import ConsumerRow, DashboardView, NamespaceNode, RingView, StatusView
 from engine.views.finding import Found
-from tui.failover.bindings import BINDINGS, ELSEWHERE, GROUPS, PANEL_TITLES
+from tui.failover.bindings import BINDINGS, ELSEWHERE, GROUPS
 from tui.failover.bundle_tree import TOPICS_AT_ONCE, BundleKey, BundleTree
 from tui.failover.consumers import CONSUMERS
 from tui.failover.dialogs import AddConsumerScreen, PartitionsScreen
 from tui.failover.explaining import remarks_of
 from tui.failover.status import StatusLine
+from tui.failover.titles import PANEL_TITLES
 from tui.failover.words import (
     bundles_title,
     flag_unknown,

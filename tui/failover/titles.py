@@ -1,0 +1,7 @@
+"""The titles of the main screen's panels: text printers need them without Textual, the first frame without the engine."""
+
+from __future__ import annotations
+
+from typing import Final
+
+PANEL_TITLES: Final = {"ring": "1 hash ring", "consumers": "2 consumers", "bundles": "3 bundles", "events": "4 events"}
