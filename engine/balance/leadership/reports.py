@@ -39,9 +39,7 @@ def reports_read(
             known = data.get(stats.bundle)
             data[stats.bundle] = (new_bundle_data() if known is None else known).update(stats)
         placed = state.known[broker].preallocated if broker in state.known else {}
-        kept[broker] = tuple(
-            bundle for bundle in placed if bundle in leader_owns and not (bundle in load.bundles and bundle in data)
-        )
+        kept[broker] = _still_placed(leader, placed, load, data, leader_owns)
         long_term[broker] = time_average((stats.bundle for stats in load.stats), data)
     known_brokers: dict[str, KnownBroker] = {}
     tables: dict[str, MapOrder] = {}
@@ -69,6 +67,23 @@ def reports_read(
         shedder=shedder,
         placement=placement,
     )
+
+
+def _still_placed(
+    leader: Leader,
+    placed: Collection[str],
+    load: BrokerLoad,
+    data: Collection[str],
+    leader_owns: Collection[str],
+) -> tuple[str, ...]:
+    """The bundles placed on a broker that still count there after its report; ``data``: those with averages."""
+    if leader.rules.placements_kept == "leaders-own":
+        return tuple(
+            bundle for bundle in placed if bundle in leader_owns and not (bundle in load.bundles and bundle in data)
+        )
+    if not any(bundle in load.bundles for bundle in placed):
+        return tuple(placed)
+    return tuple(bundle for bundle in placed if bundle not in data)
 
 
 def brokers_changed(
