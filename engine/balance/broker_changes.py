@@ -106,7 +106,7 @@ def _modular(before: _Before, dead: BrokerLoad, rest: tuple[BrokerLoad, ...]) ->
     state = broker_gone(leader, known, before.sampled, rest, dead)
     # Averages outlive the broker: the leader reads them from the metadata again.
     kept = {bundle: known.data[bundle] for bundle in dict.fromkeys(dead.bundles) if bundle in known.data}
-    state = replace(state, bundles=state.bundles.updated(kept), data={**state.data, **kept})
+    state = replace(state, data={**state.data, **kept})
     draws = 0
 
     def pick(_bundle: str, placement: Placement) -> str:
@@ -128,7 +128,9 @@ def _modular(before: _Before, dead: BrokerLoad, rest: tuple[BrokerLoad, ...]) ->
                 drawn = {answer.picked: 1.0}
             landings.append(Landing(bundle, one, drawn, answer.picked))
     after = _landed(dead, rest, landings)
-    following = brokers_changed(leader, state, after) if start.state is not None else None
+    following = None
+    if start.state is not None:
+        following = brokers_changed(leader, replace(state, bundles=state.bundles.updated(kept)), after)
     return BrokerDeath(dead.broker, tuple(landings), replace(start, loads=after, state=following))
 
 

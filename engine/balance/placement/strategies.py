@@ -88,7 +88,7 @@ def check_placement(settings: LoadSettings, rules: LoadRules = CURRENT_LOAD_RULE
 
 
 def long_term_score(broker: KnownBroker, settings: LoadSettings, rules: LoadRules = CURRENT_LOAD_RULES) -> float:
-    """Long-term messages/s of a broker and of what was placed on it since its report; infinite for an overloaded one."""
+    """Long-term messages/s of a broker and of what was placed on it since its report; infinite when overloaded."""
     if broker.is_overloaded(settings, rules):
         return math.inf
     placed = 0.0
