@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from engine.errors import InputError
 from engine.lint.model import severity_of
-from engine.views.fleet import FleetSummary
+from engine.views.fleet.summary import FleetSummary
 from pipeline.jobs.result import JobResult
 
 SEVERITIES: Final = ("info", "warning", "error")

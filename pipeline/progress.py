@@ -142,7 +142,7 @@ def _stages_of(spark: SparkSession) -> Iterator[Callable[[], list[tuple[int, int
         return
     running: dict[str | None, list[tuple[int, int, int]]] = {}
 
-    def handle(stages: Iterable[Any] | None, inflight_tasks: int, operation_id: str | None, done: bool) -> None:  # noqa: ARG001, FBT001  as Spark calls it
+    def handle(stages: Iterable[Any] | None, inflight_tasks: int, operation_id: str | None, done: bool) -> None:
         if done:
             running.pop(operation_id, None)
         else:

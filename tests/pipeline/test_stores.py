@@ -17,7 +17,7 @@ from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from engine.errors import InputError, RingsideError
-from engine.views.fleet import FILE_NAME
+from engine.views.fleet.summary import FILE_NAME
 from pipeline.jobs import dealing, import_tasks, job_called
 from pipeline.jobs.result import JobOptions
 from pipeline.manifests import RUNS, results_at

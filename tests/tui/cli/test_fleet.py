@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.views.fleet import (
+from engine.views.fleet.summary import (
     VERSION,
     FindingCount,
     FleetSummary,

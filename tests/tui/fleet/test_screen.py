@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from engine.views.fleet import Agreement, summary_text
+from engine.views.fleet.summary import Agreement, summary_text
 from tests.tui.fleet_scenes import NAMESPACE, SUMMARY, large_result, small_result
 from tests.tui.screens_under_test import text_of
 from tui.cli import fleet_screen, screen

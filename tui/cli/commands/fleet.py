@@ -155,7 +155,7 @@ def _policies(result: JobResult) -> Iterator[str]:
     """What the change asked for does under each policy: no page is made of a folder that has assignments alone."""
     import msgspec
 
-    from engine.views.fleet import Agreement, GroupRules, PolicyTotals
+    from engine.views.fleet.summary import Agreement, GroupRules, PolicyTotals
     from tui.cli.printers.fleet_page import policy_lines, rule_lines
 
     yield result.sentence
@@ -265,7 +265,7 @@ def _json(result: JobResult, target: str) -> str:
 
 
 def _page(results: ResultFolder) -> list[str]:
-    from engine.views.fleet import FILE_NAME, read_summary
+    from engine.views.fleet.summary import FILE_NAME, read_summary
     from tui.cli.printers.fleet_page import fleet_lines
 
     return fleet_lines(read_summary(_summary(results), f"{results}/{FILE_NAME}"))
@@ -273,7 +273,7 @@ def _page(results: ResultFolder) -> list[str]:
 
 def _summary(results: ResultFolder) -> bytes:
     from engine.errors import InputError
-    from engine.views.fleet import FILE_NAME
+    from engine.views.fleet.summary import FILE_NAME
 
     try:
         return (results / FILE_NAME).read_bytes() if isinstance(results, Path) else results.document(FILE_NAME)
