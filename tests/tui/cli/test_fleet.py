@@ -133,7 +133,7 @@ def test_lint_ends_with_1_from_the_severity_that_was_asked_for(
 ) -> None:
     rules = {"key-gaps": sum(found.values())} if found else {}
     summary = {"job": "lint", "rules": rules, "severities": found}
-    monkeypatch.setattr("tui.cli.commands.fleet._done", lambda *_: JobResult("lint", summary))
+    monkeypatch.setattr("tui.cli.fleet.command._done", lambda *_: JobResult("lint", summary))
     ran = run("fleet", "lint", "in", "out", *fail_on)
     assert ran.code == code
     first, *rest = ran.out.splitlines()
@@ -156,7 +156,7 @@ def test_assign_says_what_the_change_does_under_each_policy(run: Run, monkeypatc
         "rules": [],
         "agreement": {"reported": 0, "agreeing": 0},
     }
-    monkeypatch.setattr("tui.cli.commands.fleet._done", lambda *_: JobResult("assign", summary))
+    monkeypatch.setattr("tui.cli.fleet.command._done", lambda *_: JobResult("assign", summary))
     first, _, heads, off, what_if = run("fleet", "assign", "in", "out", "--kill", "c-1").out.splitlines()
     assert first == "assign: assignments 80"
     assert heads.split() == ["policy", "worst", "max/even", "idle", "moved", "least"]
@@ -166,7 +166,7 @@ def test_assign_says_what_the_change_does_under_each_policy(run: Run, monkeypatc
 
 def test_run_judges_only_when_asked(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     result = JobResult("run", {"job": "run", "jobs": {"lint": {"severities": {"error": 1}}}})
-    monkeypatch.setattr("tui.cli.commands.fleet._done", lambda *_: result)
+    monkeypatch.setattr("tui.cli.fleet.command._done", lambda *_: result)
     out = str(saved(tmp_path / "out", summary_text(SUMMARY)))
     assert run("fleet", "run", "in", out).code == 0
     judged = run("fleet", "run", "in", out, "--fail-on", "error")

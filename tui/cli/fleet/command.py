@@ -156,7 +156,7 @@ def _policies(result: JobResult) -> Iterator[str]:
     import msgspec
 
     from engine.views.fleet.summary import Agreement, GroupRules, PolicyTotals
-    from tui.cli.printers.fleet_page import policy_lines, rule_lines
+    from tui.cli.fleet.page import policy_lines, rule_lines
 
     yield result.sentence
     in_force: Any = result.summary["in_force"]
@@ -266,7 +266,7 @@ def _json(result: JobResult, target: str) -> str:
 
 def _page(results: ResultFolder) -> list[str]:
     from engine.views.fleet.summary import FILE_NAME, read_summary
-    from tui.cli.printers.fleet_page import fleet_lines
+    from tui.cli.fleet.page import fleet_lines
 
     return fleet_lines(read_summary(_summary(results), f"{results}/{FILE_NAME}"))
 
@@ -296,7 +296,7 @@ def open_fleet(*, target: str, output: Output) -> int:
     results = _results(target)
     if output.on_screen:
         from engine.errors import InputError
-        from tui.cli.fleet_screen import open_fleet_screen
+        from tui.cli.fleet.screen import open_fleet_screen
         from tui.cli.terminal import why_no_screen
 
         why_not = why_no_screen()
