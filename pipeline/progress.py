@@ -149,11 +149,11 @@ def _stages_of(spark: SparkSession) -> Iterator[Callable[[], list[tuple[int, int
             open_stages = (each for each in stages or () if not each.done)
             running[operation_id] = [(each.stage_id, each.num_tasks, each.num_completed_tasks) for each in open_stages]
 
-    spark.registerProgressHandler(handle)
+    spark.registerProgressHandler(handle)  # type: ignore[arg-type]  # a function will do
     try:
         yield lambda: [stage for stages in list(running.values()) for stage in stages]
     finally:
-        spark.removeProgressHandler(handle)
+        spark.removeProgressHandler(handle)  # type: ignore[arg-type]
 
 
 def _tracked(spark: SparkSession) -> list[tuple[int, int, int]]:

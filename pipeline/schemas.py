@@ -277,7 +277,7 @@ WORST_SUBSCRIPTIONS: Final = Table(
      "findings bigint", "worst_severity string?", "msg_rate_out double", "msg_backlog_entries bigint",
      "max_over_even double?", "lists bigint", "lost_msg_rate double"),
 )  # fmt: skip
-"""Subscriptions under the rule in force (``WorstSubscription`` in ``engine.views.fleet.summary``): first the one in which
+"""Subscriptions under the rule in force (``engine.views.fleet.summary.WorstSubscription``): first the one in which
 somebody is furthest above its even share of what it reads."""
 
 WORST_NAMESPACES: Final = Table(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -14,8 +15,10 @@ from engine.views.fleet.summary import (
     FleetSummary,
     FleetTotals,
     KeyModeTotals,
+    NowTotals,
     PolicyTotals,
     QuarantineCount,
+    Records,
     WorstBundle,
     WorstNamespace,
     WorstSubscription,
@@ -185,3 +188,38 @@ def test_an_option_without_a_value_is_a_mistyped_line(run: Run) -> None:
     assert run("fleet", "keys", "in", "out", "--set", "top").code == 2
     assert run("fleet", "keys", "in").code == 2
     assert run("fleet", "nothing", "in", "out").code == 2
+
+
+def _reported(monkeypatch: pytest.MonkeyPatch, out: Path) -> None:
+    monkeypatch.setattr("tui.cli.fleet.command._done", lambda *_: JobResult("report", {"job": "report"}, out))
+
+
+def test_a_report_is_written_for_a_build_server_and_for_a_scraper(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    summary = replace(SUMMARY, now=NowTotals(1, 2.5), records=Records(50, 5), failed={"lint": "no memory"})
+    _reported(monkeypatch, saved(tmp_path / "out", summary_text(summary)))
+    conditions = ("idle>0", "idle>1", "quarantined>9%", "error", "disagreement>0")
+    words = [word for condition in conditions for word in ("--fail-on", condition)]
+    ran = run("fleet", "report", "in", "out", "--junit", "out.xml", "--openmetrics", "out.txt", *words)
+    assert ran.code == 1
+    for condition in conditions:
+        assert (f"{condition} is met" in ran.err) is (condition not in ("idle>1", "disagreement>0"))
+    suite = ElementTree.parse(tmp_path / "out.xml").getroot()
+    cases = {case.attrib["name"]: case for case in suite.iter("testcase")}
+    failed = {name for name, case in cases.items() if case.find("failure") is not None}
+    assert failed == {"idle>0", "quarantined>9%", "error", "failover-names-collide"}
+    assert [name for name, case in cases.items() if case.find("error") is not None] == ["lint"]
+    assert (suite.attrib["tests"], suite.attrib["failures"], suite.attrib["errors"]) == (str(len(cases)), "4", "1")
+    assert "ringside_fleet_topics 1000000" in (tmp_path / "out.txt").read_text()
+    # Without a condition findings are no failures; reports of an earlier run are replaced.
+    assert run("fleet", "report", "in", "out", "--junit", "out.xml").code == 1, "a job failed"
+    assert ElementTree.parse(tmp_path / "out.xml").getroot().attrib["failures"] == "0"
+
+
+def test_where_no_report_can_be_put_nothing_is_begun(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "mine.xml").write_text("<mine/>")
+    for option in ("--junit", "--openmetrics"):
+        for name in ("mine.xml", "nowhere/out.xml", "."):
+            assert run("fleet", "run", "in", "out", option, name).code == 2
+    assert (tmp_path / "mine.xml").read_text() == "<mine/>"
