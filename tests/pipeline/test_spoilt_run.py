@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from engine.errors import InputError
-from engine.views.fleet.summary import read_summary
+from engine.views.fleet import read_summary
 from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions
 from pipeline.schemas import EVERY_TABLE, FINDINGS, HOT_KEYS, WORST_SUBSCRIPTIONS
@@ -69,7 +69,7 @@ def test_everything_wrong_is_counted_and_nothing_good_is_lost(spark: SparkSessio
     aside: Counter[tuple[str, str]] = Counter()
     for each in summary.quarantine:
         aside[each.source, each.table] += each.rows
-    latest = max(path.stat().st_mtime for path in source.rglob("*") if path.name.endswith((".json", ".json.gz")))
+    latest = max(path.stat().st_mtime for path in source.rglob("*.json*") if path.suffix != ".jsonl")
     for table in (table for table in EVERY_TABLE if (out / table.name).exists()):
         stamps = pq.read_table(out / table.name, columns=["run_id", "snapshot_time"])
         assert set(stamps["run_id"].to_pylist()) <= {"this run"}, table.name
