@@ -10,7 +10,7 @@ from engine.errors import Rejection
 from engine.routing.key_moves import client_disagreements
 from engine.routing.producers.model import PartitionedProducer
 from engine.routing.routers import PartialRoundRobinRouter
-from engine.views.counting import counted
+from engine.text import counted
 from engine.views.failover.model import Notice
 
 DOWN: Final = "producers-down"

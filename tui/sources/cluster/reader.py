@@ -19,7 +19,7 @@ from engine.admin.requests import release_text
 from engine.admin.topics import decode_broker_stats_topics
 from engine.errors import Rejection
 from engine.names import TopicName, parse_topic_name, partition_name, refuse_namespace
-from engine.visible import visible
+from engine.text import visible
 from tui.sources.cluster import paths
 from tui.sources.cluster.access import HIDDEN
 from tui.sources.cluster.client import AdminClient

@@ -1,11 +1,70 @@
-"""A small memory for answers that depend on large frozen values: by identity, so that asking costs no comparison."""
+"""Work that is put off or kept: sequences computed item by item on demand, and answers remembered by identity."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from threading import Lock
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, TypeVar, overload
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Computed(Sequence[T_co]):
+    """A sequence that makes each item from columns: a list of a million costs what one screen of it costs.
+
+    >>> class Squares(Computed[int]):
+    ...     def __len__(self):
+    ...         return 10**6
+    ...     def item(self, at):
+    ...         return at * at
+    >>> Squares()[-1], Squares()[2:5]
+    (999998000001, (4, 9, 16))
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def item(self, at: int) -> T_co:
+        """The item at a place from 0 to ``len(self) - 1``."""
+
+    @overload
+    def __getitem__(self, at: int) -> T_co: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[T_co, ...]: ...
+    def __getitem__(self, at: int | slice) -> T_co | tuple[T_co, ...]:
+        if isinstance(at, slice):
+            return tuple(map(self.item, range(*at.indices(len(self)))))
+        place = at + len(self) if at < 0 else at
+        if not 0 <= place < len(self):
+            raise IndexError(at)
+        return self.item(place)
+
+
+class LazyRows(Computed[T_co]):
+    """``count`` rows, each made by ``make(index)`` whenever it is asked for.
+
+    >>> rows = LazyRows(10**6, lambda at: at * at)
+    >>> len(rows), rows[-1], rows[2:5]
+    (1000000, 999998000001, (4, 9, 16))
+    """
+
+    __slots__ = ("_count", "_make")
+
+    def __init__(self, count: int, make: Callable[[int], T_co]) -> None:
+        self._count, self._make = count, make
+
+    def __len__(self) -> int:
+        return self._count
+
+    def item(self, at: int) -> T_co:
+        """The row at a place."""
+        return self._make(at)
+
+    def __iter__(self) -> Iterator[T_co]:
+        return map(self._make, range(self._count))
+
 
 V = TypeVar("V")
 

@@ -6,11 +6,10 @@ from typing import Final
 
 from engine.cluster.commands import Acknowledge, PassTime, SendKeys
 from engine.cluster.events import Event
-from engine.cluster.keys.events import KeysAcknowledged, KeysPublished, KeyTimePassed
-from engine.cluster.keys.rules import find_key_consumer, find_key_subscription, no_key_subscription
-from engine.cluster.keys.state import KeySubscription
-from engine.cluster.producers.events import ProducerTimePassed
-from engine.cluster.state import ClusterState
+from engine.cluster.keys.state import KeysAcknowledged, KeysPublished, KeySubscription, KeyTimePassed
+from engine.cluster.keys.subscriptions import find_key_consumer, no_key_subscription
+from engine.cluster.producers.state import ProducerTimePassed
+from engine.cluster.state import ClusterState, find_key_subscription
 from engine.errors import Rejection
 from engine.keyshared.key_text import key_of_text
 

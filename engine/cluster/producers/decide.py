@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from engine.cluster.producers.apply import find_producer_topic
-from engine.cluster.producers.bounds import refuse_more_messages, refuse_more_producers, senders_of
 from engine.cluster.producers.commands import (
     AddProducers,
     CloseProducer,
@@ -13,8 +11,10 @@ from engine.cluster.producers.commands import (
     ProducerCommand,
     RecoverPartition,
     SendByProducers,
+    plan_settings,
 )
-from engine.cluster.producers.events import (
+from engine.cluster.producers.evolve import after, refuse_more_messages, refuse_more_producers, seen, senders_of
+from engine.cluster.producers.state import (
     PartitionFailed,
     PartitionRecovered,
     ProducerClosed,
@@ -22,14 +22,12 @@ from engine.cluster.producers.events import (
     ProducersAdded,
     ProducersSeen,
     ProducersSent,
+    ProducerTopic,
     ProducerTopicEvent,
 )
-from engine.cluster.producers.evolve import after, seen
-from engine.cluster.producers.plan import plan_settings
-from engine.cluster.producers.state import ProducerTopic
-from engine.cluster.state import ClusterState
+from engine.cluster.state import ClusterState, find_producer_topic
 from engine.cluster.tables.topics import Topic
-from engine.cluster.topic_rules import find_topic
+from engine.cluster.topics import find_topic
 from engine.errors import Rejection
 from engine.routing.producers.model import Created
 from engine.routing.producers.topic import unknown_partition

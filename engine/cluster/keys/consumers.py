@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from engine.cluster.commands import AddConsumer, KillConsumer, RenameConsumer
-from engine.cluster.consumer_rules import refuse_connect, refuse_long_name
+from engine.cluster.consumers import refuse_connect
 from engine.cluster.events import Event
-from engine.cluster.keys.events import KeyConsumerJoined, KeyConsumerLeft
-from engine.cluster.keys.nodes import nodes_of, reconnected
-from engine.cluster.keys.restarts import accepted
-from engine.cluster.keys.rules import find_key_consumer
-from engine.cluster.keys.state import KeySubscription
+from engine.cluster.keys.state import KeyConsumerJoined, KeyConsumerLeft, KeySubscription
+from engine.cluster.keys.subscriptions import accepted, find_key_consumer, nodes_of, reconnected
+from engine.cluster.limits import refuse_long_name
 from engine.cluster.state import ClusterState
 from engine.errors import Rejection
 from engine.keyshared.admission import KeySharedMode, SubscriptionTerms, join_refusal

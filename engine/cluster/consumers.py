@@ -1,17 +1,20 @@
-"""Who may connect and who may leave: ``PersistentTopic.addConsumerToSubscription`` and the single-active dispatcher."""
+"""Consumers of Failover subscriptions: who may connect and leave, and the state after it.
+
+Source: ``PersistentTopic.addConsumerToSubscription`` and the single-active dispatcher.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 from engine.cluster.commands import AddConsumer, KillConsumer, RenameConsumer, SetPriorityLevel
 from engine.cluster.events import ConsumerAdded, ConsumerRemoved, Event
 from engine.cluster.keys.state import KeySubscription
-from engine.cluster.limits import INT_32, MAX_CONSUMERS, NAME_LIMIT_BYTES
+from engine.cluster.limits import IDS, INT_32, MAX_CONSUMERS, refuse_long_name, short
 from engine.cluster.state import ClusterState, Subscription
 from engine.errors import Rejection
 from engine.failover.model import Consumer
-from engine.hashing import utf8
 
 
 def add_consumer(state: ClusterState, command: AddConsumer) -> tuple[Event, ...] | Rejection:
@@ -74,19 +77,6 @@ def find_subscription(state: ClusterState, key: str) -> Subscription | Rejection
     more = ", ..." if len(state.subscriptions) > 5 else ""
     return Rejection(
         "SubscriptionNotFound", f"there is no subscription {short(key)}; known: {known}{more}", "subscription", 404
-    )
-
-
-def refuse_long_name(name: str, field: str) -> Rejection | None:
-    """None for a name of at most ``NAME_LIMIT_BYTES``; any characters are welcome, halves of surrogate pairs too."""
-    # One character is one to four bytes, so a text that is far too long need not be encoded to know it.
-    size = len(name) if len(name) > NAME_LIMIT_BYTES else len(utf8(name))
-    if size <= NAME_LIMIT_BYTES:
-        return None
-    return Rejection(
-        "IllegalArgumentException",
-        f"{short(name)} has more than {NAME_LIMIT_BYTES} bytes in UTF-8, the limit here; choose a shorter one",
-        field,
     )
 
 
@@ -165,6 +155,36 @@ def _refuse_level(level: int) -> Rejection | None:
     return Rejection("IllegalArgumentException", f"priority level {level} is no signed 32-bit number", "priority_level")
 
 
-def short(text: str) -> str:
-    """A text for a message, cut where it is long."""
-    return repr(text if len(text) <= 60 else text[:57] + "...")
+def consumer_objection(state: ClusterState, event: ConsumerAdded | ConsumerRemoved) -> str:
+    """Say why a consumer cannot come or go like this, "" when it can."""
+    if isinstance(event, ConsumerRemoved):
+        connected = any(consumer.consumer_id == event.consumer_id for consumer in _consumers(state, event.subscription))
+        return "" if connected else f"consumer {event.consumer_id} of {event.subscription!r} is not connected"
+    if all(subscription.key != event.subscription for subscription in state.subscriptions):
+        return f"there is no subscription {event.subscription!r}"
+    if event.consumer_id not in IDS or event.priority_level not in INT_32:
+        return f"the id {event.consumer_id} or the level {event.priority_level} does not fit into 32 bits"
+    return "" if event.consumer_id >= state.next_consumer_id else f"the id {event.consumer_id} was used before"
+
+
+def with_consumer_event(state: ClusterState, event: ConsumerAdded | ConsumerRemoved) -> ClusterState:
+    """Return the state after a consumer came or went. O(consumers)."""
+    connected = _consumers(state, event.subscription)
+    if isinstance(event, ConsumerAdded):
+        consumers = (*connected, Consumer(event.consumer_id, event.name, event.priority_level))
+        next_id = event.consumer_id + 1
+    else:
+        consumers = tuple(consumer for consumer in connected if consumer.consumer_id != event.consumer_id)
+        next_id = state.next_consumer_id
+    return replace(
+        state,
+        subscriptions=tuple(
+            replace(subscription, consumers=consumers) if subscription.key == event.subscription else subscription
+            for subscription in state.subscriptions
+        ),
+        next_consumer_id=next_id,
+    )
+
+
+def _consumers(state: ClusterState, key: str) -> tuple[Consumer, ...]:
+    return next((subscription.consumers for subscription in state.subscriptions if subscription.key == key), ())

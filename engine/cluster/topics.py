@@ -1,14 +1,20 @@
-"""Creating, growing and deleting topics (``PersistentTopicsBase``), and which regex subscriptions take a new one."""
+"""Topics: creating, growing and deleting them, who takes a new one, and the state after it.
+
+Source: ``PersistentTopicsBase``.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from engine.bundles.boundaries import default_boundaries
 from engine.cluster.commands import AddTopic, RemoveTopic, RepartitionTopic
-from engine.cluster.consumer_rules import refuse_long_name
 from engine.cluster.events import Event, NamespaceSeen, TopicAdded, TopicRemoved, TopicRepartitioned
-from engine.cluster.partition_bounds import refuse_partitions
-from engine.cluster.producers.apply import refuse_growth
+from engine.cluster.keys.evolve import without_topic as keys_without
+from engine.cluster.limits import refuse_long_name, refuse_partitions
+from engine.cluster.producers.evolve import grown_producers, refuse_growth
 from engine.cluster.state import ClusterState
+from engine.cluster.tables.edits import listed_with, listed_without, with_topic, without_loads, without_topic
 from engine.cluster.tables.topics import Topic
 from engine.errors import Rejection
 from engine.names import NON_PERSISTENT, PARTITION_SUFFIX, PERSISTENT, TopicName, parse_topic_name, partition_name
@@ -169,3 +175,83 @@ def _joined(state: ClusterState, name: TopicName) -> tuple[str, ...]:
 
 def _is_non_persistent(topic: str) -> bool:
     return topic.partition("://")[0].lower() == NON_PERSISTENT
+
+
+def topic_objection(state: ClusterState, event: TopicAdded | TopicRemoved | TopicRepartitioned) -> str:
+    """Say why a topic cannot come, grow or go like this, "" when it can."""
+    topic = state.topics.get(event.topic)
+    if isinstance(event, TopicRemoved):
+        return "" if topic is not None else f"there is no topic {event.topic!r}"
+    if isinstance(event, TopicRepartitioned):
+        if topic is None or topic.partitions == 0:
+            return f"there is no partitioned topic {event.topic!r}"
+        if event.partitions < topic.partitions:
+            return f"{event.topic!r} cannot lose partitions"
+        refusal = refuse_partitions(state, event.partitions - topic.partitions, event.partitions)
+        refusal = refusal or refuse_growth(state, event.topic, event.partitions)
+        return "" if refusal is None else refusal.message
+    if topic is not None:
+        return f"topic {event.topic!r} exists"
+    unknown = set(event.subscriptions) - {each.key for each in state.subscriptions}
+    if unknown:
+        return f"there is no subscription {min(unknown)!r}"
+    name = parse_topic_name(event.topic)
+    if not isinstance(name, TopicName) or name.complete != event.topic:
+        return f"{event.topic[:200]!r} is not a complete topic name"
+    if name.namespace not in state.namespaces:
+        return f"{event.topic!r} lies in a namespace without bundles"
+    refusal = refuse_partitions(state, event.partitions, event.partitions)
+    if refusal is not None:
+        return refusal.message
+    return "" if event.partitions >= 0 else "a topic has no negative number of partitions"
+
+
+def with_topic_event(state: ClusterState, event: TopicAdded | TopicRemoved | TopicRepartitioned) -> ClusterState:
+    """Return the state after a topic came, grew or went. O(topics + statistics)."""
+    match event:
+        case TopicAdded():
+            return _add_topic(state, event)
+        case TopicRemoved():
+            return _remove_topic(state, event)
+        case TopicRepartitioned():
+            topics = with_topic(state.topics, Topic(event.topic, event.partitions))
+            grown = grown_producers(state, event.topic, event.partitions)
+            return replace(state, topics=topics, producer_topics=grown)
+
+
+def _add_topic(state: ClusterState, event: TopicAdded) -> ClusterState:
+    joined = frozenset(event.subscriptions)
+    topics = with_topic(state.topics, Topic(event.topic, event.partitions))
+    return replace(
+        state,
+        topics=topics,
+        subscriptions=tuple(
+            replace(each, topics=listed_with(state.topics, topics, each.topics, event.topic))
+            if each.key in joined
+            else each
+            for each in state.subscriptions
+        ),
+    )
+
+
+def _remove_topic(state: ClusterState, event: TopicRemoved) -> ClusterState:
+    gone = frozenset(state.topics[event.topic].partition_names())
+    topics = without_topic(state.topics, event.topic)
+    return replace(
+        state,
+        topics=topics,
+        subscriptions=tuple(
+            replace(
+                each,
+                topics=listed_without(state.topics, topics, each.topics, event.topic),
+                loads=without_loads(topics, each.loads, gone),
+            )
+            if each.topics is state.topics.names or event.topic in each.topics
+            else each
+            for each in state.subscriptions
+        ),
+        key_subscriptions=tuple(
+            left for each in state.key_subscriptions if (left := keys_without(each, event.topic)) is not None
+        ),
+        producer_topics=tuple(each for each in state.producer_topics if each.topic != event.topic),
+    )
