@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree as Xml
 
 from engine.lint.model import severity_of
-from engine.visible import visible
+from engine.text import visible
 
 if TYPE_CHECKING:
     from engine.views.fleet.summary import FleetSummary
