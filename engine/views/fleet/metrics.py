@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from engine.views.fleet.summary import FleetSummary
-from engine.views.openmetrics import Family, Sample
+from engine.views.metrics import Family, Sample
 
 _TOTALS: Final = {
     "topics": "topics with statistics, partitions counted one by one",

@@ -18,7 +18,7 @@ from engine.views.fleet.summary import (
     Records,
     WorstSubscription,
 )
-from engine.views.openmetrics import exposition
+from engine.views.metrics import exposition
 
 
 def samples(summary: FleetSummary) -> dict[str, list[tuple[dict[str, str], float]]]:
