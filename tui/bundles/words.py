@@ -14,7 +14,7 @@ from engine.bundles.plan import SplitWarning, WarningCode
 from engine.errors import Rejection
 from engine.views.bundles.model import BalanceFrame, BalanceView, TreeRow
 from engine.views.bundles.words import assumed_text, curve_texts, span_text, topics_text
-from engine.views.failover.details import SplitOption
+from engine.views.failover.splits import SplitOption
 from tui.drawing.flow_cells import FlowPicture
 from tui.kit.wording import Line, bytes_per_sec, counted, msgs_per_sec, quantity, safe_name
 

@@ -1,4 +1,4 @@
-"""The titles of the main screen's panels: text printers need them without Textual, the first frame without the engine."""
+"""Titles of the main screen's panels, for printers without Textual and the frame that precedes the engine."""
 
 from __future__ import annotations
 
