@@ -256,4 +256,4 @@ def _counted(counts: NDArray[np.int64]) -> dict[int, int]:
 
 
 def _by_key(state: ClusterState, key: str) -> Subscription | None:
-    return next((each for each in state.subscriptions if each.key == key), None)
+    return next((subscription for subscription in state.subscriptions if subscription.key == key), None)

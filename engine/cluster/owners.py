@@ -149,7 +149,7 @@ def busiest_by_ring(columns: PartitionColumns, consumers: tuple[Consumer, ...]) 
     """
     if not consumers:
         return None
-    if levels_overflow([each.priority_level for each in consumers]):
+    if levels_overflow([consumer.priority_level for consumer in consumers]):
         consumers = in_connect_order(consumers, cohort(dispatch_order(consumers)))
     live = _live.get(id(columns))
     if live is None:
@@ -166,7 +166,7 @@ def _owner_ids(
         return np.full(len(columns), NOBODY, dtype=np.int32)
 
     # Where levels overflow a live ring would not find the cohort, so it gets nobody else.
-    odd = levels_overflow([each.priority_level for each in consumers])
+    odd = levels_overflow([consumer.priority_level for consumer in consumers])
     members = in_connect_order(consumers, cohort(dispatch_order(consumers))) if odd else consumers
 
     def by(index: int) -> NDArray[np.int32]:
@@ -187,15 +187,15 @@ def _owner_ids(
 
 def places_in(order: tuple[Consumer, ...], ids: Ids) -> NDArray[np.int32]:
     """The position of each id in the dispatcher's order, -1 for nobody."""
-    places = np.full(max((each.consumer_id for each in order), default=-1) + 2, -1, dtype=np.int32)
-    places[[each.consumer_id for each in order]] = np.arange(len(order), dtype=np.int32)
+    places = np.full(max((consumer.consumer_id for consumer in order), default=-1) + 2, -1, dtype=np.int32)
+    places[[consumer.consumer_id for consumer in order]] = np.arange(len(order), dtype=np.int32)
     return places[ids]  # nobody (-1) is the last one
 
 
 def in_connect_order(consumers: tuple[Consumer, ...], some: tuple[Consumer, ...]) -> tuple[Consumer, ...]:
     """Some of the consumers, in the order of all."""
     wanted = {each.consumer_id for each in some}
-    return tuple(each for each in consumers if each.consumer_id in wanted)
+    return tuple(consumer for consumer in consumers if consumer.consumer_id in wanted)
 
 
 class _Live:
@@ -211,13 +211,13 @@ class _Live:
     def follow(self, consumers: tuple[Consumer, ...]) -> bool:
         """Take the leaves and joins that lead to these consumers; False where it must be made anew."""
         known = self.ring.members.consumers
-        wanted = {each.consumer_id: each for each in consumers}
+        wanted = {consumer.consumer_id: consumer for consumer in consumers}
         gone = [number for number, each in known.items() if wanted.get(number) != each]
-        came = [each for each in consumers if known.get(each.consumer_id) != each]
+        came = [consumer for consumer in consumers if known.get(consumer.consumer_id) != consumer]
         if len(gone) + len(came) > min(FEW_CHANGES, len(consumers)):
             return False
         # Among namesakes who came first counts, and a ring only knows what came last.
-        shared = {name for name, count in Counter(each.name for each in consumers).items() if count > 1}
+        shared = {name for name, count in Counter(consumer.name for consumer in consumers).items() if count > 1}
         if shared and (any(each.name in shared for each in came) or not self._same_order(wanted, shared)):
             return False
         for each in came:

@@ -135,7 +135,7 @@ class ActiveConsumers(Mapping[str, Consumer | None]):
 
     def __init__(self, names: PartitionNames, owners: NDArray[np.int32], consumers: tuple[Consumer, ...]) -> None:
         self._names, self._owners = names, owners
-        self._by_id = {each.consumer_id: each for each in consumers}
+        self._by_id = {consumer.consumer_id: consumer for consumer in consumers}
 
     def __len__(self) -> int:
         return len(self._names)

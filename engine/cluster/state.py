@@ -123,21 +123,24 @@ def consumers_of(state: ClusterState, key: str) -> list[tuple[int, str]]:
     """(id, name) of the consumers of a subscription of either type; empty for an unknown one."""
     for subscription in state.subscriptions:
         if subscription.key == key:
-            return [(each.consumer_id, each.name) for each in subscription.consumers]
+            return [(consumer.consumer_id, consumer.name) for consumer in subscription.consumers]
     for shared in state.key_subscriptions:
         if shared.key == key:
-            return [(each.consumer_id, each.name) for each in shared.consumers]
+            return [(consumer.consumer_id, consumer.name) for consumer in shared.consumers]
     return []
 
 
 def subscription_keys(state: ClusterState) -> list[str]:
     """The keys of all subscriptions: Failover first, then Key_Shared."""
-    return [*(each.key for each in state.subscriptions), *(each.key for each in state.key_subscriptions)]
+    return [
+        *(subscription.key for subscription in state.subscriptions),
+        *(subscription.key for subscription in state.key_subscriptions),
+    ]
 
 
 def producer_topic_names(state: ClusterState) -> list[str]:
     """The topics whose producers count, in the state's order."""
-    return [each.topic for each in state.producer_topics]
+    return [topic.topic for topic in state.producer_topics]
 
 
 def find_producer_topic(state: ClusterState, topic: str) -> ProducerTopic | None:
@@ -147,7 +150,7 @@ def find_producer_topic(state: ClusterState, topic: str) -> ProducerTopic | None
 
 def find_key_subscription(state: ClusterState, key: str) -> KeySubscription | None:
     """The Key_Shared subscription of that key, None when it is of another type or not there. O(subscriptions)."""
-    return next((each for each in state.key_subscriptions if each.key == key), None)
+    return next((subscription for subscription in state.key_subscriptions if subscription.key == key), None)
 
 
 def shown_places(state: ClusterState) -> tuple[str, ...]:
@@ -162,4 +165,4 @@ def producer_topics_meant(state: ClusterState) -> list[str]:
 
 def producers_named(topic: ProducerTopic, name: str) -> list[int]:
     """The numbers of the producers that show this name, closed ones included. O(producers)."""
-    return [each.number for each in topic.producers.producers if each.producer_name == name]
+    return [producer.number for producer in topic.producers.producers if producer.producer_name == name]

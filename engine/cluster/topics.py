@@ -192,7 +192,7 @@ def topic_objection(state: ClusterState, event: TopicAdded | TopicRemoved | Topi
         return "" if refusal is None else refusal.message
     if topic is not None:
         return f"topic {event.topic!r} exists"
-    unknown = set(event.subscriptions) - {each.key for each in state.subscriptions}
+    unknown = set(event.subscriptions) - {subscription.key for subscription in state.subscriptions}
     if unknown:
         return f"there is no subscription {min(unknown)!r}"
     name = parse_topic_name(event.topic)
@@ -226,10 +226,10 @@ def _add_topic(state: ClusterState, event: TopicAdded) -> ClusterState:
         state,
         topics=topics,
         subscriptions=tuple(
-            replace(each, topics=listed_with(state.topics, topics, each.topics, event.topic))
-            if each.key in joined
-            else each
-            for each in state.subscriptions
+            replace(subscription, topics=listed_with(state.topics, topics, subscription.topics, event.topic))
+            if subscription.key in joined
+            else subscription
+            for subscription in state.subscriptions
         ),
     )
 
@@ -242,16 +242,18 @@ def _remove_topic(state: ClusterState, event: TopicRemoved) -> ClusterState:
         topics=topics,
         subscriptions=tuple(
             replace(
-                each,
-                topics=listed_without(state.topics, topics, each.topics, event.topic),
-                loads=without_loads(topics, each.loads, gone),
+                subscription,
+                topics=listed_without(state.topics, topics, subscription.topics, event.topic),
+                loads=without_loads(topics, subscription.loads, gone),
             )
-            if each.topics is state.topics.names or event.topic in each.topics
-            else each
-            for each in state.subscriptions
+            if subscription.topics is state.topics.names or event.topic in subscription.topics
+            else subscription
+            for subscription in state.subscriptions
         ),
         key_subscriptions=tuple(
-            left for each in state.key_subscriptions if (left := keys_without(each, event.topic)) is not None
+            left
+            for subscription in state.key_subscriptions
+            if (left := keys_without(subscription, event.topic)) is not None
         ),
-        producer_topics=tuple(each for each in state.producer_topics if each.topic != event.topic),
+        producer_topics=tuple(topic for topic in state.producer_topics if topic.topic != event.topic),
     )

@@ -62,7 +62,9 @@ class Findable:
 
     def _members(self) -> Iterator[Found]:
         state = self.state
-        listed = [each.consumers for each in state.subscriptions] + [each.consumers for each in state.key_subscriptions]
+        listed = [subscription.consumers for subscription in state.subscriptions] + [
+            subscription.consumers for subscription in state.key_subscriptions
+        ]
         for at, consumers in enumerate(listed):
             for consumer in consumers:
                 yield Found("consumer", consumer.name, at, consumer.consumer_id)
@@ -103,10 +105,10 @@ class Findable:
 
     def _topics_by_place(self) -> Iterable[Sequence[str]]:
         state = self.state
-        yield from (each.topics for each in state.subscriptions)
-        yield from (each.topics for each in state.key_subscriptions)
-        yield from ((each.topic,) for each in state.producer_topics)
+        yield from (subscription.topics for subscription in state.subscriptions)
+        yield from (subscription.topics for subscription in state.key_subscriptions)
+        yield from ((topic.topic,) for topic in state.producer_topics)
         first = len(self.keys) - len(self.others)
         if first > len(state.subscriptions) + len(state.key_subscriptions) + len(state.producer_topics):
             yield ()  # the place of the bundles
-        yield from (each.topics for each in self.others)
+        yield from (other.topics for other in self.others)

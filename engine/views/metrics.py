@@ -58,7 +58,7 @@ def exposition(families: Iterable[Family]) -> str:
             continue
         lines += [f"# TYPE {family.name} {family.kind}", f"# HELP {family.name} {_escaped(family.meaning)}"]
         suffix = "_total" if family.kind == "counter" else ""
-        lines += [f"{family.name}{suffix}{_labels(each)} {_number(each.value)}" for each in family.samples]
+        lines += [f"{family.name}{suffix}{_labels(sample)} {_number(sample.value)}" for sample in family.samples]
     return "\n".join([*lines, "# EOF", ""])
 
 
@@ -141,8 +141,8 @@ class _Limited:
 def _of_subscriptions(state: ClusterState, limited: _Limited) -> Iterable[Family]:
     """Failover subscriptions, the most uneven first."""
     found: list[tuple[Labels, Evenness]] = [
-        ((("namespace", each.namespace), ("subscription", each.name)), evenness(state, each))
-        for each in state.subscriptions
+        ((("namespace", subscription.namespace), ("subscription", subscription.name)), evenness(state, subscription))
+        for subscription in state.subscriptions
     ]
     found.sort(key=lambda each: (-max(each[1].max_over_mean, each[1].max_over_mean_rate), each[0]))
 
@@ -168,12 +168,12 @@ def _of_causes(diagnoses: Iterable[Diagnosis], limited: _Limited) -> Iterable[Fa
     by_cause: Counter[tuple[str, str]] = Counter()
     blocked: list[tuple[int, Sample]] = []
     draining: list[Sample] = []
-    for each in diagnoses:
-        labels: Labels = (("namespace", each.namespace), ("subscription", each.subscription))
-        by_cause.update({(cause.id, cause.verdict.value) for cause in each.causes})
-        if each.blocks and each.first is not None:
-            blocked.append((-each.backlog, Sample(each.backlog, (*labels, ("cause", each.first.id)))))
-        for cause in each.causes:
+    for diagnosis in diagnoses:
+        labels: Labels = (("namespace", diagnosis.namespace), ("subscription", diagnosis.subscription))
+        by_cause.update({(cause.id, cause.verdict.value) for cause in diagnosis.causes})
+        if diagnosis.blocks and diagnosis.first is not None:
+            blocked.append((-diagnosis.backlog, Sample(diagnosis.backlog, (*labels, ("cause", diagnosis.first.id)))))
+        for cause in diagnosis.causes:
             slots = dict(cause.numbers).get(_DRAINING)
             if isinstance(slots, int | float):
                 draining.append(Sample(float(slots), labels))

@@ -225,7 +225,9 @@ def colour_numbers(timeline: Timeline, subscription_key: str) -> Mapping[int, in
     Those of the opened state come first, by id. A number once given is never given again, so a consumer that leaves
     takes its colour along. O(consumers + steps).
     """
-    opened = next((each for each in timeline.initial.subscriptions if each.key == subscription_key), None)
+    opened = next(
+        (subscription for subscription in timeline.initial.subscriptions if subscription.key == subscription_key), None
+    )
     ids = sorted(consumer.consumer_id for consumer in opened.consumers) if opened else []
     for step in timeline.steps[: timeline.cursor]:
         ids += [

@@ -268,7 +268,9 @@ class LineReader:
             message = f"{len(found)} producers are named {who.text[:60]!r}; use one of {numbers}"
             self.refuse("AmbiguousProducer", message, who.text)
         if not found:
-            names = (each.producer_name or "" for each in known.producers.producers) if known is not None else ()
+            names = (
+                (producer.producer_name or "" for producer in known.producers.producers) if known is not None else ()
+            )
             message = f"no producer is named {who.text[:60]!r}; write #0, #1 ... for their numbers"
             self.refuse("ProducerNotFound", message, who.text, names)
         return found[0]

@@ -95,12 +95,13 @@ def state_to_plain(state: ClusterState) -> dict[str, Any]:
         "release": to_plain(state.release),
         "settings": to_plain(state.settings),
         "columns": columns_to_plain(state.topics, state.loads),
-        "subscriptions": [_subscription_to_plain(each, state) for each in state.subscriptions],
+        "subscriptions": [_subscription_to_plain(subscription, state) for subscription in state.subscriptions],
         "key_subscriptions": [
-            [to_plain(event, tagged=True) for event in each.happened] for each in state.key_subscriptions
+            [to_plain(event, tagged=True) for event in subscription.happened]
+            for subscription in state.key_subscriptions
         ],
         "producer_topics": [
-            [to_plain(event, tagged=True) for event in each.happened] for each in state.producer_topics
+            [to_plain(event, tagged=True) for event in topic.happened] for topic in state.producer_topics
         ],
         "namespaces": [to_plain(state.namespaces[name]) for name in sorted(state.namespaces)],
         "next_consumer_id": state.next_consumer_id,
@@ -111,9 +112,9 @@ def _subscription_to_plain(subscription: Subscription, state: ClusterState) -> A
     every = subscription.topics is state.topics.names
     listed = () if every else tuple(subscription.topics)
     plain = {
-        each.name: to_plain(listed if each.name == "topics" else getattr(subscription, each.name))
-        for each in fields(subscription)
-        if each.name != "loads"
+        field.name: to_plain(listed if field.name == "topics" else getattr(subscription, field.name))
+        for field in fields(subscription)
+        if field.name != "loads"
     }
     if every:
         plain["every_topic"] = True

@@ -237,7 +237,9 @@ def _set_aside(path: Path, descriptor: int, disk: Disk, data: bytes, found: Reco
     disk.truncate(descriptor, found.good_bytes)
     disk.sync(descriptor)
     advice = f"the {len(rest)} bytes are kept in {kept}"
-    return tuple(Problem(each.source, each.path, each.reason, advice, each.line) for each in found.problems)
+    return tuple(
+        Problem(problem.source, problem.path, problem.reason, advice, problem.line) for problem in found.problems
+    )
 
 
 def _new_torn_file(path: Path, rest: bytes, disk: Disk) -> Path:

@@ -71,7 +71,7 @@ def _judged_topics(topics: TopicTable) -> Iterable[Topic]:
 
 
 def _load_faults(state: ClusterState) -> list[str]:
-    every = (state.loads, *(each.loads for each in state.subscriptions if each.loads))
+    every = (state.loads, *(subscription.loads for subscription in state.subscriptions if subscription.loads))
     return [fault for loads in every for fault in load_faults(state.topics, loads)]
 
 
@@ -147,7 +147,7 @@ def _key_subscription_faults(state: ClusterState, subscription: KeySubscription)
     held = [position for positions in delivery.pending.values() for position in positions]
     if len(set(held)) != len(held) or any(position not in delivery.backlog for position in held):
         found.append(f"subscription {subscription.key!r} has a message in two hands, or one that does not exist")
-    if set(delivery.pending) != {each.consumer_id for each in subscription.consumers}:
+    if set(delivery.pending) != {consumer.consumer_id for consumer in subscription.consumers}:
         found.append(f"the dispatcher of {subscription.key!r} and its selector know other consumers")
     return found
 
@@ -194,11 +194,11 @@ def _connection_faults(topic: ProducerTopic) -> list[str]:
         if [p.number for p in producers] != [*range(len(producers))]
         else []
     )
-    held = {(each.number, at) for each in producers for at, mine in each.started.items() if mine.connected}
+    held = {(producer.number, at) for producer in producers for at, mine in producer.started.items() if mine.connected}
     seen: set[tuple[int, int]] = set()
     for at, there in enumerate(brokers.connected):
-        mine = {(each.owner, at) for each in there}
-        if len(mine) != len(there) or len({each.producer_name for each in there}) != len(there):
+        mine = {(connected.owner, at) for connected in there}
+        if len(mine) != len(there) or len({connected.producer_name for connected in there}) != len(there):
             found.append(f"a producer or a name is connected twice to partition {at} of {topic.topic!r}")
         if there and at in brokers.failing:
             found.append(f"partition {at} of {topic.topic!r} is not served and has producers")

@@ -104,7 +104,7 @@ def without_topic(subscription: KeySubscription, topic: str) -> KeySubscription 
 
 def key_objection(subscription: KeySubscription, event: KeyEvent) -> str:
     """Why an event cannot follow, "" when it can."""
-    connected = {each.consumer_id for each in subscription.consumers}
+    connected = {consumer.consumer_id for consumer in subscription.consumers}
     match event:
         case KeySubscriptionCreated():
             return f"subscription {subscription.key!r} exists"
@@ -239,16 +239,18 @@ def _interval_objection(subscription: KeySubscription, event: KeyIntervalsSeen) 
     uppers = [upper for upper, _ in event.intervals]
     if not uppers or uppers != sorted(set(uppers)) or uppers[0] < 1 or uppers[-1] != selector.range_size:
         return f"intervals ascend to {selector.range_size}, the range size"
-    if sorted(owner for _, owner in event.intervals) != sorted(each.consumer_id for each in selector.consumers):
+    if sorted(owner for _, owner in event.intervals) != sorted(consumer.consumer_id for consumer in selector.consumers):
         return "each connected consumer has one interval"
     return ""
 
 
 def key_event_objection(state: ClusterState, event: KeyEvent) -> str:
     """Say why an event of a Key_Shared subscription cannot follow this state, "" when it can."""
-    known = next((each for each in state.key_subscriptions if each.key == event.subscription), None)
+    known = next(
+        (subscription for subscription in state.key_subscriptions if subscription.key == event.subscription), None
+    )
     if isinstance(event, KeySubscriptionCreated):
-        if known is not None or any(each.key == event.subscription for each in state.subscriptions):
+        if known is not None or any(subscription.key == event.subscription for subscription in state.subscriptions):
             return f"subscription {event.subscription!r} exists"
         refusal = refuse_subscription(event.name) or refuse_namespace(event.namespace)
         if refusal is not None:
@@ -270,7 +272,8 @@ def with_key_event(state: ClusterState, event: KeyEvent) -> ClusterState:
     return replace(
         state,
         key_subscriptions=tuple(
-            after(each, event) if each.key == event.subscription else each for each in state.key_subscriptions
+            after(subscription, event) if subscription.key == event.subscription else subscription
+            for subscription in state.key_subscriptions
         ),
         next_consumer_id=next_id,
     )

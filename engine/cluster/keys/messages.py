@@ -79,8 +79,11 @@ def pass_time(state: ClusterState, command: PassTime) -> tuple[Event, ...] | Rej
         message = "time changes nothing here: there is no Key_Shared subscription and no producer"
         return Rejection("SubscriptionNotFound", message, "duration_ms", 404)
     return (
-        *(KeyTimePassed(each.key, each.now_ms + command.duration_ms) for each in state.key_subscriptions),
-        *(ProducerTimePassed(each.topic, each.now_ms + command.duration_ms) for each in state.producer_topics),
+        *(
+            KeyTimePassed(subscription.key, subscription.now_ms + command.duration_ms)
+            for subscription in state.key_subscriptions
+        ),
+        *(ProducerTimePassed(topic.topic, topic.now_ms + command.duration_ms) for topic in state.producer_topics),
     )
 
 

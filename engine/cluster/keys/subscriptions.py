@@ -50,24 +50,24 @@ def restarts(
     Pulsar would not take a setting: then no dispatcher of a subscription that is there could be made.
     """
     events: list[KeyEvent] = []
-    for each in state.key_subscriptions:
-        if each.key == but:
+    for subscription in state.key_subscriptions:
+        if subscription.key == but:
             continue
         start = started(
             state,
-            each.key,
+            subscription.key,
             settings=settings,
             release=release,
-            declares=each.declares,
-            points=each.points,
-            ordered=not each.allow_out_of_order_delivery,
+            declares=subscription.declares,
+            points=subscription.points,
+            ordered=not subscription.allow_out_of_order_delivery,
         )
         made = dispatcher_of(start)
         if isinstance(made, Rejection):
             return made
-        latest = next((old for old in reversed(each.happened) if isinstance(old, KeyDispatcherStarted)), None)
+        latest = next((old for old in reversed(subscription.happened) if isinstance(old, KeyDispatcherStarted)), None)
         if latest is None or latest.release != start.release or dispatcher_of(latest) != made:
-            events += restarted(each, start, each.consumers)
+            events += restarted(subscription, start, subscription.consumers)
     return events
 
 
@@ -94,12 +94,14 @@ def restarted(
 
     ``start`` must be a dispatcher that can be made.
     """
-    events: list[KeyEvent] = [KeyConsumerLeft(subscription.key, each.consumer_id) for each in subscription.consumers]
+    events: list[KeyEvent] = [
+        KeyConsumerLeft(subscription.key, consumer.consumer_id) for consumer in subscription.consumers
+    ]
     events.append(start)
     for event in events:
         subscription = after(subscription, event)
-    for each in consumers:
-        joined = KeyConsumerJoined(subscription.key, each.consumer_id, each.name, each.declared)
+    for consumer in consumers:
+        joined = KeyConsumerJoined(subscription.key, consumer.consumer_id, consumer.name, consumer.declared)
         if not key_objection(subscription, joined):
             subscription = after(subscription, joined)
             events.append(joined)
@@ -128,7 +130,7 @@ def nodes_of(subscription: KeySubscription) -> tuple[Consumer, ...]:
     if isinstance(ranges, Rejection) or not subscription.points:
         return consumers
     index = {declared: at for at, declared in enumerate(ranges)}
-    return tuple(sorted(consumers, key=lambda each: index.get(each.declared, len(consumers))))
+    return tuple(sorted(consumers, key=lambda consumer: index.get(consumer.declared, len(consumers))))
 
 
 def declared_by(mode: SharingMode, points: int, count: int) -> Sequence[DeclaredRanges | None] | Rejection:
@@ -162,10 +164,12 @@ def reconnected(
     ranges = declared_by(SharingMode.CONSISTENT_STICKY, points, len(consumers))
     if isinstance(ranges, Rejection):
         return ranges
-    events: list[KeyEvent] = [KeyConsumerLeft(subscription.key, each.consumer_id) for each in subscription.consumers]
+    events: list[KeyEvent] = [
+        KeyConsumerLeft(subscription.key, consumer.consumer_id) for consumer in subscription.consumers
+    ]
     events += [
-        KeyConsumerJoined(subscription.key, each.consumer_id, each.name, declared)
-        for each, declared in zip(consumers, ranges, strict=True)
+        KeyConsumerJoined(subscription.key, consumer.consumer_id, consumer.name, declared)
+        for consumer, declared in zip(consumers, ranges, strict=True)
     ]
     return accepted(subscription, events)
 
@@ -188,14 +192,16 @@ def subscribe_key_shared(state: ClusterState, command: SubscribeKeyShared) -> tu
     refusal = _name_taken(state, command.name, topic.name)
     if refusal is not None:
         return refusal
-    keys = {each.key for each in state.subscriptions} | {each.key for each in state.key_subscriptions}
+    keys = {subscription.key for subscription in state.subscriptions} | {
+        subscription.key for subscription in state.key_subscriptions
+    }
     key = next(text for text in _keys_for(command.name) if text not in keys)
     start = started(state, key, ordered=not command.allow_out_of_order_delivery)
     made = dispatcher_of(start)
     if isinstance(made, Rejection):
         return made
     # Time is one for all: a subscription that comes later does not begin at zero again.
-    now_ms = max((each.now_ms for each in state.key_subscriptions), default=0)
+    now_ms = max((subscription.now_ms for subscription in state.key_subscriptions), default=0)
     clock = (KeyTimePassed(key, now_ms),) if now_ms else ()
     return (KeySubscriptionCreated(key, command.name, name.namespace, (topic.name,)), start, *clock)
 
@@ -211,23 +217,23 @@ def find_key_consumer(subscription: KeySubscription, consumer_id: int) -> Consum
 
 def no_key_subscription(state: ClusterState, key: str) -> Rejection:
     """Why there is nothing to do for this key."""
-    if any(each.key == key for each in state.subscriptions):
+    if any(subscription.key == key for subscription in state.subscriptions):
         return Rejection("NotKeyShared", f"{short(key)} is of type Failover; this is for Key_Shared", "subscription")
-    known = ", ".join(repr(each.key) for each in state.key_subscriptions[:5]) or "none"
+    known = ", ".join(repr(subscription.key) for subscription in state.key_subscriptions[:5]) or "none"
     message = f"there is no Key_Shared subscription {short(key)}; known: {known}"
     return Rejection("SubscriptionNotFound", message, "subscription", 404)
 
 
 def _name_taken(state: ClusterState, name: str, topic: str) -> Rejection | None:
-    for each in state.subscriptions:
-        if each.name == name and topic in each.topics:
-            if each.consumers:
+    for subscription in state.subscriptions:
+        if subscription.name == name and topic in subscription.topics:
+            if subscription.consumers:
                 return join_refusal(SubscriptionTerms(SubscriptionType.FAILOVER), SubscriptionTerms())
             message = (
                 f"{short(name)} is a Failover subscription of {topic}, and its type stays here; choose another name"
             )
             return Rejection("SubscriptionExists", message, "name", 409)
-    if any(each.name == name and topic in each.topics for each in state.key_subscriptions):
+    if any(subscription.name == name and topic in subscription.topics for subscription in state.key_subscriptions):
         return Rejection("SubscriptionExists", f"{short(name)} is there already on {topic}", "name", 409)
     return None
 

@@ -267,7 +267,7 @@ def with_producer_event(state: ClusterState, event: ProducerTopicEvent) -> Clust
     """The state after an event of producers; the producers of other topics are the same objects as before."""
     if isinstance(event, ProducersSeen):
         return replace(state, producer_topics=(*state.producer_topics, seen(event)))
-    changed = (after(each, event) if each.topic == event.topic else each for each in state.producer_topics)
+    changed = (after(topic, event) if topic.topic == event.topic else topic for topic in state.producer_topics)
     return replace(state, producer_topics=tuple(changed))
 
 
@@ -283,7 +283,7 @@ def refuse_growth(state: ClusterState, topic: str, partitions: int) -> Rejection
     if found is None:
         return None
     producers = found.producers.producers
-    eager = sum(each.state == "Ready" and not each.settings.starts_lazily for each in producers)
+    eager = sum(producer.state == "Ready" and not producer.settings.starts_lazily for producer in producers)
     objects = found.objects + eager * (partitions - found.partitions)
     if len(producers) * partitions <= MAX_PRODUCER_CELLS and objects <= MAX_PRODUCER_OBJECTS:
         return None

@@ -29,7 +29,7 @@ def shed_document(found: ShedAhead, compared: Sequence[ShedAhead] = ()) -> dict[
         "before": _evenness(found.before),
         **_totals(found),
         "cycles": [_cycle(cycle) for cycle in found.cycles],
-        "compared": [{"shedder": shedder_of(each), **_totals(each)} for each in compared],
+        "compared": [{"shedder": shedder_of(forecast), **_totals(forecast)} for forecast in compared],
     }
 
 
@@ -66,7 +66,9 @@ def _cycle(cycle: AheadCycle) -> dict[str, Any]:
             for unload in (decision.unloads if isinstance(decision, SheddingCycle) else ())
             if unload.outcome != "unloaded"
         ],
-        "brokers": [_verdict(each) for each in decision.plan.verdicts] if isinstance(decision, SheddingCycle) else [],
+        "brokers": [_verdict(verdict) for verdict in decision.plan.verdicts]
+        if isinstance(decision, SheddingCycle)
+        else [],
         "pairs": [] if modular else [_pair(each) for each in _pairs(decision)],
         "otherwise": None
         if cycle.otherwise is None
@@ -100,7 +102,8 @@ def _verdict(verdict: BrokerVerdict) -> dict[str, Any]:
         "limit": _number(verdict.limit),
         "need": _number(verdict.need),
         "bundles": [
-            {"bundle": each.bundle, "outcome": each.outcome, "value": _number(each.value)} for each in verdict.bundles
+            {"bundle": bundle.bundle, "outcome": bundle.outcome, "value": _number(bundle.value)}
+            for bundle in verdict.bundles
         ],
     }
 
@@ -115,8 +118,8 @@ def _pair(pair: TransferPair) -> dict[str, Any]:
         "emptier_load": _number(pair.emptier_load),
         "wanted_bytes_per_sec": _number(pair.wanted_bytes_per_sec),
         "bundles": [
-            {"bundle": each.bundle, "outcome": each.outcome, "bytes_per_sec": each.bytes_per_sec}
-            for each in pair.bundles
+            {"bundle": bundle.bundle, "outcome": bundle.outcome, "bytes_per_sec": bundle.bytes_per_sec}
+            for bundle in pair.bundles
         ],
     }
 
@@ -223,13 +226,13 @@ def _next(cycle: NextCycle) -> dict[str, Any]:
         "skipped": cycle.skipped,
         "unloads": [
             {
-                "bundle": each.move.bundle,
-                "from": each.move.source,
-                "to": each.move.destination,
-                "figure": each.figure,
-                "limit": each.limit,
+                "bundle": move.move.bundle,
+                "from": move.move.source,
+                "to": move.move.destination,
+                "figure": move.figure,
+                "limit": move.limit,
             }
-            for each in cycle.moves
+            for move in cycle.moves
         ],
         "left_alone": [_left(left) for left in cycle.left_alone],
     }

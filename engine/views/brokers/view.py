@@ -95,14 +95,14 @@ def brokers_view(given: BrokersInput, question: BrokersQuestion | None = None) -
     if isinstance(ahead, Rejection):
         return ahead
     names = {namespace_of(bundle) for load in ahead.start.loads for bundle in load.bundles}
-    born = frozenset(each.broker for each in done if each.kind == "joins")
+    born = frozenset(change.broker for change in done if change.kind == "joins")
     return BrokersView(
         given,
         question,
         ahead,
         shedder_of(ahead),
         tuple(sorted(names)),
-        tuple(_idle(each, ahead) if each.kind == "joins" else each for each in done),
+        tuple(_idle(change, ahead) if change.kind == "joins" else change for change in done),
         tuple(_strip_cell(cycle) for cycle in ahead.cycles),
         _returning(ahead),
         swaps_of(ahead),
@@ -340,7 +340,9 @@ def next_cycle(cycle: AheadCycle) -> NextCycle:
     """A cycle as a list of unloads with the reason of each, and of what is left alone, bundles by reason."""
     decision = cycle.decision
     if isinstance(decision, SheddingCycle):
-        reasons = {each.broker: (each.figure, each.limit) for each in decision.plan.verdicts if each.unloaded}
+        reasons = {
+            verdict.broker: (verdict.figure, verdict.limit) for verdict in decision.plan.verdicts if verdict.unloaded
+        }
         left = _left_by_modular(decision)
         skipped = decision.no_run
         return NextCycle(
@@ -360,7 +362,9 @@ def next_cycle(cycle: AheadCycle) -> NextCycle:
         if pair.outcome != "moves":
             figure, limit = _numbers(pair.fuller_load, pair.emptier_load)
             left.append(LeftAlone(pair.fuller, pair.outcome, other=pair.emptier, figure=figure, limit=limit))
-        stays = [(each.bundle, each.outcome) for each in pair.bundles if each.outcome not in ("moved", "swapped")]
+        stays = [
+            (bundle.bundle, bundle.outcome) for bundle in pair.bundles if bundle.outcome not in ("moved", "swapped")
+        ]
         left += _grouped(pair.fuller, stays)
     moves = tuple(NextMove(move, *_numbers(*between.get(move.source, (None, None)))) for move in cycle.moves)
     return NextCycle(cycle.number, cycle.at_ms, decision.skip, moves, tuple(left))
@@ -372,7 +376,7 @@ def _left_by_modular(decision: SheddingCycle) -> list[LeftAlone]:
         if verdict.outcome != "sheds":
             figure, limit = _numbers(verdict.figure, verdict.limit)
             left.append(LeftAlone(verdict.broker, verdict.outcome, figure=figure, limit=limit))
-        stays = [(each.bundle, each.outcome) for each in verdict.bundles if each.outcome != "unloaded"]
+        stays = [(bundle.bundle, bundle.outcome) for bundle in verdict.bundles if bundle.outcome != "unloaded"]
         left += _grouped(verdict.broker, stays)
     for unload in decision.unloads:
         if unload.outcome != "unloaded":

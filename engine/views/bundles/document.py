@@ -68,8 +68,8 @@ def _tree(view: BalanceView, tree: TreeRow) -> dict[str, Any]:
         "algorithm": tree.algorithm,
         "configured": tree.configured,
         "splits": len(tree.splits),
-        "attempts": [_attempt(each) for each in tree.attempts],
-        "loops": [asdict(each) | {"bundles": list(each.bundles)} for each in tree.loops],
+        "attempts": [_attempt(attempt) for attempt in tree.attempts],
+        "loops": [asdict(loop) | {"bundles": list(loop.bundles)} for loop in tree.loops],
         "empty_bundles": tree.empty_bundles,
         "hottest": {"bundle": tree.hottest, "msgs_per_sec": tree.hottest_msgs_per_sec},
         "after": _rows(last),
@@ -137,7 +137,7 @@ def needed_document(found: BundlesNeeded) -> dict[str, Any]:
         "governed_by": found.governed_by,
         "within_maximum": found.within_maximum,
         "expected": expected_document(found.expected),
-        "table": [expected_document(each) for each in found.table],
+        "table": [expected_document(row) for row in found.table],
         "explanation": list(found.explanation),
     }
 

@@ -159,7 +159,8 @@ class _Tree:
             msgs_per_sec=stats.msgs_per_sec,
             bytes_per_sec=stats.bytes_per_sec,
             measures=tuple(
-                MeasureRow(each.reason, each.measured, each.limit, each.share_of_limit) for each in measures
+                MeasureRow(measure.reason, measure.measured, measure.limit, measure.share_of_limit)
+                for measure in measures
             ),
             seen_msgs_per_sec=seen.msgs_per_sec if seen is not None else None,
             samples=seen.samples if seen is not None else 0,

@@ -233,7 +233,7 @@ def _attempts(balance: Balance, algorithm: str) -> tuple[AttemptRow, ...]:
     def row(number: int, at_ms: int, attempt: Attempt) -> AttemptRow:
         return attempt_row(number, at_ms, attempt, algorithm, balance.start.load_manager)
 
-    return tuple(row(each.number, each.at_ms, attempt) for each in balance.cycles for attempt in each.attempts)
+    return tuple(row(cycle.number, cycle.at_ms, attempt) for cycle in balance.cycles for attempt in cycle.attempts)
 
 
 def _loops(loops: tuple[Loop, ...]) -> tuple[LoopRow, ...]:
@@ -269,9 +269,9 @@ def sessions_of(state: ClusterState) -> NDArray[np.int64]:
 def _count(state: ClusterState) -> NDArray[np.int64]:
     topics = state.topics
     producers, consumers = found = np.zeros((2, topics.partition_count), dtype=np.int64)
-    for each in state.producer_topics:
-        for index, objects in enumerate(each.producers.topic.connected):
-            number = topics.partition_number(partition_name(each.topic, index))
+    for topic in state.producer_topics:
+        for index, objects in enumerate(topic.producers.topic.connected):
+            number = topics.partition_number(partition_name(topic.topic, index))
             if number >= 0:
                 producers[number] += len(objects)
     for subscription in state.subscriptions:

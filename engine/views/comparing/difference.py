@@ -133,21 +133,25 @@ def difference_view(
 
 def sums_of(view: DifferenceView) -> Sums:
     """The sums, as far as there are verdicts: appeared and vanished are topics."""
-    judged = [each.verdict for each in view.subscriptions if each.verdict is not None]
-    failover = [each.verdict for each in view.subscriptions if each.verdict is not None and each.noun == PARTITION]
+    judged = [subscription.verdict for subscription in view.subscriptions if subscription.verdict is not None]
+    failover = [
+        subscription.verdict
+        for subscription in view.subscriptions
+        if subscription.verdict is not None and subscription.noun == PARTITION
+    ]
     return Sums(
-        items=sum(each.items for each in failover),
-        moved=sum(each.moved for each in failover),
-        least=sum(each.least for each in failover),
-        msgs_per_sec=sum(each.msgs_per_sec for each in failover),
-        bytes_per_sec=sum(each.bytes_per_sec for each in failover),
-        unacked_at_risk=sum(each.unacked_at_risk for each in failover),
+        items=sum(verdict.items for verdict in failover),
+        moved=sum(verdict.moved for verdict in failover),
+        least=sum(verdict.least for verdict in failover),
+        msgs_per_sec=sum(verdict.msgs_per_sec for verdict in failover),
+        bytes_per_sec=sum(verdict.bytes_per_sec for verdict in failover),
+        unacked_at_risk=sum(verdict.unacked_at_risk for verdict in failover),
         appeared=len(view.topics_appeared),
         vanished=len(view.topics_vanished),
-        idle=sum(each.after.idle for each in judged),
-        max_over_mean=max((each.after.max_over_mean for each in judged), default=0.0),
-        max_over_mean_rate=max((each.after.max_over_mean_rate for each in judged), default=0.0),
-        worse=sum(each.judgement == "worse" for each in judged),
+        idle=sum(verdict.after.idle for verdict in judged),
+        max_over_mean=max((verdict.after.max_over_mean for verdict in judged), default=0.0),
+        max_over_mean_rate=max((verdict.after.max_over_mean_rate for verdict in judged), default=0.0),
+        worse=sum(verdict.judgement == "worse" for verdict in judged),
     )
 
 
@@ -167,9 +171,16 @@ def _failover(
         after, theirs = renumbered(after, theirs, mine)
     if mine.key != theirs.key:
         named = replace(theirs, key=mine.key)
-        after = replace(after, subscriptions=tuple(named if each is theirs else each for each in after.subscriptions))
+        after = replace(
+            after,
+            subscriptions=tuple(
+                named if subscription is theirs else subscription for subscription in after.subscriptions
+            ),
+        )
         theirs = named
-    came, left = came_and_left([each.name for each in mine.consumers], [each.name for each in theirs.consumers])
+    came, left = came_and_left(
+        [consumer.name for consumer in mine.consumers], [consumer.name for consumer in theirs.consumers]
+    )
     verdict = verdict_between(_only(before, mine), _only(after, theirs), mine.key)
     return SubscriptionDifference(
         key=mine.key,
@@ -212,14 +223,17 @@ def _key_shared(
 ) -> SubscriptionDifference:
     was, now = keys_slice_by_key(before, mine.key), keys_slice_by_key(after, theirs.key)
     assert was is not None and now is not None, "both subscriptions are of their states"
-    came, left = came_and_left([each.name for each in mine.consumers], [each.name for each in theirs.consumers])
+    came, left = came_and_left(
+        [consumer.name for consumer in mine.consumers], [consumer.name for consumer in theirs.consumers]
+    )
     if one_history:
         verdict, rows = keys_verdict(was, now, key_moves(was, now)), key_handovers(was, now)
     else:
         ids = ids_by_name(
-            [(each.name, each.consumer_id) for each in mine.consumers], [each.name for each in theirs.consumers]
+            [(consumer.name, consumer.consumer_id) for consumer in mine.consumers],
+            [consumer.name for consumer in theirs.consumers],
         )
-        known_as = dict(zip([each.consumer_id for each in theirs.consumers], ids, strict=True))
+        known_as = dict(zip([consumer.consumer_id for consumer in theirs.consumers], ids, strict=True))
         verdict, rows = _by_name(was, now, known_as), key_handovers(was, now, known_as)
     return SubscriptionDifference(
         key=mine.key,
@@ -261,7 +275,7 @@ def _by_name(was: KeysSlice, now: KeysSlice, known_as: Mapping[int, int]) -> Ver
 
 
 def _settings(before: BrokerSettings, after: BrokerSettings) -> tuple[SettingDifference, ...]:
-    names = [each.name for each in fields(BrokerSettings)]
+    names = [field.name for field in fields(BrokerSettings)]
     return tuple(
         SettingDifference(name, before.text_of(name), after.text_of(name))
         for name in names
@@ -286,7 +300,7 @@ def reported_between(before: Snapshot, after: Snapshot, subscription: str | None
     O(dispatchers × consumers).
     """
     changes = changes_between(before, after)
-    return tuple(each for each in changes if subscription in (None, each.subscription))
+    return tuple(change for change in changes if subscription in (None, change.subscription))
 
 
 def difference_document(view: DifferenceView) -> dict[str, Any]:
@@ -296,31 +310,34 @@ def difference_document(view: DifferenceView) -> dict[str, Any]:
         "format": FORMAT,
         "before": view.before,
         "after": view.after,
-        "reported": None if reported is None else [asdict(each) | {"text": change_text(each)} for each in reported],
+        "reported": None
+        if reported is None
+        else [asdict(change) | {"text": change_text(change)} for change in reported],
         "release_before": view.release_before,
         "release_after": view.release_after,
         "sums": asdict(sums_of(view)),
-        "settings": [asdict(each) for each in view.settings],
+        "settings": [asdict(setting) for setting in view.settings],
         "topics_appeared": list(view.topics_appeared),
         "topics_vanished": list(view.topics_vanished),
         "topics_renamed": [list(pair) for pair in view.topics_renamed],
         "bundles": [
-            asdict(each) | {"boundaries_gone": list(each.boundaries_gone), "boundaries_new": list(each.boundaries_new)}
-            for each in view.bundles
+            asdict(bundle)
+            | {"boundaries_gone": list(bundle.boundaries_gone), "boundaries_new": list(bundle.boundaries_new)}
+            for bundle in view.bundles
         ],
         "subscriptions": [
             {
-                "key": each.key,
-                "namespace": each.namespace,
-                "type": each.type,
-                "presence": each.presence,
-                "noun": each.noun,
-                "verdict": asdict(each.verdict) if each.verdict is not None else None,
-                "consumers_came": list(each.came),
-                "consumers_left": list(each.left),
-                "consumers_renamed": [list(pair) for pair in each.renamed],
-                "handovers": [asdict(row) for row in each.rows],
+                "key": subscription.key,
+                "namespace": subscription.namespace,
+                "type": subscription.type,
+                "presence": subscription.presence,
+                "noun": subscription.noun,
+                "verdict": asdict(subscription.verdict) if subscription.verdict is not None else None,
+                "consumers_came": list(subscription.came),
+                "consumers_left": list(subscription.left),
+                "consumers_renamed": [list(pair) for pair in subscription.renamed],
+                "handovers": [asdict(row) for row in subscription.rows],
             }
-            for each in view.subscriptions
+            for subscription in view.subscriptions
         ],
     }

@@ -92,11 +92,11 @@ def heirs_view(state: ClusterState, key: str, gone: Collection[int]) -> HeirsVie
     O(partitions) for Failover; for Key_Shared a leave each.
     """
     failover = subscription_of(state, key)
-    keys = next((each for each in state.key_subscriptions if each.key == key), None)
+    keys = next((subscription for subscription in state.key_subscriptions if subscription.key == key), None)
     among = failover or keys
     if among is None:
         return _nothing_to_inherit(key)
-    known = {each.consumer_id: each.name for each in among.consumers}
+    known = {consumer.consumer_id: consumer.name for consumer in among.consumers}
     missing = [number for number in gone if number not in known]
     if missing or not gone:
         return Rejection("ConsumerNotFound", f"{key} has no consumer {missing[0] if missing else ''}", "consumer", 404)
@@ -115,7 +115,7 @@ def losses_view(state: ClusterState, key: str) -> LossesView | Rejection:
     failover = subscription_of(state, key)
     if failover is not None:
         return _losses.get((state, failover), (), lambda: _failover_losses(state, failover))
-    keys = next((each for each in state.key_subscriptions if each.key == key), None)
+    keys = next((subscription for subscription in state.key_subscriptions if subscription.key == key), None)
     if keys is None:
         return _nothing_to_inherit(key)
     return _losses.get((state, keys), (), lambda: _key_losses(state, keys))
@@ -171,14 +171,14 @@ def _of_keys(state: ClusterState, key: str, gone: Collection[int], names: tuple[
     messages, later = _messages(before), _messages(now)
     rows = [
         HeirRow(
-            each.consumer_id,
-            each.name,
-            counts.get(each.consumer_id, 0),
-            then.get(each.consumer_id, 0),
-            messages.get(each.consumer_id, 0.0),
-            later.get(each.consumer_id, 0.0),
+            consumer.consumer_id,
+            consumer.name,
+            counts.get(consumer.consumer_id, 0),
+            then.get(consumer.consumer_id, 0),
+            messages.get(consumer.consumer_id, 0.0),
+            later.get(consumer.consumer_id, 0.0),
         )
-        for each in now.selector.consumers
+        for consumer in now.selector.consumers
     ]
     return HeirsView(
         subscription=key,

@@ -9,7 +9,7 @@ from typing import Final
 from engine.errors import Rejection
 from engine.views.comparing.difference import Sums
 
-NAMES: Final = tuple(each.name for each in fields(Sums) if each.name != "items")
+NAMES: Final = tuple(field.name for field in fields(Sums) if field.name != "items")
 OF_ALL: Final = frozenset({"moved", "least"})
 """Numbers that can be a percentage: of all partitions."""
 _LIMIT: Final = re.compile(

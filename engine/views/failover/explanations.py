@@ -200,11 +200,11 @@ def _elsewhere(now: Slice, wanted: str) -> str:
         return f"; {wanted} is a consumer, and topics are explained{example}"
     stem = wanted.partition(PARTITION_SUFFIX)[0]
     others = [
-        each.key
-        for each in now.state.subscriptions
-        if each.key != now.subscription.key
-        and len(each.topics) <= SEARCHED_TOPICS
-        and any(stem in (topic, _local(topic)) for topic in each.topics)
+        subscription.key
+        for subscription in now.state.subscriptions
+        if subscription.key != now.subscription.key
+        and len(subscription.topics) <= SEARCHED_TOPICS
+        and any(stem in (topic, _local(topic)) for topic in subscription.topics)
     ]
     if not others:
         return ""

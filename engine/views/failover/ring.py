@@ -83,7 +83,9 @@ def changed_arcs(before: Slice | None, now: Slice) -> NDArray[np.bool_]:
 def _few_changed(before: Slice, now: Slice) -> list[str] | None:
     """The names of consumers that came to or left the cohort, None for too many to look at them one by one."""
     # Who comes back under its old name or with another level has another id.
-    was, is_ = ({each.consumer_id: each.name for each in of.order[: of.cohort_size]} for of in (before, now))
+    was, is_ = (
+        {consumer.consumer_id: consumer.name for consumer in of.order[: of.cohort_size]} for of in (before, now)
+    )
     changed = [
         *(was[number] for number in was.keys() - is_.keys()),
         *(is_[number] for number in is_.keys() - was.keys()),

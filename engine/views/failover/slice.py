@@ -149,7 +149,7 @@ def subscription_at(state: ClusterState, index: int) -> Subscription:
 
 def slice_by_key(state: ClusterState, key: str) -> Slice | None:
     """The slice of the subscription with that key; None when the state has none."""
-    found = next((each for each in state.subscriptions if each.key == key), None)
+    found = next((subscription for subscription in state.subscriptions if subscription.key == key), None)
     return slice_of(state, found) if found else slice_of(state, NO_SUBSCRIPTION) if not key else None
 
 

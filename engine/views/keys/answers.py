@@ -46,8 +46,8 @@ def keys_of_consumer(timeline: Timeline, subscription_key: str, consumer_id: int
     before = keys_slice_by_key(earlier, subscription_key) if earlier is not None else None
     moved = key_moves(before, now).keys
     waiting = Counter(message.key for each in waits(now.subscription.delivery) for message in each.messages)
-    names = {each.consumer_id: each.name for each in now.selector.consumers}
-    ids = [each.consumer_id for each in now.selector.consumers]
+    names = {consumer.consumer_id: consumer.name for consumer in now.selector.consumers}
+    ids = [consumer.consumer_id for consumer in now.selector.consumers]
     pieces = now.owned.get(consumer_id, ())
     known = now.known
     rows = [
@@ -65,8 +65,8 @@ def keys_of_consumer(timeline: Timeline, subscription_key: str, consumer_id: int
     return ConsumerKeysView(
         consumer_id=consumer_id,
         name=names.get(consumer_id, ""),
-        slots=sum(each.count for each in pieces),
-        pieces=tuple((each.range.start, each.range.end, each.divisor, each.remainder) for each in pieces),
+        slots=sum(piece.count for piece in pieces),
+        pieces=tuple((piece.range.start, piece.range.end, piece.divisor, piece.remainder) for piece in pieces),
         keys=tuple(sorted(rows, key=lambda row: (-row.messages, row.text))),
     )
 
@@ -106,17 +106,17 @@ def key_steps(told: KeyExplanation) -> tuple[str, ...]:
     lines.append(f"slot {step.slot:,}")
     if told.point is not None:
         keys = told.point.claimants[0].point_keys if told.point.claimants else ()
-        texts = ", ".join(repr(each) for each in keys[:2])
+        texts = ", ".join(repr(key) for key in keys[:2])
         lines.append(f"point {told.point.point:,}, {counted(told.point.distance, 'slot')} on, the hash of {texts}")
     if told.range is not None:
         lines.append(f"range {told.range}")
-    heirs = ", then ".join(shown(each.name) for each in told.heirs)
+    heirs = ", then ".join(shown(heir.name) for heir in told.heirs)
     lines.append(f"heirs: {heirs}" if heirs else "heirs: nobody")
     return tuple(lines)
 
 
 def _obstacle(now: KeysSlice, told: KeyExplanation, wait: Wait | None) -> str:
-    names = {each.consumer_id: shown(each.name) for each in now.selector.consumers}
+    names = {consumer.consumer_id: shown(consumer.name) for consumer in now.selector.consumers}
     if wait is None:
         if told.draining is None:
             return ""

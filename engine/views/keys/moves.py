@@ -74,8 +74,8 @@ def step_moves(before: KeysSlice | None, now: KeysSlice, moves: KeyMoves, positi
 def _sentence(before: KeysSlice | None, now: KeysSlice, moves: KeyMoves) -> str:
     if before is None or before.selector is now.selector:
         return "no slot moved"
-    ids_before = {each.consumer_id for each in before.subscription.consumers}
-    ids_now = {each.consumer_id for each in now.subscription.consumers}
+    ids_before = {consumer.consumer_id for consumer in before.subscription.consumers}
+    ids_now = {consumer.consumer_id for consumer in now.subscription.consumers}
     if not ids_before and not ids_now:
         return "no slot moved"
     if not ids_before:
@@ -145,7 +145,7 @@ def _piece_by_piece(before: KeysSlice, now: KeysSlice) -> _Found:
 
 
 def _ids(of: KeysSlice) -> list[int]:
-    return [each.consumer_id for each in of.selector.consumers]
+    return [consumer.consumer_id for consumer in of.selector.consumers]
 
 
 def _summed(owners: NDArray[np.int64], widths: NDArray[np.int64]) -> dict[int, int]:
@@ -221,7 +221,7 @@ def _moved_keys(before: KeysSlice, now: KeysSlice) -> NDArray[np.bool_]:
 def keys_evenness(now: KeysSlice) -> Evenness:
     """Slots, and messages of known keys so far, over all consumers."""
     counts = now.slot_counts()
-    ids = np.array([each.consumer_id for each in now.selector.consumers], dtype=np.int64)
+    ids = np.array([consumer.consumer_id for consumer in now.selector.consumers], dtype=np.int64)
     places = {number: at for at, number in enumerate(ids.tolist())}
     messages = np.zeros(len(ids))
     owned = now.known.owners >= 0

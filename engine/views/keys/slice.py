@@ -91,7 +91,7 @@ class KeysSlice:
     def slot_counts(self) -> dict[int, int]:
         """Consumer id -> how many slots it has."""
         if self.pieces.shared:
-            return {owner: sum(each.count for each in pieces) for owner, pieces in self.owned.items()}
+            return {owner: sum(piece.count for piece in pieces) for owner, pieces in self.owned.items()}
         return self._summed(self.pieces.widths)
 
     def piece_counts(self) -> dict[int, int]:
@@ -101,7 +101,7 @@ class KeysSlice:
         return self._summed(np.ones_like(self.pieces.ends))
 
     def _summed(self, weights: NDArray[np.int64]) -> dict[int, int]:
-        found = {each.consumer_id: 0 for each in self.selector.consumers}
+        found = {consumer.consumer_id: 0 for consumer in self.selector.consumers}
         ids, places = np.unique(self.pieces.owners, return_inverse=True)
         sums = np.bincount(places, weights, minlength=len(ids)).astype(np.int64)
         found.update({owner: count for owner, count in zip(ids.tolist(), sums.tolist(), strict=True) if owner >= 0})
@@ -140,7 +140,7 @@ def keys_slice(state: ClusterState, subscription: KeySubscription) -> KeysSlice:
 
 def keys_slice_by_key(state: ClusterState, key: str) -> KeysSlice | None:
     """The slice of the subscription with that key; None when the state has none."""
-    found = next((each for each in state.key_subscriptions if each.key == key), None)
+    found = next((subscription for subscription in state.key_subscriptions if subscription.key == key), None)
     return keys_slice(state, found) if found is not None else None
 
 
@@ -171,7 +171,7 @@ def _gaps(selector: Selector, pieces: Pieces) -> Gaps:
     ends, widths = pieces.ends[free].tolist(), pieces.widths[free].tolist()
     ranges = tuple(HashRange(end - width + 1, end) for end, width in zip(ends, widths, strict=True))
     present = set(pieces.owners.tolist())
-    idle = tuple(each.consumer_id for each in selector.consumers if each.consumer_id not in present)
+    idle = tuple(consumer.consumer_id for consumer in selector.consumers if consumer.consumer_id not in present)
     return Gaps(ranges, sum(widths), idle)
 
 

@@ -211,13 +211,13 @@ def known_keys_view(timeline: Timeline, topic: str) -> GrowthView | None:
 def _view(topic: ProducerTopic, found: PartitionedPublishers, *, by_name: bool) -> StatisticsView:
     truth = tuple(
         StatisticsRow(
-            each.producer_name or "",
-            (each.number,),
-            each.msg_rate_in_msgs_per_sec,
-            each.msg_throughput_in_bytes_per_sec,
-            each.average_msg_size_bytes,
+            publisher.producer_name or "",
+            (publisher.number,),
+            publisher.msg_rate_in_msgs_per_sec,
+            publisher.msg_throughput_in_bytes_per_sec,
+            publisher.average_msg_size_bytes,
         )
-        for each in found.truth
+        for publisher in found.truth
     )
     return StatisticsView(
         in_force="by name" if by_name else "by position",
@@ -233,13 +233,13 @@ def _view(topic: ProducerTopic, found: PartitionedPublishers, *, by_name: bool) 
 def _rows(merged: MergedPublishers) -> tuple[StatisticsRow, ...]:
     return tuple(
         StatisticsRow(
-            each.stats.producer_name or "",
-            each.producers,
-            each.stats.msg_rate_in_msgs_per_sec,
-            each.stats.msg_throughput_in_bytes_per_sec,
-            each.stats.average_msg_size_bytes,
+            entry.stats.producer_name or "",
+            entry.producers,
+            entry.stats.msg_rate_in_msgs_per_sec,
+            entry.stats.msg_throughput_in_bytes_per_sec,
+            entry.stats.average_msg_size_bytes,
         )
-        for each in merged.entries
+        for entry in merged.entries
     )
 
 

@@ -24,14 +24,14 @@ _counts: Remembered[CountsView] = Remembered()
 def counts_view(topic: ProducerTopic, observed: int) -> CountsView:
     """The counts for as many producers, brokers and messages a producer as there are now; ``observed`` objects."""
     state = topic.producers
-    ready = [each for each in state.producers if each.state == "Ready"]
-    taken = sum(mine.next_sequence_id for each in ready for mine in each.started.values())
+    ready = [producer for producer in state.producers if producer.state == "Ready"]
+    taken = sum(mine.next_sequence_id for producer in ready for mine in producer.started.values())
     turns = round(taken / len(ready)) if ready else 0
-    routers = [each.router for each in ready]
-    limits = Counter(each.limit for each in routers if isinstance(each, PartialRoundRobinRouter))
+    routers = [producer.router for producer in ready]
+    limits = Counter(router.limit for router in routers if isinstance(router, PartialRoundRobinRouter))
     limit = limits.most_common(1)[0][0] if limits else min(DEFAULT_LIMIT, topic.partitions)
-    others = [each for each in routers if not isinstance(each, PartialRoundRobinRouter)]
-    single = sum(isinstance(each, SinglePartitionRouter) for each in others) * 2 > len(others)
+    others = [router for router in routers if not isinstance(router, PartialRoundRobinRouter)]
+    single = sum(isinstance(other, SinglePartitionRouter) for other in others) * 2 > len(others)
     mode: RouterKind = "SinglePartition" if single else "RoundRobinPartition"
     how = _How(len(ready), state.brokers, turns, limit, mode, topic.partitions)
     return _counts.get((), (how, observed), lambda: _view(how, observed))

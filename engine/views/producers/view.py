@@ -91,9 +91,9 @@ def _matrix(topic: ProducerTopic) -> Matrix:
     producers = topic.producers.producers
     cells = np.zeros((len(producers), topic.partitions), dtype=np.uint8)
     opened = tuple(map(_opened, producers))
-    for producer, each in zip(producers, opened, strict=True):
+    for producer, opened_by_one in zip(producers, opened, strict=True):
         if producer.state != "Closed":
-            cells[producer.number, each.partitions] = each.cells
+            cells[producer.number, opened_by_one.partitions] = opened_by_one.cells
     _latest.clear()
     _latest.update(enumerate(opened))
     return Matrix(opened, cells)
@@ -108,9 +108,9 @@ def _opened(producer: PartitionedProducer) -> Opened:
     return Opened(
         producer.started,
         np.fromiter(producer.started, np.int64, count),
-        np.fromiter((_cell(each) for each in mine), np.uint8, count),
-        np.fromiter((each.sent_msgs for each in mine), np.int64, count),
-        np.fromiter((each.pending_msgs for each in mine), np.int64, count),
+        np.fromiter((_cell(started) for started in mine), np.uint8, count),
+        np.fromiter((started.sent_msgs for started in mine), np.int64, count),
+        np.fromiter((started.pending_msgs for started in mine), np.int64, count),
     )
 
 
@@ -121,8 +121,8 @@ def _cell(each: PartitionProducer) -> int:
 def summed(partitions: int, opened: Iterable[Opened], what: str) -> NDArray[np.int64]:
     """Per partition the sum over the producers of ``sent`` or ``pending``."""
     total = np.zeros(partitions, dtype=np.int64)
-    for each in opened:
-        total[each.partitions] += getattr(each, what)
+    for opened_by_one in opened:
+        total[opened_by_one.partitions] += getattr(opened_by_one, what)
     return total
 
 
@@ -235,7 +235,7 @@ def _status(timeline: Timeline, now: ProducerTopic) -> ProducersStatus:
         places=places,
         place=len(places)
         - len(state.producer_topics)
-        + [each.topic for each in state.producer_topics].index(now.topic),
+        + [topic.topic for topic in state.producer_topics].index(now.topic),
         partitions=now.partitions,
         producers=len(now.producers.producers),
         brokers=now.producers.brokers,

@@ -37,7 +37,7 @@ def _by_bundle(loads: Mapping[str, WrittenLoad]) -> dict[str, ReportedLoad]:
     for written in sorted(loads.values(), key=lambda written: written.updated_at_ms):
         load = written.load
         found.update({name: _load(load.broker, ()) for name in load.bundles})
-        found.update({each.bundle: _load(load.broker, (each,)) for each in load.stats})
+        found.update({stats.bundle: _load(load.broker, (stats,)) for stats in load.stats})
     return found
 
 
@@ -138,12 +138,12 @@ def whereabouts_of(snapshot: Snapshot, topic: str, namespace: str, bundle: str) 
 
 
 def _unload(topics: list[TopicFacts]) -> Unload:
-    subscriptions = [each for topic in topics for each in topic.subscriptions]
+    subscriptions = [subscription for topic in topics for subscription in topic.subscriptions]
     return Unload(
         len(topics),
         sum(topic.publishers for topic in topics),
-        sum(len(each.consumers) for each in subscriptions),
-        sum(each.type in _ONE_ACTIVE and bool(each.consumers) for each in subscriptions),
-        sum(len(consumer.draining) for each in subscriptions for consumer in each.consumers),
+        sum(len(subscription.consumers) for subscription in subscriptions),
+        sum(subscription.type in _ONE_ACTIVE and bool(subscription.consumers) for subscription in subscriptions),
+        sum(len(consumer.draining) for subscription in subscriptions for consumer in subscription.consumers),
         sum(topic.unacked_messages for topic in topics),
     )

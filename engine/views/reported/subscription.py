@@ -76,8 +76,8 @@ def reported_only(reported: Reported, moment: int, timeline: Timeline, taken: Co
     if not len(reported):
         return ()
     state = timeline.initial
-    modelled = {(each.namespace, each.name) for each in state.subscriptions}
-    modelled |= {(each.namespace, each.name) for each in state.key_subscriptions}
+    modelled = {(subscription.namespace, subscription.name) for subscription in state.subscriptions}
+    modelled |= {(subscription.namespace, subscription.name) for subscription in state.key_subscriptions}
     used = set(taken)
     found = []
     for namespace, name in reported.subscriptions(moment):
@@ -116,7 +116,10 @@ def subscription_view(
     dispatchers = reported.subscriptions(moment)[subject.namespace, subject.name].dispatchers
     positions = {each.name: at for at, each in reversed(list(enumerate(found.consumers)))}
     blocked = frozenset(found.blocked_topics)
-    rows = [_topic(each, positions.get(each.sub.active_consumer_name or "", -1), blocked) for each in dispatchers]
+    rows = [
+        _topic(dispatcher, positions.get(dispatcher.sub.active_consumer_name or "", -1), blocked)
+        for dispatcher in dispatchers
+    ]
     return SubscriptionView(
         status=SubscriptionStatus(
             subscription=subject.key,
@@ -129,7 +132,8 @@ def subscription_view(
             steps=timeline.length,
         ),
         consumers=tuple(
-            SubscriptionRow(at, each.name, letter_tag(at), at, each) for at, each in enumerate(found.consumers)
+            SubscriptionRow(at, consumer.name, letter_tag(at), at, consumer)
+            for at, consumer in enumerate(found.consumers)
         ),
         topics=tuple(sorted(rows, key=lambda row: (-row.backlog, row.name))),
         reported=found,

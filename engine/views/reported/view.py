@@ -121,7 +121,7 @@ class Reported:
 
     def _events(self, moment: int, seen: SubscriptionSeen) -> tuple[SeenEvent, ...]:
         """What happened up to a moment as far as it concerns a subscription."""
-        topics = frozenset((*seen.topics, *(each.topic for each in seen.dispatchers)))
+        topics = frozenset((*seen.topics, *(dispatcher.topic for dispatcher in seen.dispatchers)))
         events: list[SeenEvent] = []
         for later in range(1, moment + 1):
             near = concerning(self._changes[later - 1], seen.namespace, seen.name, topics)
@@ -241,11 +241,11 @@ def _view(seen: SubscriptionSeen, subject: Subject, time: SeenTime, events: tupl
 
 def _named(consumers: Sequence[ConsumerFacts]) -> dict[Name, ConsumerFacts]:
     """The consumers of a dispatcher by name; namesakes in the order of connecting."""
-    if len({each.name for each in consumers}) == len(consumers):
-        return {(each.name, 0): each for each in consumers}
+    if len({consumer.name for consumer in consumers}) == len(consumers):
+        return {(consumer.name, 0): consumer for consumer in consumers}
     used: Counter[str] = Counter()
     found: dict[Name, ConsumerFacts] = {}
-    for each in sorted(consumers, key=lambda each: each.connected_since.rstrip("Z")):
+    for each in sorted(consumers, key=lambda consumer: consumer.connected_since.rstrip("Z")):
         found[each.name, used[each.name]] = each
         used[each.name] += 1
     return found
@@ -263,7 +263,7 @@ def _names_of(rows: Sequence[tuple[int, str]]) -> list[Name]:
 
 def unacked_of(dispatcher: Dispatcher) -> int:
     """Unacknowledged messages: a Failover subscription has them at its consumers only."""
-    return max(dispatcher.sub.unacked_messages, sum(each.unacked_messages for each in dispatcher.sub.consumers))
+    return max(dispatcher.sub.unacked_messages, sum(consumer.unacked_messages for consumer in dispatcher.sub.consumers))
 
 
 def _obstacles(
@@ -349,7 +349,9 @@ def with_reported(view: DashboardView, reported: Reported, moment: int, subject:
         ring = view.ring
         places = [at for at, name in enumerate(ring.topic_names) if name in blocked]
         found = replace(found, marks=tuple(ring.topic_hashes[places].tolist()))
-    consumers = tuple(replace(row, reported=each) for row, each in zip(view.consumers, found.consumers, strict=True))
+    consumers = tuple(
+        replace(row, reported=consumer) for row, consumer in zip(view.consumers, found.consumers, strict=True)
+    )
     return replace(view, consumers=consumers, reported=found)
 
 
@@ -360,5 +362,7 @@ def keys_with_reported(view: KeysView, reported: Reported, moment: int, subject:
     if found is None or found.computed_from:
         return replace(view, reported=found)
     marks = tuple(dict.fromkeys(wait.slot for wait in found.waits if wait.blocked_attempts))
-    consumers = tuple(replace(row, reported=each) for row, each in zip(view.consumers, found.consumers, strict=True))
+    consumers = tuple(
+        replace(row, reported=consumer) for row, consumer in zip(view.consumers, found.consumers, strict=True)
+    )
     return replace(view, consumers=consumers, reported=replace(found, marks=marks))
