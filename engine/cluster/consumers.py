@@ -73,7 +73,7 @@ def find_subscription(state: ClusterState, key: str) -> Subscription | Rejection
     for subscription in state.subscriptions:
         if subscription.key == key:
             return subscription
-    known = ", ".join(repr(each.key) for each in state.subscriptions[:5]) or "none"
+    known = ", ".join(repr(known_one.key) for known_one in state.subscriptions[:5]) or "none"
     more = ", ..." if len(state.subscriptions) > 5 else ""
     return Rejection(
         "SubscriptionNotFound", f"there is no subscription {short(key)}; known: {known}{more}", "subscription", 404

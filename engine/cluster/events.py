@@ -113,7 +113,7 @@ def fold(
 ) -> S | str:
     """What the events make of what the first one begins, or the first objection. O(events).
 
-    >>> fold([1, 2, 3], lambda first: first or 0, lambda _sum, each: "" if each > 0 else "too small", int.__add__)
+    >>> fold([1, 2, 3], lambda first: first or 0, lambda _sum, number: "" if number > 0 else "too small", int.__add__)
     6
     """
     rest = iter(events)

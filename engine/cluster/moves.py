@@ -84,7 +84,7 @@ def difference(before: Ids, now: Ids) -> Difference:
             moved_count = int(np.count_nonzero(moved))
         for array in (different, moved):
             array.setflags(write=False)
-        gained, lost = (_counted_where(each, different, count) for each in (now, before))
+        gained, lost = (_counted_where(ids, different, count) for ids in (now, before))
         return Difference(different, count, moved, moved_count, gained, lost)
 
     return _differences.get((before, now), (), compute)
@@ -231,7 +231,7 @@ def moves(before: ClusterState, after: ClusterState, subscription_key: str) -> M
     unacked, msgs_per_sec, bytes_per_sec = flow.unacked, flow.msgs_per_sec, flow.bytes_per_sec
     if place is not None:
         unacked = np.append(unacked, 0)[place]
-        msgs_per_sec, bytes_per_sec = (np.append(each, 0.0)[place] for each in (msgs_per_sec, bytes_per_sec))
+        msgs_per_sec, bytes_per_sec = (np.append(column, 0.0)[place] for column in (msgs_per_sec, bytes_per_sec))
     return Moves(
         moved=MarkedNames(new, found.moved, found.moved_count),
         least=int(balance[balance > 0].sum()),

@@ -175,7 +175,7 @@ def _owner_ids(
             return _followed(columns, members).ring.owner.copy()
         if rule is Rule.FIRST_CONNECTED:
             return np.full(len(columns), consumers[0].consumer_id, dtype=np.int32)
-        ids = np.array([each.consumer_id for each in cohort(dispatch_order(consumers))], dtype=np.int32)
+        ids = np.array([consumer.consumer_id for consumer in cohort(dispatch_order(consumers))], dtype=np.int32)
         if columns.highest <= 0:
             return np.full(len(columns), ids[0], dtype=np.int32)
         return ids.take(places_by_modulo(columns, len(ids)), mode="clip")
@@ -194,7 +194,7 @@ def places_in(order: tuple[Consumer, ...], ids: Ids) -> NDArray[np.int32]:
 
 def in_connect_order(consumers: tuple[Consumer, ...], some: tuple[Consumer, ...]) -> tuple[Consumer, ...]:
     """Some of the consumers, in the order of all."""
-    wanted = {each.consumer_id for each in some}
+    wanted = {consumer.consumer_id for consumer in some}
     return tuple(consumer for consumer in consumers if consumer.consumer_id in wanted)
 
 
@@ -212,19 +212,19 @@ class _Live:
         """Take the leaves and joins that lead to these consumers; False where it must be made anew."""
         known = self.ring.members.consumers
         wanted = {consumer.consumer_id: consumer for consumer in consumers}
-        gone = [number for number, each in known.items() if wanted.get(number) != each]
+        gone = [number for number, consumer in known.items() if wanted.get(number) != consumer]
         came = [consumer for consumer in consumers if known.get(consumer.consumer_id) != consumer]
         if len(gone) + len(came) > min(FEW_CHANGES, len(consumers)):
             return False
         # Among namesakes who came first counts, and a ring only knows what came last.
         shared = {name for name, count in Counter(consumer.name for consumer in consumers).items() if count > 1}
-        if shared and (any(each.name in shared for each in came) or not self._same_order(wanted, shared)):
+        if shared and (any(consumer.name in shared for consumer in came) or not self._same_order(wanted, shared)):
             return False
-        for each in came:
-            if each.consumer_id in known:
-                self._count(self.ring.leave(each.consumer_id))
-                gone.remove(each.consumer_id)
-            self._count(self.ring.join(each))
+        for consumer in came:
+            if consumer.consumer_id in known:
+                self._count(self.ring.leave(consumer.consumer_id))
+                gone.remove(consumer.consumer_id)
+            self._count(self.ring.join(consumer))
         for number in gone:
             self._count(self.ring.leave(number))
         return True
@@ -232,8 +232,8 @@ class _Live:
     def _same_order(self, wanted: Mapping[int, Consumer], shared: set[str]) -> bool:
         """Whether namesakes that stay came in the same order here and there."""
         known = self.ring.members.consumers
-        stay = [number for number, each in wanted.items() if each.name in shared and number in known]
-        return stay == [number for number, each in known.items() if each.name in shared and number in wanted]
+        stay = [number for number, consumer in wanted.items() if consumer.name in shared and number in known]
+        return stay == [number for number, consumer in known.items() if consumer.name in shared and number in wanted]
 
     def _count(self, moves: Moves) -> None:
         # Nobody (-1) counts into the first one.

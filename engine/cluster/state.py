@@ -145,7 +145,7 @@ def producer_topic_names(state: ClusterState) -> list[str]:
 
 def find_producer_topic(state: ClusterState, topic: str) -> ProducerTopic | None:
     """The producers of the topic of that complete name, None where none count. O(topics with producers)."""
-    return next((each for each in state.producer_topics if each.topic == topic), None)
+    return next((producers for producers in state.producer_topics if producers.topic == topic), None)
 
 
 def find_key_subscription(state: ClusterState, key: str) -> KeySubscription | None:

@@ -164,8 +164,8 @@ class Timeline:
             snapshot = self.steps[kept - 1].snapshot
             assert snapshot is not None, f"step {kept} should keep its state"
             state, folded = snapshot, kept
-        for each in self.steps[folded:step]:
-            for event in each.events:
+        for done in self.steps[folded:step]:
+            for event in done.events:
                 state = evolve(state, event)
         return state
 

@@ -50,14 +50,14 @@ class Findable:
         >>> topic = Topic("persistent://t/n/orders", 4)
         >>> billing = Subscription("billing", "billing", "t/n", (topic.name,), (Consumer(7, "b-0"),))
         >>> state = ClusterState(topics={topic.name: topic}, subscriptions=(billing,))
-        >>> [(each.kind, each.name) for each in Findable(state, ("billing",)).find("b")]
+        >>> [(match.kind, match.name) for match in Findable(state, ("billing",)).find("b")]
         [('subscription', 'billing'), ('consumer', 'b-0')]
         >>> Findable(state, ("billing",)).find("ORDERS-partition-3")
         [Found(kind='topic', name='persistent://t/n/orders-partition-3', place=0, consumer_id=-1)]
         """
         wanted = part.casefold()
         places = (Found("subscription", key, place) for place, key in enumerate(self.keys) if wanted in key.casefold())
-        members = (each for each in self._members() if wanted in each.name.casefold())
+        members = (member for member in self._members() if wanted in member.name.casefold())
         return [*islice(places, limit), *islice(members, limit), *self._topics(part, shown, limit)]
 
     def _members(self) -> Iterator[Found]:

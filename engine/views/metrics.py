@@ -144,7 +144,7 @@ def _of_subscriptions(state: ClusterState, limited: _Limited) -> Iterable[Family
         ((("namespace", subscription.namespace), ("subscription", subscription.name)), evenness(state, subscription))
         for subscription in state.subscriptions
     ]
-    found.sort(key=lambda each: (-max(each[1].max_over_mean, each[1].max_over_mean_rate), each[0]))
+    found.sort(key=lambda row: (-max(row[1].max_over_mean, row[1].max_over_mean_rate), row[0]))
 
     def family(name: str, meaning: str, values: Iterable[float]) -> Family:
         samples = [Sample(value, labels) for (labels, _), value in zip(found, values, strict=True)]
@@ -178,8 +178,8 @@ def _of_causes(diagnoses: Iterable[Diagnosis], limited: _Limited) -> Iterable[Fa
             if isinstance(slots, int | float):
                 draining.append(Sample(float(slots), labels))
                 break
-    blocked.sort(key=lambda each: (each[0], each[1].labels))
-    draining.sort(key=lambda each: (-each.value, each.labels))
+    blocked.sort(key=lambda row: (row[0], row[1].labels))
+    draining.sort(key=lambda sample: (-sample.value, sample.labels))
     causes = [
         Sample(count, (("cause", cause), ("verdict", verdict))) for (cause, verdict), count in sorted(by_cause.items())
     ]
@@ -210,12 +210,12 @@ def _of_splits(state: ClusterState, limited: _Limited) -> Iterable[Family]:
             view = balance_view(state, namespace, BalanceQuestion(cycles=CYCLES))
             if isinstance(view, Rejection):
                 continue
-            tree = next(each for each in view.trees if each.configured)
+            tree = next(candidate for candidate in view.trees if candidate.configured)
             split = tree.next_split()
             if split is not None:
                 labels = (("namespace", namespace), ("bundle", split.range_text))
                 coming.append(Sample(split.at_seconds, labels))
-    coming.sort(key=lambda each: (each.value, each.labels))
+    coming.sort(key=lambda sample: (sample.value, sample.labels))
     return (limited.family("ringside_next_split_seconds", "seconds until the next bundle splits", coming),)
 
 
@@ -231,7 +231,7 @@ def _of_unloads(seen: Sequence[Moment], limited: _Limited) -> Iterable[Family]:
             first.setdefault(move.source, (cycle.at_ms / 1000, move.bundle))
     samples = [
         Sample(seconds, (("broker", broker), ("bundle", bundle)))
-        for broker, (seconds, bundle) in sorted(first.items(), key=lambda each: (each[1], each[0]))
+        for broker, (seconds, bundle) in sorted(first.items(), key=lambda item: (item[1], item[0]))
     ]
     busiest = [Sample(view.ahead.before.usage.max_over_mean)]
     return (

@@ -233,7 +233,7 @@ class LineReader:
         consumers = consumers_of(self.state, key)
         found = [consumer_id for consumer_id, name in consumers if name == who.text]
         if len(found) > 1:
-            ids = ", ".join(f"#{each}" for each in found[:8]) + (", ..." if len(found) > 8 else "")
+            ids = ", ".join(f"#{number}" for number in found[:8]) + (", ..." if len(found) > 8 else "")
             message = f"{len(found)} consumers of {key} are named {who.text[:60]!r}; use one of {ids}"
             self.refuse("AmbiguousConsumer", message, who.text)
         if not found:
@@ -261,10 +261,10 @@ class LineReader:
             return int(spelt[1])
         name = parse_topic_name(topic)
         complete = name.complete if isinstance(name, TopicName) else topic
-        known = next((each for each in self.state.producer_topics if each.topic == complete), None)
+        known = next((candidate for candidate in self.state.producer_topics if candidate.topic == complete), None)
         found = producers_named(known, who.text) if known is not None else []
         if len(found) > 1:
-            numbers = ", ".join(f"#{each}" for each in found[:8]) + (", ..." if len(found) > 8 else "")
+            numbers = ", ".join(f"#{number}" for number in found[:8]) + (", ..." if len(found) > 8 else "")
             message = f"{len(found)} producers are named {who.text[:60]!r}; use one of {numbers}"
             self.refuse("AmbiguousProducer", message, who.text)
         if not found:
@@ -276,6 +276,6 @@ class LineReader:
         return found[0]
 
     def refuse(self, error: str, message: str, field: str, candidates: Iterable[str] = ()) -> NoReturn:
-        near = get_close_matches(field[:100], [each for each in candidates if len(each) <= 200], n=1)
+        near = get_close_matches(field[:100], [candidate for candidate in candidates if len(candidate) <= 200], n=1)
         hint = f"; did you mean {near[0]}?" if near else ""
         raise RefusedLine(Rejection(error, message + hint, field))

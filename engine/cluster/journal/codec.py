@@ -50,8 +50,8 @@ Format 1 had a row for each topic and for the traffic of each partition, where t
 
 T = TypeVar("T")
 
-_EVENTS: Final[dict[str, type[Any]]] = {each.__name__: each for each in get_args(Event)}
-_COMMANDS: Final[dict[str, type[Any]]] = {each.__name__: each for each in get_args(Command)}
+_EVENTS: Final[dict[str, type[Any]]] = {kind.__name__: kind for kind in get_args(Event)}
+_COMMANDS: Final[dict[str, type[Any]]] = {kind.__name__: kind for kind in get_args(Command)}
 
 
 def serialise_state(state: ClusterState) -> bytes:
@@ -135,7 +135,7 @@ def state_from_plain(plain: Any, source: str = "state") -> ClusterState:
         subscriptions=_subscriptions(plain, topics, source),
         key_subscriptions=_folds(plain, "key_subscriptions", KeyEvent, folded, source),
         producer_topics=_folds(plain, "producer_topics", ProducerTopicEvent, folded_producers, source),
-        namespaces={each.name: each for each in list_of(plain, "namespaces", Namespace, source)},
+        namespaces={namespace.name: namespace for namespace in list_of(plain, "namespaces", Namespace, source)},
         next_consumer_id=convert(plain.get("next_consumer_id"), int, source, "$.next_consumer_id"),
     )
     _refuse_faults(faults(state), source)
@@ -154,20 +154,20 @@ def _topics_and_loads(plain: Any, source: str) -> tuple[TopicTable, LoadTable]:
             return columns_from_plain(from_plain(plain["columns"]))
         except (ValueError, TypeError, OverflowError, msgspec.ValidationError) as error:
             fail(source, "$.columns", str(error))
-    listed = {each.name: each for each in list_of(plain, "topics", Topic, source)}
+    listed = {topic.name: topic for topic in list_of(plain, "topics", Topic, source)}
     # A table has a row for each partition, so their numbers are judged before it is made.
     reported = len(member(plain, "loads", list, source))
-    _refuse_faults(count_faults({each.name: each.partitions for each in listed.values()}, reported), source)
+    _refuse_faults(count_faults({topic.name: topic.partitions for topic in listed.values()}, reported), source)
     topics = TopicTable.of(listed)
     return topics, _loads_from_plain(plain, topics, source, "$")
 
 
 def _loads_from_plain(plain: Any, topics: TopicTable, source: str, place: str) -> LoadTable:
     loads = {
-        convert(member(each, "partition", object, source), str, source, f"{place}.loads[{at}].partition"): _with_floats(
-            convert(member(each, "load", dict, source), Load, source, f"{place}.loads[{at}].load")
+        convert(member(row, "partition", object, source), str, source, f"{place}.loads[{at}].partition"): _with_floats(
+            convert(member(row, "load", dict, source), Load, source, f"{place}.loads[{at}].load")
         )
-        for at, each in enumerate(member(plain, "loads", list, source))
+        for at, row in enumerate(member(plain, "loads", list, source))
     }
     # What is wrong with them would not be in the columns.
     _refuse_faults(load_faults(topics, loads), source)

@@ -78,7 +78,7 @@ def _load_faults(state: ClusterState) -> list[str]:
 def load_faults(topics: TopicTable, loads: Mapping[str, Load]) -> list[str]:
     """What is wrong with statistics: they are of no partition of these topics, or hold a number that cannot be."""
     if isinstance(loads, LoadTable) and loads.topics is topics:
-        fine = all(bool(((each >= 0) & (each < _LARGEST)).all()) for each in (loads.rates, loads.counts))
+        fine = all(bool(((column >= 0) & (column < _LARGEST)).all()) for column in (loads.rates, loads.counts))
         return [] if fine else ["statistics hold a number that is negative or no number"]
     found = [f"statistics of {name!r}, which does not exist" for name in loads if not _has_dispatcher(topics, name)]
     found += [
@@ -96,12 +96,15 @@ def _has_dispatcher(topics: TopicTable, name: str) -> bool:
 
 def _subscription_faults(state: ClusterState) -> list[str]:
     found: list[str] = []
-    keys = [*(each.key for each in state.subscriptions), *(each.key for each in state.key_subscriptions)]
+    keys = [
+        *(subscription.key for subscription in state.subscriptions),
+        *(subscription.key for subscription in state.key_subscriptions),
+    ]
     if len(set(keys)) != len(keys):
         found.append("two subscriptions have one key")
     ids: set[int] = set()
-    named = [(each.name, each.namespace) for each in state.subscriptions]
-    named += [(each.name, each.namespace) for each in state.key_subscriptions]
+    named = [(subscription.name, subscription.namespace) for subscription in state.subscriptions]
+    named += [(subscription.name, subscription.namespace) for subscription in state.key_subscriptions]
     refusals = [refuse_subscription(name) or refuse_namespace(namespace) for name, namespace in named]
     found += [refusal.message for refusal in refusals if refusal is not None]
     for subscription in state.subscriptions:
@@ -114,10 +117,10 @@ def _subscription_faults(state: ClusterState) -> list[str]:
                 found.append(f"priority level {consumer.priority_level} is no signed 32-bit number")
     for shared in state.key_subscriptions:
         found += _key_subscription_faults(state, shared)
-        for each in shared.consumers:
-            if each.consumer_id in ids or not 0 <= each.consumer_id < state.next_consumer_id:
-                found.append(f"consumer id {each.consumer_id} is not unique or not below {state.next_consumer_id}")
-            ids.add(each.consumer_id)
+        for member in shared.consumers:
+            if member.consumer_id in ids or not 0 <= member.consumer_id < state.next_consumer_id:
+                found.append(f"consumer id {member.consumer_id} is not unique or not below {state.next_consumer_id}")
+            ids.add(member.consumer_id)
     if not 0 <= state.next_consumer_id <= len(IDS):
         found.append(f"the next consumer id is {state.next_consumer_id}: ids have 32 bits")
     return found
@@ -177,13 +180,15 @@ def _one_namespace_faults(namespace: Namespace) -> list[str]:
 
 def producer_faults(state: ClusterState) -> list[str]:
     """Everything that is wrong with the producers of a state, as sentences. O(producer objects)."""
-    names = [each.topic for each in state.producer_topics]
+    names = [topic.topic for topic in state.producer_topics]
     found = ["the producers of a topic are kept twice"] if len(set(names)) != len(names) else []
-    for each in state.producer_topics:
-        topic = state.topics.get(each.topic)
-        if topic is None or topic.partitions != each.partitions:
-            found.append(f"the producers of {each.topic!r} see {each.partitions} partitions, which it does not have")
-        found += _connection_faults(each)
+    for producers in state.producer_topics:
+        topic = state.topics.get(producers.topic)
+        if topic is None or topic.partitions != producers.partitions:
+            found.append(
+                f"the producers of {producers.topic!r} see {producers.partitions} partitions, which it does not have"
+            )
+        found += _connection_faults(producers)
     return found
 
 

@@ -38,7 +38,7 @@ def to_plain(value: Any, *, tagged: bool = False) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else {"float": repr(value)}
     if isinstance(value, (tuple, list)):
-        return [to_plain(each) for each in value]
+        return [to_plain(item) for item in value]
     if is_dataclass(value):
         plain = {field.name: to_plain(getattr(value, field.name)) for field in fields(value)}
         return {"type": type(value).__name__, **plain} if tagged else plain
@@ -51,13 +51,13 @@ def from_plain(plain: Any, levels: int = DEEPEST) -> Any:
     if levels == 0:
         raise ValueError(f"nested more than {DEEPEST} levels deep")
     if isinstance(plain, list):
-        return [from_plain(each, levels - 1) for each in plain]
+        return [from_plain(item, levels - 1) for item in plain]
     if isinstance(plain, dict):
         if plain.keys() == {"code_points"}:
             return "".join(map(chr, plain["code_points"]))
         if plain.keys() == {"float"}:
             return float(plain["float"])
-        return {key: from_plain(each, levels - 1) for key, each in plain.items()}
+        return {key: from_plain(item, levels - 1) for key, item in plain.items()}
     return plain
 
 

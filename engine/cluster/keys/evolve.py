@@ -95,7 +95,7 @@ def without_topic(subscription: KeySubscription, topic: str) -> KeySubscription 
     """The subscription after one of its topics is deleted; it goes with the last one."""
     if topic not in subscription.topics:
         return subscription
-    left = tuple(each for each in subscription.topics if each != topic)
+    left = tuple(name for name in subscription.topics if name != topic)
     first = subscription.happened[0]
     assert isinstance(first, KeySubscriptionCreated), "it begins with its creation"
     happened = (replace(first, topics=left), *subscription.happened[1:])

@@ -65,8 +65,8 @@ def acknowledge_keys(state: ClusterState, command: Acknowledge) -> tuple[Event, 
     if command.count:
         held = held[: command.count]
     return tuple(
-        KeysAcknowledged(subscription.key, owner, tuple(position for position, each in held if each == owner))
-        for owner in dict.fromkeys(each for _, each in held)
+        KeysAcknowledged(subscription.key, owner, tuple(position for position, holder in held if holder == owner))
+        for owner in dict.fromkeys(holder for _, holder in held)
     )
 
 

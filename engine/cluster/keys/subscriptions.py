@@ -283,8 +283,8 @@ def share_keys(state: ClusterState, command: ShareKeys) -> tuple[Event, ...] | R
     if isinstance(others, Rejection):
         return others
     consumers = [
-        Consumer(each.consumer_id, each.name, declared)
-        for each, declared in zip(nodes_of(subscription), ranges, strict=True)
+        Consumer(consumer.consumer_id, consumer.name, declared)
+        for consumer, declared in zip(nodes_of(subscription), ranges, strict=True)
     ]
     changed = [SettingChanged(RING_FLAG, settings.text_of(RING_FLAG))] if flag is not None else []
     return (*changed, *restarted(subscription, start, consumers), *others)

@@ -78,7 +78,7 @@ def _add(
     event = ProducersAdded(topic.name, plan)
     step = after(before, event)
     if step.tally.created == 0:
-        refusals = (each.error for each in reversed(step.recent) if isinstance(each, Created) and each.error)
+        refusals = (event.error for event in reversed(step.recent) if isinstance(event, Created) and event.error)
         return next(refusals)
     return (event,) if found is not None else (begin, event)
 

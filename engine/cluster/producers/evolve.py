@@ -62,7 +62,7 @@ def refuse_more_producers(topic: ProducerTopic, plan: ProducerPlan, *, lazily: b
 
 def senders_of(topic: ProducerTopic, producer: int | None) -> int:
     """How many producers send where one is named, or (None) all that are not closed."""
-    return 1 if producer is not None else sum(each.state != "Closed" for each in topic.producers.producers)
+    return 1 if producer is not None else sum(one.state != "Closed" for one in topic.producers.producers)
 
 
 def refuse_more_messages(topic: ProducerTopic, messages: int) -> Rejection | None:
@@ -118,11 +118,11 @@ def _after(topic: ProducerTopic, event: ProducerTopicEvent) -> ProducerTopic:
     assert isinstance(step, ProducersStep), f"{event} was let in: {step}"
     keys = topic.keys
     if isinstance(event, ProducersSent) and event.key is not None:
-        times = sum(isinstance(each, Sent) for each in step.events)
+        times = sum(isinstance(result, Sent) for result in step.events)
         keys = {**keys, event.key: keys.get(event.key, 0) + times}
     results = topic.results
     if step.events:
-        results = {**results, **{each.number: each for each in step.events if not _refused(each)}}
+        results = {**results, **{result.number: result for result in step.events if not _refused(result)}}
     return ProducerTopic(
         topic.topic,
         (*topic.happened, event),
@@ -274,7 +274,7 @@ def with_producer_event(state: ClusterState, event: ProducerTopicEvent) -> Clust
 def grown_producers(state: ClusterState, topic: str, partitions: int) -> tuple[ProducerTopic, ...]:
     """The producers of all topics after one of these has more partitions."""
     event = ProducerPartitionsGrown(topic, partitions)
-    return tuple(after(each, event) if each.topic == topic else each for each in state.producer_topics)
+    return tuple(after(one, event) if one.topic == topic else one for one in state.producer_topics)
 
 
 def refuse_growth(state: ClusterState, topic: str, partitions: int) -> Rejection | None:

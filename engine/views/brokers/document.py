@@ -69,7 +69,7 @@ def _cycle(cycle: AheadCycle) -> dict[str, Any]:
         "brokers": [_verdict(verdict) for verdict in decision.plan.verdicts]
         if isinstance(decision, SheddingCycle)
         else [],
-        "pairs": [] if modular else [_pair(each) for each in _pairs(decision)],
+        "pairs": [] if modular else [_pair(pair) for pair in _pairs(decision)],
         "otherwise": None
         if cycle.otherwise is None
         else [{"broker": broker, "bundles": list(bundles)} for broker, bundles in cycle.otherwise],
@@ -160,7 +160,7 @@ def brokers_document(view: BrokersView, compared: Sequence[Compared]) -> dict[st
             {"brokers": [swap.first, swap.second], "there": swap.there, "back": swap.back, "cycles": list(swap.cycles)}
             for swap in view.swaps
         ],
-        "compared": [_compared(each) for each in compared],
+        "compared": [_compared(shedder) for shedder in compared],
         "assumptions": forecast["assumptions"],
         "cycles": forecast["cycles"],
     }
@@ -250,17 +250,17 @@ def _left(left: LeftAlone) -> dict[str, Any]:
     }
 
 
-def _compared(each: Compared) -> dict[str, Any]:
-    usage = each.after.usage if each.after is not None else None
+def _compared(compared: Compared) -> dict[str, Any]:
+    usage = compared.after.usage if compared.after is not None else None
     return {
-        "shedder": each.shedder,
-        "in_force": each.in_force,
-        "refused": each.refused or None,
-        "unloads": each.unloads,
-        "unloads_per_hour": each.unloads_per_hour,
-        "topics_interrupted": each.topics,
-        "returned": each.returned,
-        "quiet_after_cycles": each.quiet_after,
+        "shedder": compared.shedder,
+        "in_force": compared.in_force,
+        "refused": compared.refused or None,
+        "unloads": compared.unloads,
+        "unloads_per_hour": compared.unloads_per_hour,
+        "topics_interrupted": compared.topics,
+        "returned": compared.returned,
+        "quiet_after_cycles": compared.quiet_after,
         "max_over_mean": _number(usage.max_over_mean) if usage is not None else None,
         "deviation_over_mean": _number(usage.deviation_over_mean) if usage is not None else None,
     }

@@ -279,7 +279,7 @@ def _marked(blocks: tuple[Block, ...], broker: str, leaving: set[tuple[str, str]
 
 
 def _blocks(load: BrokerLoad, places: Mapping[str, int], home: Mapping[str, str]) -> Iterable[Block]:
-    stats = {each.bundle: each for each in load.stats}
+    stats = {one.bundle: one for one in load.stats}
     for bundle in sorted(dict.fromkeys(load.bundles), key=lambda name: (places[namespace_of(name)], name)):
         one = stats.get(bundle)
         yield Block(
@@ -353,9 +353,9 @@ def next_cycle(cycle: AheadCycle) -> NextCycle:
             tuple(left),
             cycle.otherwise is not None,
         )
-    between = {each.fuller: (each.fuller_load, each.emptier_load) for each in decision.pairs if each.outcome == "moves"}
+    between = {pair.fuller: (pair.fuller_load, pair.emptier_load) for pair in decision.pairs if pair.outcome == "moves"}
     between |= {
-        each.emptier: (each.emptier_load, each.fuller_load) for each in decision.pairs if each.outcome == "moves"
+        pair.emptier: (pair.emptier_load, pair.fuller_load) for pair in decision.pairs if pair.outcome == "moves"
     }
     left = []
     for pair in decision.pairs:

@@ -99,7 +99,7 @@ def _parts(state: ClusterState) -> tuple[object, ...]:
 
 def balance_frame(view: BalanceView, algorithm: str, cycle: int) -> BalanceFrame:
     """The tree under an algorithm after a cycle, 0 being now; cycles past the end show the last one. Remembered."""
-    tree = next(each for each in view.forecast.trees if each.algorithm == algorithm)
+    tree = next(candidate for candidate in view.forecast.trees if candidate.algorithm == algorithm)
     number = max(0, min(cycle, len(tree.balance.cycles)))
     return _frames.get((tree.balance,), (number,), lambda: frame_of(tree.balance, algorithm, number))
 
@@ -108,7 +108,7 @@ def curve_after(
     view: BalanceView, algorithm: str, cycle: int, range_text: str, rule: FlowRule = "merged"
 ) -> FlowCurve | Rejection:
     """The traffic of a range along the hash axis with what flows after a cycle, the limits and the cuts. Remembered."""
-    tree = next(each for each in view.forecast.trees if each.algorithm == algorithm)
+    tree = next(candidate for candidate in view.forecast.trees if candidate.algorithm == algorithm)
     cycles = tree.balance.cycles
     interval = cycles[min(cycle, len(cycles)) - 1].interval if cycle > 0 and cycles else 0
     start = tree.balance.start

@@ -286,7 +286,9 @@ def _settings(before: BrokerSettings, after: BrokerSettings) -> tuple[SettingDif
 def _bundles(before: ClusterState, after: ClusterState) -> tuple[BundlesDifference, ...]:
     found = []
     for name in sorted({*before.namespaces, *after.namespaces}):
-        old, new = ((each.namespaces[name].boundaries if name in each.namespaces else ()) for each in (before, after))
+        old, new = (
+            (state.namespaces[name].boundaries if name in state.namespaces else ()) for state in (before, after)
+        )
         if old != new:
             gone, fresh = sorted(set(old) - set(new)), sorted(set(new) - set(old))
             counts = (max(len(old) - 1, 0), max(len(new) - 1, 0))

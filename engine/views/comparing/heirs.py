@@ -129,17 +129,17 @@ def _of_failover(
     assert left is not None, "a subscription stays when its consumers go"
     counts, rates = shares(state, subscription)
     then, then_rates = shares(after, left)
-    places = {each.consumer_id: at for at, each in enumerate(dispatch_order(subscription.consumers))}
+    places = {consumer.consumer_id: at for at, consumer in enumerate(dispatch_order(subscription.consumers))}
     rows = [
         HeirRow(
-            each.consumer_id,
-            each.name,
-            int(counts[places[each.consumer_id]]),
+            consumer.consumer_id,
+            consumer.name,
+            int(counts[places[consumer.consumer_id]]),
             int(then[at]),
-            float(rates[places[each.consumer_id]]),
+            float(rates[places[consumer.consumer_id]]),
             float(then_rates[at]),
         )
-        for at, each in enumerate(dispatch_order(left.consumers))
+        for at, consumer in enumerate(dispatch_order(left.consumers))
     ]
     return HeirsView(
         subscription=subscription.key,

@@ -99,7 +99,7 @@ def _changed_at(
     """``changed_arcs`` after few consumers came or left: elsewhere than at their points nothing can differ."""
     changed = np.zeros(len(ring), dtype=np.bool_)
     at = np.array(sorted({point for name in names for point in failover_points(name)}), dtype=np.int64)
-    was, is_ = (_places_of(each, at) for each in (earlier, ring))
+    was, is_ = (_places_of(one_ring, at) for one_ring in (earlier, ring))
     owners_before = np.array([before.order[owner].consumer_id for owner in earlier.owners[was].tolist()])
     owners_now = np.array([now.order[owner].consumer_id for owner in ring.owners[is_].tolist()])
     changed[is_[owners_before != owners_now]] = True

@@ -233,7 +233,7 @@ def changes_between(before: Slice | None, now: Slice) -> Changes:
 
 
 def _changes_in_bulk(found: Difference) -> Changes:
-    gained, lost = (dict(enumerate(each.tolist())) for each in (found.gained, found.lost))
+    gained, lost = (dict(enumerate(counts.tolist())) for counts in (found.gained, found.lost))
     return Changes(found.moved, gained, lost)
 
 

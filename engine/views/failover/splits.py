@@ -135,7 +135,7 @@ def split_preview(
         topics=len(inside),
         msgs_per_sec=rate,
         bytes_per_sec=sum_in_order(bytes_per_sec),
-        options=tuple(_option(each, namespace, str(parent), rate, default) for each in found),
+        options=tuple(_option(option, namespace, str(parent), rate, default) for option in found),
         topic_names=inside.names,
         topic_hashes=inside.hashes,
         topic_msgs_per_sec=msgs_per_sec,

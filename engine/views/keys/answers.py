@@ -27,7 +27,7 @@ def key_answer(timeline: Timeline, subscription_key: str, key_text: str) -> KeyA
         return key
     delivery = now.subscription.delivery
     told = explain_key(now.selector, key, draining=delivery.draining)
-    wait = next((each for each in waits(delivery) if each.slot == told.slot.slot), None)
+    wait = next((candidate for candidate in waits(delivery) if candidate.slot == told.slot.slot), None)
     return KeyAnswer(
         text=text_of_key(key),
         explanation=told,
@@ -45,7 +45,7 @@ def keys_of_consumer(timeline: Timeline, subscription_key: str, consumer_id: int
     earlier = state_before(timeline)
     before = keys_slice_by_key(earlier, subscription_key) if earlier is not None else None
     moved = key_moves(before, now).keys
-    waiting = Counter(message.key for each in waits(now.subscription.delivery) for message in each.messages)
+    waiting = Counter(message.key for wait in waits(now.subscription.delivery) for message in wait.messages)
     names = {consumer.consumer_id: consumer.name for consumer in now.selector.consumers}
     ids = [consumer.consumer_id for consumer in now.selector.consumers]
     pieces = now.owned.get(consumer_id, ())
@@ -132,5 +132,5 @@ def _obstacle(now: KeysSlice, told: KeyExplanation, wait: Wait | None) -> str:
             f"draining: {count} {verb}{since} until {names.get(first.consumer_id, '?')} has acknowledged "
             f"{first.unacked}; {tries}"
         )
-    held = ", ".join(f"{names.get(each.consumer_id, '?')} holds {each.unacked}" for each in wait.holders)
+    held = ", ".join(f"{names.get(holder.consumer_id, '?')} holds {holder.unacked}" for holder in wait.holders)
     return f"{count} {verb} until {wait.reason.value}" + (f": {held}" if held else "")

@@ -66,7 +66,7 @@ def step_moves(before: KeysSlice | None, now: KeysSlice, moves: KeyMoves, positi
         slots=moves.moved,
         least=moves.least,
         keys=int(moves.keys.sum()),
-        bystanders=tuple(positions[each] for each in moves.bystanders if each in positions),
+        bystanders=tuple(positions[consumer_id] for consumer_id in moves.bystanders if consumer_id in positions),
         sentence=_sentence(before, now, moves),
     )
 
@@ -184,8 +184,8 @@ def _by_start(of: KeysSlice) -> _Shared:
     """The pieces of the space with the owners of each, in the order of their remainders."""
     found: dict[HashRange, dict[int, int]] = {}
     for owner, pieces in of.owned.items():
-        for each in pieces:
-            found.setdefault(each.range, {})[each.remainder] = owner
+        for piece in pieces:
+            found.setdefault(piece.range, {})[piece.remainder] = owner
     return [(piece, tuple(owners[at] for at in sorted(owners))) for piece, owners in sorted(found.items())]
 
 

@@ -180,7 +180,7 @@ def _known_keys(subscription: KeySubscription, pieces: Pieces) -> KnownKeys:
     placed = _placed.get((subscription.keys,), (selector.slots,), lambda: _place(subscription))
     if pieces.shared:
         found = [selector.owner(slot) for slot in placed.slots.tolist()]
-        owners = np.array([-1 if each is None else each for each in found], dtype=np.int64)
+        owners = np.array([-1 if owner is None else owner for owner in found], dtype=np.int64)
     else:
         owners = pieces.owners_at(placed.slots)
     return KnownKeys(placed.texts, placed.keys, placed.slots, owners, placed.messages)

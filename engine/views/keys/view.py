@@ -123,7 +123,7 @@ def _rows(now: KeysSlice, moves: KeyMoves, waiting: Iterable[Wait]) -> tuple[Key
     subscription, delivery = now.subscription, now.subscription.delivery
     colours = key_colours(subscription)
     slots, pieces = now.slot_counts(), now.piece_counts()
-    lost_points = {each.consumer_id: each.lost_points for each in fairness(now).consumers}
+    lost_points = {shares.consumer_id: shares.lost_points for shares in fairness(now).consumers}
     points = now.selector.points if isinstance(now.selector, RingSelector) else 0
     keys: Counter[int] = Counter(now.known.owners.tolist())
     messages: Counter[int] = Counter()
@@ -232,7 +232,8 @@ def _luck_view(now: KeysSlice) -> LuckView:
 def _deliveries(subscription: KeySubscription) -> tuple[str, ...]:
     names = {event.consumer_id: event.name for event in subscription.happened if isinstance(event, KeyConsumerJoined)}
     return tuple(
-        f"{shown(names[delivered.consumer_id])} got {shown(text_of_key(delivered.message.key))} (message {delivered.message.position})"
+        f"{shown(names[delivered.consumer_id])} got {shown(text_of_key(delivered.message.key))}"
+        f" (message {delivered.message.position})"
         for delivered in subscription.sent[-DELIVERIES_SHOWN:]
     )
 
@@ -257,7 +258,7 @@ def keys_ring(now: KeysSlice, moves: KeyMoves, positions: Mapping[int, int]) -> 
 
 
 def _rows_of(ids: NDArray[np.int64], positions: Mapping[int, int]) -> NDArray[np.int64]:
-    return np.array([positions.get(each, -1) for each in ids.tolist()], dtype=np.int64)
+    return np.array([positions.get(consumer_id, -1) for consumer_id in ids.tolist()], dtype=np.int64)
 
 
 def _changed(ends: NDArray[np.int64], now: KeysSlice, moves: KeyMoves) -> NDArray[np.bool_]:

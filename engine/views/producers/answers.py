@@ -81,7 +81,7 @@ def growth_view(keys: Iterable[str], before: int, after: int) -> GrowthView | Re
     """Each key under each scheme. Refused: partitions below 1, or fewer than before. Linear in the keys.
 
     >>> view = growth_view(["k0", "k1"], 4, 6)
-    >>> [(each.key, each.before, each.after) for each in view.keys], [each.moved for each in view.schemes]
+    >>> [(row.key, row.before, row.after) for row in view.keys], [row.moved for row in view.schemes]
     ([('k0', (1, 2, 3), (5, 4, 5)), ('k1', (2, 2, 1), (0, 2, 1))], [2, 1, 1])
     """
     told = tuple(dict.fromkeys(keys))
@@ -93,7 +93,7 @@ def growth_view(keys: Iterable[str], before: int, after: int) -> GrowthView | Re
         return apart
     places = [found[scheme].places for scheme in HASHING_SCHEMES]
     rows = tuple(
-        KeyGrowth(key, tuple(each.left for each in row), tuple(each.right for each in row))
+        KeyGrowth(key, tuple(place.left for place in row), tuple(place.right for place in row))
         for key, *row in zip(told, *places, strict=True)
     )
     return GrowthView(

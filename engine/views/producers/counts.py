@@ -54,7 +54,7 @@ def _view(how: _How, observed: int) -> CountsView:
     curve = _over(how, work, curve_partitions(how.partitions))
     (here,) = _over(how, work, (how.partitions,))
     (forever,) = _over(how, Workload(how.producers), (how.partitions,))
-    connections = tuple(each.connections.value for each in (here.eager, here.lazy, here.partial))
+    connections = tuple(way.connections.value for way in (here.eager, here.lazy, here.partial))
     assert len(connections) == 3
     return CountsView(
         producers=how.producers,
@@ -80,7 +80,7 @@ def curve_partitions(partitions: int) -> tuple[int, ...]:
     if most <= CURVE_POINTS:
         return tuple(range(1, most + 1))
     spread = {round(1 + at * (most - 1) / (CURVE_POINTS - 1)) for at in range(CURVE_POINTS)}
-    nearest = min(sorted(spread)[1:-1], key=lambda each: abs(each - partitions))
+    nearest = min(sorted(spread)[1:-1], key=lambda count: abs(count - partitions))
     return tuple(sorted(spread - {nearest} | {partitions}))
 
 

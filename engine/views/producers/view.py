@@ -114,8 +114,8 @@ def _opened(producer: PartitionedProducer) -> Opened:
     )
 
 
-def _cell(each: PartitionProducer) -> int:
-    return CODES[each.opened] if each.connected else CODES[each.opened] | LOST
+def _cell(started: PartitionProducer) -> int:
+    return CODES[started.opened] if started.connected else CODES[started.opened] | LOST
 
 
 def summed(partitions: int, opened: Iterable[Opened], what: str) -> NDArray[np.int64]:

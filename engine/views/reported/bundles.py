@@ -42,14 +42,14 @@ def _by_bundle(loads: Mapping[str, WrittenLoad]) -> dict[str, ReportedLoad]:
 
 
 def _load(owner: str, bundles: Iterable[BundleStats]) -> ReportedLoad:
-    each = list(bundles)
+    stats = list(bundles)
     return ReportedLoad(
         owner,
-        sum(one.topics for one in each),
-        sum(one.producers for one in each),
-        sum(one.consumers for one in each),
-        sum(one.msg_rate_in + one.msg_rate_out for one in each),
-        sum(one.throughput_in_bytes_per_sec + one.throughput_out_bytes_per_sec for one in each),
+        sum(one.topics for one in stats),
+        sum(one.producers for one in stats),
+        sum(one.consumers for one in stats),
+        sum(one.msg_rate_in + one.msg_rate_out for one in stats),
+        sum(one.throughput_in_bytes_per_sec + one.throughput_out_bytes_per_sec for one in stats),
     )
 
 
@@ -130,9 +130,9 @@ def whereabouts_of(snapshot: Snapshot, topic: str, namespace: str, bundle: str) 
     looked_up = snapshot.owners.get(topic)
     broker = looked_up or snapshot.owners.get(f"{namespace}/{bundle}", "")
     there = [
-        each
-        for name, each in snapshot.topics.items()
-        if each.namespace == namespace and piece.includes(crc32_hash(name))
+        facts
+        for name, facts in snapshot.topics.items()
+        if facts.namespace == namespace and piece.includes(crc32_hash(name))
     ]
     return Whereabouts(broker, looked_up is not None, _unload(there))
 

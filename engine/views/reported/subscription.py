@@ -114,7 +114,7 @@ def subscription_view(
     if found is None:
         return None
     dispatchers = reported.subscriptions(moment)[subject.namespace, subject.name].dispatchers
-    positions = {each.name: at for at, each in reversed(list(enumerate(found.consumers)))}
+    positions = {consumer.name: at for at, consumer in reversed(list(enumerate(found.consumers)))}
     blocked = frozenset(found.blocked_topics)
     rows = [
         _topic(dispatcher, positions.get(dispatcher.sub.active_consumer_name or "", -1), blocked)

@@ -57,9 +57,9 @@ def subject_of(timeline: Timeline, key: str) -> Subject | None:
     """The subscription of that key as a subject; None for one that a step of the simulation made."""
     state = timeline.initial
     listed: tuple[Subscription | KeySubscription, ...] = (*state.subscriptions, *state.key_subscriptions)
-    for each in listed:
-        if each.key == key:
-            return Subject(key, each.namespace, each.name, each.topics)
+    for subscription in listed:
+        if subscription.key == key:
+            return Subject(key, subscription.namespace, subscription.name, subscription.topics)
     return None
 
 
@@ -84,7 +84,7 @@ class Reported:
         """All subscriptions up to a moment, by namespace and name. O(dispatchers x moments) once."""
         if moment not in self._seen:
             seen = subscriptions_seen(self.moments[: moment + 1])
-            self._seen[moment] = {(each.namespace, each.name): each for each in seen}
+            self._seen[moment] = {(subscription.namespace, subscription.name): subscription for subscription in seen}
         return self._seen[moment]
 
     def prepare(self) -> None:
@@ -194,8 +194,8 @@ def _view(seen: SubscriptionSeen, subject: Subject, time: SeenTime, events: tupl
     dispatchers = seen.dispatchers
     if subject.topics is not None:
         wanted = frozenset(subject.topics)
-        dispatchers = tuple(each for each in dispatchers if parent_of(each.topic) in wanted)
-    named = [_named(each.sub.consumers) for each in dispatchers]
+        dispatchers = tuple(dispatcher for dispatcher in dispatchers if parent_of(dispatcher.topic) in wanted)
+    named = [_named(dispatcher.sub.consumers) for dispatcher in dispatchers]
     rows = (
         _names_of(subject.rows)
         if subject.rows is not None
@@ -224,12 +224,12 @@ def _view(seen: SubscriptionSeen, subject: Subject, time: SeenTime, events: tupl
         time=time,
         type=seen.type,
         dispatchers=len(dispatchers),
-        backlog=sum(each.backlog for each in dispatchers),
-        unacked=sum(unacked_of(each) for each in dispatchers),
-        in_replay=sum(each.replay for each in dispatchers),
-        delayed=sum(each.sub.msg_delayed for each in dispatchers),
-        msgs_per_sec=sum(each.sub.msg_rate_out_msgs_per_sec for each in dispatchers),
-        blocked_dispatchers=sum(each.sub.blocked_on_unacked for each in dispatchers),
+        backlog=sum(dispatcher.backlog for dispatcher in dispatchers),
+        unacked=sum(unacked_of(dispatcher) for dispatcher in dispatchers),
+        in_replay=sum(dispatcher.replay for dispatcher in dispatchers),
+        delayed=sum(dispatcher.sub.msg_delayed for dispatcher in dispatchers),
+        msgs_per_sec=sum(dispatcher.sub.msg_rate_out_msgs_per_sec for dispatcher in dispatchers),
+        blocked_dispatchers=sum(dispatcher.sub.blocked_on_unacked for dispatcher in dispatchers),
         draining_slots=len(waits),
         consumers=tuple(total.done(name) for total, (name, _) in zip(sums, rows, strict=True)),
         waits=tuple(waits),
@@ -245,9 +245,9 @@ def _named(consumers: Sequence[ConsumerFacts]) -> dict[Name, ConsumerFacts]:
         return {(consumer.name, 0): consumer for consumer in consumers}
     used: Counter[str] = Counter()
     found: dict[Name, ConsumerFacts] = {}
-    for each in sorted(consumers, key=lambda consumer: consumer.connected_since.rstrip("Z")):
-        found[each.name, used[each.name]] = each
-        used[each.name] += 1
+    for consumer in sorted(consumers, key=lambda consumer: consumer.connected_since.rstrip("Z")):
+        found[consumer.name, used[consumer.name]] = consumer
+        used[consumer.name] += 1
     return found
 
 
@@ -316,14 +316,14 @@ def _waits(
     return [
         ReportedWait(
             dispatcher.topic,
-            each.hash,
-            owner_of(each.hash),
+            drained.hash,
+            owner_of(drained.hash),
             positions.get(name, -1),
-            each.unacked,
-            each.blocked_attempts,
+            drained.unacked,
+            drained.blocked_attempts,
         )
         for name, facts in consumers.items()
-        for each in facts.draining
+        for drained in facts.draining
     ]
 
 
