@@ -42,8 +42,8 @@ def partition_index(topic: str) -> int:
     >>> partition_index("persistent://t/n/x-partition-12"), partition_index("persistent://t/n/x-partition-01")
     (12, -1)
     """
-    _, found, digits = topic.rpartition(PARTITION_SUFFIX)
-    if not found or not digits or len(digits) > len(str(_INT_MAX)):
+    _, suffix, digits = topic.rpartition(PARTITION_SUFFIX)
+    if not suffix or not digits or len(digits) > len(str(_INT_MAX)):
         return -1
     # Java reads 16-bit units, so a digit beyond the basic plane is two units that are no digits.
     if any(ord(char) > 0xFFFF or not char.isdecimal() for char in digits):

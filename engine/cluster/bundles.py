@@ -110,12 +110,12 @@ def _non_persistent(topics: TopicTable) -> NDArray[np.bool_]:
 
 def _find_non_persistent(topics: TopicTable) -> NDArray[np.bool_]:
     column = topics.names.column
-    found: NDArray[np.bool_] = (np.append(column.data, np.uint8(0))[column.offsets[:-1]] | 0x20) == ord(
+    transient: NDArray[np.bool_] = (np.append(column.data, np.uint8(0))[column.offsets[:-1]] | 0x20) == ord(
         NON_PERSISTENT[0]
     )
-    for row in np.flatnonzero(found).tolist():
-        found[row] = topics.names[row].partition("://")[0].lower() == NON_PERSISTENT
-    return found
+    for row in np.flatnonzero(transient).tolist():
+        transient[row] = topics.names[row].partition("://")[0].lower() == NON_PERSISTENT
+    return transient
 
 
 NOTHING_TO_SPLIT = "NothingToSplit"

@@ -34,18 +34,18 @@ def add_consumer(state: ClusterState, command: AddConsumer) -> tuple[Event, ...]
 
 def kill_consumer(state: ClusterState, command: KillConsumer) -> tuple[Event, ...] | Rejection:
     """Refusals: SubscriptionNotFound, ServerMetadata (``Consumer was not connected``)."""
-    found = _find_consumer(state, command.subscription, command.consumer_id)
-    if isinstance(found, Rejection):
-        return found
+    connected = _find_consumer(state, command.subscription, command.consumer_id)
+    if isinstance(connected, Rejection):
+        return connected
     return (ConsumerRemoved(command.subscription, command.consumer_id),)
 
 
 def rename_consumer(state: ClusterState, command: RenameConsumer) -> tuple[Event, ...] | Rejection:
     """A leave and a connect under another name, so the consumer stands last and has a new id; its own name: nothing."""
-    found = _find_consumer(state, command.subscription, command.consumer_id)
-    if isinstance(found, Rejection):
-        return found
-    subscription, consumer = found
+    connected = _find_consumer(state, command.subscription, command.consumer_id)
+    if isinstance(connected, Rejection):
+        return connected
+    subscription, consumer = connected
     refusal = refuse_long_name(command.name, "name")
     if refusal is not None:
         return refusal
@@ -56,10 +56,10 @@ def rename_consumer(state: ClusterState, command: RenameConsumer) -> tuple[Event
 
 def set_priority_level(state: ClusterState, command: SetPriorityLevel) -> tuple[Event, ...] | Rejection:
     """A leave and a connect with another level (a level is fixed at connect); its own level: nothing."""
-    found = _find_consumer(state, command.subscription, command.consumer_id)
-    if isinstance(found, Rejection):
-        return found
-    subscription, consumer = found
+    connected = _find_consumer(state, command.subscription, command.consumer_id)
+    if isinstance(connected, Rejection):
+        return connected
+    subscription, consumer = connected
     refusal = _refuse_level(command.priority_level)
     if refusal is not None:
         return refusal

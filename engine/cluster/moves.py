@@ -215,16 +215,16 @@ def moves(before: ClusterState, after: ClusterState, subscription_key: str) -> M
     place = None if old is new else aligned(old.names, new.names).place
     if place is not None:
         was = np.append(was, np.int32(NEW_PARTITION))[place]
-    found = difference(was, now)
+    changed = difference(was, now)
     # New partitions stand with -2 before: somebody has them, but nobody took them up.
-    if found.moved_count == found.count:
-        gained, lost = found.gained, found.lost
+    if changed.moved_count == changed.count:
+        gained, lost = changed.gained, changed.lost
         taken_up: Sequence[str] = ()
         orphaned: Sequence[str] = ()
     else:
-        gained, lost = counts_by_id(now[found.moved]), counts_by_id(was[found.moved])
-        taken_up = _marked(new, found.different & (was == NOBODY))
-        orphaned = _marked(new, found.different & (now == NOBODY) & (was >= 0))
+        gained, lost = counts_by_id(now[changed.moved]), counts_by_id(was[changed.moved])
+        taken_up = _marked(new, changed.different & (was == NOBODY))
+        orphaned = _marked(new, changed.different & (now == NOBODY) & (was >= 0))
     size = max(len(gained), len(lost))
     balance = np.pad(gained, (0, size - len(gained))) - np.pad(lost, (0, size - len(lost)))
     flow = traffic(old, before.loads, mine.loads)
@@ -233,12 +233,12 @@ def moves(before: ClusterState, after: ClusterState, subscription_key: str) -> M
         unacked = np.append(unacked, 0)[place]
         msgs_per_sec, bytes_per_sec = (np.append(column, 0.0)[place] for column in (msgs_per_sec, bytes_per_sec))
     return Moves(
-        moved=MarkedNames(new, found.moved, found.moved_count),
+        moved=MarkedNames(new, changed.moved, changed.moved_count),
         least=int(balance[balance > 0].sum()),
         partitions=len(new),
-        unacked_at_risk=int(sum_where(unacked, found.moved, found.moved_count)),
-        msgs_per_sec=sum_where(msgs_per_sec, found.moved, found.moved_count),
-        bytes_per_sec=sum_where(bytes_per_sec, found.moved, found.moved_count),
+        unacked_at_risk=int(sum_where(unacked, changed.moved, changed.moved_count)),
+        msgs_per_sec=sum_where(msgs_per_sec, changed.moved, changed.moved_count),
+        bytes_per_sec=sum_where(bytes_per_sec, changed.moved, changed.moved_count),
         taken_up=taken_up,
         orphaned=orphaned,
         gained=_counted(gained),

@@ -60,9 +60,9 @@ def owner_ids(
     """
 
     def compute() -> NDArray[np.int32]:
-        made = _owner_ids(columns, consumers, consistent_hashing, behaviour)
-        made.setflags(write=False)
-        return made
+        ids = _owner_ids(columns, consumers, consistent_hashing, behaviour)
+        ids.setflags(write=False)
+        return ids
 
     return _owners.get((columns, consumers), (consistent_hashing, behaviour), compute)
 
@@ -81,9 +81,9 @@ def places_by_modulo(columns: PartitionColumns, size: int) -> NDArray[np.int32]:
         return columns.index
 
     def compute() -> NDArray[np.int32]:
-        made: NDArray[np.int32] = columns.index % np.int32(size)
-        made.setflags(write=False)
-        return made
+        places: NDArray[np.int32] = columns.index % np.int32(size)
+        places.setflags(write=False)
+        return places
 
     return _by_modulo.get((columns,), (size,), compute)
 
@@ -194,8 +194,8 @@ def places_in(order: tuple[Consumer, ...], ids: Ids) -> NDArray[np.int32]:
 
 def in_connect_order(consumers: tuple[Consumer, ...], some: tuple[Consumer, ...]) -> tuple[Consumer, ...]:
     """Some of the consumers, in the order of all."""
-    wanted = {consumer.consumer_id for consumer in some}
-    return tuple(consumer for consumer in consumers if consumer.consumer_id in wanted)
+    ids = {consumer.consumer_id for consumer in some}
+    return tuple(consumer for consumer in consumers if consumer.consumer_id in ids)
 
 
 class _Live:
@@ -211,14 +211,14 @@ class _Live:
     def follow(self, consumers: tuple[Consumer, ...]) -> bool:
         """Take the leaves and joins that lead to these consumers; False where it must be made anew."""
         known = self.ring.members.consumers
-        wanted = {consumer.consumer_id: consumer for consumer in consumers}
-        gone = [number for number, consumer in known.items() if wanted.get(number) != consumer]
+        goal = {consumer.consumer_id: consumer for consumer in consumers}
+        gone = [number for number, consumer in known.items() if goal.get(number) != consumer]
         came = [consumer for consumer in consumers if known.get(consumer.consumer_id) != consumer]
         if len(gone) + len(came) > min(FEW_CHANGES, len(consumers)):
             return False
         # Among namesakes who came first counts, and a ring only knows what came last.
         shared = {name for name, count in Counter(consumer.name for consumer in consumers).items() if count > 1}
-        if shared and (any(consumer.name in shared for consumer in came) or not self._same_order(wanted, shared)):
+        if shared and (any(consumer.name in shared for consumer in came) or not self._same_order(goal, shared)):
             return False
         for consumer in came:
             if consumer.consumer_id in known:
@@ -229,11 +229,11 @@ class _Live:
             self._count(self.ring.leave(number))
         return True
 
-    def _same_order(self, wanted: Mapping[int, Consumer], shared: set[str]) -> bool:
+    def _same_order(self, goal: Mapping[int, Consumer], shared: set[str]) -> bool:
         """Whether namesakes that stay came in the same order here and there."""
         known = self.ring.members.consumers
-        stay = [number for number, consumer in wanted.items() if consumer.name in shared and number in known]
-        return stay == [number for number, consumer in known.items() if consumer.name in shared and number in wanted]
+        stay = [number for number, consumer in goal.items() if consumer.name in shared and number in known]
+        return stay == [number for number, consumer in known.items() if consumer.name in shared and number in goal]
 
     def _count(self, moves: Moves) -> None:
         # Nobody (-1) counts into the first one.

@@ -114,16 +114,16 @@ def traffic(columns: PartitionColumns, loads: LoadTable, own: Mapping[str, Load]
 
     def compute() -> Traffic:
         at = columns.numbers
-        made = Traffic(loads.rates[1][at], loads.rates[3][at], loads.counts[0][at])
+        flow = Traffic(loads.rates[1][at], loads.rates[3][at], loads.counts[0][at])
         if own:
             theirs = _own_loads.get((columns.topics, own), (), lambda: LoadTable.of(columns.topics, own))
             known = np.ones(len(at), dtype=np.bool_) if theirs.known is None else theirs.known[at]
-            made.msgs_per_sec[known] = theirs.rates[1][at][known]
-            made.bytes_per_sec[known] = theirs.rates[3][at][known]
-            made.unacked[known] = theirs.counts[0][at][known]
-        for array in (made.msgs_per_sec, made.bytes_per_sec, made.unacked):
+            flow.msgs_per_sec[known] = theirs.rates[1][at][known]
+            flow.bytes_per_sec[known] = theirs.rates[3][at][known]
+            flow.unacked[known] = theirs.counts[0][at][known]
+        for array in (flow.msgs_per_sec, flow.bytes_per_sec, flow.unacked):
             array.setflags(write=False)
-        return made
+        return flow
 
     return _traffic.get((columns, loads, own), (), compute)
 
@@ -176,13 +176,13 @@ def _make_columns(topics: TopicTable, listed: Sequence[str]) -> PartitionColumns
 def _all_indices(topics: TopicTable) -> NDArray[np.int32]:
     """The partition index of every partition by number, as the broker reads it from the name."""
     counts = np.maximum(topics.partitions, 1)
-    found = np.arange(topics.partition_count, dtype=np.int64) - np.repeat(topics.first[:-1], counts)
+    indices = np.arange(topics.partition_count, dtype=np.int64) - np.repeat(topics.first[:-1], counts)
     alone = np.flatnonzero(topics.partitions == 0)
     # "x-partition-3" has an index although nobody made it partitioned.
-    found[topics.first[alone]] = -1
+    indices[topics.first[alone]] = -1
     for place in alone.tolist():
         name = topics.names[place]
         if PARTITION_SUFFIX in name:
-            found[topics.first[place]] = partition_index(name)
-    made: NDArray[np.int32] = found.astype(np.int32)
-    return made
+            indices[topics.first[place]] = partition_index(name)
+    narrow: NDArray[np.int32] = indices.astype(np.int32)
+    return narrow

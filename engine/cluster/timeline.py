@@ -109,14 +109,14 @@ class Timeline:
     @property
     def branch_summaries(self) -> tuple[BranchSummary, ...]:
         """All branches with their own steps, those that no earlier branch has. O(steps of all branches)."""
-        told: set[int] = set()
+        listed: set[int] = set()
         summaries = []
         for place, branch in enumerate(self.branches, 1):
             last = step = self.log[branch.tip - 1]
-            while step.parent and step.parent not in told:
-                told.add(step.number)
+            while step.parent and step.parent not in listed:
+                listed.add(step.number)
                 step = self.log[step.parent - 1]
-            told.add(step.number)
+            listed.add(step.number)
             summaries.append(BranchSummary(place, branch.length, branch.current, step.depth - 1, step.text, last.text))
         return tuple(summaries)
 

@@ -159,8 +159,8 @@ def _joined(state: ClusterState, name: TopicName) -> tuple[str, ...]:
     named: set[str] = set()
     joined: list[str] = []
     for subscription in state.subscriptions:
-        wanted = subscription.accepts_new_topics and subscription.namespace == name.namespace
-        if not wanted or subscription.name in named:
+        takes_new = subscription.accepts_new_topics and subscription.namespace == name.namespace
+        if not takes_new or subscription.name in named:
             continue
         if name.domain == NON_PERSISTENT and not any(map(_is_non_persistent, subscription.topics)):
             continue

@@ -140,17 +140,17 @@ class _Limited:
 
 def _of_subscriptions(state: ClusterState, limited: _Limited) -> Iterable[Family]:
     """Failover subscriptions, the most uneven first."""
-    found: list[tuple[Labels, Evenness]] = [
+    rows: list[tuple[Labels, Evenness]] = [
         ((("namespace", subscription.namespace), ("subscription", subscription.name)), evenness(state, subscription))
         for subscription in state.subscriptions
     ]
-    found.sort(key=lambda row: (-max(row[1].max_over_mean, row[1].max_over_mean_rate), row[0]))
+    rows.sort(key=lambda row: (-max(row[1].max_over_mean, row[1].max_over_mean_rate), row[0]))
 
     def family(name: str, meaning: str, values: Iterable[float]) -> Family:
-        samples = [Sample(value, labels) for (labels, _), value in zip(found, values, strict=True)]
+        samples = [Sample(value, labels) for (labels, _), value in zip(rows, values, strict=True)]
         return limited.family(f"ringside_failover_{name}", meaning, samples)
 
-    evens = [even for _, even in found]
+    evens = [even for _, even in rows]
     return (
         family("max_over_mean", "partitions of the busiest consumer over the mean", (e.max_over_mean for e in evens)),
         family(

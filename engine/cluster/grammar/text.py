@@ -98,14 +98,14 @@ def _plan(plan: ProducerPlan) -> str:
 
 
 def _producer(topic: str, number: int, state: ClusterState | None) -> str:
-    found = (
+    producers = (
         next((topic_here for topic_here in state.producer_topics if topic_here.topic == topic), None)
         if state is not None
         else None
     )
-    if found is not None and 0 <= number < len(found.producers.producers):
-        name = found.producers.producers[number].producer_name
-        if name is not None and producers_named(found, name) == [number]:
+    if producers is not None and 0 <= number < len(producers.producers.producers):
+        name = producers.producers.producers[number].producer_name
+        if name is not None and producers_named(producers, name) == [number]:
             return quote(name, ("all",))
     return f"#{number}"
 

@@ -142,10 +142,10 @@ def state_from_plain(plain: Any, source: str = "state") -> ClusterState:
     return state
 
 
-def _refuse_faults(found: Sequence[str], source: str) -> None:
-    if found:
-        problems = tuple(Problem(source, "$", reason) for reason in found)
-        raise InputError(f"{source} holds a state that cannot be: {found[0]}", problems)
+def _refuse_faults(reasons: Sequence[str], source: str) -> None:
+    if reasons:
+        problems = tuple(Problem(source, "$", reason) for reason in reasons)
+        raise InputError(f"{source} holds a state that cannot be: {reasons[0]}", problems)
 
 
 def _topics_and_loads(plain: Any, source: str) -> tuple[TopicTable, LoadTable]:
@@ -178,20 +178,20 @@ def _folds(
     plain: Any, key: str, kind: UnionType, fold: Callable[[Iterable[Any]], T | str], source: str
 ) -> tuple[T, ...]:
     """What is written down as its events, folded; none in what is older than they are."""
-    found: list[T] = []
+    values: list[T] = []
     for at, rows in enumerate(member(plain, key, list, source) if key in plain else ()):
         place = f"$.{key}[{at}]"
         listed = rows if isinstance(rows, list) else [rows]
         events = [event_from_plain(row, source, f"{place}[{number}]") for number, row in enumerate(listed)]
-        made = fold(event for event in events if isinstance(event, kind))
-        if isinstance(made, str):
-            fail(source, place, made)
-        found.append(made)
-    return tuple(found)
+        value = fold(event for event in events if isinstance(event, kind))
+        if isinstance(value, str):
+            fail(source, place, value)
+        values.append(value)
+    return tuple(values)
 
 
 def _subscriptions(plain: Any, topics: TopicTable, source: str) -> tuple[Subscription, ...]:
-    found: list[Subscription] = []
+    subscriptions: list[Subscription] = []
     for at, row in enumerate(member(plain, "subscriptions", list, source)):
         every = isinstance(row, dict) and row.get("every_topic") is True
         place = f"$.subscriptions[{at}]"
@@ -199,8 +199,8 @@ def _subscriptions(plain: Any, topics: TopicTable, source: str) -> tuple[Subscri
         rest = {name: value for name, value in row.items() if name not in own} if isinstance(row, dict) else row
         read = convert(rest, Subscription, source, place)
         listed = topics.names if every else tuple(read.topics)
-        found.append(replace(read, topics=listed, **_own_loads(row, topics, source, place)))
-    return tuple(found)
+        subscriptions.append(replace(read, topics=listed, **_own_loads(row, topics, source, place)))
+    return tuple(subscriptions)
 
 
 def _own_loads(row: dict[str, Any], topics: TopicTable, source: str, place: str) -> dict[str, Any]:

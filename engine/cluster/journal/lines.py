@@ -145,21 +145,21 @@ def _apply(timeline: Timeline, entry: dict[str, Any], source: str) -> Timeline:
 
 def _apply_step(timeline: Timeline, entry: dict[str, Any], source: str) -> Timeline:
     number, parent, events = entry.get("step"), entry.get("parent"), entry.get("events")
-    wanted = len(timeline.log) + 1
-    if number != wanted or type(parent) is not int or not 0 <= parent < wanted:
-        raise InputError(f"{source}: step {number} with parent {parent} cannot stand here, step {wanted} should")
-    if wanted > MAX_STEPS or not isinstance(events, list) or not events:
+    expected = len(timeline.log) + 1
+    if number != expected or type(parent) is not int or not 0 <= parent < expected:
+        raise InputError(f"{source}: step {number} with parent {parent} cannot stand here, step {expected} should")
+    if expected > MAX_STEPS or not isinstance(events, list) or not events:
         raise InputError(f"{source}: step {number} has no events, or is beyond the limit of {MAX_STEPS} steps")
     command = command_from_plain(entry.get("command"), source, "$.command")
-    found = tuple(event_from_plain(event, source, f"$.events[{at}]") for at, event in enumerate(events))
+    step_events = tuple(event_from_plain(event, source, f"$.events[{at}]") for at, event in enumerate(events))
     timeline = timeline.at_step(parent)
     state = timeline.state
-    for event in found:
+    for event in step_events:
         reason = objection(state, event)
         if reason:
             raise InputError(f"{source}: step {number} does not fit what happened before: {reason}")
         state = evolve(state, event)
-    return timeline.append(command, command_text(command, timeline.state), found)
+    return timeline.append(command, command_text(command, timeline.state), step_events)
 
 
 def _why_torn(tail: bytes) -> str:

@@ -113,8 +113,8 @@ def key_objection(subscription: KeySubscription, event: KeyEvent) -> str:
                 return f"consumers of {subscription.key!r} are connected, so its dispatcher stays"
             if event.points < 0 or (event.points and not event.declares):
                 return f"{event.points} points: a node has 1 or more, and only where consumers declare ranges"
-            made = dispatcher_of(event)
-            return str(made) if isinstance(made, Rejection) else ""
+            dispatcher = dispatcher_of(event)
+            return str(dispatcher) if isinstance(dispatcher, Rejection) else ""
         case KeyConsumerJoined():
             if event.consumer_id in connected:
                 return f"consumer {event.consumer_id} of {subscription.key!r} is connected"
@@ -171,9 +171,9 @@ def _started(subscription: KeySubscription, event: KeyDispatcherStarted) -> KeyS
 
 
 def _dispatcher(event: KeyDispatcherStarted) -> DeliveryState:
-    made = dispatcher_of(event)
-    assert isinstance(made, DeliveryState), f"{event} was let in: {made}"
-    return made
+    dispatcher = dispatcher_of(event)
+    assert isinstance(dispatcher, DeliveryState), f"{event} was let in: {dispatcher}"
+    return dispatcher
 
 
 def dispatcher_of(event: KeyDispatcherStarted) -> DeliveryState | Rejection:
@@ -191,8 +191,8 @@ def dispatcher_of(event: KeyDispatcherStarted) -> DeliveryState | Rejection:
     selector = selector_for(mode, settings, behaviour)
     if isinstance(selector, Rejection):
         return selector
-    asked = SubscriptionTerms(mode=mode, allow_out_of_order_delivery=event.allow_out_of_order_delivery)
-    return DeliveryState(delivery_terms(asked, settings, behaviour), selector)
+    terms = SubscriptionTerms(mode=mode, allow_out_of_order_delivery=event.allow_out_of_order_delivery)
+    return DeliveryState(delivery_terms(terms, settings, behaviour), selector)
 
 
 def _with(subscription: KeySubscription, delivery: Delivery) -> KeySubscription:

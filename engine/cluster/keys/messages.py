@@ -57,10 +57,10 @@ def acknowledge_keys(state: ClusterState, command: Acknowledge) -> tuple[Event, 
             return consumer
     key: bytes | None = None
     if command.key is not None:
-        found = key_of_text(command.key)
-        if isinstance(found, Rejection):
-            return found
-        key = found
+        parsed = key_of_text(command.key)
+        if isinstance(parsed, Rejection):
+            return parsed
+        key = parsed
     held = _held(subscription, command.consumer_id, key)
     if command.count:
         held = held[: command.count]

@@ -62,11 +62,11 @@ def restarts(
             points=subscription.points,
             ordered=not subscription.allow_out_of_order_delivery,
         )
-        made = dispatcher_of(start)
-        if isinstance(made, Rejection):
-            return made
+        dispatcher = dispatcher_of(start)
+        if isinstance(dispatcher, Rejection):
+            return dispatcher
         latest = next((old for old in reversed(subscription.happened) if isinstance(old, KeyDispatcherStarted)), None)
-        if latest is None or latest.release != start.release or dispatcher_of(latest) != made:
+        if latest is None or latest.release != start.release or dispatcher_of(latest) != dispatcher:
             events += restarted(subscription, start, subscription.consumers)
     return events
 
@@ -144,17 +144,17 @@ def declared_by(mode: SharingMode, points: int, count: int) -> Sequence[Declared
     if mode is SharingMode.STICKY:
         edges = [number * RANGE_SIZE // count for number in range(count + 1)]
         return [((edges[at], edges[at + 1] - 1),) for at in range(count)]
-    found = node_ranges(points, count)
-    if isinstance(found, Rejection):
-        return found
-    idle = next((at for at, pieces in enumerate(found) if not pieces), None)
+    ranges = node_ranges(points, count)
+    if isinstance(ranges, Rejection):
+        return ranges
+    idle = next((at for at, pieces in enumerate(ranges) if not pieces), None)
     if idle is not None:
         message = (
             f"Ranges for KeyShared policy must not be empty. (all points of node {idle} stand on slots of others; "
             "give more points)"
         )
         return Rejection("IllegalArgumentException", message, "points")
-    return [tuple((piece.start, piece.end) for piece in pieces) for pieces in found]
+    return [tuple((piece.start, piece.end) for piece in pieces) for pieces in ranges]
 
 
 def reconnected(
@@ -197,9 +197,9 @@ def subscribe_key_shared(state: ClusterState, command: SubscribeKeyShared) -> tu
     }
     key = next(text for text in _keys_for(command.name) if text not in keys)
     start = started(state, key, ordered=not command.allow_out_of_order_delivery)
-    made = dispatcher_of(start)
-    if isinstance(made, Rejection):
-        return made
+    dispatcher = dispatcher_of(start)
+    if isinstance(dispatcher, Rejection):
+        return dispatcher
     # Time is one for all: a subscription that comes later does not begin at zero again.
     now_ms = max((subscription.now_ms for subscription in state.key_subscriptions), default=0)
     clock = (KeyTimePassed(key, now_ms),) if now_ms else ()
@@ -276,9 +276,9 @@ def share_keys(state: ClusterState, command: ShareKeys) -> tuple[Event, ...] | R
         points=points,
         ordered=not subscription.allow_out_of_order_delivery,
     )
-    made = dispatcher_of(start)
-    if isinstance(made, Rejection):
-        return made
+    dispatcher = dispatcher_of(start)
+    if isinstance(dispatcher, Rejection):
+        return dispatcher
     others = restarts(state, settings, state.release, but=subscription.key) if flag is not None else []
     if isinstance(others, Rejection):
         return others

@@ -140,11 +140,11 @@ def _step(topic: ProducerTopic, event: ProducerTopicEvent) -> ProducersStep | Re
         case ProducersSeen():
             return Rejection("ProducersExist", f"the producers of {topic.topic} count already", "topic")
         case ProducersAdded():
-            made = plan_settings(event.plan, topic.partitions)
-            if isinstance(made, Rejection):
-                return made
+            parsed = plan_settings(event.plan, topic.partitions)
+            if isinstance(parsed, Rejection):
+                return parsed
             above = event.plan.allow_limit_above
-            return model.add_producers(state, event.plan.count, *made, allow_limit_above=above)
+            return model.add_producers(state, event.plan.count, *parsed, allow_limit_above=above)
         case ProducersSent(_, None):
             return model.send_by_all(state, event.key, messages=event.times, size_bytes=event.size_bytes)
         case ProducersSent(_, int(number)):
@@ -176,12 +176,12 @@ def producer_objection(topic: ProducerTopic, event: ProducerTopicEvent) -> str:
         case ProducersSeen():
             return f"the producers of {topic.topic!r} count already"
         case ProducersAdded():
-            made = plan_settings(event.plan, topic.partitions)
-            if isinstance(made, Rejection):
-                return str(made)
+            parsed = plan_settings(event.plan, topic.partitions)
+            if isinstance(parsed, Rejection):
+                return str(parsed)
             if event.plan.count < 0:
                 return "a count is no less than 0"
-            return _text(refuse_more_producers(topic, event.plan, lazily=made[0].starts_lazily))
+            return _text(refuse_more_producers(topic, event.plan, lazily=parsed[0].starts_lazily))
         case ProducersSent():
             if event.times < 0 or event.size_bytes < 0:
                 return "there is no negative number of messages or bytes"
@@ -248,14 +248,16 @@ def tally_of(events: Iterable[ProducerEvent]) -> Tally:
 
 def producer_event_objection(state: ClusterState, event: ProducerTopicEvent) -> str:
     """Why an event cannot follow this state, "" when it can."""
-    found = find_producer_topic(state, event.topic)
+    producers = find_producer_topic(state, event.topic)
     if isinstance(event, ProducerPartitionsGrown):
         return "producers see a growth by that of their topic only"
     if not isinstance(event, ProducersSeen):
-        return f"there are no producers of {event.topic!r}" if found is None else producer_objection(found, event)
+        return (
+            f"there are no producers of {event.topic!r}" if producers is None else producer_objection(producers, event)
+        )
     topic = state.topics.get(event.topic)
-    if found is not None:
-        return producer_objection(found, event)
+    if producers is not None:
+        return producer_objection(producers, event)
     if topic is None or topic.partitions == 0:
         return f"there is no partitioned topic {event.topic!r}"
     if topic.partitions != event.partitions:
@@ -279,12 +281,12 @@ def grown_producers(state: ClusterState, topic: str, partitions: int) -> tuple[P
 
 def refuse_growth(state: ClusterState, topic: str, partitions: int) -> Rejection | None:
     """Why the producers of a topic keep it from having so many partitions here; Pulsar knows no such limit."""
-    found = find_producer_topic(state, topic)
-    if found is None:
+    producer_topic = find_producer_topic(state, topic)
+    if producer_topic is None:
         return None
-    producers = found.producers.producers
+    producers = producer_topic.producers.producers
     eager = sum(producer.state == "Ready" and not producer.settings.starts_lazily for producer in producers)
-    objects = found.objects + eager * (partitions - found.partitions)
+    objects = producer_topic.objects + eager * (partitions - producer_topic.partitions)
     if len(producers) * partitions <= MAX_PRODUCER_CELLS and objects <= MAX_PRODUCER_OBJECTS:
         return None
     message = (

@@ -207,6 +207,6 @@ def _draws(seed: int, names: Sequence[str], counter: int) -> NDArray[np.float64]
 def _rounded(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """To three decimals as ``round`` does; not a number where that cannot be told from here."""
     thousandths = values * 1000
-    found = np.rint(thousandths) / 1000
-    found[np.abs(np.abs(thousandths - np.floor(thousandths)) - 0.5) < _NEARLY_HALF] = np.nan
-    return found
+    rounded = np.rint(thousandths) / 1000
+    rounded[np.abs(np.abs(thousandths - np.floor(thousandths)) - 0.5) < _NEARLY_HALF] = np.nan
+    return rounded

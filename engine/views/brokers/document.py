@@ -16,32 +16,32 @@ from engine.views.brokers.view import brokers_frame, shedder_of
 SHED_FORMAT: Final = "ringside.shed/1"
 
 
-def shed_document(found: ShedAhead, compared: Sequence[ShedAhead] = ()) -> dict[str, Any]:
+def shed_document(ahead: ShedAhead, compared: Sequence[ShedAhead] = ()) -> dict[str, Any]:
     """The forecast with every cycle; ``compared``: the same cluster under each shedder, in the order to be shown."""
-    start = found.start
+    start = ahead.start
     return {
         "format": SHED_FORMAT,
         "load_manager": start.load_manager,
-        "shedder": shedder_of(found),
+        "shedder": shedder_of(ahead),
         "placement": start.settings.loadBalancerLoadPlacementStrategy if start.load_manager == "modular" else None,
         "brokers": [load.broker for load in start.loads],
-        "assumptions": list(found.assumptions),
-        "before": _evenness(found.before),
-        **_totals(found),
-        "cycles": [_cycle(cycle) for cycle in found.cycles],
+        "assumptions": list(ahead.assumptions),
+        "before": _evenness(ahead.before),
+        **_totals(ahead),
+        "cycles": [_cycle(cycle) for cycle in ahead.cycles],
         "compared": [{"shedder": shedder_of(forecast), **_totals(forecast)} for forecast in compared],
     }
 
 
-def _totals(found: ShedAhead) -> dict[str, Any]:
-    moves = found.moves
+def _totals(ahead: ShedAhead) -> dict[str, Any]:
+    moves = ahead.moves
     return {
         "unloads": len(moves),
-        "unloads_per_hour": found.unloads_per_hour,
+        "unloads_per_hour": ahead.unloads_per_hour,
         "topics_interrupted": sum(move.topics for move in moves),
         "returned": sum(move.returns for move in moves),
-        "quiet_after_cycles": found.quiet_after,
-        "after": _evenness(found.after),
+        "quiet_after_cycles": ahead.quiet_after,
+        "after": _evenness(ahead.after),
     }
 
 

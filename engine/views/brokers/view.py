@@ -87,10 +87,10 @@ def with_strategies(settings: LoadSettings, shedder: str, placement: str | None 
 def brokers_view(given: BrokersInput, question: BrokersQuestion | None = None) -> BrokersView | Rejection:
     """The forecast under a question. Refused as a setting, a change or :func:`shed_ahead` is. O(a forecast)."""
     question = question or BrokersQuestion()
-    found = begun(given, question)
-    if isinstance(found, Rejection):
-        return found
-    start, done = found
+    begun_cluster = begun(given, question)
+    if isinstance(begun_cluster, Rejection):
+        return begun_cluster
+    start, done = begun_cluster
     ahead = shed_ahead(start, question.cycles)
     if isinstance(ahead, Rejection):
         return ahead
@@ -114,16 +114,16 @@ def brokers_view(given: BrokersInput, question: BrokersQuestion | None = None) -
 
 def compared_shedders(given: BrokersInput, question: BrokersQuestion) -> tuple[Compared, ...]:
     """Every shedder under the same question, each with the placement that goes with it. O(5 forecasts)."""
-    asked = strategies_of(given, question)
-    in_force = "" if isinstance(asked, Rejection) else asked[1]
+    strategies = strategies_of(given, question)
+    in_force = "" if isinstance(strategies, Rejection) else strategies[1]
     return tuple(_compared(given, question, shedder, shedder == in_force) for shedder in SHEDDERS)
 
 
 def _compared(given: BrokersInput, question: BrokersQuestion, shedder: str, in_force: bool) -> Compared:
     manager: LoadManager = "extensible" if shedder == TRANSFER else "modular"
     placement = question.placement if in_force else None
-    found = begun(given, replace(question, load_manager=manager, shedder=shedder, placement=placement))
-    ahead = found if isinstance(found, Rejection) else shed_ahead(found[0], question.cycles)
+    begun_cluster = begun(given, replace(question, load_manager=manager, shedder=shedder, placement=placement))
+    ahead = begun_cluster if isinstance(begun_cluster, Rejection) else shed_ahead(begun_cluster[0], question.cycles)
     if isinstance(ahead, Rejection):
         return Compared(shedder, in_force, refused=ahead.message)
     moves = ahead.moves
@@ -141,10 +141,10 @@ def _compared(given: BrokersInput, question: BrokersQuestion, shedder: str, in_f
 
 def begun(given: BrokersInput, question: BrokersQuestion) -> tuple[ShedStart, list[ChangeDone]] | Rejection:
     """The cluster after all changes of a question, before the first cycle."""
-    asked = strategies_of(given, question)
-    if isinstance(asked, Rejection):
-        return asked
-    manager, _, settings = asked
+    strategies = strategies_of(given, question)
+    if isinstance(strategies, Rejection):
+        return strategies
+    manager, _, settings = strategies
     policies = given.inputs.policies
     state = None
     if manager == "modular":
@@ -219,12 +219,12 @@ def swaps_of(ahead: ShedAhead) -> tuple[Swap, ...]:
         for move in cycle.moves:
             if move.destination is not None and move.destination != move.source:
                 ways.setdefault((move.source, move.destination), []).append(cycle.number)
-    found = []
+    swaps = []
     for (source, target), there in ways.items():
         back = ways.get((target, source))
         if back is not None and source < target:
-            found.append(Swap(source, target, len(there), len(back), tuple(sorted({*there, *back}))))
-    return tuple(sorted(found, key=lambda swap: -(swap.there + swap.back)))
+            swaps.append(Swap(source, target, len(there), len(back), tuple(sorted({*there, *back}))))
+    return tuple(sorted(swaps, key=lambda swap: -(swap.there + swap.back)))
 
 
 def _older(inputs: ShedInputs, settings: LoadSettings) -> Mapping[str, int]:
@@ -399,7 +399,7 @@ def _numbers(figure: float | None, limit: float | None) -> tuple[float | None, f
     return (figure, limit) if known else (None, None)
 
 
-def shedder_of(found: ShedAhead) -> str:
+def shedder_of(ahead: ShedAhead) -> str:
     """The shedder that a forecast is of."""
-    start = found.start
+    start = ahead.start
     return start.settings.loadBalancerLoadSheddingStrategy if start.load_manager == "modular" else TRANSFER

@@ -191,13 +191,13 @@ class _Tree:
 
 def _last_verdicts(cycle: BalanceCycle) -> dict[str, BalanceVerdict]:
     """The last verdict on each bundle. Very many runs share their verdicts, which are looked at once."""
-    found: dict[str, BalanceVerdict] = {}
+    last: dict[str, BalanceVerdict] = {}
     before: tuple[BalanceVerdict, ...] = ()
     for run in cycle.runs:
         if run.verdicts is not before:
             before = run.verdicts
-            found.update((verdict.bundle, verdict) for verdict in before)
-    return found
+            last.update((verdict.bundle, verdict) for verdict in before)
+    return last
 
 
 def _between(hashes: Sequence[int], topics: Sequence[BalancedTopic], bundle: BundleRange) -> Iterator[BalancedTopic]:

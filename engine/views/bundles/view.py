@@ -130,10 +130,10 @@ def curve_of(state: ClusterState, namespace: str, range_text: str, rule: FlowRul
     )
     if isinstance(view, Rejection):
         return view
-    found = _curve(loads_at(view.topics, 0), range_text, view, rule)
-    if isinstance(found, Rejection):
-        return found
-    return replace(found, problems=(*view.problems, *found.problems), bad_topics=view.bad_topics)
+    curve = _curve(loads_at(view.topics, 0), range_text, view, rule)
+    if isinstance(curve, Rejection):
+        return curve
+    return replace(curve, problems=(*view.problems, *curve.problems), bad_topics=view.bad_topics)
 
 
 def _curve(loads: Sequence[TopicLoad], range_text: str, start: BalanceStart, rule: FlowRule) -> FlowCurve | Rejection:
@@ -175,9 +175,9 @@ def _compute(state: ClusterState, namespace: str, question: BalanceQuestion) -> 
     start = start_of_state(state, namespace, question)
     if isinstance(start, Rejection):
         return start
-    found = forecast(start, question.cycles)
-    if isinstance(found, Rejection):
-        return found
+    trees_ahead = forecast(start, question.cycles)
+    if isinstance(trees_ahead, Rejection):
+        return trees_ahead
     assert isinstance(start.topics, TopicColumns), "a start from columns stays in columns"
     loads = start.topics.loads
     msgs_per_sec, bytes_per_sec = map(sum_in_order, loads.flow)
@@ -195,12 +195,12 @@ def _compute(state: ClusterState, namespace: str, question: BalanceQuestion) -> 
         msgs_per_sec=msgs_per_sec,
         bytes_per_sec=bytes_per_sec,
         idle=NO_RUNS[reason] if reason is not None else "",
-        trees=tuple(_tree(tree) for tree in found.trees),
+        trees=tuple(_tree(tree) for tree in trees_ahead.trees),
         occupancy=count_occupancy(start.bundles, loads, start.brokers),
         needed=_needed(len(loads), len(start.brokers), start.settings.loadBalancerNamespaceMaximumBundles),
         problems=start.problems,
         bad_topics=start.bad_topics,
-        forecast=found,
+        forecast=trees_ahead,
     )
 
 
@@ -209,10 +209,10 @@ def _needed(topics: int, brokers: int, maximum: int) -> BundlesNeededRow:
         line = shell_line("ringside", "bundles-needed", "--topics", str(topics), "--brokers", str(brokers))
         message = f"{line} says how many bundles keep them even"
         return BundlesNeededRow(0, (), Rejection("TooManyTopics", message, "topics"))
-    found = bundles_needed(topics, brokers, maximum_bundles=maximum)
-    if isinstance(found, Rejection):
-        return BundlesNeededRow(0, (), found)
-    return BundlesNeededRow(found.bundles, found.explanation)
+    needed = bundles_needed(topics, brokers, maximum_bundles=maximum)
+    if isinstance(needed, Rejection):
+        return BundlesNeededRow(0, (), needed)
+    return BundlesNeededRow(needed.bundles, needed.explanation)
 
 
 def _tree(tree: ForecastTree) -> TreeRow:
@@ -268,7 +268,7 @@ def sessions_of(state: ClusterState) -> NDArray[np.int64]:
 
 def _count(state: ClusterState) -> NDArray[np.int64]:
     topics = state.topics
-    producers, consumers = found = np.zeros((2, topics.partition_count), dtype=np.int64)
+    producers, consumers = sessions = np.zeros((2, topics.partition_count), dtype=np.int64)
     for topic in state.producer_topics:
         for index, objects in enumerate(topic.producers.topic.connected):
             number = topics.partition_number(partition_name(topic.topic, index))
@@ -279,4 +279,4 @@ def _count(state: ClusterState) -> NDArray[np.int64]:
     for keyed in state.key_subscriptions:
         places = topics.places(keyed.topics)
         consumers[topics.numbers_of(places[places >= 0])] += len(keyed.consumers)
-    return found
+    return sessions

@@ -109,8 +109,8 @@ def difference_view(
     else where their names are. O(topics + partitions).
     """
     pairs = matched_subscriptions(before.subscriptions, after.subscriptions)
-    found = [_failover(before, mine, after, theirs, one_history=one_history) for mine, theirs in pairs]
-    found += _keys(before, after, one_history=one_history)
+    differences = [_failover(before, mine, after, theirs, one_history=one_history) for mine, theirs in pairs]
+    differences += _keys(before, after, one_history=one_history)
     if before.topics is after.topics:
         appeared: tuple[str, ...] = ()
         vanished: tuple[str, ...] = ()
@@ -127,7 +127,7 @@ def difference_view(
         topics_vanished=vanished,
         topics_renamed=renamed(vanished, appeared),
         bundles=_bundles(before, after),
-        subscriptions=tuple(found),
+        subscriptions=tuple(differences),
     )
 
 
@@ -206,16 +206,16 @@ def _alone(key: str, namespace: str, kind: str, noun: str, presence: Presence) -
 
 
 def _keys(before: ClusterState, after: ClusterState, *, one_history: bool) -> list[SubscriptionDifference]:
-    found = []
+    differences = []
     for mine, theirs in matched_subscriptions(before.key_subscriptions, after.key_subscriptions):
         either = mine or theirs
         assert either is not None, "a pair has one side at least"
         if mine is None or theirs is None:
             presence: Presence = "appeared" if mine is None else "vanished"
-            found.append(_alone(either.key, either.namespace, "Key_Shared", SLOT, presence))
+            differences.append(_alone(either.key, either.namespace, "Key_Shared", SLOT, presence))
         else:
-            found.append(_key_shared(before, mine, after, theirs, one_history=one_history))
-    return found
+            differences.append(_key_shared(before, mine, after, theirs, one_history=one_history))
+    return differences
 
 
 def _key_shared(
@@ -284,7 +284,7 @@ def _settings(before: BrokerSettings, after: BrokerSettings) -> tuple[SettingDif
 
 
 def _bundles(before: ClusterState, after: ClusterState) -> tuple[BundlesDifference, ...]:
-    found = []
+    differences = []
     for name in sorted({*before.namespaces, *after.namespaces}):
         old, new = (
             (state.namespaces[name].boundaries if name in state.namespaces else ()) for state in (before, after)
@@ -292,8 +292,8 @@ def _bundles(before: ClusterState, after: ClusterState) -> tuple[BundlesDifferen
         if old != new:
             gone, fresh = sorted(set(old) - set(new)), sorted(set(new) - set(old))
             counts = (max(len(old) - 1, 0), max(len(new) - 1, 0))
-            found.append(BundlesDifference(name, *counts, tuple(gone), tuple(fresh)))
-    return tuple(found)
+            differences.append(BundlesDifference(name, *counts, tuple(gone), tuple(fresh)))
+    return tuple(differences)
 
 
 def reported_between(before: Snapshot, after: Snapshot, subscription: str | None = None) -> tuple[Change, ...]:

@@ -61,8 +61,8 @@ def handovers(
     gone = np.zeros(0, dtype=np.int64)
     place = np.arange(len(new))
     if old is not new:
-        found = aligned(old.names, new.names)
-        place, gone = found.place, found.gone
+        alignment = aligned(old.names, new.names)
+        place, gone = alignment.place, alignment.gone
         was = np.append(was, np.int32(NEW_PARTITION))[place]
     changed = np.flatnonzero(was != now)
     at, count = place[changed], len(changed)

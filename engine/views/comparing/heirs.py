@@ -191,22 +191,22 @@ def _of_keys(state: ClusterState, key: str, gone: Collection[int], names: tuple[
 
 
 def _messages(of: KeysSlice) -> dict[int, float]:
-    found: dict[int, float] = {}
+    messages: dict[int, float] = {}
     for owner, count in zip(of.known.owners.tolist(), of.known.messages.tolist(), strict=True):
-        found[owner] = found.get(owner, 0.0) + count
-    return found
+        messages[owner] = messages.get(owner, 0.0) + count
+    return messages
 
 
 def _failover_losses(state: ClusterState, subscription: Subscription) -> LossesView:
-    found = losses(state, subscription)
-    now = found[0].before if found else None
+    failures = losses(state, subscription)
+    now = failures[0].before if failures else None
     return LossesView(
         subscription=subscription.key,
         noun=PARTITION,
         items=now.items if now is not None else 0,
         max_over_mean=now.max_over_mean if now is not None else 0.0,
         max_over_mean_rate=now.max_over_mean_rate if now is not None else 0.0,
-        rows=tuple(map(_loss_row, found)),
+        rows=tuple(map(_loss_row, failures)),
     )
 
 

@@ -171,14 +171,14 @@ def _meaning(state: ClusterState, change: ChangedDefault) -> str:
 
 
 def _gaps(before: ClusterState, after: ClusterState) -> tuple[GapHere, ...]:
-    found = []
+    gaps = []
     for subscription in before.key_subscriptions:
         was, now = keys_slice_by_key(before, subscription.key), keys_slice_by_key(after, subscription.key)
         if was is None or now is None or was.gaps.slot_count == now.gaps.slot_count:
             continue
         unowned = int((now.known.owners < 0).sum())
-        found.append(GapHere(subscription.key, was.gaps.slot_count, now.gaps.slot_count, unowned))
-    return tuple(found)
+        gaps.append(GapHere(subscription.key, was.gaps.slot_count, now.gaps.slot_count, unowned))
+    return tuple(gaps)
 
 
 def upgrade_document(view: UpgradeView) -> dict[str, Any]:

@@ -34,8 +34,8 @@ NAMED_AT_MOST: Final = 3
 
 def notices_of(now: Slice, noted: Iterable[Notice] = ()) -> tuple[Notice, ...]:
     """All notices in a fixed order, then what the opening of the state noted."""
-    found = (_flag_unknown(now), _duplicates(now), _collisions(now), _flag_ignored(now), _standbys(now))
-    return (*(notice for notice in found if notice), *noted)
+    notices = (_flag_unknown(now), _duplicates(now), _collisions(now), _flag_ignored(now), _standbys(now))
+    return (*(notice for notice in notices if notice), *noted)
 
 
 def _flag_unknown(now: Slice) -> Notice | None:
@@ -75,13 +75,13 @@ def _collisions(now: Slice) -> Notice | None:
     counts, shares = ring.point_counts(), ring.shares()
     even = 1 / len(ring.names)
     place = {name: at for at, name in enumerate(ring.names)}
-    told = [
+    losses = [
         f"{name} keeps {counts[place[name]]} of {POINTS_PER_CONSUMER} points"
         f" and {shares[place[name]]:.1%} of the ring (points lost to {_listed(winners, 2)})"
         for name, winners in sorted(losers.items(), key=lambda pair: counts[place[pair[0]]])
     ]
     effect = "" if now.ring_decides else "; it counts once the ring decides"
-    return Notice(NAMES_COLLIDE, f"names collide on the ring, an even share is {even:.1%}: {_listed(told)}{effect}")
+    return Notice(NAMES_COLLIDE, f"names collide on the ring, an even share is {even:.1%}: {_listed(losses)}{effect}")
 
 
 def _flag_ignored(now: Slice) -> Notice | None:
@@ -149,8 +149,8 @@ PREVIEWED: Final = 200_000
 def _flag_change(now: Slice) -> Verdict | None:
     if not flag_known(now) or not now.order or not 0 < len(now.topics) <= PREVIEWED:
         return None
-    found = preview(now.state, flag_change(now.state), now.subscription.key)
-    return None if isinstance(found, Rejection) else found
+    verdict = preview(now.state, flag_change(now.state), now.subscription.key)
+    return None if isinstance(verdict, Rejection) else verdict
 
 
 def partitions_of(timeline: Timeline, subscription: int, consumer_id: int) -> Sequence[PartitionRow]:

@@ -149,8 +149,8 @@ def subscription_at(state: ClusterState, index: int) -> Subscription:
 
 def slice_by_key(state: ClusterState, key: str) -> Slice | None:
     """The slice of the subscription with that key; None when the state has none."""
-    found = next((subscription for subscription in state.subscriptions if subscription.key == key), None)
-    return slice_of(state, found) if found else slice_of(state, NO_SUBSCRIPTION) if not key else None
+    match = next((subscription for subscription in state.subscriptions if subscription.key == key), None)
+    return slice_of(state, match) if match else slice_of(state, NO_SUBSCRIPTION) if not key else None
 
 
 def slice_of(state: ClusterState, subscription: Subscription) -> Slice:
@@ -222,9 +222,9 @@ def changes_between(before: Slice | None, now: Slice) -> Changes:
         return Changes(np.zeros(count, dtype=np.bool_), {}, {})
     if before.topics is now.topics:
         return _changes_in_bulk(difference(ids_before, ids_now))
-    found = aligned(before.topics.names, now.topics.names)
-    earlier = np.append(ids_before, NEW_PARTITION).astype(np.int64)[found.place]
-    gone = ids_before[found.gone]
+    alignment = aligned(before.topics.names, now.topics.names)
+    earlier = np.append(ids_before, NEW_PARTITION).astype(np.int64)[alignment.place]
+    gone = ids_before[alignment.gone]
     different = np.flatnonzero(earlier != ids_now)
     old, new = earlier[different], ids_now[different]
     moved: NDArray[np.bool_] = np.zeros(count, dtype=np.bool_)
@@ -232,9 +232,9 @@ def changes_between(before: Slice | None, now: Slice) -> Changes:
     return Changes(moved, _counts(new), _counts(np.concatenate((old, gone)).astype(np.int64)))
 
 
-def _changes_in_bulk(found: Difference) -> Changes:
-    gained, lost = (dict(enumerate(counts.tolist())) for counts in (found.gained, found.lost))
-    return Changes(found.moved, gained, lost)
+def _changes_in_bulk(changed: Difference) -> Changes:
+    gained, lost = (dict(enumerate(counts.tolist())) for counts in (changed.gained, changed.lost))
+    return Changes(changed.moved, gained, lost)
 
 
 def _counts(ids: Integers) -> dict[int, int]:

@@ -118,12 +118,12 @@ def split_preview(
     hashed = hashed_topics(state).get(namespace, EMPTY)
     low, high = hashed.inside(parent.lower, parent.upper)
     inside = loads_by_hash(state, namespace).between(low, high)
-    found = preview_all(bundles, str(parent), inside, settings, behaviour, positions=positions)
-    if not isinstance(found, Rejection) and hangs_on_order(found, inside, settings):
+    previews = preview_all(bundles, str(parent), inside, settings, behaviour, positions=positions)
+    if not isinstance(previews, Rejection) and hangs_on_order(previews, inside, settings):
         listed = loads_of(state, in_listing_order(state, hashed.names.numbers[low:high]))
-        found = preview_all(bundles, str(parent), listed, settings, behaviour, positions=positions)
-    if isinstance(found, Rejection):
-        return _nothing(namespace, range_text, found)
+        previews = preview_all(bundles, str(parent), listed, settings, behaviour, positions=positions)
+    if isinstance(previews, Rejection):
+        return _nothing(namespace, range_text, previews)
     msgs_per_sec, bytes_per_sec = inside.flow
     rate = sum_in_order(msgs_per_sec)
     default = settings.defaultNamespaceBundleSplitAlgorithm
@@ -135,7 +135,7 @@ def split_preview(
         topics=len(inside),
         msgs_per_sec=rate,
         bytes_per_sec=sum_in_order(bytes_per_sec),
-        options=tuple(_option(option, namespace, str(parent), rate, default) for option in found),
+        options=tuple(_option(option, namespace, str(parent), rate, default) for option in previews),
         topic_names=inside.names,
         topic_hashes=inside.hashes,
         topic_msgs_per_sec=msgs_per_sec,

@@ -107,8 +107,8 @@ def loads_by_hash(state: ClusterState, namespace: str) -> LoadColumns:
 
     All of them in a broker's order take longer to find, and change no more than the last digits of sums.
     """
-    found = _traffic_of(state).get(namespace)
-    return loads_of(state, EMPTY.names.numbers) if found is None else found.loads
+    traffic = _traffic_of(state).get(namespace)
+    return loads_of(state, EMPTY.names.numbers) if traffic is None else traffic.loads
 
 
 def _traffic_of(state: ClusterState) -> Mapping[str, _Traffic]:
@@ -116,14 +116,14 @@ def _traffic_of(state: ClusterState) -> Mapping[str, _Traffic]:
 
 
 def _traffic(state: ClusterState) -> Mapping[str, _Traffic]:
-    found = {}
+    traffics = {}
     for namespace, topics in hashed_topics(state).items():
         numbers = topics.names.numbers.copy()
         for rows in equal_rows(topics.hashes):
             numbers[rows] = in_listing_order(state, numbers[rows])
         loads = loads_of(state, numbers)
-        found[namespace] = _Traffic(topics, loads, *map(_running, loads.flow))
-    return found
+        traffics[namespace] = _Traffic(topics, loads, *map(_running, loads.flow))
+    return traffics
 
 
 def _running(values: NDArray[np.float64]) -> NDArray[np.float64]:

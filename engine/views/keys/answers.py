@@ -26,15 +26,15 @@ def key_answer(timeline: Timeline, subscription_key: str, key_text: str) -> KeyA
     if isinstance(key, Rejection):
         return key
     delivery = now.subscription.delivery
-    told = explain_key(now.selector, key, draining=delivery.draining)
-    wait = next((candidate for candidate in waits(delivery) if candidate.slot == told.slot.slot), None)
+    explanation = explain_key(now.selector, key, draining=delivery.draining)
+    wait = next((candidate for candidate in waits(delivery) if candidate.slot == explanation.slot.slot), None)
     return KeyAnswer(
         text=text_of_key(key),
-        explanation=told,
-        sentence=key_sentence(told),
-        obstacle=_obstacle(now, told, wait),
-        steps=key_steps(told),
-        rivals=rivals_of(now.selector, told),
+        explanation=explanation,
+        sentence=key_sentence(explanation),
+        obstacle=_obstacle(now, explanation, wait),
+        steps=key_steps(explanation),
+        rivals=rivals_of(now.selector, explanation),
     )
 
 
@@ -71,29 +71,31 @@ def keys_of_consumer(timeline: Timeline, subscription_key: str, consumer_id: int
     )
 
 
-def key_sentence(told: KeyExplanation) -> str:
+def key_sentence(explanation: KeyExplanation) -> str:
     """The rule in one sentence."""
-    slot = told.slot.slot
-    if told.owner is None:
+    slot = explanation.slot.slot
+    if explanation.owner is None:
         return f"slot {slot:,} belongs to nobody: messages of this key wait until somebody has it"
-    name = shown(told.owner.name)
-    if told.point is not None:
-        round_the_end = ", round the end" if told.point.wrapped else ""
-        if told.point.shared is not None and len(told.point.claimants) > 1:
-            turn = told.point.shared
+    name = shown(explanation.owner.name)
+    if explanation.point is not None:
+        round_the_end = ", round the end" if explanation.point.wrapped else ""
+        if explanation.point.shared is not None and len(explanation.point.claimants) > 1:
+            turn = explanation.point.shared
             return (
-                f"slot {slot:,} falls on point {told.point.point:,}{round_the_end}, which {len(told.point.claimants)} "
+                f"slot {slot:,} falls on point {explanation.point.point:,}{round_the_end}, which {len(explanation.point.claimants)} "
                 f"consumers share: {turn.dividend:,} mod {turn.divisor} = {turn.remainder} is {name}"
             )
-        return f"slot {slot:,} falls on point {told.point.point:,}{round_the_end}, the first at or after it: {name}"
-    if told.range is not None:
-        return f"slot {slot:,} lies in {told.range} of {name}"
+        return (
+            f"slot {slot:,} falls on point {explanation.point.point:,}{round_the_end}, the first at or after it: {name}"
+        )
+    if explanation.range is not None:
+        return f"slot {slot:,} lies in {explanation.range} of {name}"
     return f"slot {slot:,} goes to {name}"
 
 
-def key_steps(told: KeyExplanation) -> tuple[str, ...]:
+def key_steps(explanation: KeyExplanation) -> tuple[str, ...]:
     """Every number of the way from the key to its consumer, for checking by hand."""
-    step = told.slot
+    step = explanation.slot
     data = step.key.hex(" ") if step.key else "(none: the key is empty)"
     lines = [
         f"bytes {data if len(data) <= 80 else data[:77] + '...'}",
@@ -104,24 +106,26 @@ def key_steps(told: KeyExplanation) -> tuple[str, ...]:
     if step.folded:
         lines.append("slot 0 means no hash, so it is slot 1")
     lines.append(f"slot {step.slot:,}")
-    if told.point is not None:
-        keys = told.point.claimants[0].point_keys if told.point.claimants else ()
+    if explanation.point is not None:
+        keys = explanation.point.claimants[0].point_keys if explanation.point.claimants else ()
         texts = ", ".join(repr(key) for key in keys[:2])
-        lines.append(f"point {told.point.point:,}, {counted(told.point.distance, 'slot')} on, the hash of {texts}")
-    if told.range is not None:
-        lines.append(f"range {told.range}")
-    heirs = ", then ".join(shown(heir.name) for heir in told.heirs)
+        lines.append(
+            f"point {explanation.point.point:,}, {counted(explanation.point.distance, 'slot')} on, the hash of {texts}"
+        )
+    if explanation.range is not None:
+        lines.append(f"range {explanation.range}")
+    heirs = ", then ".join(shown(heir.name) for heir in explanation.heirs)
     lines.append(f"heirs: {heirs}" if heirs else "heirs: nobody")
     return tuple(lines)
 
 
-def _obstacle(now: KeysSlice, told: KeyExplanation, wait: Wait | None) -> str:
+def _obstacle(now: KeysSlice, explanation: KeyExplanation, wait: Wait | None) -> str:
     names = {consumer.consumer_id: shown(consumer.name) for consumer in now.selector.consumers}
     if wait is None:
-        if told.draining is None:
+        if explanation.draining is None:
             return ""
-        holder = names.get(told.draining.consumer_id, "?")
-        return f"nothing waits yet; the slot drains until {holder} has acknowledged {told.draining.unacked}"
+        holder = names.get(explanation.draining.consumer_id, "?")
+        return f"nothing waits yet; the slot drains until {holder} has acknowledged {explanation.draining.unacked}"
     count = f"{len(wait.messages)} message{'s' if len(wait.messages) != 1 else ''} of this slot"
     verb = "wait" if len(wait.messages) != 1 else "waits"
     if wait.reason is WaitReason.DRAINING:

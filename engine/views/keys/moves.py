@@ -85,19 +85,19 @@ def _sentence(before: KeysSlice | None, now: KeysSlice, moves: KeyMoves) -> str:
     keys = f"{int(moves.keys.sum()):,} of the known keys"
     if _space(before) != _space(now):
         return f"all stopped and came back; keys have other slots now, and {keys} another owner"
-    told = f"{counted(moves.moved, 'slot')} moved, {keys} with them"
+    amount = f"{counted(moves.moved, 'slot')} moved, {keys} with them"
     if before.subscription.mode is not now.subscription.mode:
-        return f"all stopped and came back in another mode: {told}"
+        return f"all stopped and came back in another mode: {amount}"
     if before.subscription.points != now.subscription.points:
-        return f"all stopped and came back with other points: {told}"
+        return f"all stopped and came back with other points: {amount}"
     if _restarts(before) != _restarts(now):
-        return f"all stopped and came back: {told}"
+        return f"all stopped and came back: {amount}"
     if not moves.gained and not moves.lost:
         return "no slot moved"
     if not moves.bystanders:
-        return f"{told}; nobody else lost any" if moves.moved else "no slot moved from one to another"
+        return f"{amount}; nobody else lost any" if moves.moved else "no slot moved from one to another"
     others = "one other" if len(moves.bystanders) == 1 else f"{len(moves.bystanders)} others"
-    return f"{told}; {others} lost slots too: {_why_bystanders(now)}"
+    return f"{amount}; {others} lost slots too: {_why_bystanders(now)}"
 
 
 def same_space(before: KeysSlice, now: KeysSlice) -> bool:
@@ -182,26 +182,26 @@ _Shared = list[tuple[HashRange, tuple[int, ...]]]
 
 def _by_start(of: KeysSlice) -> _Shared:
     """The pieces of the space with the owners of each, in the order of their remainders."""
-    found: dict[HashRange, dict[int, int]] = {}
+    owners_of: dict[HashRange, dict[int, int]] = {}
     for owner, pieces in of.owned.items():
         for piece in pieces:
-            found.setdefault(piece.range, {})[piece.remainder] = owner
-    return [(piece, tuple(owners[at] for at in sorted(owners))) for piece, owners in sorted(found.items())]
+            owners_of.setdefault(piece.range, {})[piece.remainder] = owner
+    return [(piece, tuple(owners[at] for at in sorted(owners))) for piece, owners in sorted(owners_of.items())]
 
 
 def _overlaid(was: _Shared, now: _Shared) -> list[tuple[HashRange, int, tuple[tuple[int, ...], tuple[int, ...]]]]:
     """The common pieces of two tilings: range, common divisor, owners before and after."""
-    found: list[tuple[HashRange, int, tuple[tuple[int, ...], tuple[int, ...]]]] = []
+    overlaid: list[tuple[HashRange, int, tuple[tuple[int, ...], tuple[int, ...]]]] = []
     left = right = 0
     while left < len(was) and right < len(now):
         old, new = was[left][0], now[right][0]
         start, end = max(old.start, new.start), min(old.end, new.end)
         if start <= end:
             owners = (was[left][1], now[right][1])
-            found.append((HashRange(start, end), int(np.lcm(len(owners[0]), len(owners[1]))), owners))
+            overlaid.append((HashRange(start, end), int(np.lcm(len(owners[0]), len(owners[1]))), owners))
         left += old.end <= new.end
         right += new.end <= old.end
-    return found
+    return overlaid
 
 
 def _moved_keys(before: KeysSlice, now: KeysSlice) -> NDArray[np.bool_]:

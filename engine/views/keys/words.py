@@ -137,8 +137,8 @@ NO_ORDER: Final = "key-no-order"
 
 def key_notices(now: KeysSlice) -> tuple[Notice, ...]:
     """All notices in a fixed order."""
-    found = (_client_side(now), _gaps(now), _gaps_served(now), _points_lost(now), _names(now), _order(now))
-    return tuple(notice for notice in found if notice is not None)
+    notices = (_client_side(now), _gaps(now), _gaps_served(now), _points_lost(now), _names(now), _order(now))
+    return tuple(notice for notice in notices if notice is not None)
 
 
 def _client_side(now: KeysSlice) -> Notice | None:

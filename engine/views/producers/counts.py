@@ -85,9 +85,9 @@ def curve_partitions(partitions: int) -> tuple[int, ...]:
 
 
 def _over(how: _How, workload: Workload, partitions: tuple[int, ...]) -> tuple[CountsAt, ...]:
-    found = counts_over_partitions(workload, partitions, limit=how.limit, mode=how.mode, brokers=how.brokers)
-    assert not isinstance(found, Rejection), found
-    return found
+    counts = counts_over_partitions(workload, partitions, limit=how.limit, mode=how.mode, brokers=how.brokers)
+    assert not isinstance(counts, Rejection), counts
+    return counts
 
 
 def _point(at: CountsAt) -> CurvePoint:

@@ -290,6 +290,6 @@ def _moved_keys(now: ProducerTopic, before: int) -> str:
     """How many of the known keys go to another partition from now on, as Java hashes them."""
     if not now.keys or len(now.keys) > KEYS_COMPARED:
         return ""
-    found = moved_keys(now.keys, before, now.partitions)
-    assert not isinstance(found, Rejection), found
-    return f", {len(found.moved):,} of {len(now.keys):,} known keys move"
+    moves = moved_keys(now.keys, before, now.partitions)
+    assert not isinstance(moves, Rejection), moves
+    return f", {len(moves.moved):,} of {len(now.keys):,} known keys move"

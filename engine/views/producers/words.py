@@ -109,8 +109,8 @@ def tally_text(tally: Tally) -> str:
         (tally.failed, "failed"),
         (tally.held_back, "held back"),
     ]
-    told = ", ".join(f"{count:,} {word}" for count, word in parts if count)
-    return f"{told}: {tally.error}" if tally.error else told
+    text = ", ".join(f"{count:,} {word}" for count, word in parts if count)
+    return f"{text}: {tally.error}" if tally.error else text
 
 
 def name_of(producer: PartitionedProducer) -> str:
@@ -134,7 +134,7 @@ NO_QUEUE_LIMIT: Final = "producers-no-queue-limit"
 def producer_notices(state: ClusterState, topic: ProducerTopic) -> tuple[Notice, ...]:
     """All notices in a fixed order. O(producers + known keys)."""
     ready = [producer for producer in topic.producers.producers if producer.state == "Ready"]
-    found = (
+    notices = (
         _down(topic),
         _behind(topic, ready),
         _clients(topic, ready),
@@ -143,7 +143,7 @@ def producer_notices(state: ClusterState, topic: ProducerTopic) -> tuple[Notice,
         _not_lazy(ready),
         _no_queue_limit(ready),
     )
-    return tuple(notice for notice in found if notice is not None)
+    return tuple(notice for notice in notices if notice is not None)
 
 
 def _down(topic: ProducerTopic) -> Notice | None:
@@ -178,9 +178,9 @@ def _clients(topic: ProducerTopic, ready: list[PartitionedProducer]) -> Notice |
         return None
     (left, left_client), (right, right_client) = list(hashings.items())[:2]
     text = f"{left_client} hashes keys with {left}, {right_client} with {right}: one key, two partitions"
-    found = client_disagreements(topic.keys, topic.partitions, left, right)
-    if topic.keys and not isinstance(found, Rejection):
-        text += f", so with {len(found.disagreeing):,} of {len(topic.keys):,} known keys"
+    disagreements = client_disagreements(topic.keys, topic.partitions, left, right)
+    if topic.keys and not isinstance(disagreements, Rejection):
+        text += f", so with {len(disagreements.disagreeing):,} of {len(topic.keys):,} known keys"
     return Notice(CLIENTS_DISAGREE, text)
 
 

@@ -33,12 +33,12 @@ def with_load_reports(view: DashboardView, reported: Reported, moment: int) -> D
 
 def _by_bundle(loads: Mapping[str, WrittenLoad]) -> dict[str, ReportedLoad]:
     """The bundles of all brokers by their full names; one that two brokers report is the later one's."""
-    found = {}
+    loads_by_bundle = {}
     for written in sorted(loads.values(), key=lambda written: written.updated_at_ms):
         load = written.load
-        found.update({name: _load(load.broker, ()) for name in load.bundles})
-        found.update({stats.bundle: _load(load.broker, (stats,)) for stats in load.stats})
-    return found
+        loads_by_bundle.update({name: _load(load.broker, ()) for name in load.bundles})
+        loads_by_bundle.update({stats.bundle: _load(load.broker, (stats,)) for stats in load.stats})
+    return loads_by_bundle
 
 
 def _load(owner: str, bundles: Iterable[BundleStats]) -> ReportedLoad:
@@ -68,10 +68,10 @@ def _namespace(node: NamespaceNode, loads: Mapping[str, ReportedLoad]) -> Namesp
 
 
 def _bundle(node: BundleNode, loads: Mapping[str, ReportedLoad]) -> BundleNode:
-    found = loads.get(f"{node.namespace}/{node.range_text}")
-    if found is None and not node.children:
+    load = loads.get(f"{node.namespace}/{node.range_text}")
+    if load is None and not node.children:
         return node
-    return replace(node, reported=found, children=tuple(_bundle(child, loads) for child in node.children))
+    return replace(node, reported=load, children=tuple(_bundle(child, loads) for child in node.children))
 
 
 def _broker(written: WrittenLoad) -> ReportedBroker:

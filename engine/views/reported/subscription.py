@@ -79,7 +79,7 @@ def reported_only(reported: Reported, moment: int, timeline: Timeline, taken: Co
     modelled = {(subscription.namespace, subscription.name) for subscription in state.subscriptions}
     modelled |= {(subscription.namespace, subscription.name) for subscription in state.key_subscriptions}
     used = set(taken)
-    found = []
+    subjects = []
     for namespace, name in reported.subscriptions(moment):
         if (namespace, name) in modelled:
             continue
@@ -87,8 +87,8 @@ def reported_only(reported: Reported, moment: int, timeline: Timeline, taken: Co
         while key in used:
             key, number = f"{name}#{number}", number + 1
         used.add(key)
-        found.append(Subject(key, namespace, name))
-    return tuple(found)
+        subjects.append(Subject(key, namespace, name))
+    return tuple(subjects)
 
 
 def all_places(own: tuple[str, ...], others: Sequence[Subject]) -> tuple[str, ...]:
@@ -110,12 +110,12 @@ def subscription_view(
 
     ``keys`` are those of all places, ``notes`` what opening the state had to tell.
     """
-    found = reported.view(moment, subject)
-    if found is None:
+    view = reported.view(moment, subject)
+    if view is None:
         return None
     dispatchers = reported.subscriptions(moment)[subject.namespace, subject.name].dispatchers
-    positions = {consumer.name: at for at, consumer in reversed(list(enumerate(found.consumers)))}
-    blocked = frozenset(found.blocked_topics)
+    positions = {consumer.name: at for at, consumer in reversed(list(enumerate(view.consumers)))}
+    blocked = frozenset(view.blocked_topics)
     rows = [
         _topic(dispatcher, positions.get(dispatcher.sub.active_consumer_name or "", -1), blocked)
         for dispatcher in dispatchers
@@ -124,7 +124,7 @@ def subscription_view(
         status=SubscriptionStatus(
             subscription=subject.key,
             namespace=subject.namespace,
-            type=found.type,
+            type=view.type,
             subscriptions=keys,
             release=timeline.state.release,
             source=timeline.source,
@@ -133,10 +133,10 @@ def subscription_view(
         ),
         consumers=tuple(
             SubscriptionRow(at, consumer.name, letter_tag(at), at, consumer)
-            for at, consumer in enumerate(found.consumers)
+            for at, consumer in enumerate(view.consumers)
         ),
         topics=tuple(sorted(rows, key=lambda row: (-row.backlog, row.name))),
-        reported=found,
+        reported=view,
         events=(EventLine(0, "open", f"open {timeline.source}".rstrip(), 0, 0, 0),),
         timeline=timeline_view(timeline),
         notices=tuple(notes),

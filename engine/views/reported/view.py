@@ -110,8 +110,10 @@ class Reported:
         key = (moment, subject.key, bool(step))
         if key not in self._views:
             rows = () if step else subject.rows
-            found = _view(seen, replace(subject, rows=rows), self._time(moment, seen), self._events(moment, seen))
-            self._views[key] = replace(found, computed_from=1 if step else 0)
+            reported_view = _view(
+                seen, replace(subject, rows=rows), self._time(moment, seen), self._events(moment, seen)
+            )
+            self._views[key] = replace(reported_view, computed_from=1 if step else 0)
         return self._views[key]
 
     def _time(self, moment: int, seen: SubscriptionSeen) -> SeenTime:
@@ -193,8 +195,8 @@ class _Sum:
 def _view(seen: SubscriptionSeen, subject: Subject, time: SeenTime, events: tuple[SeenEvent, ...]) -> ReportedView:
     dispatchers = seen.dispatchers
     if subject.topics is not None:
-        wanted = frozenset(subject.topics)
-        dispatchers = tuple(dispatcher for dispatcher in dispatchers if parent_of(dispatcher.topic) in wanted)
+        topics = frozenset(subject.topics)
+        dispatchers = tuple(dispatcher for dispatcher in dispatchers if parent_of(dispatcher.topic) in topics)
     named = [_named(dispatcher.sub.consumers) for dispatcher in dispatchers]
     rows = (
         _names_of(subject.rows)
@@ -244,11 +246,11 @@ def _named(consumers: Sequence[ConsumerFacts]) -> dict[Name, ConsumerFacts]:
     if len({consumer.name for consumer in consumers}) == len(consumers):
         return {(consumer.name, 0): consumer for consumer in consumers}
     used: Counter[str] = Counter()
-    found: dict[Name, ConsumerFacts] = {}
+    by_name: dict[Name, ConsumerFacts] = {}
     for consumer in sorted(consumers, key=lambda consumer: consumer.connected_since.rstrip("Z")):
-        found[consumer.name, used[consumer.name]] = consumer
+        by_name[consumer.name, used[consumer.name]] = consumer
         used[consumer.name] += 1
-    return found
+    return by_name
 
 
 def _names_of(rows: Sequence[tuple[int, str]]) -> list[Name]:
@@ -341,28 +343,28 @@ def _pairs(waits: Sequence[ReportedWait]) -> tuple[WaitingPair, ...]:
 def with_reported(view: DashboardView, reported: Reported, moment: int, subject: Subject) -> DashboardView:
     """The view with what was reported of its subscription, and at step 0 a part of it beside each row."""
     rows = [(row.consumer_id, row.name) for row in view.consumers]
-    found = reported.view(moment, replace(subject, rows=rows), view.status.step)
-    if found is None or found.computed_from:
-        return replace(view, reported=found)
-    if found.blocked_topics:
-        blocked = frozenset(found.blocked_topics)
+    reported_view = reported.view(moment, replace(subject, rows=rows), view.status.step)
+    if reported_view is None or reported_view.computed_from:
+        return replace(view, reported=reported_view)
+    if reported_view.blocked_topics:
+        blocked = frozenset(reported_view.blocked_topics)
         ring = view.ring
         places = [at for at, name in enumerate(ring.topic_names) if name in blocked]
-        found = replace(found, marks=tuple(ring.topic_hashes[places].tolist()))
+        reported_view = replace(reported_view, marks=tuple(ring.topic_hashes[places].tolist()))
     consumers = tuple(
-        replace(row, reported=consumer) for row, consumer in zip(view.consumers, found.consumers, strict=True)
+        replace(row, reported=consumer) for row, consumer in zip(view.consumers, reported_view.consumers, strict=True)
     )
-    return replace(view, consumers=consumers, reported=found)
+    return replace(view, consumers=consumers, reported=reported_view)
 
 
 def keys_with_reported(view: KeysView, reported: Reported, moment: int, subject: Subject) -> KeysView:
     """As ``with_reported``, for a Key_Shared subscription: slots where messages were held back are marked."""
     rows = [(row.consumer_id, row.name) for row in view.consumers]
-    found = reported.view(moment, replace(subject, rows=rows), view.status.step)
-    if found is None or found.computed_from:
-        return replace(view, reported=found)
-    marks = tuple(dict.fromkeys(wait.slot for wait in found.waits if wait.blocked_attempts))
+    reported_view = reported.view(moment, replace(subject, rows=rows), view.status.step)
+    if reported_view is None or reported_view.computed_from:
+        return replace(view, reported=reported_view)
+    marks = tuple(dict.fromkeys(wait.slot for wait in reported_view.waits if wait.blocked_attempts))
     consumers = tuple(
-        replace(row, reported=consumer) for row, consumer in zip(view.consumers, found.consumers, strict=True)
+        replace(row, reported=consumer) for row, consumer in zip(view.consumers, reported_view.consumers, strict=True)
     )
-    return replace(view, consumers=consumers, reported=replace(found, marks=marks))
+    return replace(view, consumers=consumers, reported=replace(reported_view, marks=marks))
