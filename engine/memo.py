@@ -76,7 +76,7 @@ class Remembered(Generic[V]):
     """The last answers, by the identity of their large parts and the value of their small ones.
 
     The parts are kept alive with the answer, so an identity cannot be given to another object while it is in use. The
-    parts must be immutable; then remembering changes no result. Several threads may ask: a forecast beside the screen
+    parts must be immutable; then remembering changes no result. Several threads may ask: a forecast in another thread
     asks what the screen asks. Two that miss the same answer at once both compute it, and get the one kept first.
     """
 

@@ -90,7 +90,7 @@ def overlaps(ranges: Iterable[HashRange]) -> tuple[tuple[HashRange, HashRange], 
 
 
 def covers_exactly(ranges: Iterable[HashRange], space: HashRange) -> bool:
-    """Whether every value of ``space`` is in exactly one range and nothing lies outside. O(n log n)."""
+    """Whether every value of ``space`` is in exactly one range and none is outside. O(n log n)."""
     pieces = sorted(ranges)
     return (
         bool(pieces)

@@ -1,4 +1,4 @@
-"""What changed hands in one subscription between two states, and the least that would have led to the same loads."""
+"""What changed hands between two states, and the fewest moves that would have led to the same loads."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from engine.memo import Remembered
 @dataclass(frozen=True, eq=False, slots=True)
 class Alignment:
     """The partitions of one state in another: ``place``: (n,) int64, where each stood before, -1 for nowhere; ``gone``:
-    places before of those that are no more.
+    earlier places of those that are gone.
     """
 
     place: NDArray[np.int64]
@@ -69,7 +69,7 @@ _differences: Remembered[Difference] = Remembered()
 _counts: Remembered[NDArray[np.int64]] = Remembered()
 _totals: Remembered[float] = Remembered()
 FEW_RUNS: Final = 8
-"""Where so many partitions on average stand together, runs are counted: all into one bin is slow one by one."""
+"""From so many partitions in a run on average, runs are counted: counting one by one into one bin is slow."""
 
 
 def difference(before: Ids, now: Ids) -> Difference:
@@ -106,7 +106,7 @@ def _counted_where(ids: Ids, mask: NDArray[np.bool_], count: int) -> NDArray[np.
 
 
 def counts_by_id(ids: Ids) -> NDArray[np.int64]:
-    """How often each id stands there; nobody (-1) does not count. O(n).
+    """Count each id; nobody (-1) does not count. O(n).
 
     >>> counts_by_id(np.array([2, -1, 0, 2], np.int32)).tolist()
     [1, 0, 2]
@@ -169,7 +169,7 @@ class Moves:
     """What changed hands in one subscription between two states.
 
     ``moved``: partitions that had an active consumer before and have another one now, in the order of the topics after.
-    Apart from these stand ``taken_up`` (nobody before, somebody now) and ``orphaned`` (somebody before, nobody now).
+    Counted separately: ``taken_up`` (nobody before, somebody now) and ``orphaned`` (somebody before, nobody now).
     ``least`` is the smallest number of moves that leads to the same loads: over the partitions with somebody before and
     after, the sum over consumers of max(0, after - before). ``partitions`` counts those that exist after.
     ``unacked_at_risk`` sums the messages that were sent to the old active consumer of a moved partition and not
@@ -216,7 +216,7 @@ def moves(before: ClusterState, after: ClusterState, subscription_key: str) -> M
     if place is not None:
         was = np.append(was, np.int32(NEW_PARTITION))[place]
     changed = difference(was, now)
-    # New partitions stand with -2 before: somebody has them, but nobody took them up.
+    # New partitions have -2 before: somebody has them, but nobody took them up.
     if changed.moved_count == changed.count:
         gained, lost = changed.gained, changed.lost
         taken_up: Sequence[str] = ()

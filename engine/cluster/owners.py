@@ -30,7 +30,7 @@ from engine.failover.model import Consumer
 from engine.memo import Remembered
 
 FEW_CHANGES: Final = 32
-"""Up to so many joins and leaves an assignment follows them; beyond it is made anew."""
+"""Up to so many joins and leaves an assignment follows them; beyond that it is computed again."""
 LIVE_KEPT: Final = 4
 
 
@@ -209,7 +209,7 @@ class _Live:
         self.counts: NDArray[np.int64] = np.bincount(self.ring.owner, minlength=1).astype(np.int64, copy=False)
 
     def follow(self, consumers: tuple[Consumer, ...]) -> bool:
-        """Take the leaves and joins that lead to these consumers; False where it must be made anew."""
+        """Take the leaves and joins that lead to these consumers; False where it must be built again."""
         known = self.ring.members.consumers
         goal = {consumer.consumer_id: consumer for consumer in consumers}
         gone = [number for number, consumer in known.items() if goal.get(number) != consumer]

@@ -36,14 +36,14 @@ class PartitionNames(NumberedNames):
         return isinstance(name, str) and self.place(name) >= 0
 
     def index(self, name: str, start: int = 0, stop: int | None = None) -> int:
-        """Where a name stands. ValueError for nowhere. O(log n)."""
+        """The place of a name. Raises ValueError for an unknown one. O(log n)."""
         at = self.place(name)
         if at < start or (stop is not None and at >= stop):
             raise ValueError(f"{name!r} is not among them")
         return at
 
     def place(self, name: str) -> int:
-        """Where a name stands, -1 for nowhere. O(log n)."""
+        """The place of a name, -1 for an unknown one. O(log n)."""
         return place_by_hash(self.hash, name, self.__getitem__)
 
 

@@ -24,7 +24,7 @@ class Subscription:
     """One Failover subscription over a set of topics whose dispatchers all have the same consumers.
 
     ``key`` names it uniquely ("billing", "billing#2" where the same name has other consumers elsewhere). ``consumers``
-    stand in connect order; ``topics`` are names of the state's topics: the column of its table where they are all of
+    are in connect order; ``topics`` are names of the state's topics: the column of its table where they are all of
     them. ``accepts_new_topics`` is true for a regex subscription: a topic that is added to its namespace joins it.
     ``loads`` is, by partition name, what was reported of
     this subscription where it differs from the whole topic's (other subscriptions read the topic too): what goes out to
@@ -73,8 +73,8 @@ class ClusterState:
     on a broker that has not loaded it), ``namespaces`` by ``tenant/namespace``. Topics and loads are columns side by
     side; any other mapping is put into columns, without the loads of names that are not partitions.
     ``next_consumer_id`` makes ids unique over the whole history, so that a consumer that returns under its old name is
-    another one. ``subscriptions`` are of type Failover, ``key_subscriptions`` of type Key_Shared; no key stands twice
-    among both. ``producer_topics`` are the partitioned topics whose producers count.
+    another one. ``subscriptions`` are of type Failover, ``key_subscriptions`` of type Key_Shared; no key is in
+    both. ``producer_topics`` are the partitioned topics whose producers count.
     """
 
     release: str = CURRENT.label
@@ -94,7 +94,7 @@ class ClusterState:
 
 
 NO_STATISTICS = Load()
-"""What a partition without statistics counts as in sums."""
+"""The load that a partition without statistics has in sums."""
 
 
 def behaviour_in(state: ClusterState) -> ReleaseBehaviour:

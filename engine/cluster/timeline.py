@@ -164,8 +164,8 @@ class Timeline:
             snapshot = self.steps[kept - 1].snapshot
             assert snapshot is not None, f"step {kept} should keep its state"
             state, folded = snapshot, kept
-        for done in self.steps[folded:step]:
-            for event in done.events:
+        for later in self.steps[folded:step]:
+            for event in later.events:
                 state = evolve(state, event)
         return state
 

@@ -21,7 +21,7 @@ from engine.names import NON_PERSISTENT, PARTITION_SUFFIX, PERSISTENT, TopicName
 
 
 def add_topic(state: ClusterState, command: AddTopic) -> tuple[Event, ...] | Rejection:
-    """Refusals: a bad name, a topic that exists (409), a number of partitions out of bounds (406).
+    """Create a topic. Refusals: a bad name, a topic that exists (409), a number of partitions out of bounds (406).
 
     The first topic of a namespace brings the namespace with ``defaultNumberOfNamespaceBundles`` bundles.
     """
@@ -51,7 +51,9 @@ def remove_topic(state: ClusterState, command: RemoveTopic) -> tuple[Event, ...]
 
 
 def repartition_topic(state: ClusterState, command: RepartitionTopic) -> tuple[Event, ...] | Rejection:
-    """Refusals: unknown topic (404), not partitioned (409), fewer partitions, too many. As many as now: nothing.
+    """Add partitions; no event for as many as now.
+
+    Refusals: unknown topic (404), not partitioned (409), fewer partitions, too many.
 
     The consumers of its subscriptions connect to the new partitions; limits lowered since do not count against them.
     """
@@ -119,7 +121,7 @@ def _refuse_partitions(state: ClusterState, partitions: int, *, least: int, now:
 
 
 def _refuse_partition_like(name: TopicName, partitions: int) -> Rejection | None:
-    """A partitioned topic may not look like a partition, since its own partitions could not be told from others."""
+    """A partitioned topic may not look like a partition, since its own partitions would be ambiguous."""
     if partitions > 0 and PARTITION_SUFFIX in name.local_name:
         return Rejection(
             "RestException", f"Partitioned Topic Name should not contain '{PARTITION_SUFFIX}'", "topic", 412
@@ -128,7 +130,7 @@ def _refuse_partition_like(name: TopicName, partitions: int) -> Rejection | None
 
 
 def _refuse_taken(state: ClusterState, name: TopicName, indices: range, *, growing: bool = False) -> Rejection | None:
-    """Every dispatcher's name stands for one dispatcher: the topic, its partitions and strays must not meet."""
+    """A dispatcher's name is unique: the topic, its partitions and strays must not coincide."""
     if not growing and name.complete in state.topics:
         return Rejection("RestException", f"This topic already exists: {name.complete}", "topic", 409)
     parent = state.topics.get(name.partitioned_topic)
@@ -150,7 +152,7 @@ def _refuse_taken(state: ClusterState, name: TopicName, indices: range, *, growi
 def _joined(state: ClusterState, name: TopicName) -> tuple[str, ...]:
     """Keys of the subscriptions that take a new topic, in the state's order.
 
-    A regex subscription looks at persistent topics only unless it was told otherwise (``RegexSubscriptionMode``), which
+    A regex subscription looks at persistent topics only unless ``RegexSubscriptionMode`` says otherwise, which
     shows in its having a non-persistent one. Of several consumer sets under one subscription name the first takes it.
     Consumers that the topic's limits would not let in all stay away.
     """
@@ -199,7 +201,7 @@ def topic_objection(state: ClusterState, event: TopicAdded | TopicRemoved | Topi
     if not isinstance(name, TopicName) or name.complete != event.topic:
         return f"{event.topic[:200]!r} is not a complete topic name"
     if name.namespace not in state.namespaces:
-        return f"{event.topic!r} lies in a namespace without bundles"
+        return f"{event.topic!r} is in a namespace without bundles"
     refusal = refuse_partitions(state, event.partitions, event.partitions)
     if refusal is not None:
         return refusal.message

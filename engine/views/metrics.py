@@ -22,12 +22,12 @@ from engine.views.bundles.view import balance_view
 
 CONTENT_TYPE: Final = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 LONGEST_LABEL: Final = 256
-"""In characters: names from outside are no place for whole documents."""
+"""In characters; longer names from outside are cut."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One number, and what tells it from the others of its family, in the order in which it is written."""
+    """One number, and the labels that identify it in its family, in the order in which they are written."""
 
     value: float
     labels: tuple[tuple[str, str], ...] = ()

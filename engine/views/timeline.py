@@ -1,4 +1,4 @@
-"""The events panel: what each step did, and how many partitions it moved beside the least that would have done."""
+"""The timeline as views: states around the cursor, colours in order of connecting, and what each step did and moved."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class StepLines(Generic[Line]):
 
 
 def first_shown(timeline: Timeline) -> int:
-    """How many of the oldest steps are not listed; while it is 0 the opening stands above the steps."""
+    """How many of the oldest steps are not listed; while it is 0 the opening is listed above the steps."""
     return max(timeline.cursor - EVENTS_SHOWN, 0)
 
 

@@ -99,7 +99,7 @@ def _plan(plan: ProducerPlan) -> str:
 
 def _producer(topic: str, number: int, state: ClusterState | None) -> str:
     producers = (
-        next((topic_here for topic_here in state.producer_topics if topic_here.topic == topic), None)
+        next((candidate for candidate in state.producer_topics if candidate.topic == topic), None)
         if state is not None
         else None
     )
@@ -132,7 +132,7 @@ OPTION_WORDS: Final = frozenset(
         "unordered",
     }
 )
-"""Words that begin an option; a value of that spelling is written in quotes where an option could stand."""
+"""Words that begin an option; a value of that spelling is written in quotes where an option is possible."""
 
 BUNDLE_WORDS: Final = ("LARGEST", "HOT")
 
@@ -245,7 +245,7 @@ def ranges_text(ranges: Iterable[tuple[int, int]]) -> str:
 def _consumer(key: str, consumer_id: int, state: ClusterState | None, reserved: Collection[str] = ()) -> str:
     if state is not None:
         consumers = consumers_of(state, key)
-        names = [name for known_id, name in consumers if known_id == consumer_id]
+        names = [name for number, name in consumers if number == consumer_id]
         if len(names) == 1 and sum(name == names[0] for _, name in consumers) == 1:
             return quote(names[0], reserved)
     return f"#{consumer_id}"

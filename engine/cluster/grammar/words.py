@@ -1,4 +1,4 @@
-"""Words of a command line: blanks part them, quotes hold them together, and any text can be written as one word.
+"""Words of a command line, split and taken in turn: blanks separate them, and quotes make any text one word.
 
 In double quotes a backslash begins ``\\"``, ``\\\\``, ``\\n``, ``\\r``, ``\\t``, ``\\uXXXX`` or ``\\UXXXXXXXX``; in
 single quotes, and outside of quotes, it is an ordinary character.
@@ -166,7 +166,7 @@ class LineReader:
     def number(self, what: str) -> int:
         text = self.take(what)
         if not _WHOLE_NUMBER.fullmatch(text):
-            self.refuse("SyntaxError", f"{text[:40]!r} is no whole number; write {self._form}", text)
+            self.refuse("SyntaxError", f"{text[:40]!r} is not a whole number; write {self._form}", text)
         return int(text)
 
     def option(self, *names: str) -> str | None:
@@ -188,7 +188,7 @@ class LineReader:
         for piece in text.split(","):
             match = _RANGE.fullmatch(piece)
             if match is None:
-                self.refuse("SyntaxError", f"{piece[:40]!r} is no range; write 0-16383,32768-49151", piece)
+                self.refuse("SyntaxError", f"{piece[:40]!r} is not a range; write 0-16383,32768-49151", piece)
             ranges.append((int(match[1]), int(match[2])))
         return tuple(ranges)
 
@@ -198,9 +198,9 @@ class LineReader:
             self.refuse("SyntaxError", f"the word {name!r} is missing before {text[:40]!r}; write {self._form}", text)
 
     def once(self, option: str, before: V | None, value: V) -> V:
-        """The value of an option that may stand once."""
+        """The value of an option that may be given once."""
         if before is not None:
-            self.refuse("SyntaxError", f"{option!r} stands twice; write {self._form}", option)
+            self.refuse("SyntaxError", f"{option!r} is given twice; write {self._form}", option)
         return value
 
     def finish(self) -> None:

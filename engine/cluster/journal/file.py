@@ -59,7 +59,7 @@ class Resumed:
 
 
 def recover(path: str | os.PathLike[str]) -> tuple[Timeline, tuple[Problem, ...]]:
-    """Read a journal and leave it as it is. Raises InputError when there is nothing to be had, with the reason."""
+    """Read a journal and leave it as it is. Raises InputError with the reason when it holds nothing."""
     recovered = read_lines(_read(Path(path)), str(path))
     return recovered.timeline, recovered.problems
 
@@ -229,7 +229,7 @@ def _read(path: Path, descriptor: int | None = None) -> bytes:
 
 
 def _set_aside(path: Path, descriptor: int, disk: Disk, data: bytes, recovered: Recovered) -> tuple[Problem, ...]:
-    """Copy what lies behind the good part to a file of its own, then cut it off. Raises OSError."""
+    """Copy what follows the good part to a file of its own, then cut it off. Raises OSError."""
     rest = data[recovered.good_bytes :]
     if not rest:
         return recovered.problems
@@ -253,7 +253,7 @@ def _new_torn_file(path: Path, rest: bytes, disk: Disk) -> Path:
                 return kept
     finally:
         disk.discard(draft)
-    raise FileExistsError(errno.EEXIST, f"there are {_TORN_NAMES} torn files beside it already")
+    raise FileExistsError(errno.EEXIST, f"there are {_TORN_NAMES} torn files next to it already")
 
 
 def _sentence(error: OSError) -> str:

@@ -1,4 +1,4 @@
-"""What holds in every state, in one place. The checker stands outside of what it checks."""
+"""What holds in every state, checked in one place that shares no code with the folds."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ def _topic_faults(state: ClusterState) -> list[str]:
     for topic in _judged_topics(state.topics):
         name = parse_topic_name(topic.name)
         if not isinstance(name, TopicName) or name.complete != topic.name:
-            faults.append(f"{topic.name!r} is no complete topic name")
+            faults.append(f"{topic.name!r} is not a complete topic name")
         elif name.namespace not in state.namespaces:
-            faults.append(f"topic {topic.name!r} lies in a namespace without bundles")
+            faults.append(f"topic {topic.name!r} is in a namespace without bundles")
         if not 0 <= topic.partitions <= MAX_PARTITIONS:
             faults.append(f"topic {topic.name!r} has {topic.partitions} partitions: 0 to {MAX_PARTITIONS} are modelled")
     bare = without_statistics(state)
@@ -64,7 +64,7 @@ def _topic_faults(state: ClusterState) -> list[str]:
 
 
 def _judged_topics(topics: TopicTable) -> Iterable[Topic]:
-    """All topics; of made-up ones, which differ by their numbers alone, the first and the last."""
+    """All topics; of synthetic ones, which differ only by number, the first and the last."""
     if topics.recipe is not None and len(topics):
         return [topics[name] for name in (topics.names[0], topics.names[-1])]
     return topics.listed()
@@ -114,7 +114,7 @@ def _subscription_faults(state: ClusterState) -> list[str]:
                 faults.append(f"consumer id {consumer.consumer_id} is not unique or not below {state.next_consumer_id}")
             ids.add(consumer.consumer_id)
             if consumer.priority_level not in INT_32:
-                faults.append(f"priority level {consumer.priority_level} is no signed 32-bit number")
+                faults.append(f"priority level {consumer.priority_level} is not a signed 32-bit number")
     for shared in state.key_subscriptions:
         faults += _key_subscription_faults(state, shared)
         for member in shared.consumers:
@@ -172,7 +172,7 @@ def _one_namespace_faults(namespace: Namespace) -> list[str]:
     if isinstance(bundles, Rejection):
         return [f"namespace {namespace.name!r}: {bundles.message}"]
     return [
-        f"namespace {namespace.name!r}: a cut of {split.lower:#010x}_{split.upper:#010x} lies outside"
+        f"namespace {namespace.name!r}: a cut of {split.lower:#010x}_{split.upper:#010x} is outside of it"
         for split in namespace.splits
         if not all(split.lower < cut < split.upper for cut in split.cuts)
     ]

@@ -20,14 +20,14 @@ MAX_TIME_MS: Final = 10**12
 
 
 def send_keys(state: ClusterState, command: SendKeys) -> tuple[Event, ...] | Rejection:
-    """Refusals: SubscriptionNotFound, a key that is no text, no key, fewer than one time, too many messages."""
+    """Publish messages. Refusals: SubscriptionNotFound, a key that is not a text, no key, below one time, too many."""
     subscription = find_key_subscription(state, command.subscription)
     if subscription is None:
         return no_key_subscription(state, command.subscription)
     if not command.keys:
         return Rejection("IllegalArgumentException", 'name a key to send; an empty one is written ""', "keys")
     if command.times < 1:
-        return Rejection("IllegalArgumentException", f"{command.times} times is no number of messages", "times")
+        return Rejection("IllegalArgumentException", f"{command.times} times is not a number of messages", "times")
     for text in command.keys:
         key = key_of_text(text)
         if isinstance(key, Rejection):
@@ -42,7 +42,9 @@ def send_keys(state: ClusterState, command: SendKeys) -> tuple[Event, ...] | Rej
 
 
 def acknowledge_keys(state: ClusterState, command: Acknowledge) -> tuple[Event, ...] | Rejection:
-    """Refusals: SubscriptionNotFound, ServerMetadata, a key that is no text, a negative count. Nothing held: nothing.
+    """Acknowledge the oldest messages that are held; no event where none is.
+
+    Refusals: SubscriptionNotFound, ServerMetadata, a key that is not a text, a negative count.
 
     Without a consumer the oldest messages of all of them are meant.
     """
@@ -50,7 +52,7 @@ def acknowledge_keys(state: ClusterState, command: Acknowledge) -> tuple[Event, 
     if subscription is None:
         return no_key_subscription(state, command.subscription)
     if command.count < 0:
-        return Rejection("IllegalArgumentException", f"{command.count} is no number of messages", "count")
+        return Rejection("IllegalArgumentException", f"{command.count} is not a number of messages", "count")
     if command.consumer_id is not None:
         consumer = find_key_consumer(subscription, command.consumer_id)
         if isinstance(consumer, Rejection):
@@ -71,9 +73,9 @@ def acknowledge_keys(state: ClusterState, command: Acknowledge) -> tuple[Event, 
 
 
 def pass_time(state: ClusterState, command: PassTime) -> tuple[Event, ...] | Rejection:
-    """Time goes on for all Key_Shared subscriptions and producers. Refusals: none there, less than 1 ms, too much."""
+    """Advance the time of all Key_Shared subscriptions and producers. Refusals: none there, below 1 ms, too much."""
     if not 1 <= command.duration_ms <= MAX_TIME_MS:
-        message = f"{command.duration_ms} is no duration; wait for 1 to {MAX_TIME_MS} ms"
+        message = f"{command.duration_ms} is not a duration; wait for 1 to {MAX_TIME_MS} ms"
         return Rejection("IllegalArgumentException", message, "duration_ms")
     if not state.key_subscriptions and not state.producer_topics:
         message = "time changes nothing here: there is no Key_Shared subscription and no producer"

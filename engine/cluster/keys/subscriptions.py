@@ -1,4 +1,4 @@
-"""Key_Shared subscriptions: found by their key, created, and how they share keys."""
+"""Key_Shared subscriptions: created, put into another mode, restarted, and what their nodes declare."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ KEY_SETTINGS: Final = (
 def restarts(
     state: ClusterState, settings: BrokerSettings, release: str, *, but: str = ""
 ) -> list[KeyEvent] | Rejection:
-    """The broker comes back with these settings: whoever was connected connects again, in the same order.
+    """The broker comes back with these settings, and all consumers connect again in the same order.
 
     Subscriptions whose dispatcher would be the same in the same release are left alone, and ``but``. Refused where
     Pulsar would not take a setting: then no dispatcher of a subscription that is there could be made.
@@ -123,7 +123,7 @@ def accepted(subscription: KeySubscription, events: Sequence[KeyEvent]) -> tuple
 def nodes_of(subscription: KeySubscription) -> tuple[Consumer, ...]:
     """The consumers in the order of their node indices; those that declare something else follow in joining order.
 
-    A node that restarted under another name stands last in the dispatcher, and keeps its index.
+    A node that restarted under another name is last in the dispatcher, and keeps its index.
     """
     consumers = subscription.consumers
     ranges = declared_by(SharingMode.CONSISTENT_STICKY, subscription.points, len(consumers))
@@ -150,7 +150,7 @@ def declared_by(mode: SharingMode, points: int, count: int) -> Sequence[Declared
     idle = next((at for at, pieces in enumerate(ranges) if not pieces), None)
     if idle is not None:
         message = (
-            f"Ranges for KeyShared policy must not be empty. (all points of node {idle} stand on slots of others; "
+            f"Ranges for KeyShared policy must not be empty. (all points of node {idle} are on slots of others; "
             "give more points)"
         )
         return Rejection("IllegalArgumentException", message, "points")
@@ -175,7 +175,9 @@ def reconnected(
 
 
 def subscribe_key_shared(state: ClusterState, command: SubscribeKeyShared) -> tuple[Event, ...] | Rejection:
-    """Refusals: a bad name, an unknown topic, a subscription of that name on it, a setting that Pulsar does not take.
+    """Create a subscription.
+
+    Refusals: a bad name, an unknown topic, a subscription of that name on it, a setting that Pulsar does not take.
 
     A subscription of another type whose consumers left would change its type in Pulsar; here it keeps it.
     """
@@ -216,7 +218,7 @@ def find_key_consumer(subscription: KeySubscription, consumer_id: int) -> Consum
 
 
 def no_key_subscription(state: ClusterState, key: str) -> Rejection:
-    """Why there is nothing to do for this key."""
+    """Why this key cannot be acted on."""
     if any(subscription.key == key for subscription in state.subscriptions):
         return Rejection("NotKeyShared", f"{short(key)} is of type Failover; this is for Key_Shared", "subscription")
     known = ", ".join(repr(subscription.key) for subscription in state.key_subscriptions[:5]) or "none"
@@ -247,7 +249,9 @@ def _keys_for(name: str) -> Iterable[str]:
 
 
 def share_keys(state: ClusterState, command: ShareKeys) -> tuple[Event, ...] | Rejection:
-    """Refusals: SubscriptionNotFound, an unknown mode, points below 1 or too few for a node. The mode it has: nothing.
+    """Put a subscription into another mode; no event for the mode it has.
+
+    Refusals: SubscriptionNotFound, an unknown mode, points below 1 or too few for a node.
 
     STICKY ranges that nobody named are equal parts of the 65536 slots in the order of joining.
     """
@@ -257,7 +261,7 @@ def share_keys(state: ClusterState, command: ShareKeys) -> tuple[Event, ...] | R
     modes = {mode.value: mode for mode in SharingMode}
     mode = modes.get(command.mode)
     if mode is None:
-        return Rejection("UnknownMode", f"{short(command.mode)} is no mode; known: {', '.join(modes)}", "mode")
+        return Rejection("UnknownMode", f"{short(command.mode)} is not a mode; known: {', '.join(modes)}", "mode")
     points = command.points if mode is SharingMode.CONSISTENT_STICKY else 0
     if mode is subscription.mode and points == subscription.points:
         return ()

@@ -1,4 +1,4 @@
-"""What a command about producers leads to. What a broker refuses to one of several is told by the fold, not here."""
+"""What a command about producers leads to. The fold, not the decision, records what a broker refuses to one of many."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from engine.routing.producers.model import Created
 from engine.routing.producers.topic import unknown_partition
 
 BROKERS: Final = 3
-"""How many brokers serve a topic where nobody says it: enough to see that connections are fewer than producers."""
+"""Brokers that serve a topic by default: enough to see that connections are fewer than producers."""
 
 
 def decide_producers(state: ClusterState, command: ProducerCommand) -> tuple[ProducerTopicEvent, ...] | Rejection:
@@ -71,7 +71,7 @@ def _add(
     begin = ProducersSeen(topic.name, topic.partitions, BROKERS, len(state.producer_topics))
     before = producers or seen(begin)
     if plan.count < 1:
-        return Rejection("IllegalArgumentException", f"{plan.count} is no number of producers", "count")
+        return Rejection("IllegalArgumentException", f"{plan.count} is not a number of producers", "count")
     refusal = refuse_more_producers(before, plan, lazily=parsed[0].starts_lazily)
     if refusal is not None:
         return refusal
@@ -84,12 +84,12 @@ def _add(
 
 
 def _send(topic: ProducerTopic, command: SendByProducers) -> tuple[ProducerTopicEvent, ...] | Rejection:
-    """What becomes of a message that cannot be sent is told by the fold; only what nobody can ask is refused."""
+    """Refuse only impossible requests; the fold records what becomes of a message that cannot be sent."""
     producers = topic.producers.producers
     if command.producer is not None and not 0 <= command.producer < len(producers):
         return _unknown_producer(topic, command.producer)
     if command.times < 1:
-        return Rejection("IllegalArgumentException", f"{command.times} times is no number of messages", "times")
+        return Rejection("IllegalArgumentException", f"{command.times} times is not a number of messages", "times")
     if command.size_bytes < 0:
         return Rejection("IllegalArgumentException", f"{command.size_bytes} is below 0", "sizeBytes")
     senders = senders_of(topic, command.producer)

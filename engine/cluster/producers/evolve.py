@@ -1,4 +1,4 @@
-"""The fold of the producers of a topic: what they are after each of their events."""
+"""The fold of the producers of a topic, alone and within a state, and how many are modelled."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def _step(topic: ProducerTopic, event: ProducerTopicEvent) -> ProducersStep | Re
             return model.grow_partitions(state, event.partitions)
         case ProducerTimePassed():
             return model.advance(state, event.now_ms)
-    raise AssertionError(f"{event} is no event of producers")
+    raise AssertionError(f"{event} is not an event of producers")
 
 
 def seen_objection(event: ProducersSeen) -> str:
@@ -180,7 +180,7 @@ def producer_objection(topic: ProducerTopic, event: ProducerTopicEvent) -> str:
             if isinstance(parsed, Rejection):
                 return str(parsed)
             if event.plan.count < 0:
-                return "a count is no less than 0"
+                return "a count is not below 0"
             return _text(refuse_more_producers(topic, event.plan, lazily=parsed[0].starts_lazily))
         case ProducersSent():
             if event.times < 0 or event.size_bytes < 0:

@@ -1,4 +1,4 @@
-"""The topics of a state: one table in columns, of ten partitions or of a million, without an object for each of them.
+"""The topics of a state: one table in columns, of ten partitions or of a million, without an object for each.
 
 It reads like a mapping from names to topics; callers that want many answers take the columns.
 """
@@ -58,7 +58,7 @@ NOTHING_REPORTED: Final[Mapping[str, Load]] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """A made-up set of topics ``PREFIX0 ..`` of a namespace, with the traffic of a seed: all that a file must keep."""
+    """Synthetic topics ``PREFIX0 ..`` of a namespace with the traffic of a seed: all that a file must keep of them."""
 
     namespace: str
     prefix: str
@@ -81,7 +81,7 @@ class TopicTable(Mapping[str, Topic]):
     ``names``: of the topics; ``partitions``: (t,) int32; ``first``: (t + 1,) int64, the number of each topic's first
     partition; ``namespaces`` and ``namespace_no``: (t,) int32, which of them. ``hash``: (n,) int32, the ring hash of
     each partition's name; ``crc32``: (n,) int64, its place among bundles; ``by_hash``: all of them in hash order.
-    ``recipe`` is what they were made from, if they were made up. Immutable; some 40 bytes a partition besides names.
+    ``recipe`` is what synthetic topics were built from. Immutable; some 40 bytes a partition besides names.
     """
 
     __slots__ = (
@@ -285,7 +285,7 @@ class NumberedNames(Computed[str]):
 
 
 def place_by_hash(hashes: NDArray[np.int32], name: str, name_at: Callable[[int], str]) -> int:
-    """Where a name stands among names in hash order, -1 for nowhere; ``hashes`` ascend. O(log n)."""
+    """The place of a name among names in hash order, -1 for none; ``hashes`` ascend. O(log n)."""
     # A number of another type would have the whole column copied.
     name_hash = np.int32(murmur3_32(name))
     at = int(np.searchsorted(hashes, name_hash, side="left"))

@@ -19,7 +19,7 @@ FORMAT: Final = "ringside.broker-heirs/1"
 
 @dataclass(frozen=True, slots=True)
 class BrokerHeir:
-    """A broker that is left: its weighted usage before and after, and the bundles it gets where lots fall as drawn."""
+    """A broker that is left: its weighted usage before and after, and the bundles it gets by the seed's draws."""
 
     broker: str
     usage_before: float

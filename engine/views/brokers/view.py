@@ -47,7 +47,7 @@ PLACEMENTS: Final = MODULAR_PLACEMENTS
 
 
 def brokers_input(inputs: ShedInputs, release: str | None = None, source: str = "") -> BrokersInput:
-    """What was read with the settings in force; ``release`` stands in for the version that the reports name."""
+    """What was read with the settings in force; ``release`` replaces the version that the reports name."""
     label = release or inputs.version or CURRENT.label
     behaviour = behaviour_of(label)
     known = behaviour if isinstance(behaviour, ReleaseBehaviour) else CURRENT

@@ -58,7 +58,7 @@ MAX_BROKERS: Final = 10_000
 
 
 def too_many_brokers(count: int) -> Rejection | None:
-    """The refusal of more brokers than ids are made up for; None for fewer."""
+    """The refusal of more brokers than have synthetic ids; None for fewer."""
     if count <= MAX_BROKERS:
         return None
     return Rejection("TooManyBrokers", f"{count} brokers: up to {MAX_BROKERS} are modelled here", "brokers")
@@ -152,7 +152,7 @@ def balanced_topics(state: ClusterState, namespace: str, growth: float) -> Topic
 
 
 def start_of_state(state: ClusterState, namespace: str, question: BalanceQuestion) -> BalanceStart | Rejection:
-    """Where a simulation of this namespace begins: its topics with traffic and sessions, made-up brokers."""
+    """Where a simulation of this namespace begins: its topics with traffic and sessions, synthetic brokers."""
     refusal = too_many_brokers(question.brokers)
     if refusal is not None:
         return refusal

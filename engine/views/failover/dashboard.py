@@ -1,4 +1,4 @@
-"""The projections of a timeline: one for the main screen, one for each detail that is opened on demand."""
+"""The projections of a timeline: the main screen with its notices, and the details that are opened on demand."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _duplicates(now: Slice) -> Notice | None:
 
 
 def _collisions(now: Slice) -> Notice | None:
-    """Bug pattern F09: name and number stand side by side, so ``c-1`` + ``10`` and ``c-11`` + ``0`` are one point."""
+    """Bug pattern F09: name and number are concatenated, so ``c-1`` + ``10`` and ``c-11`` + ``0`` are one point."""
     ring = now.ring
     if ring is None:
         return None
@@ -119,7 +119,7 @@ FAILOVER: Final = "Failover"
 def dashboard_view(
     timeline: Timeline, *, subscription: int = 0, problems: int = 0, notes: Iterable[Notice] = ()
 ) -> DashboardView:
-    """Everything the main screen tells at the cursor, for the subscription of that place (the last one past the end).
+    """Everything the main screen shows at the cursor, for the subscription of that place (the last one past the end).
 
     Changes are those of the last step; there are none at the opening. ``problems`` and ``notes`` are what the opening
     of the state had. O(n log n + t log n) for n consumers and t partitions.
@@ -170,10 +170,10 @@ def busiest_partition_of(timeline: Timeline, subscription: int, consumer_id: int
 def topics_of_bundle(
     timeline: Timeline, namespace: str, range_text: str, subscription: int = 0
 ) -> Sequence[BundleTopic]:
-    """The partitions whose hash lies in a range (a bundle, or one that was split), ascending by hash.
+    """The partitions whose hash is in a range (a bundle, or one that was split), ascending by hash.
 
     ``active_consumer`` is that of the given subscription, "" where it does not have the topic. Empty for a namespace
-    that is not there or a text that is no range. Rows are made when they are looked at.
+    that is not there or a text that is not a range. Rows are computed on demand.
     """
     state = timeline.state
     piece = parse_range(range_text)

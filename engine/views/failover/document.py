@@ -1,4 +1,4 @@
-"""The dashboard as one JSON document: everything the screen tells, with names instead of positions.
+"""The dashboard as one JSON document: everything the screen shows, with names instead of positions.
 
 ``schema/dashboard.schema.json`` (JSON Schema 2020-12) describes it, units included; ``FORMAT`` changes when a member
 goes or changes its meaning.

@@ -107,7 +107,7 @@ def _changed_at(
 
 
 def _places_of(ring: FailoverRing, hashes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The arc that each hash lies on, as the place of the point that ends it."""
+    """The arc of each hash, as the place of the point that ends it."""
     at = np.searchsorted(ring.points, hashes, side="left")
     at[at == len(ring)] = 0
     return at

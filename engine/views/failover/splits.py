@@ -24,7 +24,7 @@ from engine.views.failover.tree import EMPTY, hashed_topics, loads_by_hash
 
 @dataclass(frozen=True, slots=True)
 class SplitPiece:
-    """One bundle that a split would leave: ``[lower, upper)`` with what lies in it.
+    """One bundle that a split would leave: ``[lower, upper)`` with its contents.
 
     ``rate_share`` is its part of the parent's messages per second; 0.0 when the parent has none.
     """
@@ -48,7 +48,7 @@ class SplitOption:
     never answered, and 204 may come without any change. ``as_proposed`` marks the rule of the first PIP-169 text, which
     no Pulsar has. ``positions`` are those assumed for ``specified_positions_divide``, ``positions_from`` says whence.
     ``admin_line`` is a ``pulsar-admin`` line that makes these very cuts, ``command_text`` the line that makes them in
-    the model; both are empty where there is nothing to make.
+    the model; both are empty where no split is possible.
     """
 
     algorithm: str
@@ -77,7 +77,7 @@ class SplitOption:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SplitPreviewView:
-    """All algorithms side by side for one bundle, and where its topics stand between ``lower`` and ``upper``.
+    """All algorithms side by side for one bundle, and where its topics are between ``lower`` and ``upper``.
 
     ``topic_names``, ``topic_hashes`` and ``topic_msgs_per_sec`` run in parallel, ascending by hash: names
     are made on demand, the others are arrays. ``problem`` is set

@@ -1,4 +1,4 @@
-"""The bundle tree: each namespace's first bundles, the splits since, and what lies in every range."""
+"""The bundle tree: each namespace's first bundles, the splits since, and the contents of every range."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class _Traffic:
 
     def of(self, lower: int, upper: int) -> tuple[int, float, float]:
         start, end = self.topics.inside(lower, upper)
-        # Differences of running sums can fall a hair below zero where nothing flows.
+        # Differences of running sums can fall slightly below zero where nothing flows.
         return (
             end - start,
             max(float(self.msgs[end] - self.msgs[start]), 0.0),

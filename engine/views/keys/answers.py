@@ -18,7 +18,7 @@ from engine.views.timeline import state_before
 
 
 def key_answer(timeline: Timeline, subscription_key: str, key_text: str) -> KeyAnswer | Rejection:
-    """Where a key goes and why, and what stands in its way. Refused: no such subscription, a text that is no key."""
+    """Where a key goes and why, and what blocks it. Refused: no such subscription, a text that is not a key."""
     now = keys_slice_by_key(timeline.state, subscription_key)
     if now is None:
         return Rejection("SubscriptionNotFound", f"there is no Key_Shared subscription {subscription_key!r}")
@@ -82,8 +82,8 @@ def key_sentence(explanation: KeyExplanation) -> str:
         if explanation.point.shared is not None and len(explanation.point.claimants) > 1:
             turn = explanation.point.shared
             return (
-                f"slot {slot:,} falls on point {explanation.point.point:,}{round_the_end}, which {len(explanation.point.claimants)} "
-                f"consumers share: {turn.dividend:,} mod {turn.divisor} = {turn.remainder} is {name}"
+                f"slot {slot:,} falls on point {explanation.point.point:,}{round_the_end}, which "
+                f"{len(explanation.point.claimants)} consumers share: {turn.dividend:,} mod {turn.divisor} = {turn.remainder} is {name}"
             )
         return (
             f"slot {slot:,} falls on point {explanation.point.point:,}{round_the_end}, the first at or after it: {name}"

@@ -1,4 +1,4 @@
-"""The screen "keys" as one JSON document: everything it tells, with consumer ids instead of positions.
+"""The screen "keys" as one JSON document: everything it shows, with consumer ids instead of positions.
 
 ``schema/keys.schema.json`` (JSON Schema 2020-12) describes it, units included.
 """
@@ -56,7 +56,7 @@ def _event(line: EventLine) -> dict[str, Any]:
 
 
 def _consumer(row: KeyConsumerRow, view: KeysView, at: int) -> dict[str, Any]:
-    """A row with its pieces of the hash space, as (first slot, last slot); a shared one stands with its first owner."""
+    """A row with its pieces of the hash space as (first slot, last slot), a shared one under its first owner."""
     ends, owners = view.ring.points.tolist(), view.ring.point_owners.tolist()
     starts = [view.ring.space_size - view.foot.slots, *(end + 1 for end in ends)]
     pieces = [[start, end] for start, end, owner in zip(starts, ends, owners, strict=False) if owner == at]

@@ -25,8 +25,8 @@ class KeyMoves:
 
     ``gained`` and ``lost`` count them by consumer id. ``moved`` had an owner before and have another one, or none, now;
     ``least`` of them had to, since their consumers have fewer now. ``bystanders`` lost slots to others that were
-    connected before too, although they stayed themselves; there is none where the dispatcher was made anew, since then
-    nobody stayed. ``keys`` marks the known keys that moved.
+    connected before too, although they stayed themselves; none where the dispatcher was started again, since then nobody
+    stayed. ``keys`` marks the known keys that moved.
     """
 
     gained: Mapping[int, int]
@@ -39,7 +39,7 @@ class KeyMoves:
 
 
 def key_moves(before: KeysSlice | None, now: KeysSlice) -> KeyMoves:
-    """Compare two slices; nothing moved without one before, or where the same selector stands. O(n log n + k)."""
+    """Compare two slices; nothing moved without one before, or with the same selector. O(n log n + k)."""
     nothing = np.zeros(len(now.known.keys), dtype=np.bool_)
     if before is None or before.selector is now.selector:
         return KeyMoves({}, {}, 0, 0, (), (), nothing)
@@ -79,7 +79,7 @@ def _sentence(before: KeysSlice | None, now: KeysSlice, moves: KeyMoves) -> str:
     if not ids_before and not ids_now:
         return "no slot moved"
     if not ids_before:
-        return "whoever came first has everything" if len(ids_now) == 1 else "the slots are taken up"
+        return "the first consumer has everything" if len(ids_now) == 1 else "the slots are taken up"
     if not ids_now:
         return "nobody is left: every message waits"
     keys = f"{int(moves.keys.sum()):,} of the known keys"

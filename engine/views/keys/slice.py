@@ -25,7 +25,7 @@ class Pieces:
     """The hash space as pieces that follow each other: ``ends`` ascending, ``owners`` consumer ids, -1 for nobody.
 
     ``first`` is the first slot that occurs. Neighbours of one consumer are joined. Where consumers share a piece, the
-    first of them stands for it (``shared`` is true then).
+    first of them represents it (``shared`` is true then).
     """
 
     first: int
@@ -74,7 +74,7 @@ class KeysSlice:
 
     @property
     def owned(self) -> Mapping[int, tuple[OwnedSlots, ...]]:
-        """Each consumer's slots by the look-up, as ranges: dear where there are many, so only for a single answer."""
+        """Each consumer's slots by the look-up, as ranges: expensive for many of them, so only for a single answer."""
         selector = self.selector
         return _owned.get((selector,), (), lambda: slots_by_consumer(selector))
 

@@ -60,7 +60,7 @@ _luck: Remembered[Luck] = Remembered()
 
 
 def keys_view(timeline: Timeline, subscription_key: str, *, notes: Iterable[Notice] = ()) -> KeysView:
-    """Everything the screen tells at the cursor; the subscription must be there.
+    """Everything the screen shows at the cursor; the subscription must be there.
 
     Changes are those of the last step; there are none at the opening. O(n log n + k log k + m): n pieces of the hash
     space, k known keys, m messages under way.

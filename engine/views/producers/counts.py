@@ -1,4 +1,4 @@
-"""Eager beside lazy beside partial: what the producers of a topic would cost with each way to start."""
+"""What the producers of a topic would cost with each way to start: eager, lazy, partial."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The screen "producers" as one JSON document: everything it tells, the matrix as what each producer has opened.
+"""The screen "producers" as one JSON document: everything it shows, the matrix as what each producer has opened.
 
 ``schema/producers.schema.json`` (JSON Schema 2020-12) describes it, units included.
 """

@@ -131,7 +131,7 @@ KEYS_COMPARED: Final = 10_000
 
 
 def producers_view(timeline: Timeline, topic: str, *, notes: Iterable[Notice] = ()) -> ProducersView:
-    """Everything the screen tells at the cursor; producers of this topic must be there.
+    """Everything the screen shows at the cursor; producers of this topic must be there.
 
     Changes are those of the last step; there are none at the opening. O(producers x partitions) bytes, and
     O(partitions opened) for the producers that the step changed.

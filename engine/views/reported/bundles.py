@@ -1,4 +1,4 @@
-"""Bundles of which load reports alone are known: their rates and owners beside the tree of bundles."""
+"""Where bundles are, as reported: rates and owners of load reports, the owner of a topic, what unloading interrupts."""
 
 from __future__ import annotations
 

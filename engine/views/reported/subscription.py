@@ -108,7 +108,7 @@ def subscription_view(
 ) -> SubscriptionView | None:
     """What was reported of a subscription up to a moment; None where the answers do not show it (any more).
 
-    ``keys`` are those of all places, ``notes`` what opening the state had to tell.
+    ``keys`` are those of all places, ``notes`` what was noted when the state was opened.
     """
     view = reported.view(moment, subject)
     if view is None:

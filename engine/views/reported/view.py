@@ -1,4 +1,4 @@
-"""What brokers reported, put beside what is computed: read once from the moments of a dump, then looked up."""
+"""What brokers reported, added to computed views: read once from the moments of a dump, then looked up."""
 
 from __future__ import annotations
 
@@ -254,7 +254,7 @@ def _named(consumers: Sequence[ConsumerFacts]) -> dict[Name, ConsumerFacts]:
 
 
 def _names_of(rows: Sequence[tuple[int, str]]) -> list[Name]:
-    """Rows by name; ids count in the order of connecting, so they tell namesakes apart."""
+    """Rows by name; ids count in the order of connecting, so they distinguish namesakes."""
     used: Counter[str] = Counter()
     numbers: dict[int, int] = {}
     for consumer_id, name in sorted(rows):

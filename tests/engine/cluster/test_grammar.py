@@ -95,7 +95,7 @@ WRONG: list[tuple[str, str, str, str]] = [
     ("add a b", "SyntaxError", "b", "'b' is too much"),
     ("add a priority", "SyntaxError", "priority", "N is missing"),
     ("add a priority high", "SyntaxError", "high", "no whole number"),
-    ("add a priority 1 priority 2", "SyntaxError", "priority", "stands twice"),
+    ("add a priority 1 priority 2", "SyntaxError", "priority", "is given twice"),
     ("add 'a", "SyntaxError", "'a", "column 5 is not closed"),
     ('add "a\\q"', "SyntaxError", "\\q", "unknown escape"),
     ("kill nobody", "UnknownConsumer", "nobody", "no consumer of billing"),
