@@ -69,11 +69,6 @@ class SplitOption:
         """The cuts as Pulsar writes boundaries, ``0x%08x``."""
         return tuple(f"0x{cut:08x}" for cut in self.cuts)
 
-    @property
-    def largest_rate_share(self) -> float:
-        """The share of the busiest piece; 1.0 means that the split parts no traffic."""
-        return max((piece.rate_share for piece in self.pieces), default=1.0)
-
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SplitPreviewView:

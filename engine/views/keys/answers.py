@@ -83,7 +83,8 @@ def key_sentence(explanation: KeyExplanation) -> str:
             turn = explanation.point.shared
             return (
                 f"slot {slot:,} falls on point {explanation.point.point:,}{round_the_end}, which "
-                f"{len(explanation.point.claimants)} consumers share: {turn.dividend:,} mod {turn.divisor} = {turn.remainder} is {name}"
+                f"{len(explanation.point.claimants)} consumers share: "
+                f"{turn.dividend:,} mod {turn.divisor} = {turn.remainder} is {name}"
             )
         return (
             f"slot {slot:,} falls on point {explanation.point.point:,}{round_the_end}, the first at or after it: {name}"

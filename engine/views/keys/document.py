@@ -5,10 +5,7 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
-from functools import cache
-from importlib.resources import files
 from typing import Any, Final
 
 from engine.views.failover.model import EventLine, RingView
@@ -17,14 +14,6 @@ from engine.views.reported.document import reported_document
 
 FORMAT: Final = "ringside.keys/1"
 """Changes when a member goes or changes its meaning."""
-
-
-@cache
-def keys_schema() -> dict[str, Any]:
-    """The schema of ``keys_document``. Shared: do not change it."""
-    text = files("engine.views").joinpath("schema", "keys.schema.json").read_text("utf-8")
-    schema: dict[str, Any] = json.loads(text)
-    return schema
 
 
 def keys_document(view: KeysView) -> dict[str, Any]:

@@ -25,7 +25,7 @@ class KeyMoves:
 
     ``gained`` and ``lost`` count them by consumer id. ``moved`` had an owner before and have another one, or none, now;
     ``least`` of them had to, since their consumers have fewer now. ``bystanders`` lost slots to others that were
-    connected before too, although they stayed themselves; none where the dispatcher was started again, since then nobody
+    connected before too, although they stayed themselves; none after a restart of the dispatcher, since then nobody
     stayed. ``keys`` marks the known keys that moved.
     """
 

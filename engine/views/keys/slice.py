@@ -79,11 +79,6 @@ class KeysSlice:
         return _owned.get((selector,), (), lambda: slots_by_consumer(selector))
 
     @property
-    def lowest_slot(self) -> int:
-        """The first slot that occurs."""
-        return self.selector.slots.lowest
-
-    @property
     def slot_count(self) -> int:
         """How many slots occur: all of the space but slot 0 where that one is folded into 1."""
         return self.selector.slots.occurring
