@@ -18,7 +18,7 @@ from engine.config import BrokerSettings
 from engine.views.comparing.handovers import PARTITION, SLOT, HandoverRow, handovers, key_handovers
 from engine.views.keys.moves import key_moves, keys_evenness, keys_verdict, same_space
 from engine.views.keys.slice import KeysSlice, keys_slice_by_key
-from engine.views.reported.event_words import change_text
+from engine.views.reported.changes import change_text
 
 FORMAT: Final = "ringside.diff/1"
 Presence = Literal["both", "appeared", "vanished"]

@@ -18,7 +18,7 @@ from engine.cluster.timeline import Timeline
 from engine.diagnosis.seen import EXCLUSIVE, FAILOVER, Dispatcher, SubscriptionSeen, parent_of, subscriptions_seen
 from engine.views.failover.model import DashboardView
 from engine.views.keys.model import KeysView
-from engine.views.reported.event_words import concerning, seen_events
+from engine.views.reported.changes import concerning, seen_events
 from engine.views.reported.model import (
     CONSUMER_LIMIT,
     DRAINING,
