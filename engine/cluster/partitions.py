@@ -47,27 +47,6 @@ class PartitionNames(NumberedNames):
         return place_by_hash(self.hash, name, self.__getitem__)
 
 
-class Places(Mapping[str, int]):
-    """Name -> its place, by search: what a dictionary of all names would say."""
-
-    __slots__ = ("names",)
-
-    def __init__(self, names: PartitionNames) -> None:
-        self.names = names
-
-    def __len__(self) -> int:
-        return len(self.names)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.names)
-
-    def __getitem__(self, name: str) -> int:
-        at = self.names.place(name)
-        if at < 0:
-            raise KeyError(name)
-        return at
-
-
 @dataclass(frozen=True, eq=False, slots=True)
 class PartitionColumns:
     """The partitions of one subscription in hash order, arrays of (n,).
@@ -87,6 +66,16 @@ class PartitionColumns:
 
     def __len__(self) -> int:
         return len(self.numbers)
+
+    @property
+    def without_index(self) -> int:
+        """How many have no partition index. O(n) where there are any."""
+        return int(np.count_nonzero(self.index < 0)) if self.without else 0
+
+    @property
+    def first_partitions_only(self) -> bool:
+        """Whether all are partition 0 of their topic."""
+        return not self.without and self.highest <= 0
 
 
 @dataclass(frozen=True, eq=False, slots=True)

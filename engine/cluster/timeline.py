@@ -135,10 +135,12 @@ class Timeline:
             return self, None
         return self.append(command, command_text(command, self.state), outcome), None
 
-    def append(self, command: Command, text: str, events: tuple[Event, ...]) -> Timeline:
-        """Add a step that was decided before, at the cursor; for replaying a log."""
-        state = self.state
-        for event in events:
+    def append(
+        self, command: Command, text: str, events: tuple[Event, ...], after: ClusterState | None = None
+    ) -> Timeline:
+        """Add a step that was decided before, at the cursor; ``after`` is its state where it is known already."""
+        state = self.state if after is None else after
+        for event in events if after is None else ():
             state = evolve(state, event)
         number = len(self.log) + 1
         parent = self.steps[self.cursor - 1].number if self.cursor else 0

@@ -159,7 +159,7 @@ def _apply_step(timeline: Timeline, entry: dict[str, Any], source: str) -> Timel
         if reason:
             raise InputError(f"{source}: step {number} does not fit what happened before: {reason}")
         state = evolve(state, event)
-    return timeline.append(command, command_text(command, timeline.state), step_events)
+    return timeline.append(command, command_text(command, timeline.state), step_events, state)
 
 
 def _why_torn(tail: bytes) -> str:

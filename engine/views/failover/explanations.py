@@ -99,7 +99,7 @@ def _last_takeover(earlier: Slice | None, now: Slice, name: str) -> Takeover | N
     """The hand-over of the last step, if it changed who is connected and nothing that a broker restarts for."""
     if earlier is None or earlier.behaviour != now.behaviour or earlier.state.settings != now.state.settings:
         return None
-    if name not in earlier.topics.position:
+    if name not in earlier.topics.names:
         return None
     unacked = dispatched_load(earlier.state, earlier.subscription, name).unacked_messages
     return takeover(_terms(now, name), earlier.subscription.consumers, now.subscription.consumers, unacked)
@@ -131,12 +131,12 @@ def resolve_topic(now: Slice, text: str) -> tuple[str, str] | Rejection:
     typed = text.strip()
     if not typed:
         return Rejection("NotFound", "name a topic", "topic", 404)
-    if typed in now.topics.position:
+    if typed in now.topics.names:
         return typed, "name"
     parsed = parse_topic_name(typed)
     complete = parsed.complete if isinstance(parsed, TopicName) else typed
     for candidate, matched in ((complete, "name"), (f"{complete}-partition-0", "topic")):
-        if candidate in now.topics.position:
+        if candidate in now.topics.names:
             if matched == "topic" and len(_partitions_of(now, complete)) > 1:
                 return _ambiguous(text, _partitions_of(now, complete), "has several partitions")
             return candidate, matched
@@ -160,16 +160,14 @@ def _names_like(now: Slice, part: str) -> Sequence[str]:
     topics = now.topics.names.topics
     names = [name for chunk in topics.partition_name_chunks() for name in chunk if part in name]
     # A subscription that has all topics need not be asked for each.
-    return (
-        names if len(now.topics) == topics.partition_count else [name for name in names if name in now.topics.position]
-    )
+    return names if len(now.topics) == topics.partition_count else [name for name in names if name in now.topics.names]
 
 
 def _partitions_of(now: Slice, topic: str) -> list[str]:
     known = now.state.topics.get(topic)
     prefix = f"{topic}{PARTITION_SUFFIX}"
     names = known.partition_names() if known else (name for name in _names_like(now, prefix) if name.startswith(prefix))
-    return [name for name in names if name in now.topics.position]
+    return [name for name in names if name in now.topics.names]
 
 
 def _ambiguous(text: str, names: list[str], what: str) -> Rejection:

@@ -35,7 +35,7 @@ def ring_view(before: Slice | None, now: Slice, changes: Changes, rows: Sequence
         point_owners=ring.owners if ring else none,
         changed_arcs=changed_arcs(before, now),
         topic_names=now.topics.names,
-        topic_hashes=now.topics.hashes,
+        topic_hashes=now.topics.hash,
         topic_owners=now.owners.active,
         topic_moved=changes.moved,
         lit=now.ring_decides,
@@ -160,7 +160,7 @@ def _most_by_ring(ring: FailoverRing, now: Slice) -> int:
         if most is not None:
             return most
         # Topics in hash order are cut at the points instead of being looked up one by one.
-        cuts = np.searchsorted(topics.hashes, ring.points.astype(topics.hashes.dtype), side="right")
+        cuts = np.searchsorted(topics.hash, ring.points.astype(topics.hash.dtype), side="right")
         counts = np.diff(cuts, prepend=0)
         counts[0] += len(topics) - cuts[-1]
         return int(np.bincount(ring.owners, weights=counts).max())

@@ -114,9 +114,9 @@ def partition_rows(now: Slice, changes: Changes, consumer_id: int) -> Sequence[P
         name = now.topics.names[at]
         return PartitionRow(
             name=name,
-            partition_index=int(now.topics.indices[at]),
+            partition_index=int(now.topics.index[at]),
             msgs_per_sec=float(now.msgs_per_sec[at]),
-            topic_hash=int(now.topics.hashes[at]),
+            topic_hash=int(now.topics.hash[at]),
             bundle=_bundle_text(now, name, bundles),
             moved=bool(changes.moved[at]),
             unacked_messages=int(now.unacked[at]),
