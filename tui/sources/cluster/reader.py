@@ -47,11 +47,13 @@ _CHANGES_OFTEN: Final = ("/stats", "/partitioned-stats", "/internalStats")
 class Earlier:
     """What the reading before brought, by request and broker. ``answers`` are not asked for again if they are kept.
 
-    ``loaded`` are the brokers' lists of topics, decoded; a list whose bytes are the same is not decoded again.
+    ``loaded`` are the brokers' lists of topics, decoded; a list whose bytes are the same is not decoded again. ``names``
+    are those of topics, by their texts.
     """
 
     answers: Mapping[tuple[str, str], Answer] = field(default_factory=dict)
     loaded: dict[str, tuple[bytes, Decoded[BrokerStats]]] = field(default_factory=dict)
+    names: dict[str, TopicName | Rejection] = field(default_factory=dict)
 
 
 def changes_rarely(path: str) -> bool:
@@ -263,8 +265,14 @@ class _Reading:
             parents.update(decode_topic_list(partitioned.data).good if isinstance(partitioned, Answer) else ())
 
     def _wanted(self, names: set[str]) -> dict[str, TopicName]:
-        parsed = ((text, parse_topic_name(text)) for text in sorted(names))
-        return {text: name for text, name in parsed if not isinstance(name, Rejection) and self._scope.has_topic(name)}
+        known = self._earlier.names
+        parsed = {text: known[text] if text in known else parse_topic_name(text) for text in sorted(names)}
+        known.update(parsed)
+        return {
+            text: name
+            for text, name in parsed.items()
+            if not isinstance(name, Rejection) and self._scope.has_topic(name)
+        }
 
     async def _partition_counts(self, parents: set[str]) -> dict[str, int]:
         names = self._wanted(parents)

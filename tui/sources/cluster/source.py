@@ -29,6 +29,8 @@ T = TypeVar("T")
 
 EVERYTHING_EVERY: Final = 6
 """Of so many refreshes one asks also for what changes rarely: once a minute, where nothing else is said."""
+REFRESHED_AT_ONCE: Final = 2
+"""Requests under way at a refresh: looking after more connections costs more than the few answers."""
 REFRESHED_DETAILS: Final = 10
 """Topics with a backlog of which positions and limits are read at each refresh."""
 
@@ -50,7 +52,9 @@ class Source:
 
     def follower(self, clock: Clock | None = None) -> Follower:
         """What reads it again and again."""
-        return Follower(replace(self, scope=replace(self.scope, skips_idle=True, details=REFRESHED_DETAILS)), clock)
+        scope = replace(self.scope, skips_idle=True, details=REFRESHED_DETAILS)
+        limits = replace(self.limits, at_once=min(self.limits.at_once, REFRESHED_AT_ONCE))
+        return Follower(replace(self, scope=scope, limits=limits), clock)
 
     async def _read(self, said: Said | None, stop: threading.Event | None, clock: Clock | None) -> ClusterReading:
         asyncio.get_running_loop().set_exception_handler(_leave_out_interrupts)
@@ -126,7 +130,7 @@ class Follower:
             await self._client.__aenter__()
         self._client.begin(stop)
         if self._readings % EVERYTHING_EVERY == 0:
-            self._earlier.answers = {}
+            self._earlier = Earlier(loaded=self._earlier.loaded)
         self._readings += 1
         try:
             reading = await read_cluster(self._client, self._source.scope, earlier=self._earlier)
