@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Final
 from engine.cluster.timeline import Timeline
 from engine.diagnosis.why import diagnose_all
 from engine.scenarios.opening import Opened, open_moments
+from engine.views.failover.dashboard import dashboard_view
 from engine.views.failover.model import Notice
-from engine.views.reported.view import Reported
+from engine.views.keys.view import keys_view
+from engine.views.reported.view import Reported, Subject, keys_with_reported, subject_of, with_reported
 from tui.cli.cluster import SETTINGS_ASSUMED
 from tui.cli.options import DEFAULT_MAX_INPUT, WhatIf
 from tui.cli.session import begin
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from engine.admin.snapshot import Moment
     from tui.cli.session import Session
 
+LARGE: Final = 500
+"""Partitions of a subscription from which on its view takes a noticeable time."""
 MOST_MOMENTS: Final = 60
 MOST_TOPICS: Final = 10_000
 ASSUMED: Final = "settings-assumed"
@@ -57,6 +61,7 @@ class Pictures:
         # In this thread, for the screen would wait for it.
         last = reported.subscriptions(reported.last)
         reported.prepare()
+        _prepare_large(timeline, reported)
         return Scene(
             timeline,
             0,
@@ -81,6 +86,24 @@ class Pictures:
         kept = min(MOST_MOMENTS, max(2, MOST_TOPICS // max(1, len(moments[-1].snapshot.topics))))
         self._seen = (*self._seen, *moments)[-kept:]
         return replace(opened, notes=(*opened.notes, *_notices(reading)), seen=self._seen), timeline
+
+
+def _prepare_large(timeline: Timeline, reported: Reported) -> None:
+    """Make what is shown of subscriptions with many partitions, so that no key waits for it."""
+    state = timeline.state
+    for place, shown in enumerate(state.subscriptions):
+        subject = subject_of(timeline, shown.key)
+        if subject is not None and _dispatchers(reported, subject) > LARGE:
+            with_reported(dashboard_view(timeline, subscription=place), reported, reported.last, subject)
+    for sharing in state.key_subscriptions:
+        subject = subject_of(timeline, sharing.key)
+        if subject is not None and _dispatchers(reported, subject) > LARGE:
+            keys_with_reported(keys_view(timeline, sharing.key), reported, reported.last, subject)
+
+
+def _dispatchers(reported: Reported, subject: Subject) -> int:
+    seen = reported.subscriptions(reported.last).get((subject.namespace, subject.name))
+    return 0 if seen is None else len(seen.dispatchers)
 
 
 def _loads_changed(before: Moment, reading: ClusterReading) -> Moment:

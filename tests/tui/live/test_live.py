@@ -17,6 +17,7 @@ from tests.tui.screens_under_test import run, text_of
 from tui.app import RingsideApp
 from tui.cli import pictures as of_readings
 from tui.cli.pictures import Pictures
+from tui.cli.session import Session
 from tui.kit import live_line
 from tui.kit.live_line import Freshness, freshness_parts
 from tui.scene import Scene
@@ -78,8 +79,8 @@ def at(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
     return moved
 
 
-def app_with(feed: Hand, pictures: Pictures) -> RingsideApp:
-    session = pictures.session(reading(0))
+def app_with(feed: Hand, pictures: Pictures, session: Session | None = None) -> RingsideApp:
+    session = session or pictures.session(reading(0))
     scene = Scene(session.timeline, 0, 0, session.notes, seen=session.seen, feed=feed, origin=ORIGIN)
     return RingsideApp(scene, animate=False, depth="truecolor")
 
