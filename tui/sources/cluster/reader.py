@@ -47,8 +47,8 @@ _CHANGES_OFTEN: Final = ("/stats", "/partitioned-stats", "/internalStats")
 class Earlier:
     """What the reading before brought, by request and broker. ``answers`` are not asked for again if they are kept.
 
-    ``loaded`` are the brokers' lists of topics, decoded; a list whose bytes are the same is not decoded again. ``names``
-    are those of topics, by their texts.
+    ``loaded`` are the brokers' lists of topics, decoded; a list whose bytes are the same is not decoded again.
+    ``names`` are those of topics, by their texts.
     """
 
     answers: Mapping[tuple[str, str], Answer] = field(default_factory=dict)
