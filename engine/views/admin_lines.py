@@ -38,14 +38,21 @@ from engine.visible import visible
 DYNAMIC_SETTINGS: Final = frozenset(
     {
         "defaultNamespaceBundleSplitAlgorithm",
+        "defaultNumberOfNamespaceBundles",
+        "flowOrQpsDifferenceThresholdPercentage",
+        "keySharedLookAheadMsgInReplayThresholdPerConsumer",
+        "keySharedLookAheadMsgInReplayThresholdPerSubscription",
+        "keySharedUnblockingIntervalMs",
         "loadBalancerAutoBundleSplitEnabled",
         "loadBalancerAutoUnloadSplitBundlesEnabled",
+        "loadBalancerMaxNumberOfBundlesToSplitPerCycle",
         "loadBalancerNamespaceBundleMaxBandwidthMbytes",
         "loadBalancerNamespaceBundleMaxMsgRate",
         "loadBalancerNamespaceBundleMaxSessions",
         "loadBalancerNamespaceBundleMaxTopics",
         "loadBalancerNamespaceBundleSplitConditionHitCountThreshold",
         "loadBalancerNamespaceMaximumBundles",
+        "subscriptionKeySharedUseClassicPersistentImplementation",
         "supportedNamespaceBundleSplitAlgorithms",
     }
 )

@@ -23,8 +23,8 @@ from tui.sources.cluster.access import Access
 from tui.sources.cluster.source import Source
 
 DAY_S: Final = 24 * 3600
-REFRESHES: Final = 144
-MOMENTS: Final = 12
+REFRESHES: Final = 72
+MOMENTS: Final = 6
 """Moments that are kept here, so that the oldest ones are soon left."""
 GROWTH: Final = 0.03
 """Python's own tables breathe by so much of what a dashboard holds."""
