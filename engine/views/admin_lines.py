@@ -29,11 +29,10 @@ from engine.cluster.commands import (
 from engine.cluster.keys.state import SharingMode
 from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Timeline
-from engine.cluster.topic_rules import find_topic
+from engine.cluster.topics import find_topic
 from engine.errors import Rejection
 from engine.names import parse_topic_name
-from engine.shell_lines import shell_line
-from engine.visible import visible
+from engine.text import shell_line, visible
 
 DYNAMIC_SETTINGS: Final = frozenset(
     {
