@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Final
 
 from engine.admin.between import Change, changes_between
@@ -64,10 +65,19 @@ def subject_of(timeline: Timeline, key: str) -> Subject | None:
 
 
 class Reported:
-    """What brokers reported in moments in the order of time. A view of one subscription is made once."""
+    """What brokers reported in moments in the order of time. A view of one subscription is made once.
 
-    def __init__(self, moments: Sequence[Moment]) -> None:
+    ``before`` has the moments up to a later one: what happened between those is known already.
+    """
+
+    def __init__(self, moments: Sequence[Moment], before: Reported | None = None) -> None:
         self.moments: Final = tuple(moments)
+        self._between: Final[dict[tuple[int, int], tuple[Change, ...]]] = {}
+        if before is not None:
+            here = {id(moment) for moment in self.moments}
+            for (one, other), changes in zip(pairwise(before.moments), before._changes, strict=True):
+                if id(one) in here and id(other) in here:
+                    self._between[id(one), id(other)] = changes
         self._seen: dict[int, Mapping[tuple[str, str], SubscriptionSeen]] = {}
         self._known: dict[int, Snapshot] = {}
         self._views: dict[tuple[int, str, bool], ReportedView] = {}
@@ -133,10 +143,16 @@ class Reported:
     @cached_property
     def _changes(self) -> tuple[tuple[Change, ...], ...]:
         """What happened between each moment and the next one. O(dispatchers x consumers x moments) once."""
-        return tuple(
-            changes_between(self.known(later - 1), self.moments[later].snapshot)
-            for later in range(1, len(self.moments))
-        )
+        return tuple(self._change_to(later) for later in range(1, len(self.moments)))
+
+    def _change_to(self, later: int) -> tuple[Change, ...]:
+        one, other = self.moments[later - 1], self.moments[later]
+        known = self._between.get((id(one), id(other)))
+        if known is not None:
+            return known
+        if one.snapshot.topics is other.snapshot.topics and one.snapshot.owners == other.snapshot.owners:
+            return ()
+        return changes_between(self.known(later - 1), other.snapshot)
 
 
 def _latest_ms(dispatcher: Dispatcher) -> int:

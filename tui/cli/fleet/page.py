@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from engine.views.fleet import Agreement, FleetSummary, GroupRules, PolicyTotals
+from engine.views.fleet.summary import Agreement, FleetSummary, GroupRules, PolicyTotals
 from tui.cli.plain import Align, table
 from tui.kit.wording import counted, safe_name
 
