@@ -21,8 +21,7 @@ from engine.admin.rules_in_force import RulesInForce, rules_in_force
 from engine.config import BrokerSettings, ReleaseBehaviour, behaviour_of
 from engine.errors import InputError, Problem, Rejection
 from engine.keyshared.model import Consumer
-from pipeline.broker_groups import broker_groups
-from pipeline.jobs.bundling import settings_of
+from pipeline.broker_groups import broker_groups, settings_of
 from pipeline.jobs.keys_judging import (
     EXACT_SPACES,
     Folded,

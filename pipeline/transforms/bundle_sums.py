@@ -23,7 +23,7 @@ from engine.bundles.flow import flow_limits
 from engine.config import FLOW_OR_QPS_EQUALLY_DIVIDE, SPLIT_ALGORITHMS, BrokerSettings
 from pipeline.reading.rows import Row
 from pipeline.schemas import BUNDLE_LOADS
-from pipeline.splitting import Children, range_texts
+from pipeline.transforms.bundle_splits import Children, range_texts
 
 
 @dataclass(frozen=True)
