@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import signal
 import sys
+import warnings
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -104,7 +106,7 @@ def _started(master: str | None, settings: Mapping[str, str], folder: Path, core
         raise RingsideError(f"Spark did not start: {start_failure(str(fault))}; {INSTALL_HINT}") from fault
     except (PySparkException, Py4JError) as fault:
         raise InputError(f"Spark did not start: {start_failure(str(fault))}; look at --master and --set") from fault
-    if not str(spark.conf.get("spark.master", "")).startswith("local"):
+    if not re.fullmatch(r"local(\[.*\])?", spark.conf.get("spark.master", "") or ""):
         spark.addArtifacts(str(zip_packages(folder)), pyfile=True)
     return spark
 
@@ -209,7 +211,8 @@ def _stop(spark: SparkSession | None) -> None:
     gateway: Any = SparkContext._gateway
     process = getattr(gateway, "proc", None)
     if spark is not None and (process is None or process.poll() is None):
-        with suppress(Exception):
+        with suppress(Exception), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Unable to cleanly shutdown Spark JVM process")
             spark.stop()
     if process is not None:
         with suppress(Exception):

@@ -63,8 +63,13 @@ class Work(Protocol[_Account_co]):
     def __call__(self, batches: Iterator[Any], parts: Parts) -> _Account_co: ...
 
 
-def write_by_engine(rows: DataFrame, draft: Draft, work: Work[_Account], kind: type[_Account]) -> list[_Account]:
-    """Run ``work`` on the rows of each partition, and move what it wrote into ``draft``. Returns what each counted."""
+def write_by_engine(
+    rows: DataFrame, draft: Draft, work: Work[_Account], kind: type[_Account], *, aside: bool = False
+) -> list[_Account]:
+    """Run ``work`` on the rows of each partition, and move what it wrote into ``draft``. Returns what each counted.
+
+    ``aside``: to ``draft.aside("tables")`` instead, for tables that are not finished yet.
+    """
     staged = draft.aside(f"staged-{uuid.uuid4().hex[:8]}")
     rows.sparkSession.dataSource.register(_source(work, staged, draft.stamp))
     rows.write.format(_FORMAT).mode("append").save()
@@ -74,7 +79,8 @@ def write_by_engine(rows: DataFrame, draft: Draft, work: Work[_Account], kind: t
     for parts, _ in messages:
         for table, name in parts:
             if table not in tables:
-                tables[table] = draft.table_called(table)
+                tables[table] = draft.aside("tables") / table if aside else draft.table_called(table)
+                tables[table].mkdir(exist_ok=True)
             move_part(staged / table / name, tables[table])
     return [msgspec.msgpack.decode(account, type=kind) for _, account in messages]
 

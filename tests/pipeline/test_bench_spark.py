@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from pipeline.jobs import dealing
 from pipeline.jobs.result import JobOptions
 from tests.bench_spark import assign_peers, key_peers, made_up
 from tests.bench_spark.__main__ import NAMES
@@ -23,12 +22,8 @@ SMALL = Sizes(
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_jobs_and_peers_write_the_same_rows(
-    name: str, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_jobs_and_peers_write_the_same_rows(name: str, spark: SparkSession, tmp_path: Path) -> None:
     """Each benchmark compares before it tells a time, and leaves no input or result behind."""
-    if name in ("assign", "bundles"):
-        monkeypatch.setattr(dealing, "SMALL_ROWS", -1)
     lines = list(getattr(Benches(spark, tmp_path, SMALL), name)())
     assert len(lines) >= 2
     for line in lines:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from engine.failover.choose import choose, rule_in_force
 from engine.failover.model import Consumer
 from engine.hashing import utf16_order
 from engine.views.fleet import read_summary
-from pipeline.jobs import dealing, job_called
+from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions, JobResult
 from pipeline.reading.rows import consumer_set_id, partitioned_topic
 from pipeline.schemas import (
@@ -123,16 +123,12 @@ def ran(spark: SparkSession, job: str, folder: Path, **settings: str) -> JobResu
     return job_called(job)(spark, folder, folder, JobOptions(named))
 
 
-@pytest.fixture(scope="module", params=[1, 2], ids=["by the driver", "by tasks"])
-def fleet(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Fleet, Path]]:
-    """A fleet of its own for each way in which the jobs do their work."""
-    made = Fleet(request.param)
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory: pytest.TempPathFactory) -> tuple[Fleet, Path]:
+    made = Fleet(1)
     folder = tmp_path_factory.mktemp("fleet")
     made.write(folder)
-    with pytest.MonkeyPatch.context() as patch:
-        if request.param > 1:
-            patch.setattr(dealing, "SMALL_ROWS", -1)
-        yield made, folder
+    return made, folder
 
 
 def units_of(fleet: Fleet) -> dict[tuple[str, str, tuple[str, ...]], list[tuple[str, int]]]:
