@@ -26,7 +26,7 @@ from engine.failover.bulk_policies import Policy
 from engine.failover.choose import choose, rule_in_force
 from engine.failover.model import Consumer
 from engine.hashing import utf16_order
-from engine.views.fleet import read_summary
+from engine.views.fleet.summary import read_summary
 from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions, JobResult
 from pipeline.reading.rows import consumer_set_id, partitioned_topic

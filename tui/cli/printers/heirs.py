@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from engine.views.comparing.handovers import HandoverRow
-from engine.views.comparing.heirs import SLOT, HeirRow, HeirsView, LossesView
+from engine.views.comparing.handovers import SLOT, HandoverRow
+from engine.views.comparing.heirs import HeirRow, HeirsView, LossesView
 from tui.cli.plain import Align, table, wrapped
 from tui.kit.verdict_words import verdict_text
 from tui.kit.wording import counted, quantity, safe_name, short_topic
