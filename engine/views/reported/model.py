@@ -83,10 +83,38 @@ class SeenTime:
 
 
 @dataclass(frozen=True, slots=True)
+class Disagreement:
+    """A fact that a broker reported otherwise than the model has it; ``subscription`` "" where it is about none.
+
+    ``kind`` is that of a fact of ``verify``; ``rule`` is what the model went by.
+    """
+
+    kind: str
+    topic: str
+    subscription: str
+    reported: str
+    modelled: str
+    rule: str
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How many facts of one reading were compared with the model, and those that differ."""
+
+    compared: int = 0
+    disagreements: tuple[Disagreement, ...] = ()
+
+    @property
+    def agree(self) -> int:
+        return self.compared - len(self.disagreements)
+
+
+@dataclass(frozen=True, slots=True)
 class SeenEvent:
     """What happened between two moments, inferred from the answers at both. ``moment`` is the later one, from 2 on.
 
-    ``kind`` is joined, left, active, ranges, type, gone, new, bundles, owner, partitions or backlog.
+    ``kind`` is joined, left, active, ranges, type, gone, new, bundles, owner, partitions or backlog; differs is a fact
+    on which the model and a broker disagreed.
     """
 
     moment: int
