@@ -17,7 +17,14 @@ from tests.bench_spark.benches import HEADING, Benches, Sizes, exponent, text_of
 from tests.bench_spark.spending import peak_mb, spent
 
 SMALL = Sizes(
-    partitions=3_000, topics=900, events=5_000, document_topics=60, few_topics=20, grown=(1_000, 4_000), rounds=1, fleet=2_000
+    partitions=3_000,
+    topics=900,
+    events=5_000,
+    document_topics=60,
+    few_topics=20,
+    grown=(1_000, 4_000),
+    rounds=1,
+    fleet=2_000,
 )
 
 
