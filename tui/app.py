@@ -28,8 +28,7 @@ from tui.kit.footer import KeyFooter, key_hints
 from tui.kit.layouts import arrange, name_panels
 from tui.kit.plain_text import PlainStatic
 from tui.kit.sentence_line import SentenceLine
-from tui.kit.theme import theme_name
-from tui.kit.themed_app import ThemedApp
+from tui.kit.themed_app import ThemedApp, theme_name
 from tui.scene import Feed, Opening, Scene
 
 if TYPE_CHECKING:
