@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from engine.views.fleet import read_summary
+from engine.views.fleet.summary import read_summary
 from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions
 from tests.bench_spark import assign_peers, bundle_peers, import_peers, key_peers, made_up
