@@ -32,7 +32,7 @@ def ringside() -> None:
 
 
 _VERIFY = DeferredCommand(
-    "verify", "tui.cli.verify", "verify_command", short_help="Compare the model with answers of real brokers."
+    "verify", "tui.cli.commands.verify", "verify_command", short_help="Compare the model with answers of real brokers."
 )
 _RANGES = DeferredCommand(
     "ranges",
