@@ -110,7 +110,7 @@ def _change(text: str) -> tuple[str, str] | None:
 def _side(text: str, change: tuple[str, str] | None, root: str | None, max_input: int) -> Session:
     """One of the two states. Raises ``InputError``."""
     from engine.errors import InputError
-    from tui.cli.states import session_of
+    from tui.cli.session import session_of
 
     what_if = WhatIf((), None, (), None, None, max_input)
     if change is None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from tui.cli.cluster_options import ClusterChoice, Duration, cluster_options
+from tui.cli.cluster import ClusterChoice, Duration, cluster_options
 from tui.cli.exits import FINE
 from tui.cli.options import DEFAULT_MAX_INPUT
 from tui.cli.output import say, write_out

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from tui.cli.exits import FINE
-from tui.cli.namespaces import bundle_named, namespace_of
 from tui.cli.options import WhatIf, ascii_option, json_option, what_if_options
 from tui.cli.output import say, say_problems, write_out, write_page
 
@@ -57,14 +56,10 @@ def forecast_command(
     from engine.errors import InputError, Rejection
     from engine.views.bundles.model import BalanceQuestion
     from engine.views.bundles.view import balance_view
-    from tui.cli.session import begin
-    from tui.sources.answers import opened
+    from tui.cli.session import answers_of, namespace_of
 
     rest, intervals = _intervals(what_if.settings)
-    session = begin(
-        opened(path, release=what_if.pulsar, topic=what_if.about, limit_bytes=what_if.max_input),
-        replace(what_if, settings=rest),
-    )
+    session = answers_of(path, replace(what_if, settings=rest))
     state = session.timeline.state
     view = balance_view(
         state,
@@ -116,10 +111,9 @@ def curve_command(
     """
     from engine.errors import InputError, Rejection
     from engine.views.bundles.view import curve_of
-    from tui.cli.session import begin
-    from tui.sources.answers import opened
+    from tui.cli.session import answers_of, bundle_named
 
-    session = begin(opened(path, release=what_if.pulsar, topic=what_if.about, limit_bytes=what_if.max_input), what_if)
+    session = answers_of(path, what_if)
     state = session.timeline.state
     owner, range_text = bundle_named(bundle, namespace, state)
     curve = curve_of(state, owner, range_text, rule)

@@ -51,7 +51,7 @@ def heirs_command(
     from engine.views.comparing.heirs import heirs_document, heirs_view, losses_document, losses_view
     from tui.cli.printers.documents import json_text
     from tui.cli.printers.heirs import heirs_lines, losses_lines
-    from tui.cli.states import session_of, subscription_key
+    from tui.cli.session import session_of, subscription_key
 
     path, names = _path_and_names(words)
     if brokers or every_broker:

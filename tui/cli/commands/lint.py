@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from tui.cli.cluster_options import ClusterChoice, cluster_options, require_no_cluster
+from tui.cli.cluster import ClusterChoice, cluster_options, require_no_cluster
 from tui.cli.exits import FAILED, FINE
 from tui.cli.options import (
     FLAG,
@@ -208,12 +208,11 @@ def _of_answers(paths: tuple[str, ...], rules: RuleSet, given: dict[str, Any], p
     from engine.lint import NOTHING_TOLD, lint
     from engine.lint.model import in_order
     from engine.lint.opened import unfit_bundles
-    from tui.cli.states import is_journal
+    from tui.cli.session import is_journal
 
     what_if = _what_if(given)
     if len(paths) == 1 and given["topic"] is None and is_journal(paths[0]):
-        from tui.cli.reopening import reopened
-        from tui.cli.session import resumed
+        from tui.cli.session import reopened, resumed
 
         session = resumed(reopened(Path(paths[0]), reads_only=True), what_if)
         state, told, source, problems = session.timeline.state, NOTHING_TOLD, paths[0], session.problems

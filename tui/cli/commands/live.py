@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from tui.cli.cluster_options import ClusterChoice, Duration, cluster_options
+from tui.cli.cluster import ClusterChoice, Duration, cluster_options
 from tui.cli.options import DEFAULT_MAX_INPUT, JournalChoice, Output, WhatIf, output_options
 from tui.cli.showing import show_session
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 
 from tui.cli.exits import FINE
-from tui.cli.namespaces import namespace_of
 from tui.cli.options import WhatIf, ascii_option, json_option, what_if_options
 from tui.cli.output import say_problems, write_out, write_page
 
@@ -47,10 +46,9 @@ def occupancy_command(
     from engine.cluster.listing import topic_loads
     from engine.errors import InputError, Rejection
     from engine.views.bundles.view import broker_ids, too_many_brokers
-    from tui.cli.session import begin
-    from tui.sources.answers import opened
+    from tui.cli.session import answers_of, namespace_of
 
-    session = begin(opened(path, release=what_if.pulsar, topic=what_if.about, limit_bytes=what_if.max_input), what_if)
+    session = answers_of(path, what_if)
     state = session.timeline.state
     owner = namespace_of(namespace, state)
     if owner not in state.namespaces:

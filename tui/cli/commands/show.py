@@ -174,8 +174,7 @@ def replay(file: Path, what_if: WhatIf, output: Output, journal: JournalChoice) 
     reads_only = not output.on_screen or not journal.keep or journal.path is not None
 
     def begun() -> Session:
-        from tui.cli.reopening import reopened
-        from tui.cli.session import resumed
+        from tui.cli.session import reopened, resumed
 
         return resumed(reopened(file, reads_only=reads_only), what_if)
 

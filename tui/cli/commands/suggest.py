@@ -237,10 +237,9 @@ def suggest_bundles(
     from engine.compare.sizes import Goal
     from engine.errors import InputError, Rejection
     from engine.views.suggestions import sizing_document
-    from tui.cli.namespaces import namespace_of
     from tui.cli.printers.documents import json_text
     from tui.cli.printers.suggest import sizing_lines
-    from tui.cli.states import session_of
+    from tui.cli.session import namespace_of, session_of
 
     session = session_of(path, what_if)
     say_problems(session.problems)
@@ -314,7 +313,7 @@ def _given(prefix: str | None, count: int | None, pods: str | None) -> list[str]
 
 def _state_and_key(path: str | None, what_if: WhatIf) -> tuple[ClusterState, str]:
     """The state and the key of the subscription that is meant, "" where it has none."""
-    from tui.cli.states import session_of, subscription_key
+    from tui.cli.session import session_of, subscription_key
 
     session = session_of(path, what_if)
     say_problems(session.problems)

@@ -32,7 +32,7 @@ def upgrade_command(
     from engine.views.comparing.upgrade import upgrade_document, upgrade_view
     from tui.cli.printers.documents import json_text
     from tui.cli.printers.upgrade import upgrade_lines
-    from tui.cli.states import session_of
+    from tui.cli.session import session_of
 
     session = session_of(path, what_if)
     say_problems(session.problems)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tui.cli.cluster_options import ClusterChoice, Duration, cluster_options, require_no_cluster
+from tui.cli.cluster import ClusterChoice, Duration, cluster_options, require_no_cluster
 from tui.cli.exits import FAILED, FINE
 from tui.cli.options import ascii_option, json_option, max_input_option
 from tui.cli.output import say_problems, write_out, write_page
