@@ -25,7 +25,6 @@ from tui.cli.output import say, say_problems
 from tui.cli.session import Session, applied, session_of
 from tui.sources.consumer_files import NamedRanges, named_ranges, names_of_text, read_consumers, without_duplicates
 
-
 KEY_NOTES: Final = "key-"
 """What the codes of notes on Key_Shared subscriptions begin with."""
 

@@ -3,15 +3,104 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Final
+from xml.sax.saxutils import escape, quoteattr
 
 import click
 
+from engine.plan.model import Judged, Outcome
+from engine.visible import visible
 from tui.cli.exits import FAILED, FINE
 from tui.cli.options import ascii_option, json_option
 from tui.cli.output import write_out, write_page
+from tui.cli.plain import Align, table
+from tui.kit.wording import counted, percent, safe_name
+
+_ALIGNS: Final[tuple[Align, ...]] = ("<", "<", "<", "<")
+_NAMED: Final = 3
+"""Names in a sentence; the others are counted."""
+
+
+def check_lines(judged: Judged) -> Iterator[str]:
+    """One line a goal, and the sum."""
+    rows = [
+        (
+            "ok" if each.met else "MISSED",
+            safe_name(each.part),
+            _goal(each),
+            sentence(each) + ("" if each.met else f"  ({safe_name(judged.plan.source)}:{each.goal.line})"),
+        )
+        for each in judged.outcomes
+    ]
+    yield from table(rows, _ALIGNS)
+    missed = len(judged.missed)
+    yield f"{counted(len(rows), 'goal')}, {missed:,} missed" if missed else f"{counted(len(rows), 'goal')}, all met"
+
+
+def sentence(outcome: Outcome) -> str:
+    """What was found beside what is allowed."""
+    if outcome.found is None:
+        return outcome.reason + _names(outcome, ": ")
+    kind, found, allowed = outcome.goal.kind, outcome.found, outcome.goal.allowed
+    if kind == "joins":
+        return "everybody can join"
+    if kind == "moved":
+        told = f"{percent(found)} changes its owner, {percent(allowed)} allowed"
+    elif kind in ("max_over_mean", "max_over_mean_msgs", "survive"):
+        told = f"{found:.2f}, {allowed:.2f} allowed"
+    else:
+        told = f"{_plain(found)}, {_plain(allowed)} allowed"
+    told += _names(outcome, "; worst is the loss of " if kind == "survive" else "; ")
+    if outcome.key:
+        told += f"; key {safe_name(outcome.key)} alone is more, and one key stays on one consumer"
+    return told
+
+
+def junit_text(judged: Judged) -> str:
+    """A test suite with a case for each goal."""
+    missed = len(judged.missed)
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        f'<testsuites tests="{len(judged.outcomes)}" failures="{missed}">',
+        f'  <testsuite name={_quoted(judged.plan.source)} tests="{len(judged.outcomes)}" failures="{missed}">',
+    ]
+    for each in judged.outcomes:
+        case = f"    <testcase classname={_quoted(each.part)} name={_quoted(_goal(each))}"
+        place = f' file={_quoted(judged.plan.source)} line="{each.goal.line}"'
+        if each.met:
+            lines.append(f"{case}{place}/>")
+        else:
+            told = sentence(each)
+            lines += [f"{case}{place}>", f"      <failure message={_quoted(told)}>{escape(visible(told))}</failure>"]
+            lines.append("    </testcase>")
+    return "\n".join([*lines, "  </testsuite>", "</testsuites>", ""])
+
+
+def _goal(outcome: Outcome) -> str:
+    goal = outcome.goal
+    if goal.kind != "survive":
+        return goal.kind
+    return f"survive {goal.losses}" + (" by messages" if goal.by_messages else "")
+
+
+def _names(outcome: Outcome, before: str) -> str:
+    if not outcome.who:
+        return ""
+    more = len(outcome.who) - _NAMED
+    names = ", ".join(map(safe_name, outcome.who[:_NAMED]))
+    return before + names + (f" and {more:,} more" if more > 0 else "")
+
+
+def _plain(value: float) -> str:
+    return f"{value:,.2f}".removesuffix(".00")
+
+
+def _quoted(text: str) -> str:
+    return quoteattr(visible(text))
+
 
 _HEAD: Final = 4096
 _JUNIT_MARK: Final = b"<testsuites"
@@ -42,7 +131,6 @@ def check_command(*, path: str, junit: str | None, sarif: str | None, as_json: b
     from engine.plan.model import Plan
     from engine.plan.reading import LONGEST_TEXT, read_plan
     from engine.views.check import check_document, sarif_document
-    from tui.cli.printers.check import check_lines, junit_text, sentence
     from tui.cli.printers.documents import json_text
 
     source = "standard input" if path == "-" else path

@@ -168,12 +168,11 @@ def _listed(words: tuple[str, ...], piped: bytes | None) -> Sequence[str] | None
 
     Words are names where none of them is there as a path or written like one: several, or one with commas.
     """
-    from tui.sources.consumer_files import read_consumers
-    from tui.sources.name_lists import is_name_list, names_of_text
+    from tui.sources.consumer_files import is_name_list, listed_names, read_consumers
     from tui.sources.nearby import missing
 
     if len(words) == 1 and piped is not None:
-        return names_of_text(piped)
+        return listed_names(piped)
     if len(words) == 1 and is_name_list(words[0]):
         return [name for name, _ in read_consumers(words[0], with_ranges=False)]
     names = words[0].split(",") if len(words) == 1 else words

@@ -11,7 +11,7 @@ from engine.keyshared.model import RANGE_SIZE
 from tui.cli.plain import wrapped
 from tui.kit.wording import counted, safe_name
 
-TECHNIQUE: Final = (
+KNOWN_KEYS_TECHNIQUE: Final = (
     "single slots of known keys: a technique of clients, not a mode of the broker; each node declares the slots of its"
     " share of the keys as STICKY, and all must use one list in one order and one number of keys and of nodes"
 )
@@ -21,7 +21,7 @@ def known_key_lines(split: KnownKeyRanges, wanted: Sequence[int]) -> list[str]:
     """The label, the summary of all nodes, and the keys of those that are wanted, each with its slot."""
     keys = sum(map(len, split.keys))
     lines = [
-        *wrapped(TECHNIQUE),
+        *wrapped(KNOWN_KEYS_TECHNIQUE),
         f"{counted(keys, 'key')}, {counted(len(split.ranges), 'node')}, {counted(split.size, 'key')} each",
         "",
         *wrapped(
