@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from engine.errors import InputError
 from tui.cli.exits import FINE
 from tui.cli.options import WhatIf, ascii_option, json_option, what_if_options
 from tui.cli.output import write_out, write_page
+from tui.cli.printers.documents import json_text, plain_values
 
 if TYPE_CHECKING:
     from engine.cluster.state import ClusterState
@@ -66,7 +68,6 @@ def explain_topic(
 
         place = whereabouts_of(combined(found.seen), told.topic, told.namespace, told.bundle)
     if as_json:
-        from tui.cli.printers.documents import json_text
         from tui.cli.printers.explanation import explanation_document
 
         write_out(json_text(explanation_document(told, place)))
@@ -112,7 +113,6 @@ def split(
 
     Example: ringside split HOT dump/ --namespace shop/orders
     """
-    from engine.errors import InputError
     from engine.views.failover.splits import split_preview
 
     session = _session(path, what_if)
@@ -127,8 +127,6 @@ def split(
             raise InputError(f"--algorithm {algorithm}: not known; known: {', '.join(dict.fromkeys(known))}")
         view = replace(view, options=tuple(each for each in view.options if each.algorithm == algorithm))
     if as_json:
-        from tui.cli.printers.documents import json_text, plain_values
-
         write_out(json_text(plain_values(view)))
     else:
         from tui.cli.printers.split import split_lines

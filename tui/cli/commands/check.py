@@ -3,25 +3,116 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from xml.sax.saxutils import escape, quoteattr
 
 import click
 
-from engine.plan.model import Judged, Outcome
+from engine.errors import InputError
 from engine.visible import visible
 from tui.cli.exits import FAILED, FINE
 from tui.cli.options import ascii_option, json_option
 from tui.cli.output import write_out, write_page
 from tui.cli.plain import Align, table
+from tui.cli.printers.documents import json_text
 from tui.kit.wording import counted, percent, safe_name
+from tui.sources.nearby import missing
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from engine.plan.model import Judged, Outcome
+
+_HEAD: Final = 4096
+_JUNIT_MARK: Final = b"<testsuites"
+_SARIF_MARK: Final = b"sarif-"
 _ALIGNS: Final[tuple[Align, ...]] = ("<", "<", "<", "<")
 _NAMED: Final = 3
 """Names in a sentence; the others are counted."""
+
+
+@click.command("check", short_help="Judge a planned state by its goals, for CI.")
+@click.argument("path", metavar="PLAN.toml")
+@click.option("--junit", metavar="FILE", help="Write JUnit XML too.")
+@click.option("--sarif", metavar="FILE", help="Write SARIF 2.1.0 too: the missed goals at their lines.")
+@json_option
+@ascii_option
+def check_command(*, path: str, junit: str | None, sarif: str | None, as_json: bool, ascii_only: bool) -> int:
+    """Judge a planned state by its goals: topics, consumers, declared ranges, bundles, settings and release in a TOML
+    file, with [subscriptions.goals] and [namespaces.goals] beside them. One line a goal.
+
+    Goals of subscriptions: max_over_mean, max_over_mean_msgs, survive (1 to 3 lost), idle, busiest_msgs, moved (against
+    [subscriptions.before] or [before]); of Key_Shared also gaps and overlap. Of namespaces: max_over_mean, survive,
+    idle, fullest_bundle.
+
+    Exit code 0: every goal is met. 1: one is missed. 2: the plan cannot be read; each problem names line and field.
+
+    Example: ringside check plan.toml --junit report.xml
+    """
+    import engine
+    from engine.plan.judging import judge_plan
+    from engine.plan.model import Plan
+    from engine.plan.reading import LONGEST_TEXT, read_plan
+    from engine.views.check import check_document, sarif_document
+
+    source = "standard input" if path == "-" else path
+    plan = read_plan(_bytes(path, LONGEST_TEXT + 1), source)
+    if not isinstance(plan, Plan):
+        raise InputError(f"{source}: {len(plan)} problem{'s' if len(plan) > 1 else ''}, so nothing was judged", plan)
+    judged = judge_plan(plan)
+    if junit is not None:
+        _write(junit, junit_text(judged), _JUNIT_MARK, "--junit")
+    if sarif is not None:
+        sentences = {each: sentence(each) for each in judged.missed}
+        _write(sarif, json_text(sarif_document(judged, sentences, engine.__version__)), _SARIF_MARK, "--sarif")
+    if as_json:
+        write_out(json_text(check_document(judged)))
+    else:
+        write_page(check_lines(judged), ascii_only=ascii_only)
+    return FAILED if judged.missed else FINE
+
+
+def _bytes(path: str, most: int) -> bytes:
+    from tui.sources.answers import standard_input
+
+    if path == "-":
+        return standard_input(most)
+    reason = missing(path)
+    if reason is not None:
+        raise InputError(reason)
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(most)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
+
+
+def _write(path: str, text: str, mark: bytes, option: str) -> None:
+    """Write a report whole. An earlier report is replaced; any other file is left alone, with an ``InputError``."""
+
+    target = Path(path)
+    try:
+        if os.path.lexists(target):
+            if not target.is_file():
+                raise InputError(f"{option}: {path} is no file; choose another name")
+            with target.open("rb") as file:
+                head = file.read(_HEAD)
+            if head and mark not in head:
+                raise InputError(f"{option}: {path} is there and no report of this kind; choose another name")
+        with NamedTemporaryFile("w", encoding="utf-8", dir=target.parent, prefix=".ringside-", delete=False) as draft:
+            try:
+                draft.write(text if text.endswith("\n") else f"{text}\n")
+                draft.flush()
+                # A report is for others to read, unlike a draft.
+                Path(draft.name).chmod(0o644)
+                Path(draft.name).replace(target)
+            except BaseException:
+                Path(draft.name).unlink(missing_ok=True)
+                raise
+    except (OSError, ValueError) as error:
+        raise InputError(f"{option}: {path}: {getattr(error, 'strerror', None) or error}") from error
 
 
 def check_lines(judged: Judged) -> Iterator[str]:
@@ -100,95 +191,3 @@ def _plain(value: float) -> str:
 
 def _quoted(text: str) -> str:
     return quoteattr(visible(text))
-
-
-_HEAD: Final = 4096
-_JUNIT_MARK: Final = b"<testsuites"
-_SARIF_MARK: Final = b"sarif-"
-
-
-@click.command("check", short_help="Judge a planned state by its goals, for CI.")
-@click.argument("path", metavar="PLAN.toml")
-@click.option("--junit", metavar="FILE", help="Write JUnit XML too.")
-@click.option("--sarif", metavar="FILE", help="Write SARIF 2.1.0 too: the missed goals at their lines.")
-@json_option
-@ascii_option
-def check_command(*, path: str, junit: str | None, sarif: str | None, as_json: bool, ascii_only: bool) -> int:
-    """Judge a planned state by its goals: topics, consumers, declared ranges, bundles, settings and release in a TOML
-    file, with [subscriptions.goals] and [namespaces.goals] beside them. One line a goal.
-
-    Goals of subscriptions: max_over_mean, max_over_mean_msgs, survive (1 to 3 lost), idle, busiest_msgs, moved (against
-    [subscriptions.before] or [before]); of Key_Shared also gaps and overlap. Of namespaces: max_over_mean, survive,
-    idle, fullest_bundle.
-
-    Exit code 0: every goal is met. 1: one is missed. 2: the plan cannot be read; each problem names line and field.
-
-    Example: ringside check plan.toml --junit report.xml
-    """
-    import engine
-    from engine.errors import InputError
-    from engine.plan.judging import judge_plan
-    from engine.plan.model import Plan
-    from engine.plan.reading import LONGEST_TEXT, read_plan
-    from engine.views.check import check_document, sarif_document
-    from tui.cli.printers.documents import json_text
-
-    source = "standard input" if path == "-" else path
-    plan = read_plan(_bytes(path, LONGEST_TEXT + 1), source)
-    if not isinstance(plan, Plan):
-        raise InputError(f"{source}: {len(plan)} problem{'s' if len(plan) > 1 else ''}, so nothing was judged", plan)
-    judged = judge_plan(plan)
-    if junit is not None:
-        _write(junit, junit_text(judged), _JUNIT_MARK, "--junit")
-    if sarif is not None:
-        sentences = {each: sentence(each) for each in judged.missed}
-        _write(sarif, json_text(sarif_document(judged, sentences, engine.__version__)), _SARIF_MARK, "--sarif")
-    if as_json:
-        write_out(json_text(check_document(judged)))
-    else:
-        write_page(check_lines(judged), ascii_only=ascii_only)
-    return FAILED if judged.missed else FINE
-
-
-def _bytes(path: str, most: int) -> bytes:
-    from engine.errors import InputError
-    from tui.sources.answers import standard_input
-    from tui.sources.nearby import missing
-
-    if path == "-":
-        return standard_input(most)
-    reason = missing(path)
-    if reason is not None:
-        raise InputError(reason)
-    try:
-        with Path(path).open("rb") as file:
-            return file.read(most)
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
-
-
-def _write(path: str, text: str, mark: bytes, option: str) -> None:
-    """Write a report whole. An earlier report is replaced; any other file is left alone, with an ``InputError``."""
-    from engine.errors import InputError
-
-    target = Path(path)
-    try:
-        if os.path.lexists(target):
-            if not target.is_file():
-                raise InputError(f"{option}: {path} is no file; choose another name")
-            with target.open("rb") as file:
-                head = file.read(_HEAD)
-            if head and mark not in head:
-                raise InputError(f"{option}: {path} is there and no report of this kind; choose another name")
-        with NamedTemporaryFile("w", encoding="utf-8", dir=target.parent, prefix=".ringside-", delete=False) as draft:
-            try:
-                draft.write(text if text.endswith("\n") else f"{text}\n")
-                draft.flush()
-                # A report is for others to read, unlike a draft.
-                Path(draft.name).chmod(0o644)
-                Path(draft.name).replace(target)
-            except BaseException:
-                Path(draft.name).unlink(missing_ok=True)
-                raise
-    except (OSError, ValueError) as error:
-        raise InputError(f"{option}: {path}: {getattr(error, 'strerror', None) or error}") from error

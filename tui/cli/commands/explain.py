@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from engine.errors import InputError, Rejection
 from tui.cli.commands.ask import explain_topic
 from tui.cli.commands.routes import explain_route
 from tui.cli.exits import FINE
@@ -15,8 +15,11 @@ from tui.cli.group import first_word, values_taken
 from tui.cli.key_options import SharingChoice, sharing_options
 from tui.cli.options import ascii_option, json_option, max_input_option, pulsar_option, setting_pairs
 from tui.cli.output import say_problems, write_out, write_page
+from tui.cli.printers.documents import json_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from engine.keyshared.entry_key import EntryMetadata
 
 
@@ -54,7 +57,6 @@ def explain_key(
     sticky = sticky_key(metadata, who.behaviour)
     told = explained(who.selector, sticky.data, draining=who.delivery.draining if who.delivery is not None else None)
     if as_json:
-        from tui.cli.printers.documents import json_text
         from tui.cli.printers.key_answers import explained_document
 
         write_out(json_text(explained_document(who, sticky, told)))
@@ -78,7 +80,7 @@ def _key_and_path(words: tuple[str, ...], *, replaced: bool) -> tuple[str | None
 def _metadata(key: str | None, given: dict[str, Any]) -> EntryMetadata:
     """What the message has. Raises ``InputError`` for a text that is no key."""
     from engine.keyshared.entry_key import EntryMetadata
-    from tui.cli.known_keys import key_of
+    from tui.cli.key_options import key_of
 
     ordering: str | None = given["ordering_key"]
     partition_key, encoded = given["key_base64"], given["key_base64"] is not None
@@ -133,7 +135,6 @@ def explain_bundle(
     Example: ringside explain bundle shop/orders/0x00000000_0x20000000 reports/
     """
     from engine.balance.bundle_explained import explain_bundle as explained
-    from engine.errors import InputError, Rejection
     from engine.views.brokers.model import BrokersQuestion
     from engine.views.brokers.view import brokers_input, brokers_view
     from tui.cli.commands.shed import inputs_of
@@ -149,7 +150,6 @@ def explain_bundle(
         raise InputError(told.message)
     if as_json:
         from tui.cli.printers.bundle_explained import bundle_document
-        from tui.cli.printers.documents import json_text
 
         write_out(json_text(bundle_document(told)))
     else:
@@ -161,7 +161,6 @@ def explain_bundle(
 
 def _bundle_named(text: str, reported: Sequence[Sequence[str]]) -> str:
     """The full name of a bundle. Raises ``InputError`` where a range alone is that of several namespaces."""
-    from engine.errors import InputError
 
     if "/" in text:
         return text

@@ -3,32 +3,254 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
 
-from engine.views.brokers.heirs import BrokerHeirsView, BrokerLoss
+from engine.errors import InputError, Rejection
 from tui.cli.exits import FINE
 from tui.cli.options import WhatIf, ascii_option, json_option, what_if_options
 from tui.cli.output import say_problems, write_out, write_page
 from tui.cli.plain import Align, table, wrapped
-from tui.cli.printers.heirs import more_line
+from tui.cli.printers.documents import json_text
 from tui.kit.wording import counted, percent, quantity, safe_name
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from engine.views.brokers.heirs import BrokerHeirsView, BrokerLoss
+    from engine.views.comparing.heirs import HeirRow, HeirsView, LossesView
     from tui.cli.session import Session
 
-
+_CONSUMER_HEIR_ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", ">", ">")
+_CONSUMER_LOSS_ALIGNS: Final[tuple[Align, ...]] = ("<", "<", ">", ">", ">", "<", ">", ">", ">", ">", ">")
 _HEIR_ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", ">", ">")
 _LANDING_ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", "<", "<")
 _LOSS_ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", ">", "<", ">", ">", "<")
 _CHANCES_NAMED: Final = 3
 
 
+@click.command("heirs", short_help="Say who inherits what when a consumer goes.")
+@click.argument("words", nargs=-1, metavar="[FILE | FOLDER] [CONSUMER]...")
+@click.option("--all", "every", is_flag=True, help="Every single failure, the worst first (also without a CONSUMER).")
+@click.option(
+    "--broker", "brokers", metavar="BROKER", multiple=True, help="This broker goes instead: FOLDER holds load reports."
+)
+@click.option("--brokers", "every_broker", is_flag=True, help="Every single failure of a broker, the worst first.")
+@click.option("--top", metavar="N", type=click.IntRange(min=1), default=20, show_default=True, help="Rows of text.")
+@what_if_options
+@json_option
+@ascii_option
+def heirs_command(
+    *,
+    words: tuple[str, ...],
+    every: bool,
+    brokers: tuple[str, ...],
+    every_broker: bool,
+    top: int,
+    what_if: WhatIf,
+    as_json: bool,
+    ascii_only: bool,
+) -> int:
+    """Say who inherits what when CONSUMER goes, topic by topic, and the shares after; several go all at once.
+
+    Without a CONSUMER, or with --all: every single failure, the worst first: which loss makes whom how overloaded.
+    Of a Key_Shared subscription slots and known keys are told. Without a FILE or FOLDER the embedded cluster is taken.
+
+    With --broker, or --brokers for every single failure, it is about bundles: who may get each, and how full the
+    others are then. Several brokers die one after the other.
+
+    Examples: ringside heirs answers/ billing-3; ringside heirs --brokers
+    """
+    from engine.views.comparing.heirs import heirs_document, heirs_view, losses_document, losses_view
+    from tui.cli.session import session_of, subscription_key
+
+    path, names = _path_and_names(words)
+    if brokers or every_broker:
+        if every or names:
+            raise click.UsageError("--broker and --brokers are about brokers; leave --all and the consumers out")
+        return _of_brokers(path, brokers, what_if, top, as_json=as_json, ascii_only=ascii_only)
+    if every and names:
+        raise click.UsageError("--all is about every consumer; leave it or the names out")
+    session = session_of(path, what_if)
+    say_problems(session.problems)
+    state, key = session.timeline.state, subscription_key(session)
+    if names:
+        view = heirs_view(state, key, _ids(session, key, names))
+        if isinstance(view, Rejection):
+            raise InputError(view.message)
+        if as_json:
+            write_out(json_text(heirs_document(view)))
+        else:
+            write_page(heirs_lines(view, top), ascii_only=ascii_only)
+        return FINE
+    losses = losses_view(state, key)
+    if isinstance(losses, Rejection):
+        raise InputError(losses.message)
+    if as_json:
+        write_out(json_text(losses_document(losses)))
+    else:
+        write_page(losses_lines(losses, top), ascii_only=ascii_only)
+    return FINE
+
+
+def _of_brokers(
+    path: str | None, gone: tuple[str, ...], what_if: WhatIf, top: int, *, as_json: bool, ascii_only: bool
+) -> int:
+    """Of brokers that are named, else of every one."""
+    from engine.views.brokers.heirs import (
+        broker_heirs,
+        broker_heirs_document,
+        broker_losses,
+        broker_losses_document,
+    )
+    from engine.views.brokers.model import BrokersQuestion
+    from engine.views.brokers.view import brokers_input
+    from tui.cli.commands.shed import inputs_of
+
+    if what_if.commands or what_if.subscription is not None or what_if.about is not None:
+        raise click.UsageError("--apply, --subscription and --topic are about consumers, not about brokers")
+    inputs, source = inputs_of(path, None, what_if.max_input)
+    given = brokers_input(inputs, what_if.pulsar, source)
+    say_problems(given.problems)
+    question = BrokersQuestion(settings=what_if.settings)
+    if gone:
+        view = broker_heirs(given, gone, question)
+        if isinstance(view, Rejection):
+            raise InputError(f"--broker: {view.message}" if view.field == "broker" else view.message)
+        document, lines = broker_heirs_document(view), broker_heirs_lines(view, top)
+    else:
+        losses = broker_losses(given, question)
+        if isinstance(losses, Rejection):
+            raise InputError(losses.message)
+        document, lines = broker_losses_document(losses), broker_losses_lines(losses, top)
+    if as_json:
+        write_out(json_text(document))
+    else:
+        write_page(lines, ascii_only=ascii_only)
+    return FINE
+
+
+def _path_and_names(words: tuple[str, ...]) -> tuple[str | None, tuple[str, ...]]:
+    """The first word is a path, unless it is the only one and there is nothing of that name."""
+    if not words:
+        return None, ()
+    if len(words) == 1 and words[0] != "-" and "/" not in words[0] and not Path(words[0]).exists():
+        return None, words
+    return words[0], words[1:]
+
+
+def _ids(session: Session, key: str, names: tuple[str, ...]) -> tuple[int, ...]:
+    """The ids of consumers by name, of namesakes the first ones connected. Raises ``InputError``."""
+    import difflib
+
+    state = session.timeline.state
+    consumers = [
+        (each.name, each.consumer_id) for one in state.subscriptions if one.key == key for each in one.consumers
+    ]
+    consumers += [
+        (each.name, each.consumer_id) for one in state.key_subscriptions if one.key == key for each in one.consumers
+    ]
+    found = []
+    for name in names:
+        matching = [number for known, number in consumers if known == name and number not in found]
+        if not matching:
+            near = difflib.get_close_matches(name, [known for known, _ in consumers], n=3)
+            hint = f"; there is {', '.join(map(repr, near))}" if near else ""
+            raise InputError(f"{key or 'this state'} has no consumer {name!r}{hint}")
+        found.append(matching[0])
+    return tuple(found)
+
+
+def heirs_lines(view: HeirsView, top: int) -> Iterator[str]:
+    """The verdict, who gets more, and what goes to whom, busiest first."""
+    from tui.cli.printers.differences import handover_lines
+    from tui.kit.verdict_words import verdict_text
+
+    names = ", ".join(map(safe_name, view.gone))
+    yield from wrapped(f"{safe_name(view.subscription)}: if {names} {'goes' if len(view.gone) == 1 else 'go'}")
+    yield from wrapped(verdict_text(view.verdict, view.noun), first="  ", rest="    ")
+    yield ""
+    yield from _heirs(view.heirs, view.noun, top)
+    if view.rows:
+        yield ""
+        yield from handover_lines(view.rows, view.noun, top)
+
+
+def _heirs(heirs: Sequence[HeirRow], noun: str, top: int) -> Iterator[str]:
+    from engine.views.comparing.heirs import SLOT
+    from tui.cli.printers.differences import more_line
+
+    if not heirs:
+        yield "nobody inherits anything"
+        return
+    messages = "msg/s" if noun != SLOT else "messages"
+    rows = [("heir", f"{noun}s", "then", messages, "then")]
+    rows += [
+        (
+            f"  {safe_name(row.name)}",
+            f"{row.items_before:,}",
+            f"{row.items_after:,}",
+            quantity(row.msgs_before),
+            quantity(row.msgs_after),
+        )
+        for row in heirs[:top]
+    ]
+    yield from table(rows, _CONSUMER_HEIR_ALIGNS)
+    yield from more_line(len(heirs) - top)
+
+
+def losses_lines(view: LossesView, top: int) -> Iterator[str]:
+    """Every single failure, a line each."""
+    from engine.views.comparing.heirs import SLOT
+    from tui.cli.printers.differences import NOBODY, more_line
+
+    now = f"max/mean {view.max_over_mean:.2f}"
+    if view.max_over_mean_rate:
+        now += f", by messages {view.max_over_mean_rate:.2f}"
+    failures = f"{counted(len(view.rows), 'single failure')}, the worst first"
+    yield from wrapped(f"{safe_name(view.subscription)}: {failures}; now {now}")
+    messages = "msg/s" if view.noun != SLOT else "messages"
+    most = (f"most {view.noun}s", f"most {messages}")
+    rows = [
+        (
+            "",
+            "if this goes",
+            f"{view.noun}s",
+            "moved",
+            "heirs",
+            "busiest then",
+            *most,
+            "max/mean",
+            "by messages",
+            "idle",
+        )
+    ]
+    rows += [
+        (
+            row.judgement,
+            safe_name(row.name),
+            f"{row.items:,}",
+            f"{row.moved:,}",
+            f"{row.heirs:,}",
+            NOBODY if row.busiest is None else safe_name(row.busiest),
+            f"{row.busiest_items:,}",
+            quantity(row.busiest_msgs),
+            f"{row.max_over_mean:.2f}",
+            f"{row.max_over_mean_rate:.2f}" if row.max_over_mean_rate else "",
+            f"{row.idle:,}",
+        )
+        for row in view.rows[:top]
+    ]
+    yield from table(rows, _CONSUMER_LOSS_ALIGNS, indent="  ")
+    yield from more_line(len(view.rows) - top)
+
+
 def broker_heirs_lines(view: BrokerHeirsView, top: int) -> Iterator[str]:
     """What is interrupted, how full the others are then, and where each bundle may land."""
+    from tui.cli.printers.differences import more_line
+
     names = ", ".join(map(safe_name, view.gone))
     yield from wrapped(
         f"if {names} {'dies' if len(view.gone) == 1 else 'die'}: {counted(len(view.landings), 'bundle')} with"
@@ -72,6 +294,8 @@ def broker_heirs_lines(view: BrokerHeirsView, top: int) -> Iterator[str]:
 
 def broker_losses_lines(losses: Sequence[BrokerLoss], top: int) -> Iterator[str]:
     """A line for each broker that may die."""
+    from tui.cli.printers.differences import more_line
+
     rows = [("if it dies", "bundles", "topics", "msg/s", "fullest then", "usage", "then", "")]
     rows += [
         (
@@ -94,142 +318,3 @@ def broker_losses_lines(losses: Sequence[BrokerLoss], top: int) -> Iterator[str]
 
 def _usage(share: float) -> str:
     return percent(share) if math.isfinite(share) else "-"
-
-
-@click.command("heirs", short_help="Say who inherits what when a consumer goes.")
-@click.argument("words", nargs=-1, metavar="[FILE | FOLDER] [CONSUMER]...")
-@click.option("--all", "every", is_flag=True, help="Every single failure, the worst first (also without a CONSUMER).")
-@click.option(
-    "--broker", "brokers", metavar="BROKER", multiple=True, help="This broker goes instead: FOLDER holds load reports."
-)
-@click.option("--brokers", "every_broker", is_flag=True, help="Every single failure of a broker, the worst first.")
-@click.option("--top", metavar="N", type=click.IntRange(min=1), default=20, show_default=True, help="Rows of text.")
-@what_if_options
-@json_option
-@ascii_option
-def heirs_command(
-    *,
-    words: tuple[str, ...],
-    every: bool,
-    brokers: tuple[str, ...],
-    every_broker: bool,
-    top: int,
-    what_if: WhatIf,
-    as_json: bool,
-    ascii_only: bool,
-) -> int:
-    """Say who inherits what when CONSUMER goes, topic by topic, and the shares after; several go all at once.
-
-    Without a CONSUMER, or with --all: every single failure, the worst first: which loss makes whom how overloaded.
-    Of a Key_Shared subscription slots and known keys are told. Without a FILE or FOLDER the embedded cluster is taken.
-
-    With --broker, or --brokers for every single failure, it is about bundles: who may get each, and how full the
-    others are then. Several brokers die one after the other.
-
-    Examples: ringside heirs answers/ billing-3; ringside heirs --brokers
-    """
-    from engine.errors import InputError, Rejection
-    from engine.views.comparing.heirs import heirs_document, heirs_view, losses_document, losses_view
-    from tui.cli.printers.documents import json_text
-    from tui.cli.printers.heirs import heirs_lines, losses_lines
-    from tui.cli.session import session_of, subscription_key
-
-    path, names = _path_and_names(words)
-    if brokers or every_broker:
-        if every or names:
-            raise click.UsageError("--broker and --brokers are about brokers; leave --all and the consumers out")
-        return _of_brokers(path, brokers, what_if, top, as_json=as_json, ascii_only=ascii_only)
-    if every and names:
-        raise click.UsageError("--all is about every consumer; leave it or the names out")
-    session = session_of(path, what_if)
-    say_problems(session.problems)
-    state, key = session.timeline.state, subscription_key(session)
-    if names:
-        view = heirs_view(state, key, _ids(session, key, names))
-        if isinstance(view, Rejection):
-            raise InputError(view.message)
-        if as_json:
-            write_out(json_text(heirs_document(view)))
-        else:
-            write_page(heirs_lines(view, top), ascii_only=ascii_only)
-        return FINE
-    losses = losses_view(state, key)
-    if isinstance(losses, Rejection):
-        raise InputError(losses.message)
-    if as_json:
-        write_out(json_text(losses_document(losses)))
-    else:
-        write_page(losses_lines(losses, top), ascii_only=ascii_only)
-    return FINE
-
-
-def _of_brokers(
-    path: str | None, gone: tuple[str, ...], what_if: WhatIf, top: int, *, as_json: bool, ascii_only: bool
-) -> int:
-    """Of brokers that are named, else of every one."""
-    from engine.errors import InputError, Rejection
-    from engine.views.brokers.heirs import (
-        broker_heirs,
-        broker_heirs_document,
-        broker_losses,
-        broker_losses_document,
-    )
-    from engine.views.brokers.model import BrokersQuestion
-    from engine.views.brokers.view import brokers_input
-    from tui.cli.commands.shed import inputs_of
-    from tui.cli.printers.documents import json_text
-
-    if what_if.commands or what_if.subscription is not None or what_if.about is not None:
-        raise click.UsageError("--apply, --subscription and --topic are about consumers, not about brokers")
-    inputs, source = inputs_of(path, None, what_if.max_input)
-    given = brokers_input(inputs, what_if.pulsar, source)
-    say_problems(given.problems)
-    question = BrokersQuestion(settings=what_if.settings)
-    if gone:
-        view = broker_heirs(given, gone, question)
-        if isinstance(view, Rejection):
-            raise InputError(f"--broker: {view.message}" if view.field == "broker" else view.message)
-        document, lines = broker_heirs_document(view), broker_heirs_lines(view, top)
-    else:
-        losses = broker_losses(given, question)
-        if isinstance(losses, Rejection):
-            raise InputError(losses.message)
-        document, lines = broker_losses_document(losses), broker_losses_lines(losses, top)
-    if as_json:
-        write_out(json_text(document))
-    else:
-        write_page(lines, ascii_only=ascii_only)
-    return FINE
-
-
-def _path_and_names(words: tuple[str, ...]) -> tuple[str | None, tuple[str, ...]]:
-    """The first word is a path, unless it is the only one and there is nothing of that name."""
-    if not words:
-        return None, ()
-    if len(words) == 1 and words[0] != "-" and "/" not in words[0] and not Path(words[0]).exists():
-        return None, words
-    return words[0], words[1:]
-
-
-def _ids(session: Session, key: str, names: tuple[str, ...]) -> tuple[int, ...]:
-    """The ids of consumers by name, of namesakes the first ones connected. Raises ``InputError``."""
-    import difflib
-
-    from engine.errors import InputError
-
-    state = session.timeline.state
-    consumers = [
-        (each.name, each.consumer_id) for one in state.subscriptions if one.key == key for each in one.consumers
-    ]
-    consumers += [
-        (each.name, each.consumer_id) for one in state.key_subscriptions if one.key == key for each in one.consumers
-    ]
-    found = []
-    for name in names:
-        matching = [number for known, number in consumers if known == name and number not in found]
-        if not matching:
-            near = difflib.get_close_matches(name, [known for known, _ in consumers], n=3)
-            hint = f"; there is {', '.join(map(repr, near))}" if near else ""
-            raise InputError(f"{key or 'this state'} has no consumer {name!r}{hint}")
-        found.append(matching[0])
-    return tuple(found)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from engine.errors import InputError, Problem, Rejection
 from tui.cli.cluster import ClusterChoice, cluster_options, require_no_cluster
 from tui.cli.exits import FAILED, FINE
 from tui.cli.options import (
@@ -21,12 +22,15 @@ from tui.cli.options import (
     setting_pairs,
 )
 from tui.cli.output import say, say_problems, write_out, write_page
+from tui.cli.printers.documents import json_text
+from tui.kit.wording import counted
+from tui.sources.nearby import STANDARD_INPUT, missing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from engine.admin.files import AnswerFile
     from engine.bundles.plan import LoadManager
-    from engine.errors import Problem
     from engine.lint import Finding
     from engine.lint.registry import RuleSet
     from tui.sources.consumer_files import NamedRanges
@@ -88,11 +92,9 @@ def lint_command(
     Example: ringside lint answers/ --fail-on warning
     """
     from engine.diagnosis.doctor import CAUSE_RULES
-    from engine.errors import InputError, Rejection
     from engine.lint.model import severity_of
     from engine.lint.registry import ALL_RULES, rule_set
     from tui.cli.printers import lint as printer
-    from tui.cli.printers.documents import json_text
 
     causes = {rule.id for rule in CAUSE_RULES}
     rules = rule_set([each for each in rule_ids if each not in causes] if rule_ids else None)
@@ -158,7 +160,6 @@ def _checked(words: tuple[str, ...], rules: RuleSet, given: dict[str, Any]) -> _
 def _piped(words: tuple[str, ...], limit_bytes: int) -> bytes | None:
     """Standard input, read once, where one of the words asks for it."""
     from tui.sources.answers import standard_input
-    from tui.sources.nearby import STANDARD_INPUT
 
     return standard_input(limit_bytes) if STANDARD_INPUT in words else None
 
@@ -169,7 +170,6 @@ def _listed(words: tuple[str, ...], piped: bytes | None) -> Sequence[str] | None
     Words are names where none of them is there as a path or written like one: several, or one with commas.
     """
     from tui.sources.consumer_files import is_name_list, listed_names, read_consumers
-    from tui.sources.nearby import missing
 
     if len(words) == 1 and piped is not None:
         return listed_names(piped)
@@ -187,11 +187,9 @@ def _what_if(given: dict[str, Any]) -> WhatIf:
 
 def _of_names(named: Sequence[NamedRanges], rules: RuleSet, given: dict[str, Any]) -> _Checked:
     from engine.cluster.state import ClusterState
-    from engine.errors import InputError
     from engine.lint import NOTHING_TOLD, lint_names
     from engine.lint.opened import world_of
     from tui.cli.session import overruled
-    from tui.kit.wording import counted
 
     if not named:
         raise InputError("no consumer is named; write --names a,b,c or a file with a name a line")
@@ -264,12 +262,9 @@ def _read(paths: tuple[str, ...], what_if: WhatIf, piped: bytes | None, topic: s
     from dataclasses import replace
 
     from engine.admin.clients import client_facts
-    from engine.admin.files import AnswerFile
     from engine.admin.snapshot import combined, read_dump
-    from engine.errors import InputError
     from engine.scenarios.opening import BUNDLES_ASSUMED, RELEASE_ASSUMED, open_moments
     from tui.sources.answers import answer_about
-    from tui.sources.nearby import STANDARD_INPUT, missing
 
     sources: list[str | bytes | AnswerFile] = []
     source = ""
@@ -300,8 +295,6 @@ def _read(paths: tuple[str, ...], what_if: WhatIf, piped: bytes | None, topic: s
 
 def _require(namespace: str | None, known: Sequence[str] | Any) -> None:
     from difflib import get_close_matches
-
-    from engine.errors import InputError
 
     if namespace is not None and namespace not in known:
         near = get_close_matches(namespace, list(known), n=3) or list(known)[:5]

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -14,7 +13,23 @@ from tui.cli.exits import FINE
 from tui.cli.group import DeferredCommand
 from tui.cli.output import write_out
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 _EXAMPLES: Final = re.compile(r"^Examples?:(.*)$", re.MULTILINE | re.DOTALL)
+
+
+@click.command("manual", short_help="Print the manual of all commands, as Markdown or for man.")
+@click.option("--man", is_flag=True, help="As a page for man, in roff.")
+def manual_command(*, man: bool) -> int:
+    """Print what every command takes and does, from the same source as --help.
+
+    Example: ringside manual --man > ringside.1
+    """
+    from tui.cli.commands import ringside
+
+    write_out(as_man_page(ringside) if man else as_markdown(ringside))
+    return FINE
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,16 +153,3 @@ def _in_roff(text: str) -> str:
     """
     text = text.replace("\\", "\\\\").replace("-", "\\-")
     return f"\\&{text}" if text[:1] in (".", "'") else text
-
-
-@click.command("manual", short_help="Print the manual of all commands, as Markdown or for man.")
-@click.option("--man", is_flag=True, help="As a page for man, in roff.")
-def manual_command(*, man: bool) -> int:
-    """Print what every command takes and does, from the same source as --help.
-
-    Example: ringside manual --man > ringside.1
-    """
-    from tui.cli.commands import ringside
-
-    write_out(as_man_page(ringside) if man else as_markdown(ringside))
-    return FINE

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from engine.keyshared.consistent_sticky import RangeForm
+from engine.errors import InputError, Rejection
 from engine.keyshared.key_text import text_of_key
 from engine.keyshared.model import RANGE_SIZE
-from engine.keyshared.scaling import NodePlan, PlanAction, ScalingPlan
-from engine.keyshared.scaling_modes import ModeMoves
-from engine.ranges import HashRange
 from engine.shell_lines import shell_line
 from tui.cli.exits import FINE
 from tui.cli.key_options import KeyChoice, form_option, known_key_options, points_option
 from tui.cli.options import ascii_option, json_option
 from tui.cli.output import write_out, write_page
 from tui.cli.plain import Align, table, wrapped
+from tui.cli.printers.documents import json_text
 from tui.kit.wording import counted, percent, safe_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from engine.keyshared.scaling import NodePlan, ScalingPlan
+    from engine.keyshared.scaling_modes import ModeMoves
+    from engine.ranges import HashRange
 
 FORMAT: Final = "ringside.plan/1"
 """Changes when a member goes or changes its meaning; ``plan.schema.json`` beside the views' describes it."""
@@ -28,6 +32,63 @@ NODES_SHOWN: Final = 24
 PAIRS_SHOWN: Final = 16
 _NODE_ALIGNS: Final[tuple[Align, ...]] = (">", ">", ">", ">", ">", ">", ">")
 _MODE_ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", ">", ">", "<")
+
+
+def _indices(_ctx: click.Context, _param: click.Parameter, text: str | None) -> tuple[int, ...] | None:
+    if text is None:
+        return None
+    try:
+        return tuple(int(piece) for piece in text.split(","))
+    except ValueError as error:
+        raise click.BadParameter(f"{text!r} is no list of node indices; write 1,3") from error
+
+
+@click.command("plan", short_help="Say how to change the number of nodes with consistent sticky ranges.")
+@points_option
+@form_option
+@click.option("--nodes", metavar="N", type=int, required=True, help="How many nodes there are.")
+@click.option("--to", "after", metavar="N", type=int, required=True, help="How many there will be.")
+@click.option(
+    "--leaving", metavar="I,J", callback=_indices, help="The nodes that go, if fewer (default: the last indices)."
+)
+@known_key_options
+@click.option("--all", "every", is_flag=True, help="Every range and every key, however many there are.")
+@json_option
+@ascii_option
+def plan_command(
+    *,
+    points: int,
+    form: str,
+    nodes: int,
+    after: int,
+    leaving: tuple[int, ...] | None,
+    known: KeyChoice,
+    every: bool,
+    as_json: bool,
+    ascii_only: bool,
+) -> int:
+    """Say step by step how --nodes nodes with consistent sticky ranges become --to nodes.
+
+    Ranges may not overlap, so all nodes stop first: it is told how many slots and which of the known keys move, what
+    stalls meanwhile, what the other form moves, and what modes that need no stop would move. With --all also which
+    ranges move, and what each node declares before and after.
+
+    Example: ringside plan --nodes 4 --to 5
+    """
+    from engine.keyshared.consistent_sticky import RangeForm
+    from engine.keyshared.scaling import plan_scaling
+    from tui.cli.key_options import known_keys
+
+    plan = plan_scaling(points, nodes, after, known_keys(known), leaving=leaving, form=RangeForm(form))
+    if isinstance(plan, Rejection):
+        raise InputError(f"--{plan.field}: {plan.message}")
+    if every and as_json:
+        raise click.UsageError("--json has everything already; leave --all out")
+    if as_json:
+        write_out(json_text(plan_document(plan)))
+    else:
+        write_page(plan_lines(plan, every=every), ascii_only=ascii_only)
+    return FINE
 
 
 def plan_lines(plan: ScalingPlan, *, every: bool = False) -> list[str]:
@@ -51,6 +112,8 @@ def plan_lines(plan: ScalingPlan, *, every: bool = False) -> list[str]:
 
 
 def _steps(plan: ScalingPlan) -> Iterator[str]:
+    from engine.keyshared.scaling import PlanAction
+
     for number, step in enumerate(plan.steps, start=1):
         nodes = f"{_named(step.nodes)}{f' ({len(step.nodes)} in all)' if len(step.nodes) > 2 else ''}"
         yield from wrapped(f"{step.action.value}: {nodes}", first=f"{number}. ", rest="   ")
@@ -166,6 +229,8 @@ def _declared(plan: ScalingPlan) -> Iterator[str]:
 
 
 def _where_declared(plan: ScalingPlan) -> list[str]:
+    from engine.keyshared.consistent_sticky import RangeForm
+
     form = () if plan.form is RangeForm.ARTICLE else ("--form", plan.form.value)
     line = shell_line("ringside", "ranges", *form, "--points", str(plan.points), "--nodes", str(plan.after))
     return wrapped(f"what each node declares: --all, or {line} (--code java, python, go)")
@@ -265,63 +330,3 @@ def plan_document(plan: ScalingPlan) -> dict[str, Any]:
 
 def _pairs(pieces: Sequence[HashRange]) -> list[list[int]]:
     return [[piece.start, piece.end] for piece in pieces]
-
-
-def _indices(_ctx: click.Context, _param: click.Parameter, text: str | None) -> tuple[int, ...] | None:
-    if text is None:
-        return None
-    try:
-        return tuple(int(piece) for piece in text.split(","))
-    except ValueError as error:
-        raise click.BadParameter(f"{text!r} is no list of node indices; write 1,3") from error
-
-
-@click.command("plan", short_help="Say how to change the number of nodes with consistent sticky ranges.")
-@points_option
-@form_option
-@click.option("--nodes", metavar="N", type=int, required=True, help="How many nodes there are.")
-@click.option("--to", "after", metavar="N", type=int, required=True, help="How many there will be.")
-@click.option(
-    "--leaving", metavar="I,J", callback=_indices, help="The nodes that go, if fewer (default: the last indices)."
-)
-@known_key_options
-@click.option("--all", "every", is_flag=True, help="Every range and every key, however many there are.")
-@json_option
-@ascii_option
-def plan_command(
-    *,
-    points: int,
-    form: str,
-    nodes: int,
-    after: int,
-    leaving: tuple[int, ...] | None,
-    known: KeyChoice,
-    every: bool,
-    as_json: bool,
-    ascii_only: bool,
-) -> int:
-    """Say step by step how --nodes nodes with consistent sticky ranges become --to nodes.
-
-    Ranges may not overlap, so all nodes stop first: it is told how many slots and which of the known keys move, what
-    stalls meanwhile, what the other form moves, and what modes that need no stop would move. With --all also which
-    ranges move, and what each node declares before and after.
-
-    Example: ringside plan --nodes 4 --to 5
-    """
-    from engine.errors import InputError, Rejection
-    from engine.keyshared.consistent_sticky import RangeForm
-    from engine.keyshared.scaling import plan_scaling
-    from tui.cli.known_keys import known_keys
-
-    plan = plan_scaling(points, nodes, after, known_keys(known), leaving=leaving, form=RangeForm(form))
-    if isinstance(plan, Rejection):
-        raise InputError(f"--{plan.field}: {plan.message}")
-    if every and as_json:
-        raise click.UsageError("--json has everything already; leave --all out")
-    if as_json:
-        from tui.cli.printers.documents import json_text
-
-        write_out(json_text(plan_document(plan)))
-    else:
-        write_page(plan_lines(plan, every=every), ascii_only=ascii_only)
-    return FINE

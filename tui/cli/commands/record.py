@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
 
+from engine.errors import RingsideError
 from tui.cli.cluster import ClusterChoice, Duration, cluster_options
 from tui.cli.exits import FINE
 from tui.cli.output import say, write_out
 from tui.kit.wording import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tui.sources.cluster.reading import ClusterReading
 
 _EVERY_S: Final = 30.0
@@ -40,7 +42,6 @@ def record_command(*, url: str, folder: Path, every: float | None, lasts: float 
 
     Example: ringside record http://localhost:8080 answers/ --every 30s --for 10m
     """
-    from engine.errors import RingsideError
     from tui.cli.cluster import read_once
     from tui.sources.cluster.dump import prepare_dump, write_moment
     from tui.sources.cluster.outcomes import ClusterOutOfReachError, summed_up

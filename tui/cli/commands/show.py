@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import click
 from click.core import ParameterSource
 
+from engine.errors import InputError
 from tui.cli.options import JournalChoice, Output, WhatIf, journal_options, output_options, what_if_options
 from tui.cli.producer_options import ProducerChoice, producer_options
 from tui.cli.showing import show, show_session
+from tui.kit.wording import counted
 
 if TYPE_CHECKING:
     from engine.scenarios.opening import Opened
@@ -99,8 +101,7 @@ def new(
     named = click.get_current_context().get_parameter_source("partitions")
 
     def made() -> Opened:
-        from engine.errors import InputError
-        from tui.cli.typed import as_typed
+        from tui.cli.options import as_typed
 
         try:
             return invented()
@@ -133,8 +134,6 @@ def new(
 
         release = what_if.pulsar or CURRENT.label
         return synthetic_state(topics, partitions, consumers, seed, bundles, release=release)
-
-    from tui.kit.wording import counted
 
     name = f"an invented cluster of {counted(topics, 'topic')}" if keys is None else counted(keys, "key")
     return show(made, what_if, output, journal, name=name)

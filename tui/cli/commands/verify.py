@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -17,6 +16,8 @@ from tui.kit.wording import safe_name
 from tui.sources.nearby import missing
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tui.sources.cluster.once import Source
 
 SCHEMA_VERSION: Final = 2

@@ -2,29 +2,130 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
 from engine.diagnosis.model import Cause, Diagnosis, Verdict
-from engine.diagnosis.seen import parent_of
+from engine.errors import InputError, Rejection
 from tui.cli.cluster import ClusterChoice, Duration, cluster_options, require_no_cluster
 from tui.cli.exits import FAILED, FINE
 from tui.cli.options import ascii_option, json_option, max_input_option
 from tui.cli.output import say_problems, write_out, write_page
 from tui.cli.plain import Align, table, wrapped
+from tui.cli.printers.documents import json_text
 from tui.kit.why_words import earlier_text, setting_text, verdict_word
 from tui.kit.wording import counted, safe_name, short_topic
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from engine.admin.snapshot import Moment
     from tui.sources.cluster.once import Source
 
-
 _ALIGNS: tuple[Align, ...] = ("<", "<", "<", "<", ">")
+
+
+@click.command("why", short_help="Say why messages do not arrive: one named cause, in numbers, and its mend.")
+@click.argument("path", metavar="[FILE | FOLDER | URL]", required=False)
+@click.argument("what", metavar="[SUBSCRIPTION | TOPIC | CONSUMER]", required=False)
+@click.option("--subscription", metavar="NAME", help="The subscription, where another thing has its name too.")
+@click.option("--keys", metavar="FILE", help="Known keys, one a line, or CSV with key,count: which is hot?")
+@click.option("--all", "lists_all", is_flag=True, help="List every subscription, the worst first.")
+@click.option("--ruled-out", is_flag=True, help="Say also which causes were ruled out, and how.")
+@click.option("--again-after", type=Duration(), metavar="TIME", help="URL: read twice: it shows what stands still.")
+@max_input_option
+@json_option
+@ascii_option
+@cluster_options()
+def why_command(
+    *,
+    path: str | None,
+    what: str | None,
+    subscription: str | None,
+    keys: str | None,
+    lists_all: bool,
+    ruled_out: bool,
+    again_after: float | None,
+    max_input: int,
+    as_json: bool,
+    ascii_only: bool,
+    cluster: ClusterChoice,
+) -> int:
+    """Say what is wrong with a subscription: who waits for whom, in numbers, which setting rules it, what mends it.
+
+    FOLDER is a dump: answers of the admin API below admin/v2/..., by moments where folders are named by time. Loose
+    files are read too. Two moments some seconds apart say what stands still. Without a name the worst subscription is
+    taken; without a FILE or FOLDER the embedded cluster. A URL (http://HOST:8080) is a running cluster, which is only
+    read. With --keys a trace says which key makes a consumer of a Key_Shared subscription slow.
+
+    Exit code 0: nothing blocks. 1: something does. 2: the input cannot be used. 3: the cluster is out of reach.
+
+    Example: ringside why answers/ billing --ruled-out
+    """
+    from engine.diagnosis.document import diagnoses_document, diagnosis_document
+    from engine.diagnosis.seen import subscriptions_seen
+    from engine.diagnosis.selecting import selected
+    from engine.diagnosis.why import diagnose_all, with_earlier, worst
+    from tui.sources.answers import moments_of
+    from tui.sources.cluster.access import is_url
+
+    if path is not None and is_url(path):
+        moments = _moments_at(cluster.source(path), again_after, max_input)
+    else:
+        require_no_cluster(cluster, "--again-after" if again_after is not None else None)
+        moments = moments_of(path, limit_bytes=max_input)
+    _say_all_problems(moments)
+    seen = subscriptions_seen(moments)
+    if not seen:
+        source = moments[-1].snapshot.source
+        raise InputError(f"{source}: the answers show no subscription; give stats, partitioned-stats or broker-stats")
+    chosen = seen
+    if subscription is not None:
+        chosen = [each for each in seen if each.name == subscription]
+        if not chosen:
+            raise InputError(f"--subscription: the answers have no subscription {subscription!r}")
+    if what is not None:
+        found = selected(chosen, what)
+        if isinstance(found, Rejection):
+            raise InputError(found.message)
+        chosen = found
+    shown = with_earlier(diagnose_all(chosen) if lists_all else [worst(chosen)], moments)
+    if keys is not None:
+        from engine.diagnosis.traces import with_trace
+        from tui.cli.key_options import KeyChoice, known_keys
+
+        counts = known_keys(KeyChoice((), keys, 0))
+        by_name = {(each.namespace, each.name): each for each in chosen}
+        shown = [with_trace(each, by_name[each.namespace, each.subscription], counts) for each in shown]
+    if as_json:
+        write_out(json_text(diagnoses_document(shown) if lists_all else diagnosis_document(shown[0])))
+    elif lists_all:
+        write_page(all_lines(shown), ascii_only=ascii_only)
+    else:
+        lines = why_lines(shown[0], others=len(chosen) - 1, in_full=ruled_out)
+        write_page(lines, ascii_only=ascii_only)
+    return FAILED if any(each.blocks for each in shown) else FINE
+
+
+def _moments_at(source: Source, again_after: float | None, limit_bytes: int) -> Sequence[Moment]:
+    """One reading of a running cluster, or two that are so far apart."""
+    import time
+
+    from tui.cli.cluster import read_once
+    from tui.sources.cluster.reading import moments_read
+
+    readings = [read_once(source)]
+    if again_after is not None:
+        time.sleep(again_after)
+        readings.append(read_once(source))
+    return moments_read(readings, limit_bytes=limit_bytes)
+
+
+def _say_all_problems(moments: Sequence[Moment]) -> None:
+    problems = dict.fromkeys(problem for moment in moments for problem in moment.snapshot.problems)
+    say_problems(tuple(problems))
 
 
 def why_lines(diagnosis: Diagnosis, *, others: int = 0, in_full: bool = False) -> Iterator[str]:
@@ -32,6 +133,8 @@ def why_lines(diagnosis: Diagnosis, *, others: int = 0, in_full: bool = False) -
 
     ``others`` is how many subscriptions there are besides.
     """
+    from engine.diagnosis.seen import parent_of
+
     place = short_topic(parent_of(diagnosis.topic))
     if diagnosis.topics > 1:
         place += f" and {diagnosis.topics - 1:,} more"
@@ -83,6 +186,8 @@ def _in_short(cause: Cause) -> Iterator[str]:
 
 def all_lines(diagnoses: Sequence[Diagnosis]) -> Iterator[str]:
     """Every subscription in a line, in the given order."""
+    from engine.diagnosis.seen import parent_of
+
     rows = [("VERDICT", "CAUSE", "SUBSCRIPTION", "TOPIC", "BACKLOG")]
     for each in diagnoses:
         first = each.first
@@ -91,107 +196,3 @@ def all_lines(diagnoses: Sequence[Diagnosis]) -> Iterator[str]:
         cause = first.id if first is not None else ""
         rows.append((verdict, cause, safe_name(each.subscription), safe_name(topic), f"{each.backlog:,}"))
     yield from table(rows, _ALIGNS)
-
-
-@click.command("why", short_help="Say why messages do not arrive: one named cause, in numbers, and its mend.")
-@click.argument("path", metavar="[FILE | FOLDER | URL]", required=False)
-@click.argument("what", metavar="[SUBSCRIPTION | TOPIC | CONSUMER]", required=False)
-@click.option("--subscription", metavar="NAME", help="The subscription, where another thing has its name too.")
-@click.option("--keys", metavar="FILE", help="Known keys, one a line, or CSV with key,count: which is hot?")
-@click.option("--all", "lists_all", is_flag=True, help="List every subscription, the worst first.")
-@click.option("--ruled-out", is_flag=True, help="Say also which causes were ruled out, and how.")
-@click.option("--again-after", type=Duration(), metavar="TIME", help="URL: read twice: it shows what stands still.")
-@max_input_option
-@json_option
-@ascii_option
-@cluster_options()
-def why_command(
-    *,
-    path: str | None,
-    what: str | None,
-    subscription: str | None,
-    keys: str | None,
-    lists_all: bool,
-    ruled_out: bool,
-    again_after: float | None,
-    max_input: int,
-    as_json: bool,
-    ascii_only: bool,
-    cluster: ClusterChoice,
-) -> int:
-    """Say what is wrong with a subscription: who waits for whom, in numbers, which setting rules it, what mends it.
-
-    FOLDER is a dump: answers of the admin API below admin/v2/..., by moments where folders are named by time. Loose
-    files are read too. Two moments some seconds apart say what stands still. Without a name the worst subscription is
-    taken; without a FILE or FOLDER the embedded cluster. A URL (http://HOST:8080) is a running cluster, which is only
-    read. With --keys a trace says which key makes a consumer of a Key_Shared subscription slow.
-
-    Exit code 0: nothing blocks. 1: something does. 2: the input cannot be used. 3: the cluster is out of reach.
-
-    Example: ringside why answers/ billing --ruled-out
-    """
-    from engine.diagnosis.document import diagnoses_document, diagnosis_document
-    from engine.diagnosis.seen import subscriptions_seen
-    from engine.diagnosis.selecting import selected
-    from engine.diagnosis.why import diagnose_all, with_earlier, worst
-    from engine.errors import InputError, Rejection
-    from tui.cli.printers.documents import json_text
-    from tui.sources.answers import moments_of
-    from tui.sources.cluster.access import is_url
-
-    if path is not None and is_url(path):
-        moments = _moments_at(cluster.source(path), again_after, max_input)
-    else:
-        require_no_cluster(cluster, "--again-after" if again_after is not None else None)
-        moments = moments_of(path, limit_bytes=max_input)
-    _say_all_problems(moments)
-    seen = subscriptions_seen(moments)
-    if not seen:
-        source = moments[-1].snapshot.source
-        raise InputError(f"{source}: the answers show no subscription; give stats, partitioned-stats or broker-stats")
-    chosen = seen
-    if subscription is not None:
-        chosen = [each for each in seen if each.name == subscription]
-        if not chosen:
-            raise InputError(f"--subscription: the answers have no subscription {subscription!r}")
-    if what is not None:
-        found = selected(chosen, what)
-        if isinstance(found, Rejection):
-            raise InputError(found.message)
-        chosen = found
-    shown = with_earlier(diagnose_all(chosen) if lists_all else [worst(chosen)], moments)
-    if keys is not None:
-        from engine.diagnosis.traces import with_trace
-        from tui.cli.key_options import KeyChoice
-        from tui.cli.known_keys import known_keys
-
-        counts = known_keys(KeyChoice((), keys, 0))
-        by_name = {(each.namespace, each.name): each for each in chosen}
-        shown = [with_trace(each, by_name[each.namespace, each.subscription], counts) for each in shown]
-    if as_json:
-        write_out(json_text(diagnoses_document(shown) if lists_all else diagnosis_document(shown[0])))
-    elif lists_all:
-        write_page(all_lines(shown), ascii_only=ascii_only)
-    else:
-        lines = why_lines(shown[0], others=len(chosen) - 1, in_full=ruled_out)
-        write_page(lines, ascii_only=ascii_only)
-    return FAILED if any(each.blocks for each in shown) else FINE
-
-
-def _moments_at(source: Source, again_after: float | None, limit_bytes: int) -> Sequence[Moment]:
-    """One reading of a running cluster, or two that are so far apart."""
-    import time
-
-    from tui.cli.cluster import read_once
-    from tui.sources.cluster.reading import moments_read
-
-    readings = [read_once(source)]
-    if again_after is not None:
-        time.sleep(again_after)
-        readings.append(read_once(source))
-    return moments_read(readings, limit_bytes=limit_bytes)
-
-
-def _say_all_problems(moments: Sequence[Moment]) -> None:
-    problems = dict.fromkeys(problem for moment in moments for problem in moment.snapshot.problems)
-    say_problems(tuple(problems))
