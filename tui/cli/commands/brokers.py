@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from engine.views.brokers.model import Bar, BrokersView, Compared
 
 
-@click.command("brokers", short_help="Open the brokers: what each uses, which bundle moves next, and why.")
+@click.command("brokers")
 @click.argument("path", required=False, metavar="[FILE | FOLDER]", type=click.Path())
 @click.option("--scene", metavar="NAME", help="A shipped cluster instead of a FILE; --scene list names them.")
 @click.option("--cycles", metavar="N", type=int, default=20, show_default=True, help="How many cycles ahead.")

@@ -33,7 +33,7 @@ _NAMED: Final = 3
 """Names in a sentence; the others are counted."""
 
 
-@click.command("check", short_help="Judge a planned state by its goals, for CI.")
+@click.command("check")
 @click.argument("path", metavar="PLAN.toml")
 @click.option("--junit", metavar="FILE", help="Write JUnit XML too.")
 @click.option("--sarif", metavar="FILE", help="Write SARIF 2.1.0 too: the missed goals at their lines.")

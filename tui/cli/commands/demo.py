@@ -28,13 +28,13 @@ FORMAT: Final = "ringside.script/1"
 """Changes when a member goes or changes its meaning."""
 
 
-@click.command(short_help="Play a demo script, or list those that are shipped.")
+@click.command("demo")
 @click.argument("script", required=False, metavar="[FILE | NAME]")
 @click.option("--headless", is_flag=True, help="Run it without a screen; a failed expectation gives exit code 1.")
 @max_input_option
 @output_options
 @journal_options
-def demo(*, script: str | None, headless: bool, max_input: int, output: Output, journal: JournalChoice) -> int:
+def demo_command(*, script: str | None, headless: bool, max_input: int, output: Output, journal: JournalChoice) -> int:
     """Play a demo script: one that is shipped, by its NAME, or a FILE. Without either, list those that are shipped.
 
     With --once or --json the script is run, and what the screen would then tell is printed; with --headless --json

@@ -23,7 +23,7 @@ RULES: Final = {"ring": "true", "modulo": "false"}
 KINDS: Final = ("rule", "release", "step", "apply")
 
 
-@click.command("diff", short_help="Put two dumps, steps, rules or releases side by side.")
+@click.command("diff")
 @click.argument("before", metavar="A")
 @click.argument("after", metavar="B")
 @click.option("--in", "base", metavar="PATH", help="What rule:, release:, step: and apply: are about.")

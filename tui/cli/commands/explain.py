@@ -11,7 +11,7 @@ from tui.cli.commands.explain_bundle import explain_bundle
 from tui.cli.commands.explain_key import explain_key
 from tui.cli.commands.routes import explain_route
 from tui.cli.exits import FINE
-from tui.cli.group import first_word, values_taken
+from tui.cli.group import first_word, takes_value
 from tui.cli.options import WhatIf, ascii_option, json_option, what_if_options
 from tui.cli.output import write_out, write_page
 from tui.cli.printers.documents import json_text
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from engine.views.failover.details import TopicExplanation
 
 
-@click.command("explain", short_help="Say why a topic goes to its active consumer.")
+@click.command("explain")
 @click.argument("topic")
 @click.argument("path", required=False, metavar="[FILE | FOLDER]", type=click.Path())
 @click.option("--consumers", metavar="A,B,C", help="Instead of answers: a planned subscription with these consumers.")
@@ -146,7 +146,7 @@ class ExplainCommand(click.Command):
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
         """The context of the form that is meant; one of its words is taken away."""
-        at = first_word(args, values_taken((explain_key, explain_topic, explain_route, explain_bundle)))
+        at = first_word(args, lambda option: takes_value(option, FORMS.values()))
         form = args[at] if at is not None and "--" not in args[:at] else None
         if at is None or form not in FORMS:
             return explain_topic.make_context(info_name, args, parent, **extra)
@@ -154,8 +154,4 @@ class ExplainCommand(click.Command):
         return real.make_context(f"{info_name} {form}", [*args[:at], *args[at + 1 :]], parent, **extra)
 
 
-explain = ExplainCommand(
-    "explain",
-    params=explain_topic.params,
-    short_help="Say why a topic goes to its active consumer, or with the word key, route or bundle why those go where.",
-)
+explain_command = ExplainCommand("explain", params=explain_topic.params, help=explain_topic.help)

@@ -43,7 +43,7 @@ _REASONS: Final = {
 }
 
 
-@click.command("bundle", short_help="Say which brokers may own a bundle.")
+@click.command("bundle")
 @click.argument("bundle", metavar="RANGE")
 @click.argument("path", required=False, metavar="[FILE | FOLDER]", type=click.Path())
 @click.option("--scene", metavar="NAME", help="A shipped cluster instead of a FILE; ringside brokers --scene list.")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from engine.keyshared.entry_key import EntryMetadata
 
 
-@click.command("key", short_help="Say why a key goes to its consumer.")
+@click.command("key")
 @click.argument("words", nargs=-1, metavar="[KEY] [FILE | FOLDER]")
 @click.option("--no-key", is_flag=True, help="Instead of KEY: the message has no key at all.")
 @click.option("--ordering-key", metavar="KEY", help="Instead of KEY: the ordering key, which goes before any other.")

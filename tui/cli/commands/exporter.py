@@ -33,7 +33,7 @@ TIMEOUT_S: Final = 10.0
 _ABOUT: Final = b"ringside exporter: the figures are at /metrics\n"
 
 
-@click.command("exporter", short_help="Serve a running cluster's figures to a scraper of OpenMetrics.")
+@click.command("exporter")
 @click.argument("url", metavar="URL")
 @click.option("--listen", default=LISTEN, metavar="HOST:PORT", show_default=True, help="Where to serve /metrics.")
 @click.option("--not-only-here", is_flag=True, help="Let --listen be another address than one of this machine's own.")

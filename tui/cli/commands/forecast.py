@@ -25,7 +25,7 @@ _NOW: Final[tuple[Align, ...]] = ("<", ">", ">", ">", ">", "<")
 _TREES: Final[tuple[Align, ...]] = ("<", ">", ">", ">", "<")
 
 
-@click.command("forecast", short_help="Say which bundle splits next, why, when, and what goes round in circles.")
+@click.command("forecast")
 @click.argument("path", required=False, metavar="[FILE | FOLDER]", type=click.Path())
 @click.option("--namespace", metavar="NAME", help="tenant/namespace; needed where there are several.")
 @click.option("--cycles", metavar="K", type=int, default=20, show_default=True, help="How many cycles ahead.")
@@ -87,7 +87,7 @@ def forecast_command(
     return FINE
 
 
-@click.command("curve", short_help="Draw a bundle's traffic along the hash axis, with the limits and the cuts.")
+@click.command("curve")
 @click.argument("bundle")
 @click.argument("path", required=False, metavar="[FILE | FOLDER]", type=click.Path())
 @click.option(

@@ -31,7 +31,7 @@ _LOSS_ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", ">", "<", ">", ">", "<"
 _CHANCES_NAMED: Final = 3
 
 
-@click.command("heirs", short_help="Say who inherits what when a consumer goes.")
+@click.command("heirs")
 @click.argument("words", nargs=-1, metavar="[FILE | FOLDER] [CONSUMER]...")
 @click.option("--all", "every", is_flag=True, help="Every single failure, the worst first (also without a CONSUMER).")
 @click.option(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tui.cli.sharing import Sharing
 
 
-@click.command("keys", short_help="Say which slots and which keys a consumer has, and whether it is luck.")
+@click.command("keys")
 @click.argument("path", required=False, metavar="[FILE | FOLDER]", type=click.Path())
 @click.option("--of", "consumer", metavar="CONSUMER", help="Only this one, by its name or #ID.")
 @sharing_options

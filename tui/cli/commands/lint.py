@@ -47,7 +47,7 @@ class _Checked:
     problems: tuple[Problem, ...] = ()
 
 
-@click.command("lint", short_help="Look for defects in recorded answers or in a list of consumer names.")
+@click.command("lint")
 @click.argument("words", nargs=-1, metavar="[FOLDER | FILE | URL | NAMES]")
 @click.option("--names", metavar="NAME,...", help="Judge consumers of these names, in the order they connect.")
 @click.option("--names-from", metavar="FILE", help="The same from a file: a name a line, or a JSON list.")

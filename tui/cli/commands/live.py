@@ -26,7 +26,7 @@ GAPS: Final = "not-all-read"
 NOT_LOADED: Final = "not-loaded"
 
 
-@click.command("live", short_help="Open the dashboard on a running cluster, which is only read.")
+@click.command("live")
 @click.argument("url", metavar="URL")
 @click.option("--every", type=Duration(), default=EVERY_S, metavar="TIME", help="Read again so often.  [default: 10s]")
 @click.option("--subscription", metavar="NAME", help="The subscription to show.")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _EXAMPLES: Final = re.compile(r"^Examples?:(.*)$", re.MULTILINE | re.DOTALL)
 
 
-@click.command("manual", short_help="Print the manual of all commands, as Markdown or for man.")
+@click.command("manual")
 @click.option("--man", is_flag=True, help="As a page for man, in roff.")
 def manual_command(*, man: bool) -> int:
     """Print what every command takes and does, from the same source as --help.
@@ -83,11 +83,7 @@ def _entry(command: click.Command, ctx: click.Context) -> Entry:
 
 
 def _text_of(command: click.Command) -> str:
-    if command.name == "explain" and command.help is None:
-        from tui.cli.commands.ask import explain_topic
-
-        command = explain_topic
-    return re.sub(r"\n[ \t]+", "\n", command.help or command.short_help or "").replace("\b", "")
+    return re.sub(r"\n[ \t]+", "\n", command.help or "").replace("\b", "")
 
 
 def as_markdown(group: click.Group) -> str:

@@ -23,7 +23,7 @@ _COUNTS: Final[tuple[Align, ...]] = ("<", ">")
 _TABLE: Final[tuple[Align, ...]] = (">", ">", ">", ">", ">", ">")
 
 
-@click.command("occupancy", short_help="Count topics in bundles and on brokers, beside what chance gives.")
+@click.command("occupancy")
 @click.argument("path", required=False, metavar="[FILE | FOLDER]", type=click.Path())
 @click.option("--namespace", metavar="NAME", help="tenant/namespace; needed where there are several.")
 @click.option("--topics", metavar="N", type=int, help="Not those of a PATH, but so many by chance.")
@@ -98,7 +98,7 @@ def _expected(topics: int, bundles: int, brokers: int, *, as_json: bool, ascii_o
     return FINE
 
 
-@click.command("bundles-needed", short_help="Say how many bundles keep brokers even, for so many topics.")
+@click.command("bundles-needed")
 @click.option("--topics", metavar="N", type=int, required=True, help="How many topics there are.")
 @click.option("--brokers", metavar="N", type=int, required=True, help="How many brokers there are.")
 @click.option(

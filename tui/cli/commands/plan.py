@@ -43,7 +43,7 @@ def _indices(_ctx: click.Context, _param: click.Parameter, text: str | None) -> 
         raise click.BadParameter(f"{text!r} is no list of node indices; write 1,3") from error
 
 
-@click.command("plan", short_help="Say how to change the number of nodes with consistent sticky ranges.")
+@click.command("plan")
 @points_option
 @form_option
 @click.option("--nodes", metavar="N", type=int, required=True, help="How many nodes there are.")

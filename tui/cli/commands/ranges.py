@@ -54,7 +54,7 @@ class _Output:
     ascii_only: bool
 
 
-@click.command("ranges", short_help="Print consistent sticky ranges: what each node declares.")
+@click.command("ranges")
 @points_option
 @form_option
 @click.option("--nodes", metavar="N", type=int, required=True, help="How many nodes there are.")

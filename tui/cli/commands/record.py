@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _EVERY_S: Final = 30.0
 
 
-@click.command("record", short_help="Save what a running cluster answers, for every other command to read.")
+@click.command("record")
 @click.argument("url", metavar="URL")
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 @click.option("--every", type=Duration(), metavar="TIME", help="Again and again, so far apart.  [default: 30s]")

@@ -35,7 +35,7 @@ CLIENTS: Final = {
 }
 
 
-@click.command("route", short_help="Say to which partition a message goes, and why.")
+@click.command("route")
 @click.argument("key", required=False)
 @click.option("--no-key", is_flag=True, help="Instead of KEY: the message has none.")
 @click.option("--partitions", metavar="N", type=int, required=True, help="How many partitions the topic has.")
@@ -96,7 +96,7 @@ def explain_route(
     return FINE
 
 
-@click.command("partitions", short_help="Say which keys more partitions move, and where clients disagree.")
+@click.command("partitions")
 @click.option("--from", "before", metavar="N", type=int, required=True, help="How many partitions there are.")
 @click.option("--to", "after", metavar="N", type=int, help="How many there will be (default: as many).")
 @known_key_options

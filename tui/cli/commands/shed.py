@@ -34,7 +34,7 @@ BUNDLES_SHOWN: Final = 12
 _COMPARED: Final[tuple[Align, ...]] = ("<", ">", ">", ">", ">", ">", ">", ">")
 
 
-@click.command("shed", short_help="Say which bundle is unloaded next, from which broker, to which, and why.")
+@click.command("shed")
 @click.argument("path", required=False, metavar="[FILE | FOLDER]", type=click.Path())
 @click.option("--scene", metavar="NAME", help="A shipped cluster instead of a FILE; --scene list names them.")
 @click.option("--cycles", metavar="N", type=int, default=10, show_default=True, help="How many cycles ahead.")

@@ -47,7 +47,7 @@ def open_command(path: str | None, what_if: WhatIf, output: Output, journal: Jou
     return show(made, what_if, output, journal, name=name)
 
 
-@click.command(short_help="Open an invented cluster.")
+@click.command("new")
 @_number("--topics", 100, "How many topics.")
 @_number("--partitions", 1, "Of each topic; 0: not partitioned. With --producers: of the topic (12).")
 @_number("--consumers", 10, "Each on every topic.")
@@ -63,7 +63,7 @@ def open_command(path: str | None, what_if: WhatIf, output: Output, journal: Jou
 @what_if_options
 @output_options
 @journal_options
-def new(
+def new_command(
     *,
     topics: int,
     partitions: int,
@@ -157,12 +157,12 @@ def _no_others(instead: str) -> None:
             raise click.UsageError(f"--{name} changes nothing with {instead}, which is about one topic; leave it out")
 
 
-@click.command(short_help="Open a journal where it left off.")
+@click.command("replay")
 @click.argument("file", metavar="JOURNAL", type=click.Path(path_type=Path))
 @what_if_options
 @output_options
 @journal_options
-def replay(file: Path, what_if: WhatIf, output: Output, journal: JournalChoice) -> int:
+def replay_command(file: Path, what_if: WhatIf, output: Output, journal: JournalChoice) -> int:
     """Open a JOURNAL where it left off and go on in the same file.
 
     With --once, --json, --no-journal or another --journal the file is only read.

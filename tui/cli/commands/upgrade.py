@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from engine.views.comparing.upgrade import UpgradeView
 
 
-@click.command("upgrade", short_help="Say what another Pulsar release does with the same state.")
+@click.command("upgrade")
 @click.argument("path", metavar="[FILE | FOLDER]", required=False)
 @click.option(
     "--to", "release", metavar="VERSION", required=True, callback=known_version, help="The release, such as 5.0."

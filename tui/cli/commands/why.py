@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _ALIGNS: tuple[Align, ...] = ("<", "<", "<", "<", ">")
 
 
-@click.command("why", short_help="Say why messages do not arrive: one named cause, in numbers, and its mend.")
+@click.command("why")
 @click.argument("path", metavar="[FILE | FOLDER | URL]", required=False)
 @click.argument("what", metavar="[SUBSCRIPTION | TOPIC | CONSUMER]", required=False)
 @click.option("--subscription", metavar="NAME", help="The subscription, where another thing has its name too.")
