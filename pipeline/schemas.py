@@ -1,7 +1,8 @@
 """The tables of a fleet, each declared once: names, types and which columns may be empty.
 
 Readers and writers of Parquet take the Arrow form, DataFrames the form of Spark; both come from one declaration.
-Rates are messages per second, throughputs bytes per second, as the brokers say them.
+Rates are messages per second, throughputs bytes per second, as the brokers say them. Written tables end with the two
+columns of ``pipeline.stamps``, which are declared there once for all.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import pyarrow.parquet as pq
 
 from engine.errors import InputError, Problem
 from pipeline.manifests import parts_of_table
+from pipeline.stamps import COLUMNS as STAMP
 from pipeline.storage import Place, for_arrow
 
 _ARROW: Final[Mapping[str, Any]] = {
@@ -275,8 +277,8 @@ WORST_SUBSCRIPTIONS: Final = Table(
      "findings bigint", "worst_severity string?", "msg_rate_out double", "msg_backlog_entries bigint",
      "max_over_even double?", "lists bigint", "lost_msg_rate double"),
 )  # fmt: skip
-"""Subscriptions under the rule in force (``engine.views.fleet.WorstSubscription``): first the one in which somebody is
-furthest above its even share of what it reads."""
+"""Subscriptions under the rule in force (``engine.views.fleet.summary.WorstSubscription``): first the one in which
+somebody is furthest above its even share of what it reads."""
 
 WORST_NAMESPACES: Final = Table(
     "worst_namespaces",
@@ -284,7 +286,7 @@ WORST_NAMESPACES: Final = Table(
      "bundles bigint", "bundles_to_split bigint", "worst_max_over_even double?", "worst_subscription string?",
      "idle bigint", "findings bigint", "worst_severity string?"),
 )  # fmt: skip
-"""Every namespace, that of the most uneven subscription first (``engine.views.fleet.WorstNamespace``)."""
+"""Every namespace, that of the most uneven subscription first (``engine.views.fleet.summary.WorstNamespace``)."""
 
 IMBALANCE_HISTORY: Final = Table(
     "imbalance_history",
@@ -324,7 +326,7 @@ def check_folder(table: Table, folder: Place) -> int:
             found = footer.schema_arrow
         except (OSError, pa.ArrowException) as fault:
             raise _no_table(table, part, f"it cannot be read: {str(fault).splitlines()[0]}") from fault
-        told = [(field.name, _plain(field.type)) for field in found]
+        told = [(field.name, _plain(field.type)) for field in found if field.name not in STAMP.names]
         wanted = [(field.name, _plain(field.type)) for field in table.arrow]
         if told != wanted:
             different = next((pair for pair in zip(told, wanted, strict=False) if pair[0] != pair[1]), (told, wanted))

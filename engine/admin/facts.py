@@ -11,6 +11,7 @@ from typing import Annotated, Final, Generic, TypeVar
 import msgspec
 
 from engine.balance.brokers import BrokerLoad
+from engine.balance.leadership.state import ClusterPolicies
 from engine.config import BrokerSettings
 from engine.errors import Problem
 
@@ -373,7 +374,8 @@ class Snapshot:
     namespaces, as JSON values; ``configuration`` all run-time settings as texts. ``loaded`` are the topics that
     broker-stats lists, None where it was not asked or was empty, as it is until a broker's first statistics. ``owners``
     are the brokers of bundles (``tenant/namespace/range``) and topics by what brokers and look-ups said of them.
-    ``broker_loads`` are load reports by broker, of several of one broker the last.
+    ``broker_loads`` are load reports by broker, of several of one broker the last. ``ownership``: isolation policies,
+    failure domains and anti-affinity groups, None where no answer was about them.
     """
 
     source: str
@@ -392,3 +394,4 @@ class Snapshot:
     loaded: frozenset[str] | None = None
     owners: Mapping[str, str] = field(default_factory=dict)
     broker_loads: Mapping[str, WrittenLoad] = field(default_factory=dict)
+    ownership: ClusterPolicies | None = None

@@ -19,8 +19,8 @@ from engine.bundles.bulk_splits import along_the_axis, first_above, piece_ends
 from engine.bundles.flow import FlowLimits
 from engine.bundles.load_columns import LoadColumns, PickedNames, sum_in_order
 from engine.bundles.loads import TopicLoad, check_loads, equal_hash_findings, topics_in
-from engine.computed import Computed
 from engine.errors import Rejection
+from engine.memo import Computed
 
 FlowRule = Literal["merged", "proposed"]
 FlowOutcome = Literal["cut", "fits", "below-gate", "too-few-topics", "too-few-hashes"]

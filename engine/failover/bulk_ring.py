@@ -14,8 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.bulk_hashing import HASH_BITS
-from engine.bulk_points import point_hashes
+from engine.bulk_hashing import HASH_BITS, point_hashes
 from engine.failover.choose import cohort, sort_consumers
 from engine.failover.model import Consumer
 from engine.failover.ring import POINTS_PER_CONSUMER

@@ -10,11 +10,10 @@ from functools import lru_cache
 import numpy as np
 
 from engine.config import CURRENT, ReleaseBehaviour
-from engine.explain import Division, HashedText, hashed_by_murmur3
 from engine.failover.choose import Choice, Rule, choose
 from engine.failover.model import Consumer
 from engine.failover.ring import FailoverRing, failover_ring, replicas_at, scalar_ring
-from engine.hashing import HASH_SPACE_SIZE
+from engine.hashing import HASH_SPACE_SIZE, Division, HashedText, hashed_by_murmur3
 from engine.ring import Ring
 
 HEIRS_SHOWN = 2

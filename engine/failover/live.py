@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.bulk_hashing import HASH_BITS
-from engine.bulk_points import point_hashes, point_hashes_of_one
+from engine.bulk_hashing import HASH_BITS, point_hashes, point_hashes_of_one
 from engine.failover.bulk import cut_at_points
 from engine.failover.bulk_ring import NOBODY
 from engine.failover.model import Consumer

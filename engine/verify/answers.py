@@ -24,7 +24,7 @@ from engine.admin.namespaces import (
 )
 from engine.admin.naming import Naming, ScenarioFacts, naming_of, scenario_facts
 from engine.admin.reading import MAX_INPUT_BYTES, Intake
-from engine.admin.requests import release_text, request_of_path
+from engine.admin.requests import ANTI_AFFINITY, release_text, request_of_path
 from engine.admin.text import plain_json, raw_object
 from engine.admin.topics import decode_broker_stats_topics, decode_named_stats, decode_partitioned_stats
 from engine.bundles.boundaries import BundleRange, parse_range
@@ -92,6 +92,8 @@ def answers_of(read: FilesRead, path: str) -> Answers:
         if request is not None and request.what == "version":
             printed = release_text(file.data) or printed
             continue
+        if request is not None and request.what == ANTI_AFFINITY:
+            continue  # plain text, and nothing at all for a namespace without a group
         data, faults = plain_json(file.data, file.name)
         problems += faults
         kind = recognise(file.name, data)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 import pyarrow.parquet as pq
 
 from engine.errors import InputError
-from engine.views.fleet import (
+from engine.views.fleet.summary import (
     FILE_NAME,
     VERSION,
     Agreement,
@@ -20,8 +19,10 @@ from engine.views.fleet import (
     FleetTotals,
     GroupRules,
     KeyModeTotals,
+    NowTotals,
     PolicyTotals,
     QuarantineCount,
+    Records,
     WorstBundle,
     WorstNamespace,
     WorstSubscription,
@@ -36,6 +37,7 @@ from pipeline.schemas import (
     BUNDLE_LOADS,
     CONSUMERS,
     EVERY_TABLE,
+    FILES,
     FINDINGS,
     KEY_QUARANTINE,
     KEY_SPREADS,
@@ -51,6 +53,7 @@ from pipeline.schemas import (
     check_folder,
     parts_of,
 )
+from pipeline.stamps import stamp_of_table
 from pipeline.storage import Place, for_arrow
 from pipeline.tables import load, need_tables
 from pipeline.transforms.worst import (
@@ -86,7 +89,7 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
     if unknown or not top.isdecimal():
         raise InputError(f"report knows the option top, a number, and not {unknown[0] if unknown else top!r}")
     with replacing(target, JOB) as draft, spark_faults(JOB):
-        this = _Report(spark, source, draft, options.failed)
+        this = _Report(spark, source, draft, options)
         this.write_worst()
         summary = this.summary(int(top))
         (draft.folder / FILE_NAME).write_bytes(summary_text(summary))
@@ -99,8 +102,9 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
 class _Report:
     """One run over the tables of one folder."""
 
-    def __init__(self, spark: SparkSession, source: Place, draft: Draft, failed: Mapping[str, str]) -> None:
-        self._spark, self._source, self._draft, self._failed = spark, source, draft, failed
+    def __init__(self, spark: SparkSession, source: Place, draft: Draft, options: JobOptions) -> None:
+        self._spark, self._source, self._draft, self._failed = spark, source, draft, options.failed
+        self._stamp = options.stamp_of(source)
         self._told = {job: _read_json(source, f"{job}.json") for job in _JOBS}
         settings = settings_of(source, {})
         self._in_force = frozenset(self._told["assign"].get("in_force", ()))
@@ -127,8 +131,8 @@ class _Report:
 
     def _write(self, table: Table, rows: DataFrame) -> None:
         place = self._draft.table(table)
-        rows.write.mode("overwrite").parquet(str(place))
-        ensure_part(table, place)
+        self._stamp.on_frame(rows).write.mode("overwrite").parquet(str(place))
+        ensure_part(table, place, self._stamp)
 
     def summary(self, top: int) -> FleetSummary:
         """The page, from what was written and from what each job said of itself."""
@@ -136,6 +140,7 @@ class _Report:
         tables = {table.name: check_folder(table, self._source / table.name) for table in there}
         for table in _OWN:
             tables[table.name] = check_folder(table, self._draft.folder / table.name)
+        about = stamp_of_table(self._source / FILES.name)
         return FleetSummary(
             version=VERSION,
             jobs=tuple(job for job in _JOBS if self._told[job]),
@@ -143,6 +148,10 @@ class _Report:
             policies=self._policies(),
             rules=self._rules(),
             failed=dict(sorted(self._failed.items())),
+            now=msgspec.convert(self._told["assign"].get("now", {}), NowTotals),
+            records=self._records(),
+            run_id=about.run_id,
+            snapshot_time=about.snapshot_time.isoformat() if about.snapshot_time else None,
             agreement=msgspec.convert(self._told["assign"].get("agreement", {}), Agreement),
             key_modes=self._key_modes(),
             worst_subscriptions=tuple(self._first(WORST_SUBSCRIPTIONS, WorstSubscription, top)),
@@ -191,6 +200,10 @@ class _Report:
         made = (PolicyTotals(policy=name, in_force=name in self._in_force, **each) for name, each in told.items())
         return tuple(sorted(made, key=lambda each: (each.what_if, each.policy)))
 
+    def _records(self) -> Records:
+        imported = self._told["import"]
+        return Records(sum(imported.get("rows_in", {}).values()), imported.get("problem_rows", 0))
+
     def _rules(self) -> tuple[GroupRules, ...]:
         """Groups of brokers whose reported active consumers disagree come first, then by name."""
         found = [msgspec.convert(each, GroupRules) for each in self._told["assign"].get("rules", ())]
@@ -204,7 +217,7 @@ class _Report:
         """The first rows; Spark names the parts of a sorted result in its order."""
         found: list[Any] = []
         for part in parts_of(self._draft.folder / table.name):
-            found += pq.read_table(for_arrow(part)).slice(0, top - len(found)).to_pylist()
+            found += pq.read_table(for_arrow(part), columns=list(table.names)).slice(0, top - len(found)).to_pylist()
             if len(found) >= top:
                 break
         return [msgspec.convert(row, kind) for row in found]

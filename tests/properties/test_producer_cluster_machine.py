@@ -20,8 +20,7 @@ from engine.cluster.producers.commands import (
     RecoverPartition,
     SendByProducers,
 )
-from engine.cluster.producers.events import ProducerPlan
-from engine.cluster.producers.state import ProducerTopic
+from engine.cluster.producers.state import ProducerPlan, ProducerTopic
 from engine.cluster.state import ClusterState, Namespace
 from engine.cluster.tables.topics import Topic
 from engine.cluster.timeline import Timeline

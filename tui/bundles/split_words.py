@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from engine.bundles.plan import SplitWarning, WarningCode
-from engine.views.failover.details import SplitOption
+from engine.views.failover.splits import SplitOption
 from tui.kit.wording import bytes_per_sec, counted, msgs_per_sec, safe_name
 
 TOPICS_SHOWN: Final = 3

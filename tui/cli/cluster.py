@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 from tui.cli.output import say
 
 if TYPE_CHECKING:
-    from tui.sources.cluster.once import Source
     from tui.sources.cluster.reading import ClusterReading, Progress
+    from tui.sources.cluster.source import Source
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ import click
 from tui.cli.options import Size, collected
 
 if TYPE_CHECKING:
-    from tui.sources.cluster.once import Source
+    from tui.sources.cluster.source import Source
 
 
 SETTINGS_ASSUMED: Final = (
@@ -125,10 +125,9 @@ class ClusterChoice:
         """The cluster at an address. Raises ``InputError`` for what cannot be used; reads files of secrets."""
         from tui.sources.cluster.access import AccessChoice, access_of
         from tui.sources.cluster.client import require_usable
-        from tui.sources.cluster.once import Source
         from tui.sources.cluster.pace import Limits
         from tui.sources.cluster.scope import Scope, require_namespaces
-        from tui.sources.cluster.settings import require_settings
+        from tui.sources.cluster.source import Source, require_settings
 
         given = self.given
         files = ("token_file", "basic_file", "client_conf", "ca_file", "cert_file", "key_file")

@@ -12,29 +12,27 @@ import click
 
 from engine.admin.snapshot import Moment
 from engine.bundles.split import resolve_target
+from engine.cluster.bundles import topic_loads
+from engine.cluster.commands import TimelineCommand
 from engine.cluster.evolve import evolve
-from engine.cluster.facts import behaviour_in, bundles_of
 from engine.cluster.grammar.reading import parse_command
 from engine.cluster.journal.file import Journal, JournalFailure, recover
-from engine.cluster.keys.restarts import KEY_SETTINGS, restarts
-from engine.cluster.listing import topic_loads
-from engine.cluster.navigation import navigate
-from engine.cluster.state import ClusterState
-from engine.cluster.timeline import Timeline
-from engine.cluster.timeline_commands import TimelineCommand
+from engine.cluster.keys.subscriptions import KEY_SETTINGS, restarts
+from engine.cluster.state import ClusterState, behaviour_in, bundles_of, shown_places
+from engine.cluster.timeline import Timeline, navigate
 from engine.config import DEFAULTS, BrokerSettings, ReleaseBehaviour, behaviour_of, default_settings
 from engine.errors import InputError, Problem, Rejection
 from engine.scenarios.opening import FLAG_INFERRED, RELEASE_ASSUMED, Opened
 from engine.scenarios.script.model import Script
-from engine.shell_lines import path_word, shell_line
+from engine.text import path_word, shell_line
 from engine.views.failover.dashboard import dashboard_view
 from engine.views.failover.model import DashboardView, Notice
 from engine.views.keys.model import KeysView
 from engine.views.keys.view import keys_view
 from engine.views.producers.answers import statistics_view
 from engine.views.producers.model import ProducersView, StatisticsView
-from engine.views.producers.view import producers_view, shown_places
-from engine.views.reported.loads import with_load_reports
+from engine.views.producers.view import producers_view
+from engine.views.reported.bundles import with_load_reports
 from engine.views.reported.subscription import BUNDLES, SubscriptionView, all_places, reported_only, subscription_view
 from engine.views.reported.view import Reported, Subject, keys_with_reported, subject_of, with_reported
 from tui.cli.options import FLAG, WhatIf

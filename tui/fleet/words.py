@@ -9,7 +9,7 @@ from typing import Any, Final
 from rich.text import Text
 
 from engine.keyshared.luck import Verdict
-from engine.views.fleet import FleetSummary
+from engine.views.fleet.summary import FleetSummary
 from themes.palettes import Palette, hex_colour
 from tui.fleet.columns import FINDINGS, LISTS, NAMESPACES, SET_ASIDE, SUBSCRIPTIONS, FleetList
 from tui.fleet.lines import severity_style

@@ -19,9 +19,9 @@ from engine.cluster.producers.commands import (
     RecoverPartition,
     SendByProducers,
 )
-from engine.cluster.producers.events import ProducerPlan
+from engine.cluster.producers.state import ProducerPlan
 from engine.errors import Rejection
-from engine.views.producers.growth import GrowthView
+from engine.views.producers.answers import GrowthView
 from engine.views.producers.model import (
     CountsView,
     ProducerRow,

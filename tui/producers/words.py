@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from engine.views.producers.growth import KeyGrowth
+from engine.views.producers.answers import KeyGrowth
 from engine.views.producers.model import (
     CountsView,
     ProducersFoot,

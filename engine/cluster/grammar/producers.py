@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from engine.cluster.grammar.line_reader import LineReader
+from engine.cluster.grammar.words import LineReader
 from engine.cluster.producers.commands import (
     AddProducers,
     CloseProducer,
@@ -18,7 +18,7 @@ from engine.cluster.producers.commands import (
     RecoverPartition,
     SendByProducers,
 )
-from engine.cluster.producers.events import ProducerPlan
+from engine.cluster.producers.state import ProducerPlan
 from engine.routing.producers.model import DEFAULT_MSG_SIZE_BYTES
 
 PRODUCER_FORMS: Final[Mapping[str, str]] = {

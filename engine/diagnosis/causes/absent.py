@@ -8,7 +8,7 @@ from engine.diagnosis.causes.worst import worst_of
 from engine.diagnosis.model import Cause, Judgement, Verdict
 from engine.diagnosis.seen import Dispatcher, SubscriptionSeen
 from engine.lint.words import counted
-from engine.shell_lines import shell_line
+from engine.text import shell_line
 
 TOPIC_NOT_LOADED: Final = "topic_not_loaded"
 NO_CONSUMERS: Final = "no_consumers"

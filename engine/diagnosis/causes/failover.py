@@ -15,7 +15,7 @@ from engine.failover.choose import Rule, choose_many
 from engine.failover.model import Consumer
 from engine.lint.words import counted
 from engine.names import partition_index
-from engine.shell_lines import shell_line
+from engine.text import shell_line
 
 HAND_OVER: Final = "failover_handover"
 TAKES_NOTHING: Final = "failover_active_not_served"

@@ -8,7 +8,7 @@ from engine.diagnosis.causes.worst import listed, worst_of
 from engine.diagnosis.model import Cause, Judgement, Setting, Verdict
 from engine.diagnosis.seen import FAILOVER, ConsumerSeen, Dispatcher, SubscriptionSeen
 from engine.lint.words import counted
-from engine.shell_lines import shell_line
+from engine.text import shell_line
 
 FAILOVER_ACTIVE: Final = "failover_active_no_permits"
 KEY_SHARED: Final = "keyshared_no_permits"

@@ -8,7 +8,7 @@ from engine.diagnosis.causes.worst import worst_of
 from engine.diagnosis.model import Cause, Judgement, Setting, Verdict
 from engine.diagnosis.seen import Dispatcher, SubscriptionSeen
 from engine.lint.words import counted
-from engine.shell_lines import shell_line
+from engine.text import shell_line
 
 QUOTA: Final = "producer_side"
 _EVICTION: Final = "consumer_backlog_eviction"

@@ -23,14 +23,13 @@ from engine.bundles.load_columns import LoadColumns, sum_in_order
 from engine.bundles.loads import TopicLoad
 from engine.bundles.occupancy import count_occupancy
 from engine.bundles.sizing import bundles_needed
-from engine.cluster.facts import behaviour_in, bundles_of
-from engine.cluster.listing import listed_numbers, topic_loads
+from engine.cluster.bundles import listed_numbers, topic_loads
 from engine.cluster.partitions import partition_columns
-from engine.cluster.remember import Remembered
-from engine.cluster.state import ClusterState
+from engine.cluster.state import ClusterState, behaviour_in, bundles_of
 from engine.errors import Rejection
+from engine.memo import Remembered
 from engine.names import partition_name
-from engine.shell_lines import shell_line
+from engine.text import shell_line
 from engine.views.bundles.frames import attempt_row, frame_of, range_of
 from engine.views.bundles.model import (
     AttemptRow,

@@ -31,62 +31,86 @@ def ringside() -> None:
 
 
 _COMMANDS: Final = (
-    ("new", "show:new_command", "Open an invented cluster."),
-    ("demo", "demo:demo_command", "Play a demo script, or list those that are shipped."),
-    ("replay", "show:replay_command", "Open a journal where it left off."),
+    ("new", "commands.show:new_command", "Open an invented cluster."),
+    ("demo", "commands.demo:demo_command", "Play a demo script, or list those that are shipped."),
+    ("replay", "commands.show:replay_command", "Open a journal where it left off."),
     (
         "explain",
-        "explain:explain_command",
+        "commands.explain:explain_command",
         "Say why a topic goes to its active consumer, or with the word key, route or bundle why those go where.",
     ),
-    ("why", "why:why_command", "Say why messages do not arrive: one named cause, in numbers, and its mend."),
-    ("heirs", "heirs:heirs_command", "Say who inherits what when a consumer goes."),
-    ("diff", "diff:diff_command", "Put two dumps, steps, rules or releases side by side."),
-    ("upgrade", "upgrade:upgrade_command", "Say what another Pulsar release does with the same state."),
-    ("suggest", "suggest:suggest_command", "Suggest consumer names, numbers or the flag, with what each is worth."),
-    ("check", "check:check_command", "Judge a planned state by its goals, for CI."),
-    ("split", "split:split_command", "Show where each algorithm would cut a bundle."),
+    ("why", "commands.why:why_command", "Say why messages do not arrive: one named cause, in numbers, and its mend."),
+    ("heirs", "commands.heirs:heirs_command", "Say who inherits what when a consumer goes."),
+    ("diff", "commands.diff:diff_command", "Put two dumps, steps, rules or releases side by side."),
+    ("upgrade", "commands.upgrade:upgrade_command", "Say what another Pulsar release does with the same state."),
+    (
+        "suggest",
+        "commands.suggest:suggest_command",
+        "Suggest consumer names, numbers or the flag, with what each is worth.",
+    ),
+    ("check", "commands.check:check_command", "Judge a planned state by its goals, for CI."),
+    ("split", "commands.split:split_command", "Show where each algorithm would cut a bundle."),
     (
         "forecast",
-        "forecast:forecast_command",
+        "commands.forecast:forecast_command",
         "Say which bundle splits next, why, when, and what goes round in circles.",
     ),
-    ("brokers", "brokers:brokers_command", "Open the brokers: what each uses, which bundle moves next, and why."),
-    ("shed", "shed:shed_command", "Say which bundle is unloaded next, from which broker, to which, and why."),
-    ("curve", "forecast:curve_command", "Draw a bundle's traffic along the hash axis, with the limits and the cuts."),
-    ("occupancy", "occupancy:occupancy_command", "Count topics in bundles and on brokers, beside what chance gives."),
+    (
+        "brokers",
+        "commands.brokers:brokers_command",
+        "Open the brokers: what each uses, which bundle moves next, and why.",
+    ),
+    ("shed", "commands.shed:shed_command", "Say which bundle is unloaded next, from which broker, to which, and why."),
+    (
+        "curve",
+        "commands.forecast:curve_command",
+        "Draw a bundle's traffic along the hash axis, with the limits and the cuts.",
+    ),
+    (
+        "occupancy",
+        "commands.occupancy:occupancy_command",
+        "Count topics in bundles and on brokers, beside what chance gives.",
+    ),
     (
         "bundles-needed",
-        "occupancy:bundles_needed_command",
+        "commands.occupancy:bundles_needed_command",
         "Say how many bundles keep brokers even, for so many topics.",
     ),
     (
         "keys",
-        "keys:keys_command",
+        "commands.keys:keys_command",
         "Say which slots and which keys a consumer has, and whether an uneven share is luck.",
     ),
     (
         "partitions",
-        "routes:partitions_command",
+        "commands.routes:partitions_command",
         "Say which keys more partitions move, and where clients disagree about keys.",
     ),
-    ("ranges", "ranges:ranges_command", "Print consistent sticky ranges: what each node declares."),
-    ("plan", "plan:plan_command", "Say how to change the number of nodes with consistent sticky ranges."),
-    ("lint", "lint:lint_command", "Look for defects in recorded answers or in a list of consumer names."),
+    ("ranges", "commands.ranges:ranges_command", "Print consistent sticky ranges: what each node declares."),
+    ("plan", "commands.plan:plan_command", "Say how to change the number of nodes with consistent sticky ranges."),
+    ("lint", "commands.lint:lint_command", "Look for defects in recorded answers or in a list of consumer names."),
     (
         "fleet",
-        "fleet:fleet_command",
+        "fleet.command:fleet_command",
         "Do it for a whole installation: import, assign, keys, bundles, lint, report, watch.",
     ),
-    ("verify", "verify:verify_command", "Compare the model with answers of real brokers."),
-    ("live", "live:live_command", "Open the dashboard on a running cluster, which is only read."),
-    ("record", "record:record_command", "Save what a running cluster answers, for every other command to read."),
-    ("exporter", "exporter:exporter_command", "Serve a running cluster's figures to a scraper of OpenMetrics."),
-    ("config", "config:config_command", "Look at your own settings, and what is wrong."),
-    ("manual", "manual:manual_command", "Print the manual of all commands, as Markdown or for man."),
+    ("verify", "commands.verify:verify_command", "Compare the model with answers of real brokers."),
+    ("live", "commands.live:live_command", "Open the dashboard on a running cluster, which is only read."),
+    (
+        "record",
+        "commands.record:record_command",
+        "Save what a running cluster answers, for every other command to read.",
+    ),
+    (
+        "exporter",
+        "commands.exporter:exporter_command",
+        "Serve a running cluster's figures to a scraper of OpenMetrics.",
+    ),
+    ("config", "commands.config:config_command", "Look at your own settings, and what is wrong."),
+    ("manual", "commands.manual:manual_command", "Print the manual of all commands, as Markdown or for man."),
 )
-"""Name, where below this folder it is, and what help says of it."""
+"""Name, where below ``tui.cli`` it is, and what help says of it."""
 
 ringside.add_command(open_command)
 for _name, _place, _help in _COMMANDS:
-    ringside.add_command(DeferredCommand(_name, f"{__name__}.{_place}", _help))
+    ringside.add_command(DeferredCommand(_name, f"tui.cli.{_place}", _help))

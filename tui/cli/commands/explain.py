@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from engine.diagnosis.seen import SubscriptionSeen
     from engine.diagnosis.turns import TurnExplanation
     from engine.scenarios.opening import Opened
-    from engine.views.failover.details import TopicExplanation
+    from engine.views.failover.explanations import TopicExplanation
 
 
 @click.command("explain")
@@ -52,7 +52,7 @@ def explain_topic(
 
     Example: ringside explain topic-7 --flag on
     """
-    from engine.views.failover.details import TopicExplanation
+    from engine.views.failover.explanations import TopicExplanation
     from tui.sources.answers import opened
 
     if consumers is not None:
@@ -67,7 +67,7 @@ def explain_topic(
     place = None
     if isinstance(told, TopicExplanation) and found.seen:
         from engine.admin.snapshot import combined
-        from engine.views.reported.whereabouts import whereabouts_of
+        from engine.views.reported.bundles import whereabouts_of
 
         place = whereabouts_of(combined(found.seen), told.topic, told.namespace, told.bundle)
     if as_json:
@@ -98,7 +98,7 @@ def topic_or_turn(opened: Opened, topic: str, what_if: WhatIf) -> TopicExplanati
     from engine.diagnosis.seen import EXCLUSIVE, SHARED, subscriptions_seen
     from engine.diagnosis.turns import TurnExplanation, explain_turn
     from engine.views.failover.dashboard import topic_explanation
-    from engine.views.failover.details import TopicExplanation
+    from engine.views.failover.explanations import TopicExplanation
     from tui.cli.session import begin
 
     wanted = what_if.subscription

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from engine.errors import InputError, RingsideError
-from engine.views.openmetrics import CONTENT_TYPE
+from engine.views.metrics import CONTENT_TYPE
 from tui.cli.cluster import ClusterChoice, Duration, cluster_options
 from tui.cli.exits import FINE
 from tui.cli.options import DEFAULT_MAX_INPUT
@@ -123,7 +123,7 @@ class Figures:
     """The figures of the last reading, with its age and what could not be read; asked for by any thread."""
 
     def __init__(self) -> None:
-        from engine.views.openmetrics import Family
+        from engine.views.metrics import Family
         from tui.cli.commands.live import Pictures
 
         self._pictures = Pictures()
@@ -138,7 +138,7 @@ class Figures:
         from engine.admin.files import FilesRead
         from engine.diagnosis.why import diagnose_all
         from engine.verify import answers_of, verify_answers
-        from engine.views.cluster_metrics import Pictured, cluster_families
+        from engine.views.metrics import Pictured, cluster_families
         from engine.views.reported.view import Reported
         from tui.sources.cluster.reading import moments_read
 
@@ -162,7 +162,7 @@ class Figures:
 
     def text(self) -> str:
         """What is served now."""
-        from engine.views.openmetrics import Family, Sample, exposition
+        from engine.views.metrics import Family, Sample, exposition
 
         with self._lock:
             families = self._families

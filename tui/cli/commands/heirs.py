@@ -179,7 +179,7 @@ def heirs_lines(view: HeirsView, top: int) -> Iterator[str]:
 
 
 def _heirs(heirs: Sequence[HeirRow], noun: str, top: int) -> Iterator[str]:
-    from engine.views.comparing.heirs import SLOT
+    from engine.views.comparing.handovers import SLOT
     from tui.cli.printers.differences import more_line
 
     if not heirs:
@@ -203,7 +203,7 @@ def _heirs(heirs: Sequence[HeirRow], noun: str, top: int) -> Iterator[str]:
 
 def losses_lines(view: LossesView, top: int) -> Iterator[str]:
     """Every single failure, a line each."""
-    from engine.views.comparing.heirs import SLOT
+    from engine.views.comparing.handovers import SLOT
     from tui.cli.printers.differences import NOBODY, more_line
 
     now = f"max/mean {view.max_over_mean:.2f}"

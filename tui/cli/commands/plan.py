@@ -9,7 +9,7 @@ import click
 from engine.errors import InputError, Rejection
 from engine.keyshared.key_text import text_of_key
 from engine.keyshared.model import RANGE_SIZE
-from engine.shell_lines import shell_line
+from engine.text import shell_line
 from tui.cli.exits import FINE
 from tui.cli.key_options import KeyChoice, form_option, known_key_options, points_option
 from tui.cli.options import ascii_option, json_option

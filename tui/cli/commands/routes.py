@@ -19,8 +19,7 @@ from tui.kit.wording import counted, percent, safe_name, shorten_middle
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from engine.views.producers.growth import GrowthView, KeyGrowth
-    from engine.views.producers.routes import RouteAnswer
+    from engine.views.producers.answers import GrowthView, KeyGrowth, RouteAnswer
 
 _HASHINGS = ("JavaStringHash", "Murmur3_32Hash", "BoostHash")
 _LABEL_CELLS: Final = 11
@@ -74,8 +73,8 @@ def explain_route(
     """
     if (key is None) is not no_key:
         raise click.UsageError('which key? write one, "" for the empty key, or --no-key for a message without a key')
-    from engine.cluster.producers.events import ProducerPlan
-    from engine.views.producers.routes import route_answer
+    from engine.cluster.producers.state import ProducerPlan
+    from engine.views.producers.answers import route_answer
 
     plan = ProducerPlan(
         router=router_of(router, partial),
@@ -109,7 +108,7 @@ def partitions_command(*, before: int, after: int | None, known: KeyChoice, as_j
 
     Example: ringside partitions --from 6 --to 8 --key order-17
     """
-    from engine.views.producers.growth import growth_view
+    from engine.views.producers.answers import growth_view
     from tui.cli.key_options import known_keys
 
     keys = [_hashed_text(key) for key in known_keys(known)]

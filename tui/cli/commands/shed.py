@@ -101,7 +101,7 @@ def shed_command(
         if not isinstance(other, Rejection):  # this release does not have it
             compared.append(other)
     if as_json:
-        from engine.views.brokers.shed_document import shed_document
+        from engine.views.brokers.document import shed_document
 
         write_out(json_text(shed_document(found, compared)))
     else:
@@ -168,7 +168,7 @@ class _Question:
 
 def shed_lines(found: ShedAhead, compared: Sequence[ShedAhead] = ()) -> list[str]:
     """The forecast, cycle by cycle; cycles that say the same as the one before are one line."""
-    from engine.views.brokers.shed_document import shedder_of
+    from engine.views.brokers.view import shedder_of
     from tui.kit.shed_words import ASSUMED_TEXTS
 
     start = found.start
@@ -257,7 +257,7 @@ def _total_lines(found: ShedAhead) -> list[str]:
 
 
 def _compared_lines(compared: Sequence[ShedAhead]) -> list[str]:
-    from engine.views.brokers.shed_document import shedder_of
+    from engine.views.brokers.view import shedder_of
 
     heading = ("shedder", "unloads", "an hour", "topics", "back", "quiet after", "messages", "bytes")
     rows = [

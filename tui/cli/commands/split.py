@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from engine.errors import InputError
-from engine.visible import visible
+from engine.text import visible
 from tui.cli.exits import FINE
 from tui.cli.options import WhatIf, ascii_option, json_option, what_if_options
 from tui.cli.output import write_out, write_page
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from engine.cluster.state import ClusterState
-    from engine.views.failover.details import SplitOption, SplitPreviewView
+    from engine.views.failover.splits import SplitOption, SplitPreviewView
 
 _ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", ">", ">")
 _HEADING: Final = ("bundle", "topics", "msg/s", "B/s", "of rate")

@@ -18,7 +18,7 @@ from tui.sources.nearby import missing
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tui.sources.cluster.once import Source
+    from tui.sources.cluster.source import Source
 
 SCHEMA_VERSION: Final = 2
 SHOWN_DIFFERENCES: Final = 50

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from engine.admin.snapshot import Moment
-    from tui.sources.cluster.once import Source
+    from tui.sources.cluster.source import Source
 
 _ALIGNS: tuple[Align, ...] = ("<", "<", "<", "<", ">")
 

@@ -19,13 +19,13 @@ from engine.admin.requests import release_text
 from engine.admin.topics import decode_broker_stats_topics
 from engine.errors import Rejection
 from engine.names import TopicName, parse_topic_name, partition_name, refuse_namespace
-from engine.visible import visible
-from tui.sources.cluster import details, paths
+from engine.text import visible
+from tui.sources.cluster import paths
 from tui.sources.cluster.access import HIDDEN
 from tui.sources.cluster.client import AdminClient
 from tui.sources.cluster.outcomes import OUT_OF_REACH, Answer, ClusterOutOfReachError, Fault, Gap
 from tui.sources.cluster.reading import ClusterReading, Progress
-from tui.sources.cluster.scope import SYSTEM_NAMESPACES, Scope
+from tui.sources.cluster.scope import SYSTEM_NAMESPACES, Scope, detail_requests, topics_with_backlog
 
 _BROKER: Final = re.compile(r"[A-Za-z0-9._\-\[\]:]{1,260}")
 _MOST_PARTITIONS: Final = 100_000
@@ -62,6 +62,7 @@ class _Reading:
     async def run(self) -> ClusterReading:
         release = await self._release()
         cluster = await self._cluster()
+        await self._ownership(cluster)
         brokers = await self._brokers(cluster)
         await self._all(self._of_broker(cluster, broker, len(brokers)) for broker in brokers or ("",))
         knows_loaded = not self._silent_brokers
@@ -73,10 +74,8 @@ class _Reading:
         asked = [name for text, name in wanted.items() if self._scope.loads_topics or text in self._loaded]
         counts = await self._partition_counts(parents)
         await self._statistics([name for name in asked if self._says_more(str(name))], counts)
-        busy = details.topics_with_backlog(self._loaded, [str(name) for name in asked], self._scope.details)
-        await self._all(
-            self._ask(path, broker=self._broker_of.get(topic, "")) for topic, path in details.requests(busy)
-        )
+        busy = topics_with_backlog(self._loaded, [str(name) for name in asked], self._scope.details)
+        await self._all(self._ask(path, broker=self._broker_of.get(topic, "")) for topic, path in detail_requests(busy))
         self._require_something(namespaces)
         return ClusterReading(
             self._client.access.origin,
@@ -152,6 +151,16 @@ class _Reading:
         names = [each for each in _texts(clusters) if each != "global"]
         return names[0] if len(names) == 1 else ""
 
+    async def _ownership(self, cluster: str) -> None:
+        """Who may own what. A cluster that never had a policy or a domain says so with 404, which is its answer."""
+        if not cluster:
+            return
+        for path in (paths.isolation_policies_of(cluster), paths.failure_domains_of(cluster)):
+            outcome = await self._ask(path)
+            if isinstance(outcome, Gap) and outcome.fault is Fault.NOT_FOUND:
+                self._gaps.remove(outcome)
+                self._answers.append(Answer(path, msgspec.json.encode({"reason": outcome.reason})))
+
     async def _brokers(self, cluster: str) -> tuple[str, ...]:
         answer = await self._ask(paths.brokers_of(cluster) if cluster else paths.BROKERS)
         brokers = tuple(dict.fromkeys(broker for broker in _texts(answer) if _BROKER.fullmatch(broker)))
@@ -185,6 +194,7 @@ class _Reading:
     async def _of_namespace(self, name: str, listed: set[str], parents: set[str]) -> None:
         await self._ask(paths.policies_of(name), hides=True)
         await self._ask(paths.bundles_of(name))
+        await self._ask(paths.anti_affinity_of(name), json=False)
         for domain in paths.DOMAINS:
             topics = await self._ask(paths.topics_of(domain, name))
             partitioned = await self._ask(paths.partitioned_topics_of(domain, name))

@@ -1,0 +1,244 @@
+"""A fleet in one page: totals, the worst first, findings and what was set aside; for people and for the dashboard.
+
+The same tables give the same bytes: nothing here depends on the order of rows, on time or on the machine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+import msgspec
+
+from engine.errors import InputError, Problem
+
+VERSION: Final = 2
+FILE_NAME: Final = "summary.json"
+
+
+@dataclass(frozen=True, slots=True)
+class FleetTotals:
+    """What there is. Rates in messages/s, throughput in bytes/s; ``subscriptions`` counts those of every partition,
+    ``subscription_names`` names in their namespaces."""
+
+    topics: int = 0
+    partitioned_topics: int = 0
+    listed_only: int = 0
+    namespaces: int = 0
+    subscriptions: int = 0
+    subscription_names: int = 0
+    consumers: int = 0
+    publishers: int = 0
+    brokers: int = 0
+    bundles: int = 0
+    msg_rate_in: float = 0.0
+    msg_rate_out: float = 0.0
+    msg_throughput_in: float = 0.0
+    msg_throughput_out: float = 0.0
+    storage_size_bytes: int = 0
+    backlog_size_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyTotals:
+    """All Failover subscriptions under one policy; ``what_if``: no Pulsar has it."""
+
+    policy: str
+    what_if: bool
+    in_force: bool
+    partitions: int
+    idle: int
+    moved: int
+    least_moved: int
+    worst_max_over_even: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Active consumers that brokers ``reported``, and how many of them the rules in force give as well."""
+
+    reported: int = 0
+    agreeing: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class NowTotals:
+    """All Failover subscriptions under their rules in force: consumers that get nothing, and the worst subscription."""
+
+    idle: int = 0
+    worst_max_over_even: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """Records that the import ``read``, and those of them that were set aside as ``bad``."""
+
+    read: int = 0
+    bad: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRules:
+    """The rules of one group of brokers (the folder that their answers are in, "" for all), how each is known (given,
+    reported, inferred, assumed), and how far the active consumers that they reported agree."""
+
+    group: str
+    release: str
+    release_basis: str
+    consistent_hashing: bool
+    flag_basis: str
+    reported: int
+    agreeing: int
+
+
+@dataclass(frozen=True, slots=True)
+class KeyModeTotals:
+    """All key spaces in one mode of Key_Shared; ``verdicts``: how many spaces each verdict explains."""
+
+    mode: str
+    in_force: bool
+    worst_max_over_mean: float | None
+    verdicts: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class WorstSubscription:
+    """One subscription under the rule in force; ``max_over_mean`` of partitions (Failover) or messages (Key_Shared).
+
+    ``max_over_even``: the most times its even share of what it reads that a consumer has, ``lists``: how many different
+    lists of consumers the topics have, ``lost_msg_rate``: messages/s that the others could take while the busiest one
+    works as it does.
+
+    ``msg_rate_out`` (messages/s) and ``msg_backlog_entries`` are sums over its topics and partitions; summaries of
+    earlier releases do not tell them.
+    """
+
+    namespace: str
+    subscription: str
+    type: str
+    policy: str
+    partitions: int
+    consumers: int
+    idle: int
+    max_over_mean: float | None
+    max_over_mean_rate: float | None
+    moved: int
+    least_moved: int
+    verdict: str | None
+    findings: int
+    worst_severity: str | None
+    msg_rate_out: float = 0.0
+    msg_backlog_entries: int = 0
+    max_over_even: float | None = None
+    lists: int = 1
+    lost_msg_rate: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class WorstNamespace:
+    """One namespace; ``bundles_to_split``: those the modular load manager would split by the numbers of now."""
+
+    namespace: str
+    topics: int
+    subscriptions: int
+    msg_rate_in: float
+    msg_rate_out: float
+    msg_throughput_in: float
+    msg_throughput_out: float
+    backlog_size_bytes: int
+    bundles: int
+    bundles_to_split: int
+    worst_max_over_even: float | None
+    worst_subscription: str | None
+    idle: int
+    findings: int
+    worst_severity: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class WorstBundle:
+    """One bundle by its full name; ``outcome`` and ``reason`` are the modular load manager's verdict."""
+
+    bundle: str
+    broker: str | None
+    topics: int
+    msgs_per_sec: float
+    bytes_per_sec: float
+    outcome: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class FindingCount:
+    """How often one rule of the doctor found something."""
+
+    rule: str
+    severity: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class QuarantineCount:
+    """What was set aside: ``rows`` of ``table`` with so many ``problems``; ``kind``: bad, superseded or note."""
+
+    source: str
+    table: str
+    kind: str
+    rows: int
+    problems: int
+
+
+@dataclass(frozen=True, slots=True)
+class FleetSummary:
+    """The summary of one result folder. ``jobs``: those whose tables are there; ``tables``: rows by table; ``failed``:
+    jobs of the last run that could not be finished, with the reason. ``run_id`` is of the run that read the answers,
+    ``snapshot_time`` (ISO 8601, UTC) the moment of the latest of them."""
+
+    version: int
+    jobs: tuple[str, ...]
+    totals: FleetTotals
+    policies: tuple[PolicyTotals, ...]
+    key_modes: tuple[KeyModeTotals, ...]
+    worst_subscriptions: tuple[WorstSubscription, ...]
+    worst_namespaces: tuple[WorstNamespace, ...]
+    worst_bundles: tuple[WorstBundle, ...]
+    findings: tuple[FindingCount, ...]
+    quarantine: tuple[QuarantineCount, ...]
+    tables: dict[str, int]
+    rules: tuple[GroupRules, ...] = ()
+    agreement: Agreement = Agreement()
+    failed: dict[str, str] = field(default_factory=dict)
+    now: NowTotals = NowTotals()
+    records: Records = Records()
+    run_id: str = ""
+    snapshot_time: str | None = None
+
+
+class _Version(msgspec.Struct):
+    version: int
+
+
+def summary_text(summary: FleetSummary) -> bytes:
+    """A summary as JSON; equal summaries give equal bytes. O(size)."""
+    return msgspec.json.format(msgspec.json.encode(summary, order="deterministic"), indent=1) + b"\n"
+
+
+def read_summary(data: bytes, source: str = FILE_NAME) -> FleetSummary:
+    """A summary again. Raises ``InputError`` for other JSON, for none, and for a summary of another version.
+
+    >>> empty = FleetSummary(VERSION, (), FleetTotals(), (), (), (), (), (), (), (), {})
+    >>> read_summary(summary_text(empty)) == empty
+    True
+    """
+    try:
+        version = msgspec.json.decode(data, type=_Version).version
+        if version != VERSION:
+            raise _refused(source, f"it has version {version}, and this release reads {VERSION}")
+        return msgspec.json.decode(data, type=FleetSummary)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
+        raise _refused(source, str(fault)) from fault
+
+
+def _refused(source: str, reason: str) -> InputError:
+    problem = Problem(source, "$", f"is no summary of a fleet: {reason}", "make it again with ringside fleet report")
+    return InputError(str(problem), (problem,))

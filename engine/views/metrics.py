@@ -1,0 +1,240 @@
+"""What only the model knows of a cluster, as figures to be watched: evenness, causes, disagreement, what comes next."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from engine.admin.shed_inputs import shed_inputs_of
+from engine.admin.snapshot import Moment
+from engine.cluster.state import ClusterState
+from engine.compare.evenness import Evenness, evenness
+from engine.diagnosis.model import Diagnosis
+from engine.errors import Rejection
+from engine.text import visible
+from engine.views.brokers.model import BrokersQuestion
+from engine.views.brokers.view import brokers_input, brokers_view
+from engine.views.bundles.model import BalanceQuestion
+from engine.views.bundles.view import balance_view
+
+CONTENT_TYPE: Final = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+LONGEST_LABEL: Final = 256
+"""In characters: names from outside are no place for whole documents."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One number, and what tells it from the others of its family, in the order in which it is written."""
+
+    value: float
+    labels: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Numbers of one name and meaning. A counter's name has no ``_total``: that is written behind it."""
+
+    name: str
+    meaning: str
+    samples: tuple[Sample, ...]
+    kind: Literal["gauge", "counter"] = "gauge"
+
+
+def exposition(families: Iterable[Family]) -> str:
+    r"""The text that a scraper reads. A family without samples is left out.
+
+    >>> print(exposition([Family("x", "how many", (Sample(2, (("name", 'a"b'),)),))]), end="")
+    # TYPE x gauge
+    # HELP x how many
+    x{name="a\"b"} 2
+    # EOF
+    """
+    lines: list[str] = []
+    for family in families:
+        if not family.samples:
+            continue
+        lines += [f"# TYPE {family.name} {family.kind}", f"# HELP {family.name} {_escaped(family.meaning)}"]
+        suffix = "_total" if family.kind == "counter" else ""
+        lines += [f"{family.name}{suffix}{_labels(each)} {_number(each.value)}" for each in family.samples]
+    return "\n".join([*lines, "# EOF", ""])
+
+
+def _labels(sample: Sample) -> str:
+    if not sample.labels:
+        return ""
+    return "{" + ",".join(f'{name}="{_escaped(_short(value))}"' for name, value in sample.labels) + "}"
+
+
+def _short(value: str) -> str:
+    shown = visible(value)
+    return shown if len(shown) <= LONGEST_LABEL else f"{shown[: LONGEST_LABEL - 1]}…"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+
+
+def _number(value: float) -> str:
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "+Inf" if value > 0 else "-Inf"
+    return str(int(value)) if value == int(value) and abs(value) < 2**53 else repr(float(value))
+
+
+MOST_SERIES: Final = 2_000
+"""Of one family: the worst are kept, and how many are left out is a figure of its own."""
+FORECAST_TOPICS: Final = 20_000
+"""With more topics than this nothing is forecast, which would take longer than a reading."""
+CYCLES: Final = 20
+_DRAINING: Final = "draining_slots"
+
+Labels = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pictured:
+    """One reading of a cluster: the state that it was opened as, what was seen and found.
+
+    ``agreement``: of each kind of fact how many were compared with the model, and how many agree.
+    """
+
+    state: ClusterState
+    seen: tuple[Moment, ...] = ()
+    diagnoses: tuple[Diagnosis, ...] = ()
+    agreement: tuple[tuple[str, int, int], ...] = ()
+
+
+def cluster_families(picture: Pictured) -> tuple[Family, ...]:
+    """All figures of one reading. Costs the forecasts of splits and of unloads, where the cluster is not too large."""
+    limited = _Limited()
+    families = (
+        *_of_subscriptions(picture.state, limited),
+        *_of_causes(picture.diagnoses, limited),
+        *_of_agreement(picture.agreement),
+        *_of_splits(picture.state, limited),
+        *_of_unloads(picture.seen, limited),
+    )
+    left_out = Family(
+        "ringside_series_left_out",
+        f"series beyond the {MOST_SERIES} worst of a family",
+        tuple(Sample(count, (("family", name),)) for name, count in sorted(limited.left_out.items())),
+    )
+    return (*families, left_out)
+
+
+class _Limited:
+    """Keeps the first of many samples, and counts the others."""
+
+    def __init__(self) -> None:
+        self.left_out: Counter[str] = Counter()
+
+    def family(self, name: str, meaning: str, samples: Sequence[Sample]) -> Family:
+        if len(samples) > MOST_SERIES:
+            self.left_out[name] = len(samples) - MOST_SERIES
+        return Family(name, meaning, tuple(samples[:MOST_SERIES]))
+
+
+def _of_subscriptions(state: ClusterState, limited: _Limited) -> Iterable[Family]:
+    """Failover subscriptions, the most uneven first."""
+    found: list[tuple[Labels, Evenness]] = [
+        ((("namespace", each.namespace), ("subscription", each.name)), evenness(state, each))
+        for each in state.subscriptions
+    ]
+    found.sort(key=lambda each: (-max(each[1].max_over_mean, each[1].max_over_mean_rate), each[0]))
+
+    def family(name: str, meaning: str, values: Iterable[float]) -> Family:
+        samples = [Sample(value, labels) for (labels, _), value in zip(found, values, strict=True)]
+        return limited.family(f"ringside_failover_{name}", meaning, samples)
+
+    evens = [even for _, even in found]
+    return (
+        family("max_over_mean", "partitions of the busiest consumer over the mean", (e.max_over_mean for e in evens)),
+        family(
+            "max_over_mean_rate",
+            "messages/s of the busiest consumer over the mean",
+            (e.max_over_mean_rate for e in evens),
+        ),
+        family("idle_consumers", "consumers that could be active and have no partition", (e.idle for e in evens)),
+        family("consumers", "consumers that can be active", (e.consumers for e in evens)),
+    )
+
+
+def _of_causes(diagnoses: Iterable[Diagnosis], limited: _Limited) -> Iterable[Family]:
+    """What is wrong, by cause, and the subscriptions that are blocked, those with the largest backlog first."""
+    by_cause: Counter[tuple[str, str]] = Counter()
+    blocked: list[tuple[int, Sample]] = []
+    draining: list[Sample] = []
+    for each in diagnoses:
+        labels: Labels = (("namespace", each.namespace), ("subscription", each.subscription))
+        by_cause.update({(cause.id, cause.verdict.value) for cause in each.causes})
+        if each.blocks and each.first is not None:
+            blocked.append((-each.backlog, Sample(each.backlog, (*labels, ("cause", each.first.id)))))
+        for cause in each.causes:
+            slots = dict(cause.numbers).get(_DRAINING)
+            if isinstance(slots, int | float):
+                draining.append(Sample(float(slots), labels))
+                break
+    blocked.sort(key=lambda each: (each[0], each[1].labels))
+    draining.sort(key=lambda each: (-each.value, each.labels))
+    causes = [
+        Sample(count, (("cause", cause), ("verdict", verdict))) for (cause, verdict), count in sorted(by_cause.items())
+    ]
+    return (
+        limited.family("ringside_causes", "subscriptions by what is found about them", causes),
+        limited.family("ringside_blocked_backlog", "messages that wait where a subscription is blocked", [
+            sample for _, sample in blocked
+        ]),
+        limited.family("ringside_draining_slots", "Key_Shared slots whose former owner still drains", draining),
+    )  # fmt: skip
+
+
+def _of_agreement(agreement: Iterable[tuple[str, int, int]]) -> Iterable[Family]:
+    counted = list(agreement)
+    compared = [Sample(facts, (("fact", kind),)) for kind, facts, _ in counted]
+    differ = [Sample(facts - agree, (("fact", kind),)) for kind, facts, agree in counted]
+    return (
+        Family("ringside_facts_compared", "facts of the brokers that the model was held against", tuple(compared)),
+        Family("ringside_facts_differing", "those of which the model says something else", tuple(differ)),
+    )
+
+
+def _of_splits(state: ClusterState, limited: _Limited) -> Iterable[Family]:
+    """When the next bundle of each namespace splits, the soonest first; none for a namespace without a split ahead."""
+    coming: list[Sample] = []
+    if len(state.topics) <= FORECAST_TOPICS:
+        for namespace in sorted(state.namespaces):
+            view = balance_view(state, namespace, BalanceQuestion(cycles=CYCLES))
+            if isinstance(view, Rejection):
+                continue
+            tree = next(each for each in view.trees if each.configured)
+            split = tree.next_split()
+            if split is not None:
+                labels = (("namespace", namespace), ("bundle", split.range_text))
+                coming.append(Sample(split.at_seconds, labels))
+    coming.sort(key=lambda each: (each.value, each.labels))
+    return (limited.family("ringside_next_split_seconds", "seconds until the next bundle splits", coming),)
+
+
+def _of_unloads(seen: Sequence[Moment], limited: _Limited) -> Iterable[Family]:
+    """When each broker unloads its next bundle, by the load reports; none for one that keeps what it has."""
+    inputs = shed_inputs_of(moment.snapshot for moment in seen)
+    view = None if inputs is None else brokers_view(brokers_input(inputs), BrokersQuestion(cycles=CYCLES))
+    if view is None or isinstance(view, Rejection):
+        return ()
+    first: dict[str, tuple[float, str]] = {}
+    for cycle in view.ahead.cycles:
+        for move in cycle.moves:
+            first.setdefault(move.source, (cycle.at_ms / 1000, move.bundle))
+    samples = [
+        Sample(seconds, (("broker", broker), ("bundle", bundle)))
+        for broker, (seconds, bundle) in sorted(first.items(), key=lambda each: (each[1], each[0]))
+    ]
+    busiest = [Sample(view.ahead.before.usage.max_over_mean)]
+    return (
+        limited.family("ringside_next_unload_seconds", "seconds until a broker unloads its next bundle", samples),
+        limited.family("ringside_broker_usage_max_over_mean", "usage of the fullest broker over the mean", busiest),
+    )

@@ -1,0 +1,149 @@
+"""Bundles of which load reports alone are known: their rates and owners beside the tree of bundles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from engine.admin.facts import Snapshot, TopicFacts, WrittenLoad
+from engine.admin.load_reports import all_bundles
+from engine.balance.brokers import ResourceUsage
+from engine.balance.limits import BundleStats
+from engine.bundles.boundaries import BundleRange, parse_range
+from engine.hashing import crc32_hash
+from engine.views.failover.model import BundleNode, DashboardView, NamespaceNode
+from engine.views.reported.model import ReportedBroker, ReportedLoad
+from engine.views.reported.view import Reported
+
+
+def with_load_reports(view: DashboardView, reported: Reported, moment: int) -> DashboardView:
+    """The view with what load reports said of each bundle, where no topic is known whose sums could be shown."""
+    if moment < 0 or any(namespace.topics for namespace in view.namespaces):
+        return view
+    loads = reported.known(moment).broker_loads
+    if not loads:
+        return view
+    by_bundle = _by_bundle(loads)
+    return replace(
+        view,
+        namespaces=tuple(_namespace(namespace, by_bundle) for namespace in view.namespaces),
+        brokers=tuple(_broker(written) for written in loads.values()),
+    )
+
+
+def _by_bundle(loads: Mapping[str, WrittenLoad]) -> dict[str, ReportedLoad]:
+    """The bundles of all brokers by their full names; one that two brokers report is the later one's."""
+    found = {}
+    for written in sorted(loads.values(), key=lambda written: written.updated_at_ms):
+        load = written.load
+        found.update({name: _load(load.broker, ()) for name in load.bundles})
+        found.update({each.bundle: _load(load.broker, (each,)) for each in load.stats})
+    return found
+
+
+def _load(owner: str, bundles: Iterable[BundleStats]) -> ReportedLoad:
+    each = list(bundles)
+    return ReportedLoad(
+        owner,
+        sum(one.topics for one in each),
+        sum(one.producers for one in each),
+        sum(one.consumers for one in each),
+        sum(one.msg_rate_in + one.msg_rate_out for one in each),
+        sum(one.throughput_in_bytes_per_sec + one.throughput_out_bytes_per_sec for one in each),
+    )
+
+
+def _namespace(node: NamespaceNode, loads: Mapping[str, ReportedLoad]) -> NamespaceNode:
+    roots = tuple(_bundle(root, loads) for root in node.roots)
+    mine = [load for name, load in loads.items() if name.rpartition("/")[0] == node.name]
+    sums = ReportedLoad(
+        "",
+        sum(load.topics for load in mine),
+        sum(load.producers for load in mine),
+        sum(load.consumers for load in mine),
+        sum(load.msgs_per_sec for load in mine),
+        sum(load.bytes_per_sec for load in mine),
+    )
+    return replace(node, roots=roots, reported=sums)
+
+
+def _bundle(node: BundleNode, loads: Mapping[str, ReportedLoad]) -> BundleNode:
+    found = loads.get(f"{node.namespace}/{node.range_text}")
+    if found is None and not node.children:
+        return node
+    return replace(node, reported=found, children=tuple(_bundle(child, loads) for child in node.children))
+
+
+def _broker(written: WrittenLoad) -> ReportedBroker:
+    load = written.load
+    sums = _load(load.broker, load.stats)
+    return ReportedBroker(
+        load.broker,
+        written.updated_at_ms if written.updated_at_ms > 0 else -1,
+        len(frozenset(all_bundles(load))),
+        sums.msgs_per_sec,
+        sums.bytes_per_sec,
+        _usage(load.cpu),
+        _usage(load.memory),
+    )
+
+
+def _usage(resource: ResourceUsage) -> tuple[float, float] | None:
+    """How much is used and the limit; None where the report says nothing of it."""
+    return (resource.usage, resource.limit) if resource.usage or resource.limit else None
+
+
+_ONE_ACTIVE = ("Failover", "Exclusive")
+
+
+@dataclass(frozen=True, slots=True)
+class Unload:
+    """What unloading a bundle interrupts, by what was reported of its topics, partitions singly.
+
+    Producers and consumers connect again, a consumer on several topics on each of them. ``handovers``: topics of
+    Failover and Exclusive subscriptions whose active consumer is chosen anew. ``draining_slots``: slots of Key_Shared
+    whose waiting ends. ``unacked_messages`` were delivered and may come twice.
+    """
+
+    topics: int
+    producers: int
+    consumers: int
+    handovers: int
+    draining_slots: int
+    unacked_messages: int
+
+
+@dataclass(frozen=True, slots=True)
+class Whereabouts:
+    """``broker`` owns the topic, "" where no answer says it; ``by_look_up``: an answer about the topic says so."""
+
+    broker: str
+    by_look_up: bool
+    unload: Unload
+
+
+def whereabouts_of(snapshot: Snapshot, topic: str, namespace: str, bundle: str) -> Whereabouts | None:
+    """Who owns a topic, and what unloading its bundle interrupts. None without a bundle. O(topics of the namespace)."""
+    piece = parse_range(bundle)
+    if not isinstance(piece, BundleRange):
+        return None
+    looked_up = snapshot.owners.get(topic)
+    broker = looked_up or snapshot.owners.get(f"{namespace}/{bundle}", "")
+    there = [
+        each
+        for name, each in snapshot.topics.items()
+        if each.namespace == namespace and piece.includes(crc32_hash(name))
+    ]
+    return Whereabouts(broker, looked_up is not None, _unload(there))
+
+
+def _unload(topics: list[TopicFacts]) -> Unload:
+    subscriptions = [each for topic in topics for each in topic.subscriptions]
+    return Unload(
+        len(topics),
+        sum(topic.publishers for topic in topics),
+        sum(len(each.consumers) for each in subscriptions),
+        sum(each.type in _ONE_ACTIVE and bool(each.consumers) for each in subscriptions),
+        sum(len(consumer.draining) for each in subscriptions for consumer in each.consumers),
+        sum(topic.unacked_messages for topic in topics),
+    )

@@ -1,0 +1,385 @@
+"""``ringside fleet``: the jobs over what a whole installation printed, on this machine or on a Spark cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from engine.text import visible
+from tui.cli.exits import FAILED, FINE
+from tui.cli.options import Output, ascii_option, json_option, output_options
+from tui.cli.output import say, write_out, write_page
+from tui.sources.nearby import missing
+
+if TYPE_CHECKING:
+    from engine.views.fleet.summary import FleetSummary
+    from pipeline.jobs.result import JobResult
+    from pipeline.progress import Progress
+    from tui.sources.fleet_tables import ResultFolder
+
+_JOBS: Final[Mapping[str, str]] = {
+    "run": "All jobs below but watch, one after another, from answers and key traces to the summary.",
+    "import": "Read raw answers of brokers into tables.",
+    "assign": "Assign every partition of every Failover subscription under each policy.",
+    "keys": "Fold key traces to slots and tell who gets what in every mode of Key_Shared.",
+    "bundles": "Put topics into bundles, add their loads up, and show where each would be cut.",
+    "lint": "Let the doctor look at every subscription, key space and namespace.",
+    "report": "Sum a result folder up on one page, the worst first.",
+    "watch": "Import dumps as they arrive in a folder, with a history of imbalance.",
+}
+_READING: Final = ("run", "import", "watch")
+_WITH_PAGE: Final = ("run", "report")
+_EPILOG: Final = """\b
+IN is a folder of answers (import, run, watch), of key traces (keys) or of tables (the others); OUT is where the
+result is put, all at once. Both are paths or URIs: file://, s3a://, hdfs://, gs://, abfss:// (watch: paths).
+--set spark.KEY=VALUE is for Spark; other keys are options of the job: broker settings by their exact names (keys,
+bundles, lint), policies=, add=, kill=, flag=, pulsar= (assign), modes=, top=, consumers=, consumers-from=, tables=
+(keys), listed= (bundles), load-manager= (lint), top= (report), max-input= (import), every=, files=, max-input=
+(watch). For run an option of one job is written JOB.KEY=VALUE. Exit codes: 0 fine, 1 a failure, or a
+condition of --fail-on, 2 usage or input, 130 and 143 stopped from outside; bad records are in the table
+quarantine and stop nothing.
+"""
+
+
+@click.group("fleet", epilog=_EPILOG)
+def fleet_command() -> None:
+    """Whole fleets: from what the brokers of an installation printed to who consumes what, how uneven it is, and what
+    is defective.
+
+    Example: ringside fleet run dumps/ results/
+    """
+
+
+def _options(command: Callable[..., int]) -> Callable[..., int]:
+    decorators = (
+        click.argument("target", metavar="OUT"),
+        click.argument("source", metavar="IN"),
+        click.option("--master", metavar="URL", help="A Spark master; without it this machine with all its cores."),
+        click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="An option; may be repeated."),
+        ascii_option,
+        json_option,
+    )
+    for decorate in decorators:
+        command = decorate(command)
+    return command
+
+
+def _changes(command: Callable[..., int]) -> Callable[..., int]:
+    for decorate in (
+        click.option("--consumers-from", metavar="FILE", help="What if these were the consumers (CSV or JSON)?"),
+        click.option("--kill", metavar="NAME", multiple=True, help="What if this consumer left?"),
+        click.option("--add", metavar="NAME", multiple=True, help="What if this consumer joined?"),
+    ):
+        command = decorate(command)
+    return command
+
+
+def _max_input(command: Callable[..., int]) -> Callable[..., int]:
+    """The limit of what is read, for jobs that read answers."""
+    about = "Read no more than this of a file, unpacked.  [default: 2GB]"
+    return click.option("--max-input", metavar="SIZE", help=about)(command)
+
+
+def _fail_on(job: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """What makes a finished job exit with 1; only ``lint`` judges without being asked to."""
+    about = {
+        "lint": "Exit 1 if a finding is as bad as info, warning or error.  [default: error]",
+        "import": "Exit 1 if quarantined>N or quarantined>N% is true.",
+        "assign": "Exit 1 if max_over_even>N, idle>N or disagreement>N is true; may be repeated.",
+        "report": _EVERY_CONDITION,
+        "run": _EVERY_CONDITION,
+    }
+    return click.option("--fail-on", "fail_on", metavar="CONDITION", multiple=True, help=about[job])
+
+
+_EVERY_CONDITION: Final = (
+    "Exit 1 at such a finding (info, warning, error) or if max_over_even>N, idle>N, disagreement>N, quarantined>N or "
+    "quarantined>N% is true; may be repeated."
+)
+
+
+def _report_files(command: Callable[..., int]) -> Callable[..., int]:
+    """What the jobs with a page also write for other programs."""
+    for decorate in (
+        click.option("--openmetrics", metavar="FILE", help="Write the figures as OpenMetrics too."),
+        click.option("--junit", metavar="FILE", help="Write JUnit XML too: jobs, conditions and findings."),
+    ):
+        command = decorate(command)
+    return command
+
+
+_EXAMPLES: Final = {
+    "run": "ringside fleet run dumps/ results/ --fail-on 'idle>0'",
+    "import": "ringside fleet import dumps/ tables/",
+    "assign": "ringside fleet assign tables/ results/ --add c-10",
+    "keys": "ringside fleet keys tables/ results/",
+    "bundles": "ringside fleet bundles tables/ results/",
+    "lint": "ringside fleet lint tables/ results/ --fail-on warning",
+    "report": "ringside fleet report results/ results/",
+    "watch": "ringside fleet watch arriving/ tables/",
+}
+
+
+def _command_of(job: str, about: str) -> click.Command:
+    takes_changes = job in ("run", "assign")
+    told = {"lint": _findings, "assign": _policies}.get(job, _tables)
+
+    def invoke(
+        *,
+        source: str,
+        target: str,
+        master: str | None,
+        settings: tuple[str, ...],
+        as_json: bool,
+        ascii_only: bool,
+        fail_on: tuple[str, ...] = (),
+        junit: str | None = None,
+        openmetrics: str | None = None,
+        **changes: Any,
+    ) -> int:
+        from pipeline.session import need_pyspark
+
+        asked = _settings(settings) | _asked_changes(job, changes) | _asked_limit(job, changes)
+        need_pyspark()
+        from engine.views.fleet.metrics import fleet_families
+        from engine.views.metrics import exposition
+        from pipeline.conditions import conditions_of, failures_of, figures_of_result, figures_of_summary
+        from tui.cli.fleet.junit import junit_text
+        from tui.cli.reports import JUNIT_MARK, METRICS_MARK, check_report, write_report
+
+        for path, mark, option in ((junit, JUNIT_MARK, "--junit"), (openmetrics, METRICS_MARK, "--openmetrics")):
+            if path is not None:
+                check_report(path, mark, option)
+        conditions = conditions_of(job, fail_on or (("error",) if job == "lint" else ()))
+        result = _done(job, source, target, master, asked)
+        if as_json:
+            write_out(_json(result, target))
+        elif job in _WITH_PAGE:
+            write_page(_page(_results_of(result, target)), ascii_only=ascii_only)
+        else:
+            write_page(told(result), ascii_only=ascii_only)
+        figures = figures_of_result(result)
+        if job in _WITH_PAGE:
+            summary = _read(_results_of(result, target))
+            figures = figures_of_summary(summary) if job == "report" else figures
+            if junit is not None:
+                write_report(junit, junit_text(summary, figures, conditions), JUNIT_MARK, "--junit")
+            if openmetrics is not None:
+                write_report(openmetrics, exposition(fleet_families(summary)), METRICS_MARK, "--openmetrics")
+        failures = failures_of(figures, conditions)
+        for reason in failures:
+            say(f"{job}: {reason}")
+        return FAILED if failures else FINE
+
+    decorated = _changes(invoke) if takes_changes else invoke
+    decorated = _max_input(decorated) if job in _READING else decorated
+    decorated = _fail_on(job)(decorated) if job in ("run", "report", "lint", "import", "assign") else decorated
+    decorated = _report_files(decorated) if job in _WITH_PAGE else decorated
+    text = f"{about}\n\nExample: {_EXAMPLES[job]}"
+    return click.command(job, short_help=about, help=text)(_options(decorated))
+
+
+def _tables(result: JobResult) -> Iterator[str]:
+    yield result.sentence
+
+
+def _policies(result: JobResult) -> Iterator[str]:
+    """What the change asked for does under each policy: no page is made of a folder that has assignments alone."""
+    import msgspec
+
+    from engine.views.fleet.summary import Agreement, GroupRules, PolicyTotals
+    from tui.cli.fleet.page import policy_lines, rule_lines
+
+    yield result.sentence
+    in_force: Any = result.summary["in_force"]
+    told: Any = result.summary["policies"]
+    totals = [PolicyTotals(name, in_force=name in in_force, **numbers) for name, numbers in told.items()]
+    groups = [msgspec.convert(each, GroupRules) for each in result.summary["rules"]]  # type: ignore[attr-defined]
+    yield from rule_lines(groups, msgspec.convert(result.summary["agreement"], Agreement))
+    yield from policy_lines(sorted(totals, key=lambda each: (each.what_if, each.policy)))[:-1]
+
+
+def _findings(result: JobResult) -> Iterator[str]:
+    """How many there are of each severity and rule; the findings themselves are in the table."""
+    from tui.cli.plain import table
+    from tui.cli.printers.lint import counts_text
+
+    yield f"{result.job}: {counts_text(_counts(result, 'severities'))}"
+    yield from table([(f"  {rule}", f"{count:,}") for rule, count in _counts(result, "rules").items()], ("<", ">"))
+
+
+def _counts(result: JobResult, name: str) -> Mapping[str, int]:
+    found = result.summary[name]
+    assert isinstance(found, dict)
+    return found
+
+
+def _settings(texts: tuple[str, ...]) -> dict[str, str]:
+    """The options as a mapping. Raises ``UsageError`` for one without a value."""
+    wrong = [text for text in texts if "=" not in text]
+    if wrong:
+        raise click.UsageError(f"--set wants KEY=VALUE, not {wrong[0]!r}")
+    return dict(text.split("=", 1) for text in texts)
+
+
+def _asked_changes(job: str, changes: Mapping[str, Any]) -> dict[str, str]:
+    prefix = "assign." if job == "run" else ""
+    found = {name: ",".join(changes.get(name) or ()) for name in ("add", "kill")}
+    found["consumers-from"] = changes.get("consumers_from") or ""
+    return {prefix + name: value for name, value in found.items() if value}
+
+
+def _asked_limit(job: str, changes: Mapping[str, Any]) -> dict[str, str]:
+    prefix = "import." if job == "run" else ""
+    return {f"{prefix}max-input": changes["max_input"]} if changes.get("max_input") else {}
+
+
+def _done(job: str, source: str, target: str, master: str | None, settings: Mapping[str, str]) -> JobResult:
+    """Run one job in a session of its own. Spark and Arrow are imported only here."""
+    from pipeline.jobs import LOCAL
+    from pipeline.jobs.options import check_options
+    from pipeline.session import need_pyspark, open_session
+    from pipeline.storage import check_place, place_for
+
+    check_options(job, settings)
+    for text in (source, target):
+        check_place(text, local=job in LOCAL)
+    need_pyspark()
+    own = {key: value for key, value in settings.items() if not key.startswith("spark.")}
+    with _progress(job) as (tell, show):
+        tell("starting Spark …")
+        with open_session(master, {key: settings[key] for key in settings.keys() - own.keys()}) as spark:
+            from pipeline.jobs import job_called
+            from pipeline.jobs.result import JobOptions
+            from pipeline.progress import watching_tasks
+
+            places = place_for(spark, source), place_for(spark, target)
+            with watching_tasks(spark, show) as watch:
+                return job_called(job)(spark, *places, JobOptions(own, tell, watch=watch))
+
+
+@contextmanager
+def _progress(job: str) -> Iterator[tuple[Callable[[str], None], Callable[[Progress], None]]]:
+    """Where the job says its steps and how far it is: a live line on a terminal, else plain lines on standard error."""
+    import sys
+
+    from pipeline.progress import NowAndThen, progress_text
+
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield say, NowAndThen(say)
+        return
+    from rich import progress as bars
+    from rich.console import Console
+
+    columns = (
+        bars.SpinnerColumn(), bars.TimeElapsedColumn(), bars.TextColumn("{task.description}", markup=False)
+    )  # fmt: skip
+    with bars.Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(job, total=None)
+
+        def tell(text: str) -> None:
+            if not text.endswith("…"):
+                progress.console.print(visible(text), markup=False, highlight=False)
+            progress.update(task, description=visible(text))
+
+        def show(seen: Progress) -> None:
+            progress.update(task, description=visible(progress_text(seen)))
+
+        yield tell, show
+
+
+def _results_of(result: JobResult, target: str) -> ResultFolder:
+    """Where the result is, opened with the settings that the job had."""
+    if result.place is None:
+        return _results(target)
+    from pipeline.manifests import results_at
+
+    return results_at(result.place)
+
+
+def _json(result: JobResult, target: str) -> str:
+    import json
+
+    if result.job in _WITH_PAGE:
+        return _summary(_results_of(result, target)).decode()
+    return json.dumps(result.summary, indent=1, ensure_ascii=False, sort_keys=True, default=list)
+
+
+def _page(results: ResultFolder) -> list[str]:
+    from tui.cli.fleet.page import fleet_lines
+
+    return fleet_lines(_read(results))
+
+
+def _read(results: ResultFolder) -> FleetSummary:
+    from engine.views.fleet.summary import FILE_NAME, read_summary
+
+    return read_summary(_summary(results), f"{results}/{FILE_NAME}")
+
+
+def _summary(results: ResultFolder) -> bytes:
+    from engine.errors import InputError
+    from engine.views.fleet.summary import FILE_NAME
+
+    try:
+        return (results / FILE_NAME).read_bytes() if isinstance(results, Path) else results.document(FILE_NAME)
+    except FileNotFoundError as error:
+        make = "make one with ringside fleet run or ringside fleet report"
+        raise InputError(f"{results} holds no {FILE_NAME}; {make}") from error
+
+
+@click.command("open", short_help="Open a result folder on the screen, or print its summary.")
+@click.argument("target", metavar="OUT")
+@output_options
+def open_fleet(*, target: str, output: Output) -> int:
+    """Show what is worst in the result folder OUT, sorted and filtered at will; enter opens a row in the simulator.
+
+    OUT is a path or a URI as the jobs take it; keys and endpoint of S3 come from where AWS's tools take them. With
+    --once or --json the summary is printed. Needs no Spark.
+
+    Example: ringside fleet open results/
+    """
+    results = _results(target)
+    if output.on_screen:
+        from engine.errors import InputError
+        from tui.cli.fleet.screen import open_fleet_screen
+        from tui.cli.terminal import why_no_screen
+
+        why_not = why_no_screen()
+        if why_not is not None:
+            raise InputError(why_not)
+
+        return open_fleet_screen(results, output)
+    as_json, ascii_only = output.json, output.ascii_only
+    lines = _page(results)
+    if as_json:
+        write_out(_summary(results).decode())
+    else:
+        write_page(lines, ascii_only=ascii_only)
+    return FINE
+
+
+def _results(text: str) -> ResultFolder:
+    """A result folder by its path or URI. Raises ``InputError`` for another scheme, or where Arrow is missing."""
+    from engine.errors import InputError
+
+    if "://" not in text:
+        reason = missing(text)
+        if reason is not None:
+            raise InputError(reason)
+        return Path(text)
+    try:
+        from pipeline.manifests import results_at
+        from pipeline.storage import place_of
+    except ImportError as error:
+        raise InputError("stores are read with pyarrow: install it (pip install 'pulsar-ringside[spark]')") from error
+    return results_at(place_of(text))
+
+
+for _job, _about in _JOBS.items():
+    fleet_command.add_command(_command_of(_job, _about))
+fleet_command.add_command(open_fleet)

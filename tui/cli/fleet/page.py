@@ -1,0 +1,112 @@
+"""The summary of a fleet as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from engine.views.fleet.summary import Agreement, FleetSummary, GroupRules, PolicyTotals
+from tui.cli.plain import Align, table
+from tui.kit.wording import counted, safe_name
+
+SHOWN: Final = 10
+_Rows = Sequence[tuple[str, ...]]
+
+
+def fleet_lines(summary: FleetSummary, *, shown: int = SHOWN) -> list[str]:
+    """Totals, then the worst of each kind, findings, and what was set aside."""
+    return [line for part in _parts(summary, shown) for line in part][:-1]
+
+
+def _parts(summary: FleetSummary, shown: int) -> Iterator[list[str]]:
+    totals = summary.totals
+    yield [
+        f"{counted(totals.topics, 'topic')} ({totals.partitioned_topics:,} partitioned)"
+        f" in {counted(totals.namespaces, 'namespace')},"
+        f" {counted(totals.bundles, 'bundle')} on {counted(totals.brokers, 'broker')}",
+        f"{counted(totals.subscription_names, 'subscription')}"
+        f" ({totals.subscriptions:,} with those of each partition),"
+        f" {counted(totals.consumers, 'consumer')}, {counted(totals.publishers, 'publisher')}",
+        f"{totals.msg_rate_in:,.0f} msg/s in, {totals.msg_rate_out:,.0f} out,"
+        f" {totals.backlog_size_bytes:,} bytes of backlog",
+        *(f"The job {job} failed: {reason}" for job, reason in sorted(summary.failed.items())),
+        "",
+    ]
+    yield rule_lines(summary.rules, summary.agreement, shown)
+    yield policy_lines(summary.policies)
+    modes = [
+        (each.mode + (" *" if each.in_force else ""), _ratio(each.worst_max_over_mean), _verdicts(each.verdicts))
+        for each in summary.key_modes
+    ]  # fmt: skip
+    yield _block("Key_Shared, by mode (* in force)", ("mode", "worst max/mean", "why"), modes, "<><")
+    subscriptions = [
+        (f"{safe_name(each.namespace)}/{safe_name(each.subscription)}".strip("/"), each.type,
+         _ratio(each.max_over_even), f"{each.idle:,}", f"{each.consumers:,}", f"{each.partitions:,}",
+         f"{each.lost_msg_rate:,.1f}", _found(each.findings, each.worst_severity))
+        for each in summary.worst_subscriptions[:shown]
+    ]  # fmt: skip
+    heads: tuple[str, ...] = ("subscription", "type", "max/even", "idle", "of", "topics", "lost msg/s", "findings")
+    yield _block("Worst subscriptions", heads, subscriptions, "<<>>>>><")
+    namespaces = [
+        (safe_name(each.namespace), _ratio(each.worst_max_over_even), f"{each.topics:,}", f"{each.bundles:,}",
+         f"{each.bundles_to_split:,}", f"{each.msg_rate_out:,.1f}", _found(each.findings, each.worst_severity))
+        for each in summary.worst_namespaces[:shown]
+    ]  # fmt: skip
+    heads = ("namespace", "max/even", "topics", "bundles", "to split", "msg/s out", "findings")
+    yield _block("Worst namespaces", heads, namespaces, "<>>>>><")
+    bundles = [
+        (safe_name(each.bundle), each.outcome, f"{each.topics:,}", f"{each.msgs_per_sec:,.1f}")
+        for each in summary.worst_bundles[:shown]
+    ]
+    yield _block("Bundles to look at first", ("bundle", "load manager", "topics", "msg/s"), bundles, "<<>>")
+    findings = [(each.severity, each.rule, f"{each.count:,}") for each in summary.findings]
+    yield _block("Findings", ("severity", "rule", "times"), findings, "<<>")
+    aside = [
+        (each.source, each.table, each.kind, f"{each.rows:,}", f"{each.problems:,}") for each in summary.quarantine
+    ]
+    yield _block("Set aside", ("job", "table", "kind", "rows", "problems"), aside, "<<<>>")
+
+
+def rule_lines(rules: Sequence[GroupRules], agreement: Agreement, shown: int = SHOWN) -> list[str]:
+    """The release and the flag of each group of brokers, how they are known, and whether what was reported agrees."""
+    if not rules:
+        return []
+    told = f"Reported active consumers: {agreement.reported:,}, {agreement.agreeing:,} agree with the rules in force"
+    rows = [
+        (safe_name(each.group) or "(all)", f"{each.release} ({each.release_basis})",
+         f"{str(each.consistent_hashing).lower()} ({each.flag_basis})",
+         f"{each.agreeing:,} of {each.reported:,}" if each.reported else "none reported")
+        for each in rules[:shown]
+    ]  # fmt: skip
+    heads = ("brokers", "release", "consistent hashing", "active consumers")
+    more = [f"  and {len(rules) - shown:,} more groups"] if len(rules) > shown else []
+    return [told, *_block("Rules in force", heads, rows, "<<<<")[:-1], *more, ""]
+
+
+def policy_lines(policies: Sequence[PolicyTotals]) -> list[str]:
+    """Failover under each policy, with an empty line at the end; nothing without any."""
+    rows = [
+        (each.policy + (" *" if each.in_force else "") + (" (what-if)" if each.what_if else ""),
+         _ratio(each.worst_max_over_even), f"{each.idle:,}", f"{each.moved:,}", f"{each.least_moved:,}")
+        for each in policies
+    ]  # fmt: skip
+    return _block("Failover, by policy (* in force)", ("policy", "worst max/even", "idle", "moved", "least"), rows)
+
+
+def _block(title: str, heads: Sequence[str], rows: _Rows, aligns: str = "") -> list[str]:
+    if not rows:
+        return []
+    sides: list[Align] = [">" if side == ">" else "<" for side in aligns or "<" + ">" * (len(heads) - 1)]
+    return [title, *table([tuple(heads), *rows], sides, indent="  "), ""]
+
+
+def _ratio(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"
+
+
+def _verdicts(verdicts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name.lower().replace('_', ' ')} {count:,}" for name, count in sorted(verdicts.items()))
+
+
+def _found(count: int, worst: str | None) -> str:
+    return "" if not count else f"{count:,} ({worst})"
