@@ -32,7 +32,7 @@ def check(path: Path | None) -> int:
     """
     from tui.cli.config import config_path, read_config
     from tui.cli.screen_keys import keys_of_screens
-    from tui.kit.more_keys import more_keys
+    from tui.kit.bindings import more_keys
 
     wanted = path if path is not None else config_path()
     if wanted is None:

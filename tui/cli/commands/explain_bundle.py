@@ -153,7 +153,7 @@ def _row(each: BrokerExplained, *, modular: bool) -> tuple[str, ...]:
 
 def _owner_texts() -> dict[str, str]:
     """Why a broker gives nothing away, by the verdict on it in either load manager."""
-    from tui.kit.shed_words import BROKER_TEXTS, PAIR_TEXTS
+    from tui.brokers.words import BROKER_TEXTS, PAIR_TEXTS
 
     return {
         **{str(outcome): text for outcome, text in BROKER_TEXTS.items()},
@@ -163,7 +163,7 @@ def _owner_texts() -> dict[str, str]:
 
 
 def _stays(told: BundleExplained) -> str:
-    from tui.kit.shed_words import BUNDLE_TEXTS, SKIPPED_TEXTS, STAYS_TEXTS
+    from tui.brokers.words import BUNDLE_TEXTS, SKIPPED_TEXTS, STAYS_TEXTS
 
     if told.unload is not None:
         return f"the next cycle of {told.shedder} chooses it: {STAYS_TEXTS[told.unload]}{_to(told)}"
@@ -176,7 +176,7 @@ def _stays(told: BundleExplained) -> str:
 
 def _stays_extensible(told: BundleExplained) -> str:
     """The cycle is the first that can act, since hits are in nobody's report; another leader may be further."""
-    from tui.kit.shed_words import BUNDLE_TEXTS, SKIPPED_TEXTS
+    from tui.brokers.words import BUNDLE_TEXTS, SKIPPED_TEXTS
 
     cycle = f"cycle {told.cycle} of {told.shedder}"
     if told.verdict in ("moved", "swapped"):

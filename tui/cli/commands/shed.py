@@ -169,7 +169,7 @@ class _Question:
 def shed_lines(found: ShedAhead, compared: Sequence[ShedAhead] = ()) -> list[str]:
     """The forecast, cycle by cycle; cycles that say the same as the one before are one line."""
     from engine.views.brokers.view import shedder_of
-    from tui.kit.shed_words import ASSUMED_TEXTS
+    from tui.brokers.words import ASSUMED_TEXTS
 
     start = found.start
     first = f"{shedder_of(found)} over {counted(len(start.loads), 'broker')}, {counted(len(found.cycles), 'cycle')}"
@@ -196,7 +196,7 @@ def _indented(sentence: str, indent: str = "  ") -> list[str]:
 
 def _cycle_lines(cycle: AheadCycle) -> list[str]:
     from engine.balance.leadership.shedding import SheddingCycle
-    from tui.kit.shed_words import PAIR_TEXTS, SKIPPED_TEXTS, STAYS_TEXTS
+    from tui.brokers.words import PAIR_TEXTS, SKIPPED_TEXTS, STAYS_TEXTS
 
     decision = cycle.decision
     lines: list[str] = []
@@ -222,7 +222,7 @@ def _cycle_lines(cycle: AheadCycle) -> list[str]:
 
 
 def _verdict(verdict: BrokerVerdict) -> str:
-    from tui.kit.shed_words import BROKER_TEXTS
+    from tui.brokers.words import BROKER_TEXTS
 
     figures = f"{_short(verdict.figure)} of {_short(verdict.limit)}"
     return f"{safe_name(verdict.broker)} {BROKER_TEXTS[verdict.outcome]} ({figures})"

@@ -113,7 +113,7 @@ def split_lines(view: SplitPreviewView, algorithm: str | None = None) -> list[st
 
 
 def _option(option: SplitOption) -> Iterator[str]:
-    from tui.bundles.split_words import AS_PROPOSED, CUTS_NOTHING, warning_sentences
+    from tui.bundles.words import AS_PROPOSED, CUTS_NOTHING, warning_sentences
 
     remarks = []
     if option.is_default:

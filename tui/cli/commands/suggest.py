@@ -368,7 +368,7 @@ def _work(state: ClusterState, subscription: Subscription, *, by: str) -> Work:
 
 def names_lines(fit: Fit, fitted_to: str, *, survive: bool) -> Iterator[str]:
     """The names, what they are worth where they were fitted, and elsewhere."""
-    from tui.kit.suggestion_words import worth
+    from tui.kit.verdict_words import worth
 
     rows = [
         ("now", "suggested"),
@@ -396,7 +396,7 @@ def helm_lines(fit: Fit) -> Iterator[str]:
 
 def sizing_lines(kind: str, sizing: Sizing, goal: Goal) -> Iterator[str]:
     """The answer, and the curve around it."""
-    from tui.kit.suggestion_words import sizing_answer, what_rules
+    from tui.kit.verdict_words import sizing_answer, what_rules
 
     yield from wrapped(sizing_answer(kind, sizing, goal))
     surely = [row.number for row in sizing.rows if row.good and 0 < row.chance_high <= goal.max_over_mean]

@@ -15,7 +15,7 @@ from tui.cli.options import ascii_option, json_option, max_input_option
 from tui.cli.output import say_problems, write_out, write_page
 from tui.cli.plain import Align, table, wrapped
 from tui.cli.printers.documents import json_text
-from tui.kit.why_words import earlier_text, setting_text, verdict_word
+from tui.kit.reported import earlier_text, setting_text, verdict_word
 from tui.kit.wording import counted, safe_name, short_topic
 
 if TYPE_CHECKING:
