@@ -7,14 +7,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.admin.rules_in_force import Basis, RulesInForce
+from engine.admin.priorities import list_of
 from engine.bulk_hashing import murmur3_bulk
 from engine.config import ReleaseBehaviour, behaviour_of
-from pipeline.choosing import Change, Partitions, change_of
-from pipeline.fewest_moves import fewest_moves
-from pipeline.lists import Changes, ConsumerList, carried_over, list_of, slots_of
-from pipeline.policies import Policy
-from tests.pipeline.scalar_policies import Topic, places
+from engine.failover.bulk_lists import Changes, ConsumerList, carried_over, slots_of
+from engine.failover.bulk_policies import (
+    PULSARS,
+    Change,
+    Choice,
+    FewestMoves,
+    Partitions,
+    Policy,
+    change_of,
+    unit_rules,
+)
+from tests.engine.failover.scalar_policies import Topic, places
 
 # Names of which some are others with a digit: their ring points meet.
 NAMES = st.sampled_from(["c", "c1", "c10", "c11", "d", "é", "😀", "\uffee", "c"])
@@ -49,8 +56,28 @@ def partitions_of(topics: list[list[Topic]]) -> Partitions:
 def change(
     before: list[ConsumerList], after: list[ConsumerList] | None, version: str = "4.2.4", *, flag: bool = False
 ) -> Change:
-    rules = RulesInForce(behaviour(version), Basis.GIVEN, flag, Basis.GIVEN)
-    return change_of(before, after, [rules] * len(before))
+    return change_of(before, after, unit_rules([(behaviour(version), flag)] * len(before)))
+
+
+def choices_of(made: Change, partitions: Partitions) -> dict[Policy, Choice]:
+    """Every policy; the fewest moves are given the topics in two pieces, as a task gets them."""
+    now = made.now(partitions)
+    found = {policy: made.under(policy, partitions, now) for policy in PULSARS}
+    after = np.empty(len(partitions.unit), dtype=np.int64)
+    for unit in np.unique(partitions.unit).tolist():
+        rows = np.flatnonzero(partitions.unit == unit)
+        kept = made.kept_members(unit, now.before[rows])
+        members = made.new.members(unit)
+        moves = FewestMoves(np.bincount(kept[kept >= 0], minlength=len(members)), len(rows))
+        half = len(rows) // 3
+        member = np.concatenate([moves.place(kept[:half]), moves.place(kept[half:])])
+        after[rows] = made.new_slots.of(partitions.unit[rows], np.append(members, -1)[member])
+    found[Policy.FEWEST_MOVES] = Choice(now.before_place, now.before, after)
+    return found
+
+
+def fewest_moves(before: np.ndarray, members: int) -> np.ndarray:
+    return FewestMoves(np.bincount(before[before >= 0], minlength=members), len(before)).place(before)
 
 
 @settings(max_examples=60, deadline=None)
@@ -62,7 +89,7 @@ def test_every_policy_picks_what_the_plain_one_picks_before_and_after_a_change(
     topics = [topics_of(number, unit[2], partitioned=unit[3]) for number, unit in enumerate(units)]
     partitions = partitions_of(topics)
     made = change(before, after, version)
-    choices = made.all_choices(partitions, made.old.places_now(partitions), tuple(Policy))
+    choices = choices_of(made, partitions)
     release = behaviour(version)
     for number, here in enumerate(topics):
         rows = partitions.unit == number
@@ -72,7 +99,9 @@ def test_every_policy_picks_what_the_plain_one_picks_before_and_after_a_change(
         carried = [int(same[place]) if place >= 0 else nobody for place in start]
         kept = [-1 if place == nobody else place for place in carried]
         for policy, choice in choices.items():
-            assert choice.after_place[rows].tolist() == places(policy, after[number], here, release, kept), policy
+            expected = places(policy, after[number], here, release, kept)
+            found = (choice.after[rows] - made.new_slots.start[number]).tolist()
+            assert found == [nobody if place < 0 else place for place in expected], policy
             assert choice.before_place[rows].tolist() == start, policy
             assert (choice.before[rows] - made.new_slots.start[number]).tolist() == carried, policy
 
@@ -82,7 +111,7 @@ def test_the_flag_alone_moves_partitions_and_the_rule_in_force_none(in_force: Po
     consumers = [list_of([f"c{number}" for number in range(10)])]
     made = change(consumers, None, flag=in_force is Policy.FLAG_ON)
     partitions = partitions_of([topics_of(0, 100, partitioned=True)])
-    choices = made.all_choices(partitions, made.old.places_now(partitions), tuple(Policy))
+    choices = choices_of(made, partitions)
     moved = {policy: int((choice.after != choice.before).sum()) for policy, choice in choices.items()}
     assert moved[in_force] == 0
     other = Policy.FLAG_ON if in_force is Policy.FLAG_OFF else Policy.FLAG_OFF

@@ -9,17 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.admin.priorities import infer_priority_levels
-
 Key = tuple[str, str, int, str]
-"""Namespace, subscription, number of the list of consumers, and the group of brokers (``pipeline.broker_groups``)."""
-MOST_WITNESSES: Final = 64
-"""Told active consumers of one unit that are looked at; the first by topic, so that it does not matter how rows lie."""
+"""Namespace, subscription, number of the list of consumers, and the group of brokers."""
 
 
 @dataclass(frozen=True)
@@ -53,15 +48,6 @@ class Changes:
     @property
     def nothing(self) -> bool:
         return not (self.add or self.kill or self.lists)
-
-
-def list_of(names: Sequence[str]) -> ConsumerList:
-    """A list as statistics show it: the levels are not in them, and the smallest that explain the order are taken.
-
-    >>> list_of(["b", "a"]).levels
-    (0, 1)
-    """
-    return ConsumerList(tuple(names), infer_priority_levels(names, {}).levels)
 
 
 @dataclass(frozen=True)

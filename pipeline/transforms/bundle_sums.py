@@ -21,9 +21,8 @@ from engine.bundles.bulk import BundleMap, TopicColumns, bundle_map, sum_by
 from engine.bundles.bulk_splits import Cuts, flow_cuts, range_cuts, specified_cuts, topic_count_cuts
 from engine.bundles.flow import flow_limits
 from engine.config import FLOW_OR_QPS_EQUALLY_DIVIDE, SPLIT_ALGORITHMS, BrokerSettings
-from pipeline.reading.rows import Row
 from pipeline.schemas import BUNDLE_LOADS
-from pipeline.splitting import Children, range_texts
+from pipeline.transforms.bundle_splits import Children, range_texts
 
 
 @dataclass(frozen=True)
@@ -102,9 +101,9 @@ class Bundles:
         decision = modular_decision(ModularObservation(reports, averages, counts), self.settings)
         return {verdict.bundle: verdict for verdict in decision.verdicts}
 
-    def occupancy_rows(self) -> list[Row]:
+    def occupancy_rows(self) -> list[tuple[Any, ...]]:
         """Rows of ``occupancy``."""
-        rows: list[Row] = []
+        rows: list[tuple[Any, ...]] = []
         traffic = self.sums[4] + self.sums[5]
         for number, name in enumerate(self.names):
             inside = slice(int(self.map.start[number]), int(self.map.start[number + 1]))

@@ -9,14 +9,13 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.lists import ConsumerList, Key, Slots, numbered
-from pipeline.policies import Policy
+from engine.failover.bulk_lists import ConsumerList, Key, numbered, slots_of
+from engine.failover.bulk_policies import Policy
 from pipeline.reading.rows import Row
+from pipeline.transforms.owners import NOW, SUMMED, OwnerAccount
 
-_KINDS: Final = 5
-"""Partitions now and before, those that moved, and two rates: what is added up of every slot."""
-_EVEN: Final = _KINDS
-"""Behind them, of each consumer: its even share of the partitions."""
+_EVEN: Final = len(SUMMED) + 1
+"""Behind the sums and the partitions now, of each consumer: its even share of the partitions."""
 
 
 class LoadSums:
@@ -35,24 +34,21 @@ class LoadSums:
         keys: Sequence[Key],
         lists: Sequence[ConsumerList],
         policies: Sequence[Policy],
-        slots: Slots,
         flag: NDArray[np.bool_],
     ) -> None:
         """``flag``: (units,), whether consistent hashing is in force for each."""
-        self._keys, self._lists, self._policies, self._slots, self._flag = keys, lists, policies, slots, flag
-        size = int(slots.start[-1])
-        self._sums = {policy: np.zeros((_KINDS, size)) for policy in policies}
+        self._keys, self._lists, self._policies, self._flag = keys, lists, policies, flag
+        self._slots = slots_of(lists)
+        size = int(self._slots.start[-1])
+        self._sums = {policy: np.zeros((len(SUMMED), size)) for policy in policies}
+        self._now = np.zeros((1, size))
 
-    def add(self, partial: Any) -> None:
-        """The partial loads of one task."""
-        numbers = partial["policy"].to_numpy()
-        slot = partial["slot"].to_numpy()
-        for number, policy in enumerate(Policy):
-            if policy not in self._sums:
-                continue
-            rows = numbers == number
-            for place, name in enumerate(("partitions", "before", "moved", "msg_rate_out", "msg_throughput_out")):
-                self._sums[policy][place][slot[rows]] += partial[name].to_numpy()[rows]
+    def add(self, account: OwnerAccount) -> None:
+        """What one task counted."""
+        for sums, name in ((self._now, NOW), *((sums, policy.value) for policy, sums in self._sums.items())):
+            if name in account.sums:
+                slots, values = account.sums[name].arrays()
+                sums[:, slots] += values
 
     def consumer_rows(self) -> list[Row]:
         """Rows of ``consumer_loads``: by namespace, subscription, policy and name; nobody is no consumer."""
@@ -61,8 +57,8 @@ class LoadSums:
             for policy in self._policies:
                 for (name, _), sums in sorted(self._of(units, policy)[0].items()):
                     rows.append(
-                        (namespace, subscription, policy.value, policy.what_if, name, int(sums[0]), float(sums[3]),
-                         float(sums[4]))
+                        (namespace, subscription, policy.value, policy.what_if, name, int(sums[0]), float(sums[2]),
+                         float(sums[3]))
                     )  # fmt: skip
         return rows
 
@@ -82,9 +78,9 @@ class LoadSums:
 
     def _of(self, units: Sequence[int], policy: Policy) -> tuple[dict[tuple[str, int], Any], Any]:
         """The sums of each consumer of some units, its even share of them behind, and the sums of nobody."""
-        sums = self._sums[policy]
-        members: dict[tuple[str, int], Any] = defaultdict(lambda: np.zeros(_KINDS + 1))
-        nobody = np.zeros(_KINDS)
+        sums = np.concatenate((self._sums[policy], self._now))
+        members: dict[tuple[str, int], Any] = defaultdict(lambda: np.zeros(_EVEN + 1))
+        nobody = np.zeros(_EVEN)
         for unit in units:
             start, names = int(self._slots.start[unit]), numbered(self._lists[unit].names)
             held = sums[:, start : start + len(names)]
@@ -96,13 +92,13 @@ class LoadSums:
 
     def _subscription_row(self, key: tuple[str, str], units: Sequence[int], policy: Policy) -> Row:
         members, nobody = self._of(units, policy)
-        table = np.array(list(members.values())).reshape(-1, _KINDS + 1)
-        held, rates = table[:, 0], table[:, 3]
+        table = np.array(list(members.values())).reshape(-1, _EVEN + 1)
+        held, rates, now = table[:, 0], table[:, 2], table[:, _EVEN - 1]
         partitions = int(held.sum() + nobody[0])
         count = len(members)
         mean, mean_rate = (held.sum() / count, rates.sum() / count) if count else (0.0, 0.0)
-        gaps = np.maximum(np.append(table[:, 1], nobody[1]) - np.append(held, nobody[0]), 0)
-        moved = int(table[:, 2].sum() + nobody[2])
+        gaps = np.maximum(np.append(now, nobody[_EVEN - 1]) - np.append(held, nobody[0]), 0)
+        moved = int(table[:, 1].sum() + nobody[1])
         in_force = Policy.FLAG_ON if self._flag[list(units)].mean() > 0.5 else Policy.FLAG_OFF
         return (
             *key, policy.value, policy.what_if, partitions, count, int((held == 0).sum()),
@@ -115,7 +111,7 @@ class LoadSums:
     def _lost_rate(self, unit: int, policy: Policy) -> float:
         """Messages/s that the other consumers of a unit could take while its busiest one works as it does."""
         start, count = int(self._slots.start[unit]), len(self._lists[unit].names)
-        rates = self._sums[policy][3, start : start + count]
+        rates = self._sums[policy][2, start : start + count]
         return float(count * rates.max() - rates.sum()) if count else 0.0
 
 
