@@ -50,12 +50,24 @@ class Scene:
     diagnoses: tuple[Diagnosis, ...] | None = None
 
 
+class FirstReading(Protocol):
+    """The reading of a running cluster that the first scene is made of."""
+
+    def watch(self, progressed: Callable[[str], object]) -> None:
+        """Have this called with how far it is, in the thread of the reading."""
+
+    def stop(self) -> None:
+        """End it with what was read so far. Does not wait."""
+
+
 @dataclass(frozen=True, slots=True)
 class Opening:
     """A scene that is still to be loaded, and its name for the sentence "opening NAME …".
 
-    ``load`` runs in a thread of its own; what it raises ends the app and stands in ``RingsideApp.failure``.
+    ``load`` runs in a thread of its own; what it raises ends the app and stands in ``RingsideApp.failure``. Where it
+    begins with a ``reading``, the sentence says how far that is, and ``esc`` stops it.
     """
 
     name: str
     load: Callable[[], Scene]
+    reading: FirstReading | None = None
