@@ -305,7 +305,11 @@ def _store_of(scene: Scene) -> Store:
         notes=scene.notes,
         journal=scene.journal,
         seen=scene.seen,
-        live=Freshness(scene.origin, scene.feed.every_s, at_ms, at_ms) if scene.feed is not None else None,
+        live=(
+            Freshness(scene.origin, scene.feed.every_s, at_ms, at_ms, stopped_at=scene.stopped_at)
+            if scene.feed is not None
+            else None
+        ),
     )
 
 

@@ -33,7 +33,8 @@ class Scene:
     """A timeline, the place of the subscription to show first, and what opening the state had to tell.
 
     ``journal`` keeps the steps; ``script`` is what the screen plays; ``seen`` is what brokers reported; ``feed`` brings
-    newer scenes, and ``origin`` is where they are from. ``reported`` and ``diagnoses`` are of ``seen``, where they were
+    newer scenes, and ``origin`` is where they are from; ``stopped_at`` is how many topics of how many were read, where
+    the reading was stopped. ``reported`` and ``diagnoses`` are of ``seen``, where they were
     made already.
     """
 
@@ -48,6 +49,7 @@ class Scene:
     origin: str = ""
     reported: Reported | None = None
     diagnoses: tuple[Diagnosis, ...] | None = None
+    stopped_at: tuple[int, int] | None = None
 
 
 class FirstReading(Protocol):

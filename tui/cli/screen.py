@@ -85,6 +85,7 @@ class Begun:
             session.seen,
             session.feed,
             session.timeline.source,
+            stopped_at=session.stopped_at,
         )
 
     def say_problems(self) -> None:

@@ -6,7 +6,6 @@ import asyncio
 import threading
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
@@ -17,6 +16,7 @@ from tests.playing.server import Asked, Played, PlayingServer, failing, playing
 from tests.tui.screens_under_test import run, text_of
 from tui.app import OpeningScreen, RingsideApp
 from tui.cli.pictures import STOPPED, Pictures
+from tui.kit import live_line
 from tui.kit.screen import DashboardScreen
 from tui.scene import Opening, Scene
 from tui.sources.cluster.access import Access
@@ -27,6 +27,11 @@ from tui.sources.cluster.source import Feed, FirstReading, Source, StoppedError
 pytestmark = pytest.mark.real_time  # the cluster answers in a thread
 LIMITS = replace(Limits(), at_once=1, rate=1e6)
 STATISTICS = "/partitioned-stats"
+
+
+@pytest.fixture(autouse=True)
+def now(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live_line, "now_ms", CountingClock().utc_ms)
 
 
 class Held:
@@ -61,9 +66,16 @@ class Opened:
         self.app = RingsideApp(opening, animate=False, depth="truecolor")
 
     def load(self) -> Scene:
-        session = self.pictures.session(self.first.read())
-        origin = self.source.access.origin
-        return Scene(session.timeline, 0, 0, session.notes, seen=session.seen, feed=self.feed, origin=origin)
+        reading = self.first.read()
+        session = self.pictures.session(reading)
+        return Scene(
+            session.timeline,
+            notes=session.notes,
+            seen=session.seen,
+            feed=self.feed,
+            origin=reading.origin,
+            stopped_at=reading.stopped_at,
+        )
 
     def codes(self) -> list[str]:
         return [notice.code for notice in self.app.store._notes]
@@ -94,12 +106,14 @@ def test_esc_keeps_what_was_read_and_the_next_refresh_reads_the_rest() -> None:
             await pilot.press("escape")
             await until(pilot, lambda: isinstance(app.screen, DashboardScreen))
             assert "6 of 9 topics were read" in text_of(app)
+            assert STOPPED in opened.codes()
             (moment,) = opened.pictures._seen
             assert len(moment.snapshot.topics) == 9
             held.is_over = True
             (scene,) = await asyncio.to_thread(opened.refresh)
             app.store.arrive(scene)
             await pilot.pause()
+            assert "topics were read" not in text_of(app)
             assert STOPPED not in opened.codes()
             assert app.store.moment == (1, 1)
 

@@ -52,6 +52,7 @@ def live_command(*, url: str, every: float, subscription: str | None, cluster: C
     def begun() -> Session:
         reading = first.read()
         session = pictures.session(reading, subscription)
-        return replace(session, feed=Feed(source.follower(), every, pictures.scene, reading.cluster))
+        feed = Feed(source.follower(), every, pictures.scene, reading.cluster)
+        return replace(session, feed=feed, stopped_at=reading.stopped_at)
 
     return show_session(begun, output, journal, name=source.access.origin, reading=first)

@@ -65,6 +65,11 @@ class ClusterReading:
         return any(gap.fault is Fault.STOPPED for gap in self.gaps)
 
     @property
+    def stopped_at(self) -> tuple[int, int] | None:
+        """How many topics of how many were read, where it was stopped."""
+        return (self.topics_read, self.topics) if self.was_stopped else None
+
+    @property
     def moment_name(self) -> str:
         """The folder of this moment in a dump."""
         return moment_name(self.at_ms)
