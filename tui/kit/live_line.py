@@ -88,7 +88,7 @@ def freshness_parts(freshness: Freshness, now_ms: float) -> tuple[tuple[str, str
     if freshness.stopped_at is not None:
         read, of = freshness.stopped_at
         head = (f"! stopped, read {age} ago ", "$warn bold")
-        return head, (f"{read:,} of {of:,} topics were read; the next refresh reads the rest ", "$warn"), rest
+        return head, (f"{read:,} of {of:,} topics; the next refresh reads the rest  {origin}", "$warn")
     if freshness.disagree:
         facts = f"! {freshness.disagree:,} of {freshness.compared:,} facts differ from the model (V lists them) "
         return head, (facts, "$bad bold"), rest
