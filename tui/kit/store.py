@@ -44,6 +44,7 @@ from engine.views.producers.answers import GrowthView, known_keys_view, send_ans
 from engine.views.producers.model import ProducersView, SendAnswer, StatisticsView
 from engine.views.producers.view import producers_view
 from engine.views.reported.bundles import with_load_reports
+from engine.views.reported.model import Agreement
 from engine.views.reported.subscription import BUNDLES, SubscriptionView, all_places, reported_only, subscription_view
 from engine.views.reported.view import Reported, Subject, keys_with_reported, subject_of, with_reported
 from tui.kit.live_line import Freshness
@@ -85,6 +86,23 @@ class Journal(Protocol):
 
     def record(self, timeline: Timeline) -> str:
         """Write what is new. The answer says where the steps are kept, or what went wrong, for the status line."""
+
+
+Side = DashboardView | KeysView | None
+Sides = tuple[Side, Side]
+"""A subscription in two states; None where one of them does not have it."""
+
+
+def _sides(before: Timeline, after: Timeline, key: str) -> Sides:
+    return _view_of(before, key), _view_of(after, key)
+
+
+def _view_of(timeline: Timeline, key: str) -> Side:
+    names = [subscription.key for subscription in timeline.state.subscriptions]
+    if key in names:
+        return dashboard_view(timeline, subscription=names.index(key))
+    shared = any(subscription.key == key for subscription in timeline.state.key_subscriptions)
+    return keys_view(timeline, key) if shared else None
 
 
 class Store:
@@ -332,6 +350,15 @@ class Store:
         after = carried_out(state, flag_change(state))
         return None if isinstance(after, Rejection) else change_view(state, after, self._key)
 
+    def views_since(self, step: int) -> Callable[[], Sides]:
+        """What computes the views of the shown subscription at a step and at the cursor; it can run in a thread."""
+        return partial(_sides, self._timeline.go_to(min(step, self._timeline.cursor)), self._timeline, self._key)
+
+    def views_of_rules(self) -> Callable[[], Sides]:
+        """What computes the views of the shown subscription by the rule in force and by the other one."""
+        after, _ = self._timeline.submit(flag_change(self._timeline.state))
+        return partial(_sides, self._timeline, after, self._key)
+
     def step_by(self, count: int) -> None:
         """Move in time, forwards or backwards, as far as there are moments and steps."""
         self._go_to(max(0, self._moment) + self._main.cursor + count)
@@ -406,7 +433,22 @@ class Store:
             return None
         at_ms = self._reported.moments[self._moment].at_ms if self._moment >= 0 else None
         shown_ms = self._live.shown_ms if at_ms is None else at_ms
-        return replace(self._live, shown_ms=shown_ms, steps=self._main.length, moment=self.moment)
+        agreement = self.agreement
+        return replace(
+            self._live,
+            shown_ms=shown_ms,
+            steps=self._main.length,
+            moment=self.moment,
+            compared=agreement.compared,
+            disagree=len(agreement.disagreements),
+        )
+
+    @property
+    def agreement(self) -> Agreement:
+        """How the moment that is shown compares with the model; of no facts where nobody compared it."""
+        behind = self._reported.last - self._moment
+        agreements = self._reported.agreements
+        return agreements[-1 - behind] if behind < len(agreements) else Agreement()
 
     @property
     def _stays(self) -> bool:
