@@ -9,9 +9,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from engine.admin.reading import Intake, Source, opened
+from engine.admin.reading import UNMEASURED_BYTES, Intake, Source, opened
 from engine.admin.text import nul_in
-from engine.admin.unpacking import UNMEASURED_BYTES
 from engine.errors import InputError, Problem
 
 ANSWER_SUFFIXES: Final = (".json", ".json.gz")

@@ -12,8 +12,7 @@ from typing import Final
 
 import msgspec
 
-from engine.admin.reading import MAX_INPUT_BYTES, size_text
-from engine.admin.unpacking import GZIP_MAGIC, Gunzipped, collected_if_small, sliced
+from engine.admin.reading import GZIP_MAGIC, MAX_INPUT_BYTES, Gunzipped, collected_if_small, size_text, sliced
 from engine.errors import Problem
 
 _MARKS: Final = ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
