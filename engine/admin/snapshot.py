@@ -23,10 +23,19 @@ from engine.admin.namespaces import (
     decode_runtime_configuration,
     decode_topic_list,
 )
-from engine.admin.naming import SCENARIO_NAME, Naming, nameless_topic, naming_of, scenario_facts
 from engine.admin.partitions import bounded
 from engine.admin.reading import MAX_INPUT_BYTES, Intake
-from engine.admin.requests import TOPIC_POLICIES, AdminRequest, release_text, request_of_path
+from engine.admin.requests import (
+    SCENARIO_NAME,
+    TOPIC_POLICIES,
+    AdminRequest,
+    Naming,
+    nameless_topic,
+    naming_of,
+    release_text,
+    request_of_path,
+    scenario_facts,
+)
 from engine.admin.text import WHOLE_CHECK_BYTES, malformed, plain_json, raw_object
 from engine.admin.topics import (
     decode_broker_stats_topics,

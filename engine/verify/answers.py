@@ -22,9 +22,8 @@ from engine.admin.namespaces import (
     decode_runtime_configuration,
     decode_topic_list,
 )
-from engine.admin.naming import Naming, ScenarioFacts, naming_of, scenario_facts
 from engine.admin.reading import MAX_INPUT_BYTES, Intake
-from engine.admin.requests import release_text, request_of_path
+from engine.admin.requests import Naming, ScenarioFacts, naming_of, release_text, request_of_path, scenario_facts
 from engine.admin.text import plain_json, raw_object
 from engine.admin.topics import decode_broker_stats_topics, decode_named_stats, decode_partitioned_stats
 from engine.bundles.boundaries import BundleRange, parse_range

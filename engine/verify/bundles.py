@@ -9,7 +9,7 @@ from typing import Final
 from engine.admin.facts import BrokerStats, BundleList, HashPositions
 from engine.admin.kinds import AnswerKind
 from engine.admin.namespaces import decode_bundles, decode_policies
-from engine.admin.naming import Naming
+from engine.admin.requests import Naming
 from engine.admin.topics import decode_broker_stats_topics
 from engine.bundles.boundaries import BundleRange, NamespaceBundles, boundary_text, namespace_bundles, parse_range
 from engine.errors import Rejection

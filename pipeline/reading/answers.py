@@ -16,9 +16,8 @@ from engine.admin.namespaces import (
     decode_runtime_configuration,
     decode_topic_list,
 )
-from engine.admin.naming import Naming, naming_of, scenario_facts
 from engine.admin.reading import MAX_INPUT_BYTES
-from engine.admin.requests import TOPIC_POLICIES, AdminRequest
+from engine.admin.requests import TOPIC_POLICIES, AdminRequest, Naming, naming_of, scenario_facts
 from engine.admin.text import WHOLE_CHECK_BYTES, raw_list, raw_object
 from engine.bundles.boundaries import namespace_bundles
 from engine.config import DEFAULTS, BrokerSettings

@@ -9,8 +9,7 @@ from typing import Final
 import msgspec
 
 from engine.admin.kinds import AnswerKind
-from engine.admin.naming import Naming, naming_of, scenario_facts
-from engine.admin.requests import AdminRequest, request_of_path
+from engine.admin.requests import AdminRequest, Naming, naming_of, request_of_path, scenario_facts
 from engine.admin.topics import without_nulls
 from pipeline.reading.answers import FileContext, naming_of_kind
 from pipeline.reading.files import FoundFile
