@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.admin.rules_in_force import RulesInForce
+from engine.admin.inference import RulesInForce
 from engine.config import ReleaseBehaviour
 from engine.failover.bulk import assign
 from engine.failover.bulk_ring import Cohorts, Rings, cohorts, rings_of

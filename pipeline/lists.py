@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.admin.priorities import infer_priority_levels
+from engine.admin.inference import infer_priority_levels
 
 Key = tuple[str, str, int, str]
 """Namespace, subscription, number of the list of consumers, and the group of brokers (``pipeline.broker_groups``)."""

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from engine.admin.priorities import infer_priority_levels
+from engine.admin.inference import infer_priority_levels
 from engine.config import ReleaseBehaviour
 from engine.failover.choose import Rule, rule_in_force
 from pipeline.broker_groups import BrokerGroups

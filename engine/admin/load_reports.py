@@ -8,8 +8,14 @@ from typing import Final
 
 import msgspec
 
-from engine.admin.facts import Count, Decoded, Rate, WrittenLoad
-from engine.admin.text import child, value_problem
+from engine.admin.facts import (
+    Count,
+    Decoded,
+    LoadReport,
+    Rate,
+    WrittenLoad,
+)
+from engine.admin.text import child, malformed, plain_json, value_problem
 from engine.balance.brokers import BrokerLoad, ResourceUsage
 from engine.balance.limits import BundleStats
 from engine.errors import Problem
@@ -171,3 +177,23 @@ def _id_of(url: str) -> str:
 def all_bundles(load: BrokerLoad) -> tuple[str, ...]:
     """The bundles that a broker says it has: those that it lists, and those it has statistics of."""
     return tuple(dict.fromkeys((*load.bundles, *(each.bundle for each in load.stats))))
+
+
+class _LoadReportWire(msgspec.Struct):
+    brokerVersionString: str | None = None
+    lastStats: dict[str, msgspec.Raw] | None = None
+    bundleStats: dict[str, msgspec.Raw] | None = None
+    bundles: list[str] | None = None
+
+
+def decode_load_report(data: bytes, source: str = "") -> Decoded[LoadReport | None]:
+    """``GET /admin/v2/broker-stats/load-report``: the release and the bundles it tells about."""
+    data, told = plain_json(data, source)
+    try:
+        wire = msgspec.json.decode(data, type=_LoadReportWire)
+    except msgspec.ValidationError as fault:
+        return Decoded(None, (*told, value_problem(source, "$", fault)), 1)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
+        return Decoded(None, (*told, malformed(data, source, fault)), 1)
+    names = [*(wire.lastStats or ()), *(wire.bundleStats or ()), *(wire.bundles or ())]
+    return Decoded(LoadReport(wire.brokerVersionString or "", tuple(dict.fromkeys(names))), told)

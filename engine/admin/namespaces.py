@@ -3,18 +3,36 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
-from engine.admin.facts import BundleList, Decoded, HashPositions, LoadReport, RuntimeConfiguration
-from engine.admin.text import child, malformed, plain_json, raw_list, raw_object, value_problem
-from engine.admin.wire import BundlesWire, HashPositionsWire
+from engine.admin.facts import (
+    BundleList,
+    Count,
+    Decoded,
+    HashPositions,
+    RuntimeConfiguration,
+)
+from engine.admin.text import (
+    child,
+    malformed,
+    plain_json,
+    raw_list,
+    raw_object,
+    value_problem,
+)
 from engine.config import DEFAULTS, BrokerSettings
 from engine.errors import Problem, Rejection
-from engine.names import refuse_namespace, refuse_range, topic_fault
+from engine.names import (
+    refuse_bundle,
+    refuse_namespace,
+    refuse_range,
+    topic_fault,
+)
 
 _BUNDLES: Final = msgspec.json.Decoder(BundlesWire)
 _POSITIONS: Final = msgspec.json.Decoder(HashPositionsWire)
@@ -143,21 +161,45 @@ def _with_setting(settings: BrokerSettings, name: str, raw: msgspec.Raw) -> Brok
     return settings.with_setting(name, str(text).strip("[]") if isinstance(DEFAULTS[name], tuple) else str(text))
 
 
-class _LoadReportWire(msgspec.Struct):
-    brokerVersionString: str | None = None
-    lastStats: dict[str, msgspec.Raw] | None = None
-    bundleStats: dict[str, msgspec.Raw] | None = None
-    bundles: list[str] | None = None
+@dataclass(frozen=True, slots=True)
+class LookupFacts:
+    """What a look-up answers: the broker's address for clients, and that for HTTP; "" where it is not told."""
+
+    broker_url: str
+    http_url: str
 
 
-def decode_load_report(data: bytes, source: str = "") -> Decoded[LoadReport | None]:
-    """``GET /admin/v2/broker-stats/load-report``: the release and the bundles it tells about."""
-    data, told = plain_json(data, source)
+class _LookupWire(msgspec.Struct):
+    brokerUrl: str | None = None
+    httpUrl: str | None = None
+
+
+def decode_owned(data: bytes, source: str = "") -> Decoded[tuple[str, ...]]:
+    """``GET …/brokers/{cluster}/{broker}/ownedNamespaces``: full names of the bundles, in the answer's order."""
+    members, problems = raw_object(data, source)
+    faults = {name: refusal.message for name in members if (refusal := refuse_bundle(name)) is not None}
+    wrong = tuple(
+        Problem(source, child("$", name), fault, "this one is set aside; the rest is kept")
+        for name, fault in faults.items()
+    )
+    return Decoded(tuple(name for name in members if name not in faults), problems + wrong, len(wrong))
+
+
+def decode_lookup(data: bytes, source: str = "") -> Decoded[LookupFacts | None]:
+    """``GET /lookup/v2/topic/…``: the broker that serves the topic."""
     try:
-        wire = msgspec.json.decode(data, type=_LoadReportWire)
-    except msgspec.ValidationError as fault:
-        return Decoded(None, (*told, value_problem(source, "$", fault)), 1)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
-        return Decoded(None, (*told, malformed(data, source, fault)), 1)
-    names = [*(wire.lastStats or ()), *(wire.bundleStats or ()), *(wire.bundles or ())]
-    return Decoded(LoadReport(wire.brokerVersionString or "", tuple(dict.fromkeys(names))), told)
+        wire = msgspec.json.decode(data, type=_LookupWire)
+    except (msgspec.ValidationError, msgspec.DecodeError) as fault:
+        return Decoded(None, (value_problem(source, "$", fault),), 1)
+    return Decoded(LookupFacts(wire.brokerUrl or "", wire.httpUrl or ""))
+
+
+class BundlesWire(msgspec.Struct):
+    boundaries: list[str]
+    numBundles: Count | None = None
+
+
+class HashPositionsWire(msgspec.Struct):
+    namespace: str
+    bundle: str
+    topicHashPositions: dict[str, int]

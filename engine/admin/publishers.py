@@ -5,15 +5,20 @@ Decoded on request and by itself: most readers do not want it, and the hot path 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
 import msgspec
 
 from engine.admin.facts import ConsumerFacts, Count, Counter, Decoded, Rate
-from engine.admin.text import child, raw_object, value_problem
+from engine.admin.files import AnswerFile, read_files
+from engine.admin.kinds import AnswerKind, recognise
+from engine.admin.reading import MAX_INPUT_BYTES, Intake
+from engine.admin.snapshot import STANDARD_INPUT
+from engine.admin.text import child, plain_json, raw_object, value_problem
 from engine.admin.topics import without_nulls
 from engine.errors import Problem
 from engine.names import partition_index
@@ -184,3 +189,121 @@ def _subscription(wire: _SubscriptionWire) -> SubscriptionStats:
             for each in wire.consumers
         ),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class ClientFacts:
+    """``client_versions``: full name of a topic or partition -> those of its producers, as brokers print them.
+
+    ``load_manager_class`` is ``loadManagerClassName``, "" where settings are told without it, None without settings.
+    """
+
+    client_versions: Mapping[str, frozenset[str]] = field(default_factory=lambda: MappingProxyType({}))
+    load_manager_class: str | None = None
+
+
+class _Publisher(msgspec.Struct):
+    clientVersion: str | None = None
+
+
+class _Topic(msgspec.Struct):
+    publishers: tuple[_Publisher, ...] = ()
+    partitions: dict[str, msgspec.Raw] | None = None
+
+
+_LOAD_MANAGER = "loadManagerClassName"
+_FAULTS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+_ONE = msgspec.json.Decoder(_Topic)
+_RAW = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_LOADED = msgspec.json.Decoder(dict[str, dict[str, dict[str, dict[str, msgspec.Raw]]]])
+
+
+def client_facts(*sources: str | Path | bytes | AnswerFile, limit_bytes: int = MAX_INPUT_BYTES) -> ClientFacts:
+    """Folders, files and raw answers. What cannot be understood is passed over: ``read_answers`` tells of it.
+
+    Answers about a single topic do not name it, and are left out. Raises ``InputError`` as ``read_answers`` does for
+    what cannot be read at all. O(bytes).
+    """
+    versions: dict[str, frozenset[str]] = {}
+    manager: str | None = None
+    files = _files(sources, Intake(limit_bytes))
+    for kind, data in (answer for file in files for answer in _answers(file.name, file.data)):
+        if kind in (AnswerKind.RUNTIME_CONFIGURATION, AnswerKind.SCENARIO):
+            told = load_manager_class(kind, data)
+            # What is named counts more than what is left out.
+            manager = told or manager or told
+        elif kind in (AnswerKind.PARTITIONED_STATS, AnswerKind.NAMED_STATS, AnswerKind.BROKER_STATS_TOPICS):
+            versions.update(_versions(kind, data))
+    return ClientFacts(MappingProxyType(versions), manager)
+
+
+def _files(sources: tuple[str | Path | bytes | AnswerFile, ...], intake: Intake) -> Iterator[AnswerFile]:
+    for source in sources:
+        if isinstance(source, bytes):
+            yield AnswerFile(STANDARD_INPUT, source)
+        elif isinstance(source, AnswerFile):
+            yield source
+        else:
+            yield from read_files(Path(source), intake).files
+
+
+def _answers(name: str, data: bytes) -> Iterator[tuple[AnswerKind, bytes]]:
+    text, _ = plain_json(data, name)
+    kind = recognise(name, text)
+    if kind is not AnswerKind.MANY:
+        yield kind, text
+        return
+    for inner, raw in _members(text).items():
+        yield recognise(inner, bytes(raw)), bytes(raw)
+
+
+def load_manager_class(kind: AnswerKind, data: bytes) -> str | None:
+    """``loadManagerClassName`` of a runtime configuration or a scenario; as ``ClientFacts`` has it. O(length)."""
+    members = _members(data)
+    if kind is AnswerKind.SCENARIO:
+        if "broker_settings" not in members:
+            return None
+        members = _members(members["broker_settings"])
+    try:
+        return msgspec.json.decode(members[_LOAD_MANAGER], type=str) if _LOAD_MANAGER in members else ""
+    except _FAULTS:
+        return ""
+
+
+def _versions(kind: AnswerKind, data: bytes) -> Iterator[tuple[str, frozenset[str]]]:
+    if kind is AnswerKind.PARTITIONED_STATS:
+        yield from _of_topic("", data)
+    elif kind is AnswerKind.NAMED_STATS:
+        for name, raw in _members(data).items():
+            yield from _of_topic(name, raw)
+    else:
+        try:
+            loaded = _LOADED.decode(data)
+        except _FAULTS:
+            return
+        for bundles in loaded.values():
+            for domains in bundles.values():
+                for topics in domains.values():
+                    for name, raw in topics.items():
+                        yield from _of_topic(name, raw)
+
+
+def _of_topic(name: str, raw: msgspec.Raw | bytes) -> Iterator[tuple[str, frozenset[str]]]:
+    try:
+        topic = _ONE.decode(raw)
+    except _FAULTS:
+        return
+    if topic.partitions:
+        for partition, inner in topic.partitions.items():
+            yield from _of_topic(partition, inner)
+    elif name:
+        found = frozenset(each.clientVersion for each in topic.publishers if each.clientVersion)
+        if found:
+            yield name, found
+
+
+def _members(data: msgspec.Raw | bytes) -> dict[str, msgspec.Raw]:
+    try:
+        return _RAW.decode(data)
+    except _FAULTS:
+        return {}

@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from engine.admin.facts import BrokerStats, Decoded, Place, SubscriptionFacts, TopicFacts
+from engine.admin.facts import BrokerStats, Count, Counter, Decoded, Place, Rate, SubscriptionFacts, TopicFacts
 from engine.admin.salvage import salvage_broker_stats, salvage_topics
 from engine.admin.text import (
     WHOLE_CHECK_BYTES,
@@ -23,7 +23,6 @@ from engine.admin.text import (
     repeated_members,
     value_problem,
 )
-from engine.admin.wire import TopicWire
 from engine.bundles.boundaries import FULL_UPPER_BOUND, parse_range
 from engine.errors import Problem, Rejection
 from engine.names import (
@@ -34,6 +33,24 @@ from engine.names import (
     refuse_range,
     refuse_subscription,
 )
+
+
+class TopicWire(msgspec.Struct):
+    msgRateIn: Rate = 0.0
+    msgRateOut: Rate = 0.0
+    msgThroughputIn: Rate = 0.0
+    msgThroughputOut: Rate = 0.0
+    storageSize: Count = 0
+    backlogSize: Count = 0
+    producerCount: Count | None = None
+    publishers: tuple[msgspec.Raw, ...] = ()
+    subscriptions: dict[str, SubscriptionFacts] = {}
+    msgInCounter: Counter | None = None
+    msgOutCounter: Counter | None = None
+    backlogQuotaLimitSize: Counter = -1
+    waitingPublishers: Count = 0
+    lastPublishTimeStamp: Counter = 0
+
 
 STATS: Final = "stats"
 PARTITIONED_STATS: Final = "partitioned-stats"

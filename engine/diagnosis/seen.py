@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Final
 
 from engine.admin.facts import ConsumerFacts, CursorFacts, LedgerFacts, Snapshot, SubscriptionFacts, TopicFacts
-from engine.admin.snapshot import Moment
+from engine.admin.moments import Moment
 from engine.config import CURRENT, ReleaseBehaviour, behaviour_of
 from engine.diagnosis.limits import Limits, limits_of
 from engine.errors import Rejection

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from engine.admin.snapshot import Moment
+from engine.admin.moments import Moment
 from engine.diagnosis.causes import (
     absent,
     draining,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 import pyarrow.parquet as pq
 
-from engine.admin.rules_in_force import Basis, ObservedActives, RulesInForce, rules_in_force
+from engine.admin.inference import Basis, ObservedActives, RulesInForce, rules_in_force
 from engine.config import ReleaseBehaviour, behaviour_of
 from engine.errors import InputError, Problem, Rejection
 from engine.hashing import utf16_order

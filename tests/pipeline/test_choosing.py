@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.admin.rules_in_force import Basis, RulesInForce
+from engine.admin.inference import Basis, RulesInForce
 from engine.bulk_hashing import murmur3_bulk
 from engine.config import ReleaseBehaviour, behaviour_of
 from pipeline.choosing import Change, Partitions, change_of

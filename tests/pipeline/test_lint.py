@@ -12,8 +12,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from engine.admin import read_answers
-from engine.admin.clients import client_facts
-from engine.admin.snapshot import read_moments
+from engine.admin.moments import read_moments
+from engine.admin.publishers import client_facts
 from engine.diagnosis.doctor import findings_of
 from engine.diagnosis.why import why
 from engine.errors import InputError

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from engine.admin.snapshot import Moment
+from engine.admin.moments import Moment
 from engine.cluster.evolve import evolve
 from engine.cluster.facts import behaviour_in
 from engine.cluster.grammar.reading import parse_command

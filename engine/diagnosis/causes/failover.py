@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from math import sqrt
 from typing import Final
 
-from engine.admin.priorities import infer_priority_levels
+from engine.admin.inference import infer_priority_levels
 from engine.config import FLAG
 from engine.diagnosis.causes.worst import listed, natural, worst_of
 from engine.diagnosis.model import Cause, Judgement, Verdict

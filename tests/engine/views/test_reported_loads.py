@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from engine.admin.files import AnswerFile
-from engine.admin.snapshot import read_dump
+from engine.admin.moments import read_dump
 from engine.cluster.timeline import Timeline
 from engine.errors import InputError
 from engine.scenarios.opening import LOAD_REPORTS_ALONE, Opened, open_moments

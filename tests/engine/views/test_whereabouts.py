@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from engine.admin.files import AnswerFile
-from engine.admin.snapshot import combined, read_moments
+from engine.admin.moments import combined, read_moments
 from engine.views.reported.whereabouts import Unload, whereabouts_of
 from tests.engine.diagnosis.made import Stats, consumer
 

@@ -244,8 +244,8 @@ def _found(paths: tuple[str, ...], what_if: WhatIf, given: dict[str, Any], piped
 
     if len(paths) != 1 or not is_url(paths[0]):
         return _read(paths, what_if, piped, given["topic"])
-    from engine.admin.clients import client_facts
-    from engine.admin.snapshot import combined
+    from engine.admin.moments import combined
+    from engine.admin.publishers import client_facts
     from engine.scenarios.opening import open_moments
     from tui.cli.cluster import read_once
     from tui.sources.cluster.reading import moments_read
@@ -265,9 +265,9 @@ def _read(paths: tuple[str, ...], what_if: WhatIf, piped: bytes | None, topic: s
     """
     from dataclasses import replace
 
-    from engine.admin.clients import client_facts
     from engine.admin.files import AnswerFile
-    from engine.admin.snapshot import combined, read_dump
+    from engine.admin.moments import combined, read_dump
+    from engine.admin.publishers import client_facts
     from engine.errors import InputError
     from engine.scenarios.opening import BUNDLES_ASSUMED, RELEASE_ASSUMED, open_moments
     from tui.sources.answers import answer_about

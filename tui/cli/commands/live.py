@@ -12,7 +12,7 @@ from tui.cli.options import DEFAULT_MAX_INPUT, JournalChoice, Output, WhatIf, ou
 from tui.cli.showing import show_session
 
 if TYPE_CHECKING:
-    from engine.admin.snapshot import Moment
+    from engine.admin.moments import Moment
     from tui.cli.session import Session
     from tui.scene import Scene
     from tui.sources.cluster.reading import ClusterReading

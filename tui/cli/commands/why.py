@@ -14,7 +14,7 @@ from tui.cli.output import say_problems, write_out, write_page
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engine.admin.snapshot import Moment
+    from engine.admin.moments import Moment
     from tui.sources.cluster.once import Source
 
 

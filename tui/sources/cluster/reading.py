@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from urllib.parse import quote
 
 from engine.admin.files import AnswerFile
-from engine.admin.snapshot import Moment, read_moments
+from engine.admin.moments import Moment, read_moments
 from tui.sources.cluster import paths
 from tui.sources.cluster.outcomes import Answer, Gap
 
