@@ -1,6 +1,8 @@
-"""Priority levels, which no broker answer shows: the smallest ones that explain what it does show.
+"""Infer what broker answers do not show: priority levels, the rule of Failover, and the release.
 
-Everything here is **inferred**: other levels, even all different ones, can look the same.
+Priority levels are the smallest that explain the reported order and active consumers; other levels can look the same.
+Load reports name the release, dynamic configuration the flag. Where neither was saved, the reported active consumers
+decide between the candidates.
 """
 
 from __future__ import annotations
@@ -22,12 +24,12 @@ from engine.hashing import murmur3_32, utf16_order
 
 LevelBasis = Literal["order", "order and actives", "no broker's order", "contradiction"]
 MOST_LEVELS: Final = 4
-"""An order that needs more levels than this, with nothing else to speak for them, is taken for no broker's."""
+"""An order that needs more levels than this, without other evidence, was not made by a broker."""
 
 
 @dataclass(frozen=True, slots=True)
 class InferredLevels:
-    """Levels in dispatcher order, and what they rest on.
+    """Levels in dispatcher order, and the evidence for them.
 
     ``basis``: "order" – the order alone explains every active consumer; "order and actives" – the first cohort had to
     be cut shorter than the order demands; "no broker's order" – the list was not printed by a broker, which sorts it,
@@ -46,15 +48,15 @@ def infer_priority_levels(
     actives: Mapping[tuple[str, int], str],
     rules: Sequence[Rule] = (Rule.MODULO, Rule.RING),
 ) -> InferredLevels:
-    """The smallest levels that fit the order of ``names`` and the observed active consumers.
+    """Return the smallest levels that fit the order of ``names`` and the observed active consumers.
 
     ``names`` are the consumers of one subscription in dispatcher order, which is sorted by level, then by name: where a
     name is smaller (by UTF-16 unit) than the one before, a new level begins. ``actives``: (full topic name, partition
     index) -> name of its active consumer. Of several fitting answers the one with the largest first cohort counts, then
     the first rule. O(n × rules × topics).
 
-    A list made by a program or by hand is sorted otherwise: it counts up (``app-9`` before ``app-10``) or goes up and
-    down all the time. Where no active consumer speaks against it, such a list is one level.
+    A list written by a program or by hand is sorted otherwise: it counts up (``app-9`` before ``app-10``) or changes
+    direction all the time. Unless an active consumer contradicts it, such a list is one level.
 
     Two partitions, both with active ``a``, contradict modulo over two consumers; so ``b`` must be a level behind:
 
@@ -97,7 +99,7 @@ def _no_brokers_order(names: Sequence[str], levels: Sequence[int]) -> bool:
 
 
 def _counted(name: str) -> list[tuple[bytes, int]]:
-    """A name with its numbers as numbers: texts and numbers in turn, texts as brokers compare them."""
+    """Split a name into texts and numbers in turn, the texts as sort keys of brokers."""
     parts = re.split(r"([0-9]+)", name)
     return [(utf16_order(text), int(number or 0)) for text, number in zip(parts[::2], [*parts[1::2], ""], strict=True)]
 
@@ -119,15 +121,15 @@ def _explains(rule: Rule, cohort: Sequence[str], actives: Mapping[tuple[str, int
 
 
 def as_consumers(names: Sequence[str], levels: Sequence[int]) -> tuple[Consumer, ...]:
-    """Consumers with their place in the list as id."""
+    """Return consumers whose ids are their places in the list."""
     return tuple(Consumer(place, name, levels[place]) for place, name in enumerate(names))
 
 
 _OLDER: Final = ("3.2.3", "2.11.0")
-"""One release that ignores the flag, and one in which a topic without partitions stays with its first consumer as well:
-for Failover all others are like one of these or like the newest."""
+"""One release that ignores the flag, and one in which also a topic without partitions keeps its first consumer. For
+Failover all other releases behave like one of these or like the newest."""
 MOST_OBSERVED: Final = 200
-"""Consumer lists that are looked at to infer a rule; more of them say the same."""
+"""Consumer lists that are examined to infer a rule; more would not change the result."""
 
 
 class Basis(Enum):
@@ -152,7 +154,7 @@ class ObservedActives:
 
 @dataclass(frozen=True, slots=True)
 class RulesInForce:
-    """The rules of the brokers behind some answers, and how each is known."""
+    """The release and the Failover rule of the brokers behind some answers, and how each is known."""
 
     behaviour: ReleaseBehaviour
     release_basis: Basis
@@ -168,11 +170,11 @@ def rules_in_force(
     given_release: ReleaseBehaviour | None = None,
     given_flag: bool | None = None,
 ) -> RulesInForce:
-    """The release and the flag of one set of brokers.
+    """Infer the release and the flag of one set of brokers.
 
-    ``releases`` and ``flags`` are what they reported, each value once or more; brokers in the middle of an upgrade
-    report several, and then those count that explain most of the observed active consumers. What was given wins over
-    what was reported, that over what can be inferred; without anything it is the newest release with the flag off.
+    ``releases`` and ``flags`` are the reported values, with repetitions; brokers in the middle of an upgrade report
+    several, and the pair that explains most of the observed active consumers is taken. Given values win over reported
+    ones, and these over inferred ones; the default is the newest release with the flag off.
     O(candidates x consumer lists x topics), of at most ``MOST_OBSERVED`` lists.
 
     Modulo over two consumers gives partition 0 to ``a`` and 1 to ``b``; the ring does not:
@@ -189,7 +191,7 @@ def rules_in_force(
     candidates = [
         (behaviour, flag)
         for behaviour, flag in product(behaviours, choices)
-        # A release that does not know the flag ignores it, so with it on there is nothing else to be told from.
+        # A release that does not know the flag ignores it, so it behaves the same with the flag on.
         if len(choices) == 1 or not flag or behaviour.knows_failover_consistent_hashing
     ]
     scores = [_score(evidence, behaviour, flag) for behaviour, flag in candidates] if len(candidates) > 1 else [(0, 0)]
@@ -204,9 +206,9 @@ def rules_in_force(
 
 
 def _known(releases: Collection[str]) -> list[ReleaseBehaviour]:
-    """The behaviours of releases, the newest first; versions that are not known here say nothing."""
-    found = (behaviour_of(version) for version in sorted(set(releases), key=natural_key, reverse=True))
-    return [each for each in found if isinstance(each, ReleaseBehaviour)]
+    """Return the behaviours of releases, the newest first; unknown versions are left out."""
+    behaviours = (behaviour_of(version) for version in sorted(set(releases), key=natural_key, reverse=True))
+    return [behaviour for behaviour in behaviours if isinstance(behaviour, ReleaseBehaviour)]
 
 
 def _behaviour(version: str) -> ReleaseBehaviour:
@@ -216,27 +218,27 @@ def _behaviour(version: str) -> ReleaseBehaviour:
 
 
 def _score(evidence: Iterable[ObservedActives], behaviour: ReleaseBehaviour, flag: bool) -> tuple[int, int]:
-    """Explained active consumers, and those of them for which no priority level had to be invented."""
-    counts = [_explained(each, behaviour, flag) for each in evidence]
+    """Count the explained active consumers, and those of them that need no invented priority level."""
+    counts = [_explained(actives, behaviour, flag) for actives in evidence]
     return sum(count for count, _ in counts), sum(plain for _, plain in counts)
 
 
-def _explained(each: ObservedActives, behaviour: ReleaseBehaviour, flag: bool) -> tuple[int, int]:
+def _explained(observed: ObservedActives, behaviour: ReleaseBehaviour, flag: bool) -> tuple[int, int]:
     total = plain = 0
     for partitioned in (True, False):
-        actives = {key: active for key, active in each.actives.items() if (key[1] >= 0) is partitioned}
+        actives = {key: active for key, active in observed.actives.items() if (key[1] >= 0) is partitioned}
         if not actives:
             continue
         rule = rule_in_force(0 if partitioned else -1, consistent_hashing=flag, behaviour=behaviour)
-        found = infer_priority_levels(each.names, actives, [rule])
-        if found.rule is not None:
+        levels = infer_priority_levels(observed.names, actives, [rule])
+        if levels.rule is not None:
             total += len(actives)
-            plain += len(actives) if found.basis == "order" else 0
+            plain += len(actives) if levels.basis == "order" else 0
     return total, plain
 
 
 def _decided(candidates: Sequence[tuple[object, object]], scores: Sequence[tuple[int, int]], part: int) -> bool:
-    """Whether the evidence speaks against the default (the first candidate), or for it and against all others."""
+    """Whether the evidence contradicts the default (the first candidate), or confirms it against all others."""
     values = [candidate[part] for candidate in candidates]
     best = [value for value, score in zip(values, scores, strict=True) if score == max(scores)]
     if values[0] not in best:

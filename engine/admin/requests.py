@@ -1,4 +1,7 @@
-"""Admin requests as a recording names them: what was asked, about which topic, namespace or bundle."""
+"""Admin requests of a recording, and the topic or namespace of answers that do not name theirs.
+
+A recording's ``scenario.json`` names the request best; then the file name; then the neighbours in the folder.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ TOPIC_POLICIES: Final = (
     "delayedDelivery",
     "backlogQuotaMap",
 )
-"""Policies of a topic that say why nothing arrives; with ``?applied=true`` their answer is the limit in force."""
+"""Policies of a topic that explain why nothing arrives; with ``?applied=true`` the answer is the limit in force."""
 _LONGEST_RELEASE: Final = 64
 _RELEASE: Final = re.compile(r"\d{1,4}\.\d{1,4}[-.\w]*")
 _MIRRORED: Final = re.compile(r"(?:^|/)((?:admin|lookup)/v2/.+?)\.json(?:\.gz)?$")
@@ -35,8 +38,8 @@ class AdminRequest:
     """One request. ``what`` names the resource (``stats``, ``bundles``, ``split`` …), "" if unknown.
 
     ``topic`` is a full name, ``namespace`` is ``tenant/namespace``, ``bundle`` the range text or ``LARGEST``/``HOT``,
-    ``setting`` the one a dynamic change is about, ``broker`` the id of the one a list of owned bundles is about.
-    ``fault`` says what is wrong with the topic or the namespace, which are "" then.
+    ``setting`` the changed dynamic setting, ``broker`` the id of the owner of listed bundles. ``fault`` says what is
+    wrong with the topic or the namespace, which are "" then.
     """
 
     method: str
@@ -51,7 +54,7 @@ class AdminRequest:
 
     @property
     def leaves_out(self) -> bool:
-        """Whether an answer lacks consumers or publishers because it was asked so."""
+        """Whether the answer lacks consumers or publishers because the request excluded them."""
         return "true" in (
             self.query.get("excludeConsumers", "").lower(),
             self.query.get("excludePublishers", "").lower(),
@@ -59,19 +62,19 @@ class AdminRequest:
 
 
 def parse_request(text: str) -> AdminRequest:
-    """Read ``GET /admin/v2/persistent/t/n/x/stats``; what is not known here has ``what == ""``.
+    """Parse ``GET /admin/v2/persistent/t/n/x/stats``; an unknown request has ``what == ""``.
 
     >>> parse_request("GET /admin/v2/persistent/t/n/a%20b/stats").topic
     'persistent://t/n/a b'
     >>> parse_request("PUT /admin/v2/namespaces/t/n/LARGEST/split?splitAlgorithmName=x").bundle
     'LARGEST'
     """
-    found = _parsed(text)
-    refusal = refuse_namespace(found.namespace) if found.namespace else None
-    if refusal is None and found.topic:
-        read = parse_topic_name(found.topic)
+    request = _parsed(text)
+    refusal = refuse_namespace(request.namespace) if request.namespace else None
+    if refusal is None and request.topic:
+        read = parse_topic_name(request.topic)
         refusal = read if isinstance(read, Rejection) else None
-    return found if refusal is None else replace(found, topic="", namespace="", fault=refusal.message)
+    return request if refusal is None else replace(request, topic="", namespace="", fault=refusal.message)
 
 
 def _parsed(text: str) -> AdminRequest:
@@ -107,7 +110,7 @@ def _parsed(text: str) -> AdminRequest:
 
 
 def request_of_path(name: str) -> AdminRequest | None:
-    """What a file answers by its place in a mirror of the admin API; None outside of one. A query follows after ``@``.
+    """Return the request of a file by its place in a mirror of the admin API; None outside one. A query follows ``@``.
 
     >>> request_of_path("2026-11-22T09-48-07Z/admin/v2/persistent/t/n/x/stats@getPreciseBacklog=true.json").topic
     'persistent://t/n/x'
@@ -120,7 +123,7 @@ def request_of_path(name: str) -> AdminRequest | None:
 
 
 def release_text(data: bytes) -> str:
-    """A release as brokers print it, in plain text; "" for another text.
+    """Read a release as brokers print it, in plain text; "" for another text.
 
     >>> release_text(b"4.2.4"), release_text(b"<html>")
     ('4.2.4', '')
@@ -165,10 +168,10 @@ _OK: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class ScenarioFacts:
-    """From a scenario.json: the release, the settings it names on top of the defaults, file name -> request.
+    """The release, the settings over the defaults, and the requests by file name, of a scenario.json.
 
-    ``problems`` are the requests whose names no broker has: what they answered is of nobody. ``times`` are when
-    answers were recorded, in epoch milliseconds, by file name.
+    ``problems`` are requests with invalid names, whose answers are set aside. ``times`` are the recording times of
+    answers, in epoch milliseconds, by file name.
     """
 
     version: str | None = None
@@ -179,7 +182,7 @@ class ScenarioFacts:
 
 
 def scenario_facts(data: bytes, source: str = "scenario.json") -> ScenarioFacts:
-    """Read what helps from a scenario.json; nothing in it has to be there, and wrong kinds are passed over."""
+    """Read a scenario.json; every member is optional, and values of a wrong kind are ignored."""
     try:
         scenario = msgspec.json.decode(data) if data else None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -205,14 +208,15 @@ def scenario_facts(data: bytes, source: str = "scenario.json") -> ScenarioFacts:
 
 
 def refused_settings(named: object) -> tuple[Rejection, ...]:
-    """Why known settings of ``named`` are left at their defaults by :func:`settings_of`; () when that is no object."""
+    """Return why :func:`settings_of` leaves known settings at their defaults; () unless ``named`` is an object."""
     known = {name: value for name, value in named.items() if name in DEFAULTS} if isinstance(named, dict) else {}
     changed = (BrokerSettings().with_setting(name, _written(value)) for name, value in known.items())
-    return tuple(each for each in changed if isinstance(each, Rejection))
+    return tuple(outcome for outcome in changed if isinstance(outcome, Rejection))
 
 
 def settings_of(named: object, defaults: BrokerSettings | None = None) -> BrokerSettings | None:
-    """The defaults (those of the current release) with the known ones of ``named`` set; None when that is no object."""
+    """Return the defaults (of the current release) with the known settings of ``named``; None unless it is an
+    object."""
     if not isinstance(named, dict):
         return None
     settings = defaults or BrokerSettings()
@@ -233,13 +237,13 @@ def _dicts(items: object) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """Finds names for answers that have none."""
+    """Finds the topic or namespace of answers that do not name it."""
 
     requests: Mapping[str, AdminRequest]
     known: tuple[TopicName, ...]
 
     def topic(self, file_name: str) -> str | None:
-        """The full name of the topic whose statistics are in a file."""
+        """Return the full name of the topic whose statistics are in a file."""
         request = self._request(file_name)
         if request is not None and (request.topic or request.fault):
             return request.topic or None
@@ -251,14 +255,14 @@ class Naming:
             return None if isinstance(name, Rejection) else name.complete
         words = [word for word in (stem, *_tails(stem)) if word]
         for word in words:
-            found = {name.complete for name in self.known if name.local_name == word}
-            found |= {name.complete for name in self.known if name.local_name.endswith("-" + word) and "-" in word}
-            if found:
-                return found.pop() if len(found) == 1 else None
+            candidates = {name.complete for name in self.known if name.local_name == word}
+            candidates |= {name.complete for name in self.known if name.local_name.endswith("-" + word) and "-" in word}
+            if candidates:
+                return candidates.pop() if len(candidates) == 1 else None
         return None
 
     def namespace(self, file_name: str) -> str | None:
-        """The namespace whose bundles are in a file."""
+        """Return the namespace whose bundles are in a file."""
         request = self._request(file_name)
         if request is not None and (request.namespace or request.fault):
             return request.namespace or None
@@ -269,7 +273,7 @@ class Naming:
             for space in namespaces
             if space in stem or re.search(rf"(^|[-_.]){re.escape(_last(space))}[-_.]", stem)
         }
-        # ``a/x`` beside ``b/x``: what tells them apart is the tenant, in whatever way the slash is written.
+        # ``a/x`` and ``b/x`` differ by the tenant, however the slash is written.
         whole = {space for space in namespaces if re.search(rf"(^|[-_.]){_spelled(space)}([-_.]|$)", stem)}
         for candidates in (whole, named, namespaces):
             if len(candidates) == 1:
@@ -277,7 +281,7 @@ class Naming:
         return None
 
     def _request(self, file_name: str) -> AdminRequest | None:
-        """What was asked for; a scenario names its answers as they were before somebody compressed them."""
+        """Return the request of a file; a scenario names its answers without the suffix of later compression."""
         return self.requests.get(file_name) or self.requests.get(file_name.removesuffix(".gz"))
 
 
@@ -286,7 +290,7 @@ def _last(namespace: str) -> str:
 
 
 def _spelled(namespace: str) -> str:
-    """A pattern of a namespace's name in a file's name, where a slash cannot stand."""
+    """Return a pattern of a namespace in a file name, which cannot contain a slash."""
     return "[-_./]".join(re.escape(part) for part in namespace.split("/"))
 
 
@@ -302,13 +306,13 @@ def _tails(stem: str) -> Iterable[str]:
 
 
 def naming_of(requests: Mapping[str, AdminRequest], known: Iterable[str]) -> Naming:
-    """A ``Naming`` over the topics that other answers of a folder name."""
+    """Return a ``Naming`` that knows the topics in other answers of a folder."""
     names = [parse_topic_name(name) for name in sorted(known)]
     return Naming(requests, tuple(name for name in names if isinstance(name, TopicName)))
 
 
 def nameless_topic(file_name: str) -> str:
-    """Make up a name for a topic that nothing names; the partition that the file name may have is kept.
+    """Invent a name for an unnamed topic; a partition in the file name is kept.
 
     >>> nameless_topic("dump/05-stats.json.gz"), nameless_topic("x-partition-3.json")
     ('persistent://unknown/unknown/stats', 'persistent://unknown/unknown/x-partition-3')

@@ -1,4 +1,4 @@
-"""What a folder of answers says about shedding: load reports in the order of time, settings, isolation policies."""
+"""Read the inputs of shedding from a folder of answers: load reports by time, settings, isolation policies."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ ISOLATION = "namespaceIsolationPolicies"
 
 @dataclass(frozen=True, slots=True)
 class ShedInputs:
-    """``written``: every load report, the oldest first, each once. ``settings``: texts by name, as brokers have them.
+    """Every load report once, the oldest first; ``settings`` are the brokers' texts by name.
 
-    ``isolation`` is None where no answer tells the policies. ``version`` is the release that the reports name.
+    ``isolation`` is None where no answer has the policies. ``version`` is the release in the reports.
     """
 
     written: tuple[WrittenLoad, ...]
@@ -63,7 +63,7 @@ class ShedInputs:
         return None if self.isolation is None else ClusterPolicies(self.isolation)
 
     def settings_over(self, defaults: LoadSettings) -> tuple[LoadSettings, tuple[Problem, ...]]:
-        """The settings in force: these over the defaults of a release. A value that cannot be read is reported."""
+        """Return these settings over the defaults of a release. An unreadable value is a problem."""
         settings, problems = defaults, []
         for name, text in self.settings.items():
             if name in LOAD_SETTING_DEFAULTS:
@@ -75,10 +75,9 @@ class ShedInputs:
         return settings, tuple(problems)
 
     def leader_state(self, leader: Leader) -> LeaderState | None:
-        """What the modular leader remembers after these reports; None where there is only one of each broker.
+        """Return the memory of the modular leader after these reports; None with only one report of each broker.
 
-        A broker whose first report comes later than others' is not taken for one that has just joined: reports do not
-        say when that was.
+        A broker whose first report is later than others' does not count as new: reports do not say when it joined.
         """
         if not self.is_series:
             return None
@@ -90,9 +89,9 @@ class ShedInputs:
 
 
 def read_shed_inputs(path: str | Path, limit_bytes: int = MAX_INPUT_BYTES) -> ShedInputs:
-    """Everything about shedding in a folder or a file. Raises ``InputError`` without a load report.
+    """Read the inputs of shedding from a folder or a file. Raises ``InputError`` without a load report.
 
-    A bundle that two last reports name belongs to the newer one. Reports that say the same as one before are left out.
+    A bundle in the last reports of two brokers belongs to the newer one. Repeated reports are left out.
     """
     read = read_files(Path(path), Intake(limit_bytes))
     collector = _Collector(list(read.problems))
@@ -105,7 +104,7 @@ def read_shed_inputs(path: str | Path, limit_bytes: int = MAX_INPUT_BYTES) -> Sh
         )
     collector.written.sort(key=lambda written: written.updated_at_ms)
     written = tuple(_single_owners(list(dict.fromkeys(collector.written)), collector.problems))
-    versions = [each.load.version for each in written if each.load.version]
+    versions = [report.load.version for report in written if report.load.version]
     return ShedInputs(
         written,
         collector.settings,
@@ -116,9 +115,9 @@ def read_shed_inputs(path: str | Path, limit_bytes: int = MAX_INPUT_BYTES) -> Sh
 
 
 def shed_inputs_of(snapshots: Iterable[Snapshot]) -> ShedInputs | None:
-    """The same from what was read already, moment by moment; None where no load report was among it.
+    """Return the inputs of shedding in snapshots, in the order of time; None without a load report.
 
-    Isolation policies are no part of a snapshot, so they are unknown.
+    Snapshots do not contain isolation policies, so these are unknown.
     """
     written: list[WrittenLoad] = []
     settings: dict[str, str] = {}
@@ -130,7 +129,7 @@ def shed_inputs_of(snapshots: Iterable[Snapshot]) -> ShedInputs | None:
         version = snapshot.version or version
     if not written:
         return None
-    written.sort(key=lambda each: each.updated_at_ms)
+    written.sort(key=lambda report: report.updated_at_ms)
     single = tuple(_single_owners(list(dict.fromkeys(written)), problems))
     return ShedInputs(single, settings, None, version, tuple(problems))
 
@@ -190,7 +189,7 @@ class _Collector:
 
 
 def _refused_pattern(raw: dict[str, Any]) -> tuple[str, str] | None:
-    """The first regular expression of a policy that is not tried: its place in the policy, and why."""
+    """Return the place and fault of the first refused regular expression of a policy."""
     for member in ("namespaces", "primary", "secondary"):
         for at, pattern in enumerate(_texts(raw.get(member))):
             reason = pattern_problem(pattern)
@@ -200,8 +199,8 @@ def _refused_pattern(raw: dict[str, Any]) -> tuple[str, str] | None:
 
 
 def _single_owners(written: list[WrittenLoad], problems: list[Problem]) -> Sequence[WrittenLoad]:
-    """The reports with every bundle at one broker only: of the last reports that name it the newest counts."""
-    last = {each.load.broker: at for at, each in enumerate(written)}
+    """Return the reports with every bundle at one broker only: the newest of the last reports counts."""
+    last = {report.load.broker: at for at, report in enumerate(written)}
     owner: dict[str, int] = {}
     for at in sorted(last.values()):
         for bundle in written[at].load.bundles:

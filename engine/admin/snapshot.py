@@ -1,4 +1,4 @@
-"""``read_answers``: whatever lies in a folder, told apart and put together to one moment of a cluster."""
+"""Read a folder of answers of any kinds into one moment of a cluster."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from typing import Any, Final
 import msgspec
 
 from engine.admin.facts import BundleList, Counts, Decoded, LedgerFacts, Snapshot, TopicFacts, WrittenLoad
-from engine.admin.files import AnswerFile, FilesRead, read_files
+from engine.admin.files import STANDARD_INPUT, AnswerFile, FilesRead, read_files
 from engine.admin.kinds import AnswerKind, recognise
 from engine.admin.ledgers import decode_internal_stats, decode_named_internal_stats
 from engine.admin.load_reports import all_bundles, decode_broker_load, decode_load_report
 from engine.admin.namespaces import (
     decode_bundles,
     decode_hash_positions,
+    decode_lookup,
+    decode_owned,
     decode_policies,
     decode_runtime_configuration,
     decode_topic_list,
@@ -42,20 +44,17 @@ from engine.admin.topics import (
 )
 from engine.config import BrokerSettings
 from engine.errors import InputError, Problem
-from engine.names import refuse_bundle
-
-STANDARD_INPUT: Final = "standard input"
 
 
 def read_answers(*sources: str | Path | bytes | AnswerFile, limit_bytes: int = MAX_INPUT_BYTES) -> Snapshot:
-    """Folders, files and answers in memory as one ``Snapshot``; of two answers about one thing the later one counts.
+    """Read folders, files and answers in memory into one ``Snapshot``; of two answers about one thing the later counts.
 
-    Later means: later in the arguments, then in the natural order of file names (``9-…`` before ``10-…``); statistics
-    of a topic always count more than broker-stats, which lacks the active consumer. Bad input never loses good input:
-    what is wrong is in ``problems``, also a file that would make it more than ``limit_bytes`` in all. Raises
-    ``InputError`` when nothing can be read at all, or when nothing in it is a broker's answer. O(bytes).
+    Later means later in the arguments, then in the natural order of file names (``9-…`` before ``10-…``); statistics
+    of a topic always win over broker-stats, which lacks the active consumer. Bad input never loses good input: faults
+    are in ``problems``, also a file beyond ``limit_bytes`` in all. Raises ``InputError`` when nothing can be read, or
+    nothing is a broker's answer. O(bytes).
     """
-    collector = _Collector(limit_bytes)
+    collector = AnswerCollector(limit_bytes)
     intake = Intake(limit_bytes)
     titles: list[str] = []
     for source in sources:
@@ -70,19 +69,19 @@ def read_answers(*sources: str | Path | bytes | AnswerFile, limit_bytes: int = M
     if not collector.understood:
         problems, read = tuple(collector.problems), collector.files_read
         in_folder = any(isinstance(source, str | Path) and Path(source).is_dir() for source in sources)
-        raise _nothing(title, read, problems, in_folder=in_folder)
+        raise no_answer_error(title, read, problems, in_folder=in_folder)
     return collector.snapshot(title)
 
 
-def _nothing(title: str, read: int, problems: tuple[Problem, ...], *, in_folder: bool) -> InputError:
-    """What to say when no file is an answer."""
+def no_answer_error(title: str, read: int, problems: tuple[Problem, ...], *, in_folder: bool) -> InputError:
+    """Return the error for input without a single answer."""
     if read == 1 and not in_folder:
         return InputError(f"{title}: this is no answer of a broker", problems)
     return InputError(f"{title}: none of {read:,} file{'' if read == 1 else 's'} is an answer of a broker", problems)
 
 
-class _Collector:
-    """Gathers facts file by file; two passes over a folder, since some answers name what others only mean."""
+class AnswerCollector:
+    """Collects facts file by file, in two passes over a folder: some answers name the topics of others."""
 
     def __init__(self, limit_bytes: int, *, keeps_nameless: bool = False) -> None:
         self._limit_bytes = limit_bytes
@@ -110,7 +109,7 @@ class _Collector:
         self.passed_over += len(read.passed_over)
         self.files_read += len(read.files)
         self.bytes_read += sum(len(file.data) for file in read.files)
-        scenario = next(((file.name, file.data) for file in read.files if _is_scenario(file)), ("", b""))
+        scenario = next(((file.name, file.data) for file in read.files if is_scenario(file)), ("", b""))
         facts = scenario_facts(scenario[1], scenario[0])
         requests = dict(facts.requests)
         answers: list[tuple[AnswerKind, str, bytes]] = []
@@ -135,7 +134,7 @@ class _Collector:
         self.problems += facts.problems
         self.version = facts.version or self.version
         self.settings = facts.settings or self.settings
-        # Of two answers about a topic the later one counts, so what says less comes first.
+        # Of two answers about a topic the later one counts, so the less complete one comes first.
         answers.sort(key=lambda answer: answer[1] in requests and _says_less(requests[answer[1]]), reverse=True)
         unnamed: list[tuple[AnswerKind, str, bytes]] = []
         for kind, name, data in answers:
@@ -166,7 +165,7 @@ class _Collector:
                 Problem(file.name, "$", reason, "name a recorded answer of the admin interface")
             ]
         if kind is AnswerKind.OTHER and len(data) <= WHOLE_CHECK_BYTES:
-            # Its members were not looked into, so that nobody knows yet whether it is text.
+            # Its members were not decoded, so it may still not be text.
             try:
                 data.decode()
             except UnicodeDecodeError as fault:
@@ -174,7 +173,7 @@ class _Collector:
         return [(kind, file.name, data)]
 
     def _is_policy(self, request: AdminRequest | None, file: AnswerFile) -> bool:
-        """Take the answer about one policy of a topic, which can be a bare number or nothing at all."""
+        """Take the answer about one policy of a topic, which can be a bare number or empty."""
         if request is None or request.what not in TOPIC_POLICIES or not request.topic:
             return False
         data, _ = plain_json(file.data, file.name, limit=self._limit_bytes)
@@ -228,14 +227,15 @@ class _Collector:
                     self.owners.update(dict.fromkeys(all_bundles(load), load.broker))
 
     def _take_owners(self, kind: AnswerKind, data: bytes, request: AdminRequest | None) -> None:
-        """Who serves a topic by a look-up, or bundles by a broker's own list; nothing without the request's words."""
+        """Take the owner of a topic from a look-up, or of bundles from a broker's list, as the request says whose it
+        is."""
         if request is None:
             return
         if kind is AnswerKind.OWNED_NAMESPACES and request.broker:
-            self.owners.update((bundle, request.broker) for bundle in _members(data) if refuse_bundle(bundle) is None)
-        url = _members(data).get("brokerUrl")
-        if kind is AnswerKind.LOOKUP and request.topic and isinstance(url, str):
-            self.owners[request.topic] = url
+            self.owners.update(dict.fromkeys(decode_owned(data).good, request.broker))
+        looked_up = decode_lookup(data).good if kind is AnswerKind.LOOKUP and request.topic else None
+        if looked_up is not None and looked_up.broker_url:
+            self.owners[request.topic] = looked_up.broker_url
 
     def _topics(self, decoded: Decoded[dict[str, TopicFacts]]) -> None:
         self.problems += decoded.problems
@@ -286,7 +286,7 @@ class _Collector:
         counts = Counts(
             self.files_read, self.passed_over, self.bytes_read, len(topics), self.set_aside, self.superseded
         )
-        found = Snapshot(
+        snapshot = Snapshot(
             title,
             topics,
             self.bundles,
@@ -304,27 +304,27 @@ class _Collector:
             self.owners,
             self.broker_loads,
         )
-        return bounded(found)
+        return bounded(snapshot)
 
 
 _PLAIN_TEXT: Final = ("lookup-bundle",)
-"""What brokers answer in plain text, and is known from other answers."""
+"""Answers in plain text, whose content is known from other answers."""
 _NAMELESS: Final = (AnswerKind.TOPIC_STATS, AnswerKind.BUNDLES, AnswerKind.POLICIES, AnswerKind.INTERNAL_STATS)
 
 
-def _is_scenario(file: AnswerFile) -> bool:
-    """Whether a file says what was asked for, by its name: whatever else has its form is recognised by its content."""
+def is_scenario(file: AnswerFile) -> bool:
+    """Whether a file lists the recorded requests, by its name; others of that form are recognised by their content."""
     return file.name.rpartition("/")[2].removesuffix(".gz") == SCENARIO_NAME
 
 
 def _says_less(request: AdminRequest) -> bool:
-    """Whether a fuller answer about the same counts more: it was asked to leave out consumers or publishers, or it
-    holds the settings that were changed and no others."""
+    """Whether a more complete answer about the same wins: the request excluded consumers or publishers, or asked only
+    for changed settings."""
     return request.what == "dynamic-values" or request.leaves_out
 
 
 def _members(data: bytes) -> Mapping[str, object]:
-    """The members of an object; none of what is no JSON, as its decoder says."""
+    """Return the members of an object; none of a text that is not JSON, whose decoder reports it."""
     try:
         value: Any = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -333,7 +333,7 @@ def _members(data: bytes) -> Mapping[str, object]:
 
 
 def _texts(data: bytes) -> dict[str, str]:
-    """The members of an object that are texts, as run-time settings are printed; numbers and flags as texts too."""
+    """Return the scalar members of an object as texts, as run-time settings are printed."""
     written = {True: "true", False: "false"}
     return {
         name: written[value] if isinstance(value, bool) else str(value)

@@ -43,9 +43,9 @@ def validity(answer: BundleList, bundles: NamespaceBundles | Rejection) -> str:
     if isinstance(bundles, Rejection):
         return "not a valid list"
     count = len(bundles.boundaries) - 1
-    if answer.told_count in (None, count):
+    if answer.reported_count in (None, count):
         return "valid"
-    return f"numBundles {answer.told_count}, but boundaries of {count}"
+    return f"numBundles {answer.reported_count}, but boundaries of {count}"
 
 
 def compare_positions(ledger: Ledger, subject: str, answer: HashPositions, bundle: str = "") -> None:
