@@ -46,9 +46,9 @@ class CauseRule:
 
 
 CAUSE_RULES: Final = tuple(
-    CauseRule(each.id, each.about, Severity.WARNING if each.id in _UNEVEN | _SLOW else Severity.ERROR)
-    for each in DECIDERS
-    if each.id not in _HARMLESS
+    CauseRule(decider.id, decider.about, Severity.WARNING if decider.id in _UNEVEN | _SLOW else Severity.ERROR)
+    for decider in DECIDERS
+    if decider.id not in _HARMLESS
 )
 
 
@@ -57,10 +57,10 @@ def findings_of(
 ) -> tuple[Finding, ...]:
     """The causes that do harm or may do, the worst first; ``ids`` are those that are wanted, None for all."""
     return in_order(
-        _finding(each, cause)
-        for each in diagnoses
-        if namespace in (None, each.namespace)
-        for cause in each.causes
+        _finding(diagnosis, cause)
+        for diagnosis in diagnoses
+        if namespace in (None, diagnosis.namespace)
+        for cause in diagnosis.causes
         if cause.verdict in SEVERITIES and (ids is None or cause.id in ids)
     )
 

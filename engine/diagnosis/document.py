@@ -18,7 +18,7 @@ def diagnosis_document(diagnosis: Diagnosis) -> dict[str, Any]:
 
 def diagnoses_document(diagnoses: Sequence[Diagnosis]) -> dict[str, Any]:
     """What was found about every subscription, in the given order."""
-    return {"format": FORMAT, "subscriptions": [_diagnosis(each) for each in diagnoses]}
+    return {"format": FORMAT, "subscriptions": [_diagnosis(diagnosis) for diagnosis in diagnoses]}
 
 
 def _diagnosis(diagnosis: Diagnosis) -> dict[str, Any]:
@@ -31,7 +31,7 @@ def _diagnosis(diagnosis: Diagnosis) -> dict[str, Any]:
         "topics": diagnosis.topics,
         "backlog": diagnosis.backlog,
         "causes": [_cause(cause) for cause in diagnosis.causes],
-        "ruled_out": [{"id": each.id, "why": each.why} for each in diagnosis.ruled_out],
+        "ruled_out": [{"id": ruled.id, "why": ruled.why} for ruled in diagnosis.ruled_out],
         "earlier": None
         if diagnosis.earlier is None
         else {

@@ -81,10 +81,10 @@ class Cause:
 
 def in_order_of_verdict(causes: Iterable[Cause]) -> list[Cause]:
     """The worst first; what is fine is left out where something is not."""
-    found = list(causes)
-    harmed = any(cause.verdict.harms for cause in found)
+    ordered = list(causes)
+    harmed = any(cause.verdict.harms for cause in ordered)
     return sorted(
-        (cause for cause in found if not harmed or cause.verdict is not Verdict.FINE),
+        (cause for cause in ordered if not harmed or cause.verdict is not Verdict.FINE),
         key=lambda cause: cause.verdict.rank,
     )
 
@@ -169,4 +169,4 @@ class Diagnosis:
 
 def worst_first(diagnoses: Iterable[Diagnosis]) -> list[Diagnosis]:
     """Sort what was found about many subscriptions."""
-    return sorted(diagnoses, key=lambda each: each.rank)
+    return sorted(diagnoses, key=lambda diagnosis: diagnosis.rank)

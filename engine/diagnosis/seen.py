@@ -174,8 +174,10 @@ class Dispatcher:
     def consumers(self) -> tuple[ConsumerSeen, ...]:
         old: dict[tuple[str, str], ConsumerFacts] = {}
         if self.before is not None and not self.restarted:
-            old = {(each.name, each.address): each for each in self.before.subscription.consumers}
-        return tuple(self._seen(each, old.get((each.name, each.address))) for each in self.sub.consumers)
+            old = {(consumer.name, consumer.address): consumer for consumer in self.before.subscription.consumers}
+        return tuple(
+            self._seen(consumer, old.get((consumer.name, consumer.address))) for consumer in self.sub.consumers
+        )
 
     def _seen(self, facts: ConsumerFacts, before: ConsumerFacts | None) -> ConsumerSeen:
         if before is not None and before.msg_out_counter is not None and facts.msg_out_counter is not None:
@@ -192,13 +194,13 @@ class Dispatcher:
         """The active consumer that the broker names, if it is connected."""
         if self.active_name is None:
             return None
-        return next(each for each in self.consumers if each.name == self.active_name)
+        return next(consumer for consumer in self.consumers if consumer.name == self.active_name)
 
     @cached_property
     def active_name(self) -> str | None:
         """Its name."""
         name = self.sub.active_consumer_name
-        return name if any(each.name == name for each in self.sub.consumers) else None
+        return name if any(consumer.name == name for consumer in self.sub.consumers) else None
 
     @property
     def is_quiet(self) -> bool:
@@ -206,7 +208,9 @@ class Dispatcher:
         sub = self.sub
         if self.backlog or sub.unacked_messages or sub.msg_in_replay or sub.msg_delayed or sub.blocked_on_unacked:
             return False
-        if any(each.blocked_on_unacked or each.draining or each.unacked_messages for each in sub.consumers):
+        if any(
+            consumer.blocked_on_unacked or consumer.draining or consumer.unacked_messages for consumer in sub.consumers
+        ):
             return False
         # Without a cursor the backlog says what is unread.
         return self.last.ledger is None or not self.unread
@@ -237,27 +241,27 @@ class SubscriptionSeen:
     @cached_property
     def type(self) -> str:
         """Pulsar's word; that of the dispatchers somebody is connected to, ``None`` where nobody is."""
-        types = [each.sub.type for each in self.dispatchers if each.sub.type != NOBODY]
+        types = [dispatcher.sub.type for dispatcher in self.dispatchers if dispatcher.sub.type != NOBODY]
         return types[0] if types else NOBODY
 
     @cached_property
     def backlog(self) -> int:
-        return sum(each.backlog for each in self.dispatchers)
+        return sum(dispatcher.backlog for dispatcher in self.dispatchers)
 
     @cached_property
     def busy(self) -> tuple[Dispatcher, ...]:
         """Where something waits or somebody is stopped."""
-        return tuple(each for each in self.dispatchers if not each.is_quiet)
+        return tuple(dispatcher for dispatcher in self.dispatchers if not dispatcher.is_quiet)
 
     @cached_property
     def largest(self) -> Dispatcher:
         """The dispatcher with the largest backlog, the first of several."""
-        return max(self.dispatchers, key=lambda each: each.backlog)
+        return max(self.dispatchers, key=lambda dispatcher: dispatcher.backlog)
 
     @cached_property
     def topics(self) -> tuple[str, ...]:
         """The topics without partition suffixes."""
-        return tuple(dict.fromkeys(parent_of(each.topic) for each in self.dispatchers))
+        return tuple(dict.fromkeys(parent_of(dispatcher.topic) for dispatcher in self.dispatchers))
 
 
 def parent_of(topic: str) -> str:
@@ -276,9 +280,9 @@ def subscriptions_seen(moments: Sequence[Moment]) -> list[SubscriptionSeen]:
     out, unless they are all there is.
     """
     snapshots = [moment.snapshot for moment in moments]
-    version = next((each.version for each in reversed(snapshots) if each.version), None)
-    told = behaviour_of(version) if version is not None else CURRENT
-    behaviour = CURRENT if isinstance(told, Rejection) else told
+    version = next((item.version for item in reversed(snapshots) if item.version), None)
+    known = behaviour_of(version) if version is not None else CURRENT
+    behaviour = CURRENT if isinstance(known, Rejection) else known
     limits = limits_of(snapshots, behaviour)
     readings: defaultdict[tuple[str, str, str], list[Reading]] = defaultdict(list)
     for moment in moments:
@@ -289,27 +293,27 @@ def subscriptions_seen(moments: Sequence[Moment]) -> list[SubscriptionSeen]:
                 key = (topic.namespace, sub.name, topic.name)
                 readings[key].append(Reading(moment.at_ms, topic, sub, ledger))
     grouped: defaultdict[tuple[str, str], list[Dispatcher]] = defaultdict(list)
-    for (namespace, name, topic_name), found in readings.items():
+    for (namespace, name, topic_name), reading in readings.items():
         if not _is_internal(topic_name, name):
-            grouped[namespace, name].append(_dispatcher(found))
+            grouped[namespace, name].append(_dispatcher(reading))
     return [
         SubscriptionSeen(
             namespace,
             name,
-            tuple(sorted(dispatchers, key=lambda each: (parent_of(each.topic), partition_index(each.topic)))),
+            tuple(sorted(dispatchers, key=lambda item: (parent_of(item.topic), partition_index(item.topic)))),
             limits,
             behaviour,
             len(moments),
-            _unloaded(snapshots, (each.topic for each in dispatchers)),
+            _unloaded(snapshots, (item.topic for item in dispatchers)),
         )
         for (namespace, name), dispatchers in grouped.items()
     ]
 
 
-def _dispatcher(found: Sequence[Reading]) -> Dispatcher:
-    fuller = [reading for reading in found if reading.topic.kind != "broker-stats"]
-    found = fuller or found
-    return Dispatcher(found[-1], found[-2] if len(found) > 1 else None)
+def _dispatcher(readings: Sequence[Reading]) -> Dispatcher:
+    fuller = [reading for reading in readings if reading.topic.kind != "broker-stats"]
+    readings = fuller or readings
+    return Dispatcher(readings[-1], readings[-2] if len(readings) > 1 else None)
 
 
 def _is_internal(topic: str, subscription: str) -> bool:

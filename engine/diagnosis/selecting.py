@@ -15,23 +15,29 @@ def selected(subscriptions: Sequence[SubscriptionSeen], word: str) -> list[Subsc
     Of a subscription that is found by a partition's name only that partition is kept. Where nothing has the name, the
     nearest names are in the refusal. O(dispatchers x consumers).
     """
-    named = [each for each in subscriptions if each.name == word]
+    named = [subscription for subscription in subscriptions if subscription.name == word]
     if named:
         return named
-    on_topic = [found for each in subscriptions if (found := _on_topic(each, word)) is not None]
+    on_topic = [kept for subscription in subscriptions if (kept := _on_topic(subscription, word)) is not None]
     if on_topic:
         return on_topic
     consuming = [
-        each
-        for each in subscriptions
-        if any(consumer.name == word for dispatcher in each.dispatchers for consumer in dispatcher.sub.consumers)
+        subscription
+        for subscription in subscriptions
+        if any(
+            consumer.name == word for dispatcher in subscription.dispatchers for consumer in dispatcher.sub.consumers
+        )
     ]
     if consuming:
         return consuming
     known = dict.fromkeys(
         name
-        for each in subscriptions
-        for name in (each.name, *(topic.rpartition("/")[2] for topic in each.topics), *_consumers(each))
+        for subscription in subscriptions
+        for name in (
+            subscription.name,
+            *(topic.rpartition("/")[2] for topic in subscription.topics),
+            *_consumers(subscription),
+        )
     )
     near = get_close_matches(word, list(known))
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
@@ -42,11 +48,11 @@ def _on_topic(seen: SubscriptionSeen, word: str) -> SubscriptionSeen | None:
     def matches(topic: str) -> bool:
         return word in (topic, parent_of(topic), topic.rpartition("/")[2], parent_of(topic).rpartition("/")[2])
 
-    kept = tuple(each for each in seen.dispatchers if matches(each.topic))
+    kept = tuple(dispatcher for dispatcher in seen.dispatchers if matches(dispatcher.topic))
     if not kept:
         return None
     return SubscriptionSeen(seen.namespace, seen.name, kept, seen.limits, seen.behaviour, seen.moments, seen.unloaded)
 
 
 def _consumers(seen: SubscriptionSeen) -> list[str]:
-    return [consumer.name for each in seen.dispatchers for consumer in each.sub.consumers]
+    return [consumer.name for dispatcher in seen.dispatchers for consumer in dispatcher.sub.consumers]

@@ -77,7 +77,7 @@ def explain_turn(
 
     Only Shared and Exclusive subscriptions are explained; what explains another type is in the refusal.
     """
-    found = [
+    matches = [
         (seen, dispatcher)
         for seen in subscriptions
         if subscription in (None, seen.name)
@@ -90,12 +90,12 @@ def explain_turn(
         for dispatcher in seen.dispatchers
         if topic in (parent_of(dispatcher.topic), parent_of(dispatcher.topic).rpartition("/")[2])
     ]
-    if not found:
+    if not matches:
         return _unknown(subscriptions, topic, subscription)
-    fitting = [(seen, each) for seen, each in found if each.sub.type in (SHARED, EXCLUSIVE)]
+    fitting = [(seen, match) for seen, match in matches if match.sub.type in (SHARED, EXCLUSIVE)]
     if not fitting:
-        return _other_type(*found[0])
-    names = dict.fromkeys(each.topic for _, each in fitting)
+        return _other_type(*matches[0])
+    names = dict.fromkeys(match.topic for _, match in fitting)
     if len(names) > 1:
         return Rejection("Ambiguous", f"{topic!r} is not one topic: {_some(list(names))}", "topic", 404)
     keys = dict.fromkeys(seen.name for seen, _ in fitting)
@@ -113,7 +113,7 @@ def explain_turn(
         dispatcher.backlog,
         dispatcher.last.at_ms,
         int(seen.limits.number(ROUND_ROBIN_BATCH)) if dispatcher.sub.type == SHARED else 0,
-        tuple(_turn(each, dispatcher.sub.type, blocked=blocked) for each in dispatcher.consumers),
+        tuple(_turn(match, dispatcher.sub.type, blocked=blocked) for match in dispatcher.consumers),
     )
 
 

@@ -123,12 +123,12 @@ def with_earlier(diagnoses: Sequence[Diagnosis], moments: Sequence[Moment]) -> l
 
     At most ``LOOKED_BACK`` moments are looked at. O(dispatchers x moments) for each of them.
     """
-    found = list(diagnoses)
+    results = list(diagnoses)
     for moment in range(len(moments) - 1, max(0, len(moments) - 1 - LOOKED_BACK), -1):
         open_ones = {
-            (each.namespace, each.subscription): place
-            for place, each in enumerate(found)
-            if each.earlier is None and not (each.first is not None and each.first.verdict.harms)
+            (diagnosis.namespace, diagnosis.subscription): place
+            for place, diagnosis in enumerate(results)
+            if diagnosis.earlier is None and not (diagnosis.first is not None and diagnosis.first.verdict.harms)
         }
         if not open_ones:
             break
@@ -136,8 +136,8 @@ def with_earlier(diagnoses: Sequence[Diagnosis], moments: Sequence[Moment]) -> l
             place = open_ones.get((seen.namespace, seen.name))
             first = diagnose(seen).first if place is not None else None
             if place is not None and first is not None and first.verdict.harms:
-                found[place] = replace(found[place], earlier=Earlier(moment, moments[moment - 1].at_ms, first))
-    return found
+                results[place] = replace(results[place], earlier=Earlier(moment, moments[moment - 1].at_ms, first))
+    return results
 
 
 def worst(subscriptions: Iterable[SubscriptionSeen]) -> Diagnosis:
@@ -147,24 +147,24 @@ def worst(subscriptions: Iterable[SubscriptionSeen]) -> Diagnosis:
     only what quiet ones can have.
     """
     waiting = sorted(
-        ((_at_worst(seen), place, seen) for place, seen in enumerate(subscriptions)), key=lambda each: each[:2]
+        ((_at_worst(seen), place, seen) for place, seen in enumerate(subscriptions)), key=lambda item: item[:2]
     )
-    found: tuple[Rank, int, SubscriptionSeen] | None = None
+    answer: tuple[Rank, int, SubscriptionSeen] | None = None
     for bound, place, seen in waiting:
-        if found is not None and found[0] < bound:
+        if answer is not None and answer[0] < bound:
             break
         rank = _rank(seen)
-        if found is None or (rank, place) < found[:2]:
-            found = rank, place, seen
-    assert found is not None, "there is a subscription"
-    return diagnose(found[2])
+        if answer is None or (rank, place) < answer[:2]:
+            answer = rank, place, seen
+    assert answer is not None, "there is a subscription"
+    return diagnose(answer[2])
 
 
 def _rank(seen: SubscriptionSeen) -> Rank:
     """The rank of ``diagnose(seen)``, for less."""
     quiet = not seen.busy
-    asked = (each for each in DECIDERS if seen.type in each.types and (each.also_quiet or not quiet))
-    causes = [judgement for each in asked if isinstance(judgement := each.decide(seen), Cause)]
+    asked = (decider for decider in DECIDERS if seen.type in decider.types and (decider.also_quiet or not quiet))
+    causes = [judgement for decider in asked if isinstance(judgement := decider.decide(seen), Cause)]
     first = next(iter(in_order_of_verdict(causes)), None)
     return rank_of(first, seen.backlog, seen.namespace, seen.name)
 
@@ -174,17 +174,24 @@ def _at_worst(seen: SubscriptionSeen) -> Rank:
     name = (seen.namespace, seen.name)
     if seen.busy:
         # No cause has more waiting than this.
-        most = sum(each.backlog + each.replay + each.unread + each.sub.msg_delayed for each in seen.busy)
+        most = sum(
+            busyatcher.backlog + busyatcher.replay + busyatcher.unread + busyatcher.sub.msg_delayed
+            for busyatcher in seen.busy
+        )
         return Verdict.BLOCKS.rank, -max(seen.backlog, most), *name
     return _quiet_at_worst(seen).rank, 0, *name
 
 
 def _quiet_at_worst(seen: SubscriptionSeen) -> Verdict:
-    if any(each.last.topic.backlog_quota_bytes > 0 for each in seen.dispatchers):
+    if any(dispatcher.last.topic.backlog_quota_bytes > 0 for dispatcher in seen.dispatchers):
         return Verdict.BLOCKS
-    if seen.type in _ONE and any(each.sub.active_consumer_name != each.active_name for each in seen.dispatchers):
+    if seen.type in _ONE and any(
+        dispatcher.sub.active_consumer_name != dispatcher.active_name for dispatcher in seen.dispatchers
+    ):
         return Verdict.SLOWS
-    if seen.type in _SPREAD and any((each.out or 0) > (each.came_in or 0) for each in seen.dispatchers):
+    if seen.type in _SPREAD and any(
+        (dispatcher.out or 0) > (dispatcher.came_in or 0) for dispatcher in seen.dispatchers
+    ):
         return Verdict.SLOWS
     return Verdict.UNEVEN if seen.type in _KEYS | _FAILOVER else Verdict.FINE
 

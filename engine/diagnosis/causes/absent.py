@@ -33,7 +33,7 @@ def topic_not_loaded(seen: SubscriptionSeen) -> Judgement:
             return "the topic has counted messages since it was loaded"
         how = "no broker had it loaded" if listed_without else "it was loaded a moment ago, and counts from 0"
         before = dispatcher.before
-        away = tuple(each.name for each in before.subscription.consumers) if before is not None else ()
+        away = tuple(consumer.name for consumer in before.subscription.consumers) if before is not None else ()
         return Cause(
             TOPIC_NOT_LOADED,
             Verdict.BLOCKS,
@@ -91,7 +91,7 @@ def active_not_connected(seen: SubscriptionSeen) -> Judgement:
             Verdict.BLOCKS if dispatcher.backlog and dispatcher.stands_still is not False else Verdict.SLOWS,
             f"the broker names {name} as the active consumer, which is not connected",
             dispatcher.topic,
-            blocked=tuple(each.name for each in dispatcher.consumers),
+            blocked=tuple(consumer.name for consumer in dispatcher.consumers),
             by=(name,),
             waiting=dispatcher.backlog,
             numbers=(("backlog", dispatcher.backlog), ("consumers", len(dispatcher.sub.consumers))),

@@ -118,7 +118,7 @@ def _has_no_rate(dispatcher: Dispatcher) -> bool:
     """Whether a single moment shows a rate of 0, which is the average of some minute before it."""
     rates = (
         dispatcher.sub.msg_rate_out_msgs_per_sec,
-        *(each.facts.msg_rate_out_msgs_per_sec for each in dispatcher.consumers),
+        *(consumer.facts.msg_rate_out_msgs_per_sec for consumer in dispatcher.consumers),
     )
     return dispatcher.before is None and not any(rates)
 
@@ -129,11 +129,11 @@ def active_differs(seen: SubscriptionSeen) -> Judgement:
     Each list of consumers is judged by itself, by the modulo rule and by the ring.
     """
     by_list: defaultdict[tuple[str, ...], dict[tuple[str, int], str]] = defaultdict(dict)
-    for each in seen.dispatchers:
-        active = each.active_name
-        if each.sub.type == FAILOVER and active is not None:
-            names = tuple([consumer.name for consumer in each.sub.consumers])
-            by_list[names][each.topic, partition_index(each.topic)] = active
+    for dispatcher in seen.dispatchers:
+        active = dispatcher.active_name
+        if dispatcher.sub.type == FAILOVER and active is not None:
+            names = tuple([consumer.name for consumer in dispatcher.sub.consumers])
+            by_list[names][dispatcher.topic, partition_index(dispatcher.topic)] = active
     if not by_list:
         return "no answer names an active consumer"
     rules = (Rule.MODULO, Rule.RING, Rule.FIRST_CONNECTED)
@@ -206,7 +206,7 @@ def idle_consumers(seen: SubscriptionSeen) -> Judgement:
 def _mend(seen: SubscriptionSeen, *, on_ring: bool, active: int, consumers: int) -> str:
     if on_ring:
         return "more partitions even it out"
-    if any(partition_index(each.topic) < 0 for each in seen.dispatchers):
+    if any(partition_index(dispatcher.topic) < 0 for dispatcher in seen.dispatchers):
         return "give the topics partitions: without them the release decides, and not a setting"
     if not seen.behaviour.knows_failover_consistent_hashing:
         return f"Pulsar {seen.behaviour.label} does not know {FLAG}; give the topics more partitions"
@@ -245,25 +245,31 @@ def _must_be_idle(seen: SubscriptionSeen, active: Counter[str], consumers: list[
     if len(consumers) - len(active) <= max(0, len(consumers) - partitions):
         return True
     observed = {
-        (each.topic, partition_index(each.topic)): each.active_name
-        for each in seen.dispatchers
-        if each.active_name is not None
+        (item.topic, partition_index(item.topic)): item.active_name
+        for item in seen.dispatchers
+        if item.active_name is not None
     }
-    names = next(each.sub.consumers for each in seen.dispatchers if each.active_name is not None)
-    inferred = infer_priority_levels([each.name for each in names], observed)
+    names = next(item.sub.consumers for item in seen.dispatchers if item.active_name is not None)
+    inferred = infer_priority_levels([item.name for item in names], observed)
     return inferred.basis != "contradiction" and inferred.cohort_size == len(active)
 
 
 def _activity(seen: SubscriptionSeen) -> tuple[Counter[str], list[str], int]:
     """On how many topics each consumer is active, all consumers by name, and the number of topics and partitions."""
-    of_type = [each for each in seen.dispatchers if each.sub.type == FAILOVER and each.sub.consumers]
-    active = Counter(each.active_name for each in of_type if each.active_name is not None)
-    consumers = dict.fromkeys(consumer.name for each in of_type for consumer in each.sub.consumers)
+    of_type = [
+        dispatcher for dispatcher in seen.dispatchers if dispatcher.sub.type == FAILOVER and dispatcher.sub.consumers
+    ]
+    active = Counter(dispatcher.active_name for dispatcher in of_type if dispatcher.active_name is not None)
+    consumers = dict.fromkeys(consumer.name for dispatcher in of_type for consumer in dispatcher.sub.consumers)
     return active, list(consumers), len(of_type)
 
 
 def _with_flag(seen: SubscriptionSeen, consumers: list[str]) -> Counter[str]:
     """On how many topics each consumer would be active on the ring, were all of the best priority level."""
-    topics = [(each.topic, partition_index(each.topic)) for each in seen.dispatchers if each.sub.type == FAILOVER]
-    made = [Consumer(number, name) for number, name in enumerate(consumers)]
-    return Counter(choice.active.name for choice in choose_many(made, topics, consistent_hashing=True))
+    topics = [
+        (dispatcher.topic, partition_index(dispatcher.topic))
+        for dispatcher in seen.dispatchers
+        if dispatcher.sub.type == FAILOVER
+    ]
+    members = [Consumer(number, name) for number, name in enumerate(consumers)]
+    return Counter(choice.active.name for choice in choose_many(members, topics, consistent_hashing=True))

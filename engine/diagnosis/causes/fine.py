@@ -14,9 +14,9 @@ CATCHING_UP: Final = "fine_catching_up"
 
 def idle(seen: SubscriptionSeen) -> Judgement:
     """Decide whether everything that came in is done."""
-    if seen.backlog > max(10, sum((each.came_in or 0) for each in seen.dispatchers) // 10):
+    if seen.backlog > max(10, sum((dispatcher.came_in or 0) for dispatcher in seen.dispatchers) // 10):
         return f"{counted(seen.backlog, 'message')} wait"
-    out = [each.out for each in seen.dispatchers]
+    out = [dispatcher.out for dispatcher in seen.dispatchers]
     sent = sum(count or 0 for count in out)
     went = f"{counted(sent, 'message')} went out" if None not in out else "one moment"
     return Cause(
@@ -31,13 +31,17 @@ def idle(seen: SubscriptionSeen) -> Judgement:
 
 def catching_up(seen: SubscriptionSeen) -> Judgement:
     """Decide whether a backlog shrinks."""
-    growth = [each.backlog_growth for each in seen.dispatchers]
+    growth = [dispatcher.backlog_growth for dispatcher in seen.dispatchers]
     if None in growth:
         return "one moment alone does not say"
-    total = sum(each or 0 for each in growth)
-    if not seen.backlog or total >= 0 or any(each.out == 0 and each.unread for each in seen.dispatchers):
+    total = sum(dispatcher or 0 for dispatcher in growth)
+    if (
+        not seen.backlog
+        or total >= 0
+        or any(dispatcher.out == 0 and dispatcher.unread for dispatcher in seen.dispatchers)
+    ):
         return "the backlog does not shrink" if seen.backlog else "nothing waits"
-    seconds = max(each.seconds or 0.0 for each in seen.dispatchers)
+    seconds = max(dispatcher.seconds or 0.0 for dispatcher in seen.dispatchers)
     left = f", done in about {seen.backlog / (-total / seconds):,.0f} s" if seconds else ""
     return Cause(
         CATCHING_UP,

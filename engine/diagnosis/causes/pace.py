@@ -48,7 +48,7 @@ def dispatch_rate(seen: SubscriptionSeen) -> Judgement:
             + (f" to {setting.value}" if setting.value is not None else "")
             + f": {speed}, {counted(dispatcher.backlog, 'message')} wait",
             dispatcher.topic,
-            blocked=tuple(each.name for each in dispatcher.consumers),
+            blocked=tuple(consumer.name for consumer in dispatcher.consumers),
             waiting=dispatcher.unread,
             numbers=(
                 ("throttle_events", dispatcher.throttled.total()),
@@ -111,26 +111,26 @@ def hot_key(seen: SubscriptionSeen) -> Judgement:
     def decide(dispatcher: Dispatcher) -> Judgement:
         if not dispatcher.replay:
             return "no message waits for a single consumer"
-        served = [each for each in dispatcher.consumers if each.stands_still is False]
-        full = [each for each in served if _is_full(each)] or [
-            each for each in served if _is_far_behind(each, dispatcher)
+        served = [consumer for consumer in dispatcher.consumers if consumer.stands_still is False]
+        full = [consumer for consumer in served if _is_full(consumer)] or [
+            consumer for consumer in served if _is_far_behind(consumer, dispatcher)
         ]
         if not full:
             return "no consumer that is served is out of permits"
-        others = [each for each in dispatcher.consumers if each not in full]
+        others = [consumer for consumer in dispatcher.consumers if consumer not in full]
         if len(full) > len(others):
             return f"{len(full)} of {len(dispatcher.consumers)} consumers are out of permits: all are busy"
         growth = dispatcher.backlog_growth
         if growth is not None and growth <= 0 and dispatcher.has_read_all:
             return "the backlog shrinks"
-        names = tuple(each.name for each in full)
-        sent = sum(each.out or 0 for each in full)
+        names = tuple(consumer.name for consumer in full)
+        sent = sum(consumer.out or 0 for consumer in full)
         share = sent / dispatcher.out if dispatcher.out else None
         return Cause(
             HOT_KEY,
             Verdict.SLOWS,
             f"{listed(names)} cannot keep up: {counted(dispatcher.replay, 'message')} of its keys wait while"
-            f" {listed([each.name for each in others])} {'has' if len(others) == 1 else 'have'} permits left"
+            f" {listed([consumer.name for consumer in others])} {'has' if len(others) == 1 else 'have'} permits left"
             + (f"; it gets {share:.0%} of what goes out" if share is not None else ""),
             dispatcher.topic,
             blocked=names,
@@ -138,7 +138,7 @@ def hot_key(seen: SubscriptionSeen) -> Judgement:
             waiting=dispatcher.replay,
             numbers=(
                 ("in_replay", dispatcher.replay),
-                ("unacked", sum(each.unacked for each in full)),
+                ("unacked", sum(consumer.unacked for consumer in full)),
                 ("backlog", dispatcher.backlog),
                 ("backlog_growth", growth or 0),
                 *((("share_of_out", round(share, 3)),) if share is not None else ()),
@@ -157,9 +157,9 @@ def _is_full(consumer: ConsumerSeen) -> bool:
 
 def _is_far_behind(consumer: ConsumerSeen, dispatcher: Dispatcher) -> bool:
     """Whether a consumer has fewer permits than anybody else and holds most of what is unacknowledged."""
-    others = [each for each in dispatcher.consumers if each is not consumer]
-    fewest = bool(others) and consumer.permits * 2 < min(each.permits for each in others)
-    return fewest and consumer.unacked > 3 * max(_FEW, sum(each.unacked for each in others))
+    others = [other for other in dispatcher.consumers if other is not consumer]
+    fewest = bool(others) and consumer.permits * 2 < min(other.permits for other in others)
+    return fewest and consumer.unacked > 3 * max(_FEW, sum(other.unacked for other in others))
 
 
 def slow_consumer(seen: SubscriptionSeen) -> Judgement:
@@ -171,11 +171,13 @@ def slow_consumer(seen: SubscriptionSeen) -> Judgement:
             return "there is no other consumer"
         if not unacked or unacked < dispatcher.backlog * 0.9:
             return "what waits is not in the hands of consumers"
-        holder = max(dispatcher.consumers, key=lambda each: each.unacked)
+        holder = max(dispatcher.consumers, key=lambda consumer: consumer.unacked)
         at_least = 1 if dispatcher.out == 0 else _HOARDED_AT_LEAST
         if holder.unacked < max(at_least, (holder.out or 0) * _HOARDED_OF_OUT):
             return "what consumers hold is little beside what goes out"
-        idle = tuple(each.name for each in dispatcher.consumers if not each.unacked and each.permits > 0)
+        idle = tuple(
+            consumer.name for consumer in dispatcher.consumers if not consumer.unacked and consumer.permits > 0
+        )
         if not idle or holder.unacked < unacked * _HOARDED_SHARE:
             return "the unacknowledged messages are spread over the consumers"
         done = -(dispatcher.backlog_growth or 0)
@@ -225,7 +227,7 @@ def redelivery(seen: SubscriptionSeen) -> Judgement:
             return "hardly anything went out twice"
         if not dispatcher.sub.msg_rate_redeliver_msgs_per_sec and again < dispatcher.out / 2:
             return "msgRateRedeliver is 0"
-        holders = tuple(each.name for each in dispatcher.consumers if each.unacked)
+        holders = tuple(consumer.name for consumer in dispatcher.consumers if consumer.unacked)
         return Cause(
             REDELIVERY,
             Verdict.SLOWS,
@@ -257,7 +259,7 @@ def _perhaps_redelivered(dispatcher: Dispatcher) -> Judgement:
         return "one moment shows no redelivery"
     if again < out / 5:
         return f"{again:.1f} of {out:.1f} messages/s are redelivered"
-    holders = tuple(each.name for each in dispatcher.consumers if each.unacked)
+    holders = tuple(consumer.name for consumer in dispatcher.consumers if consumer.unacked)
     return Cause(
         REDELIVERY,
         Verdict.CANNOT_TELL,

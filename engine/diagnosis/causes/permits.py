@@ -34,7 +34,7 @@ def of_active(seen: SubscriptionSeen) -> Judgement:
             return f"messages go out to {active.name}"
         if active.stands_still is None:
             return _unsure(FAILOVER_ACTIVE if dispatcher.sub.type == FAILOVER else ALL, dispatcher, active)
-        standbys = [each.name for each in dispatcher.consumers if each.permits > 0]
+        standbys = [consumer.name for consumer in dispatcher.consumers if consumer.permits > 0]
         then = f"close {active.name}, and {listed(standbys)} can take over" if standbys else f"restart {active.name}"
         return Cause(
             FAILOVER_ACTIVE if dispatcher.sub.type == FAILOVER else ALL,
@@ -62,15 +62,15 @@ def of_key_owner(seen: SubscriptionSeen) -> Judgement:
     """Decide whether the keys of single Key_Shared consumers wait since these ask for nothing."""
 
     def decide(dispatcher: Dispatcher) -> Judgement:
-        empty = [each for each in dispatcher.consumers if each.lacks_permits]
+        empty = [consumer for consumer in dispatcher.consumers if consumer.lacks_permits]
         if not empty:
             return "every consumer has permits"
         if not dispatcher.replay:
             return "no message waits for a single consumer"
-        still = [each for each in empty if each.stands_still]
+        still = [consumer for consumer in empty if consumer.stands_still]
         if not still:
-            return f"messages go out to {listed([each.name for each in empty])}"
-        names = tuple(each.name for each in still)
+            return f"messages go out to {listed([consumer.name for consumer in empty])}"
+        names = tuple(consumer.name for consumer in still)
         return Cause(
             KEY_SHARED,
             Verdict.BLOCKS,
@@ -80,8 +80,8 @@ def of_key_owner(seen: SubscriptionSeen) -> Judgement:
             by=names,
             waiting=dispatcher.replay,
             numbers=(
-                ("permits", max(each.permits for each in still)),
-                ("unacked", sum(each.unacked for each in still)),
+                ("permits", max(consumer.permits for consumer in still)),
+                ("unacked", sum(consumer.unacked for consumer in still)),
                 ("in_replay", dispatcher.replay),
                 ("backlog", dispatcher.backlog),
             ),
@@ -100,7 +100,7 @@ def of_all(seen: SubscriptionSeen) -> Judgement:
     def decide(dispatcher: Dispatcher) -> Judgement:
         if not dispatcher.consumers:
             return "nobody is connected"
-        if not all(each.lacks_permits for each in dispatcher.consumers):
+        if not all(consumer.lacks_permits for consumer in dispatcher.consumers):
             return "a consumer has permits"
         if not dispatcher.unread:
             return "everything was read"
@@ -108,7 +108,7 @@ def of_all(seen: SubscriptionSeen) -> Judgement:
             return "messages go out"
         if dispatcher.stands_still is None:
             return _unsure(ALL, dispatcher, dispatcher.consumers[0])
-        names = tuple(each.name for each in dispatcher.consumers)
+        names = tuple(consumer.name for consumer in dispatcher.consumers)
         return Cause(
             ALL,
             Verdict.BLOCKS,

@@ -53,7 +53,7 @@ def ranges_differ(seen: SubscriptionSeen) -> Judgement:
             return "the ring gives the reported ranges"
         added = impact_of(reported, computed).added
         slots = sum(piece.size for pieces in added.values() for piece in pieces)
-        names = {each.consumer_id: each.name for each in consumers}
+        names = {consumer.consumer_id: consumer.name for consumer in consumers}
         reason = _reason(seen, consumers, reported)
         return Cause(
             DIFFER,
@@ -74,14 +74,14 @@ def ranges_differ(seen: SubscriptionSeen) -> Judgement:
 def _reported(dispatcher: Dispatcher) -> tuple[tuple[Consumer, ...], RangesById]:
     """The consumers in the order of connecting, and the ranges of those that report some."""
     facts = list(dispatcher.sub.consumers)
-    if all(each.connected_since for each in facts):
-        facts.sort(key=lambda each: each.connected_since.rstrip("Z"))
+    if all(consumer.connected_since for consumer in facts):
+        facts.sort(key=lambda consumer: consumer.connected_since.rstrip("Z"))
     ranges = {
-        number: join_neighbours(HashRange(start, end) for start, end in each.key_hash_ranges if start <= end)
-        for number, each in enumerate(facts)
-        if each.key_hash_ranges
+        number: join_neighbours(HashRange(start, end) for start, end in consumer.key_hash_ranges if start <= end)
+        for number, consumer in enumerate(facts)
+        if consumer.key_hash_ranges
     }
-    return tuple(Consumer(number, each.name) for number, each in enumerate(facts)), ranges
+    return tuple(Consumer(number, consumer.name) for number, consumer in enumerate(facts)), ranges
 
 
 def _tiles(reported: RangesById) -> bool:
@@ -110,10 +110,12 @@ def _ring(
     settings = replace(settings, **{RING: True}, **changed)  # type: ignore[arg-type]
     if namesakes is None:
         return _ring_of(consumers, settings, behaviour)
-    made = assemble((), KeySharedMode.AUTO_SPLIT, settings, behaviour)
-    if not isinstance(made, RingSelector):
+    selector = assemble((), KeySharedMode.AUTO_SPLIT, settings, behaviour)
+    if not isinstance(selector, RingSelector):
         return None
-    return _joined(with_namesakes_gone(made, consumers, [namesakes[each.consumer_id] for each in consumers]))
+    return _joined(
+        with_namesakes_gone(selector, consumers, [namesakes[consumer.consumer_id] for consumer in consumers])
+    )
 
 
 @lru_cache(maxsize=256)
@@ -121,8 +123,8 @@ def _ring_of(
     consumers: tuple[Consumer, ...], settings: BrokerSettings, behaviour: ReleaseBehaviour
 ) -> RangesById | None:
     """The same for the topics of one subscription, which mostly have the same consumers. Shared: do not change it."""
-    made = assemble(consumers, KeySharedMode.AUTO_SPLIT, settings, behaviour)
-    return None if isinstance(made, Rejection | JoinRefused) else _joined(made)
+    selector = assemble(consumers, KeySharedMode.AUTO_SPLIT, settings, behaviour)
+    return None if isinstance(selector, Rejection | JoinRefused) else _joined(selector)
 
 
 def _joined(selector: Selector) -> RangesById:
@@ -152,7 +154,7 @@ def batches(seen: SubscriptionSeen) -> Judgement:
     """
 
     def decide(dispatcher: Dispatcher) -> Judgement:
-        per_entry = max((each.avg_messages_per_entry or 0 for each in dispatcher.sub.consumers), default=0)
+        per_entry = max((consumer.avg_messages_per_entry or 0 for consumer in dispatcher.sub.consumers), default=0)
         if per_entry < _SEVERAL:
             return "entries hold one message each, so that each goes by its own key"
         return Cause(

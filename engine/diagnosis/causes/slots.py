@@ -57,7 +57,7 @@ def sticky_gap(seen: SubscriptionSeen) -> Judgement:
 
 def gaps_of(dispatcher: Dispatcher) -> tuple[tuple[int, int], ...]:
     """The slots from 1 to 65535 that no reported range covers, as inclusive ranges. O(r log r)."""
-    pieces = sorted(piece for each in dispatcher.sub.consumers for piece in each.key_hash_ranges)
+    pieces = sorted(piece for consumer in dispatcher.sub.consumers for piece in consumer.key_hash_ranges)
     gaps: list[tuple[int, int]] = []
     next_slot = _FIRST
     for start, end in pieces:
@@ -73,8 +73,8 @@ def no_slots(seen: SubscriptionSeen) -> Judgement:
     """Decide whether consumers own no slot at all: they can never get a message."""
 
     def decide(dispatcher: Dispatcher) -> Judgement:
-        with_ranges = [each for each in dispatcher.consumers if each.facts.key_hash_ranges]
-        without = tuple(each.name for each in dispatcher.consumers if not each.facts.key_hash_ranges)
+        with_ranges = [consumer for consumer in dispatcher.consumers if consumer.facts.key_hash_ranges]
+        without = tuple(consumer.name for consumer in dispatcher.consumers if not consumer.facts.key_hash_ranges)
         if not with_ranges:
             return "the answer has no hash ranges"
         if not without:
@@ -105,10 +105,10 @@ def few_keys(seen: SubscriptionSeen) -> Judgement:
             return "nothing went out between the moments" if dispatcher.out == 0 else "one moment alone does not say"
         if dispatcher.replay or dispatcher.sub.msg_delayed or not dispatcher.has_read_all:
             return "messages wait"
-        idle = [each.name for each in dispatcher.consumers if _gets_no_key(each, dispatcher)]
+        idle = [consumer.name for consumer in dispatcher.consumers if _gets_no_key(consumer, dispatcher)]
         if not idle:
             return "every consumer got messages, or too few went out to say"
-        busy = [each.name for each in dispatcher.consumers if each.name not in idle]
+        busy = [consumer.name for consumer in dispatcher.consumers if consumer.name not in idle]
         return Cause(
             FEW_KEYS,
             Verdict.UNEVEN,
@@ -136,10 +136,10 @@ def auto_split_skew(seen: SubscriptionSeen) -> Judgement:
     """Decide whether shares are uneven because auto-split halves the largest range at each join."""
 
     def decide(dispatcher: Dispatcher) -> Judgement:
-        ranges = [each.facts.key_hash_ranges for each in dispatcher.consumers]
+        ranges = [consumer.facts.key_hash_ranges for consumer in dispatcher.consumers]
         if dispatcher.sub.mode == STICKY or len(ranges) < 2 or any(len(pieces) != 1 for pieces in ranges):
             return "ranges are not those of auto-split"
-        shares = {each.name: _share(each.facts.key_hash_ranges) for each in dispatcher.consumers}
+        shares = {consumer.name: _share(consumer.facts.key_hash_ranges) for consumer in dispatcher.consumers}
         most, least = max(shares, key=shares.__getitem__), min(shares, key=shares.__getitem__)
         if shares[most] < _EVENLY * shares[least]:
             return "the shares are even"

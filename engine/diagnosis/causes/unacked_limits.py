@@ -42,7 +42,7 @@ def broker_limit(seen: SubscriptionSeen) -> Judgement:
             f"the broker holds {held} and stopped every subscription with more than {share:.0%} of them;"
             f" this one has {unacked:,}",
             dispatcher.topic,
-            blocked=tuple(each.name for each in dispatcher.consumers),
+            blocked=tuple(consumer.name for consumer in dispatcher.consumers),
             by=_holders(dispatcher),
             waiting=dispatcher.backlog - unacked,
             numbers=(
@@ -88,7 +88,7 @@ def subscription_limit(seen: SubscriptionSeen) -> Judgement:
             )
             + f" {listed(holders)} {'holds' if len(holders) == 1 else 'hold'} them",
             dispatcher.topic,
-            blocked=tuple(each.name for each in dispatcher.consumers),
+            blocked=tuple(consumer.name for consumer in dispatcher.consumers),
             by=holders,
             waiting=dispatcher.backlog - unacked,
             numbers=(("limit", limit), ("unacked", unacked), ("backlog", dispatcher.backlog)),
@@ -105,13 +105,13 @@ def consumer_limit(seen: SubscriptionSeen) -> Judgement:
     """Decide whether single consumers are stopped: they have permits left, and nothing is sent to them."""
 
     def decide(dispatcher: Dispatcher) -> Judgement:
-        stopped = [each for each in dispatcher.consumers if each.facts.blocked_on_unacked]
+        stopped = [consumer for consumer in dispatcher.consumers if consumer.facts.blocked_on_unacked]
         if not stopped:
             return "blockedConsumerOnUnackedMsgs is false for every consumer"
         setting = seen.limits.unacked_per_consumer(dispatcher.topic)
         limit = int(_number(setting))
-        names = tuple(each.name for each in stopped)
-        unacked = max(each.unacked for each in stopped)
+        names = tuple(consumer.name for consumer in stopped)
+        unacked = max(consumer.unacked for consumer in stopped)
         waiting = dispatcher.replay or dispatcher.backlog - dispatcher.sub.unacked_messages
         command, higher = "set-max-unacked-messages-per-consumer", str(limit * 2)
         mend = shell_line("pulsar-admin", "namespaces", command, "-c", higher, seen.namespace)
@@ -126,7 +126,7 @@ def consumer_limit(seen: SubscriptionSeen) -> Judgement:
             numbers=(
                 ("limit", limit),
                 ("unacked", unacked),
-                ("permits", max(each.permits for each in stopped)),
+                ("permits", max(consumer.permits for consumer in stopped)),
                 ("in_replay", dispatcher.replay),
             ),
             setting=setting,
@@ -139,7 +139,7 @@ def consumer_limit(seen: SubscriptionSeen) -> Judgement:
 
 def _holders(dispatcher: Dispatcher) -> tuple[str, ...]:
     """Who holds unacknowledged messages, the one with most first in a tie of the dispatcher's order."""
-    return tuple(each.name for each in dispatcher.consumers if each.unacked)
+    return tuple(consumer.name for consumer in dispatcher.consumers if consumer.unacked)
 
 
 def _number(setting: Setting) -> float:
