@@ -127,7 +127,8 @@ def collected(pieces: Iterable[bytes], limit: int) -> bytes | None:
 
 
 def collected_if_small(begin: Callable[[], Iterable[bytes]], limit: int) -> bytes | None:
-    """Join pieces as ``collected`` does, of a source that can be read again: a large one is measured before it is kept."""
+    """Join pieces as ``collected`` does, of a source that can be read again: a large one is measured before it is
+    kept."""
     data = collected(begin(), min(limit, UNMEASURED_BYTES))
     if data is not None or limit <= UNMEASURED_BYTES:
         return data

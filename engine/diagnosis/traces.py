@@ -1,4 +1,4 @@
-"""What a trace of keys adds to a diagnosis: statistics show who is busy, and a trace shows by which key."""
+"""Hot keys in a trace: statistics show which consumer is busy, and the trace shows by which key."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ HALVES: Final = SlotSpace(0, RANGE_SIZE - 1)
 
 @dataclass(frozen=True, slots=True)
 class HotKey:
-    """The heaviest key of a trace by the ranges that a dispatcher reports. Shares are of all messages of the trace."""
+    """The most frequent key of a trace and its owner by the reported ranges.
+
+    Shares are of all messages of the trace.
+    """
 
     key: bytes
     slot: int
@@ -33,9 +36,9 @@ class HotKey:
 
 
 def hottest(dispatcher: Dispatcher, counts: Mapping[bytes, float]) -> HotKey | None:
-    """The heaviest key, None where its slot is nobody's. It is hot where it alone is more than a fair part.
+    """Return the most frequent key, None if nobody owns its slot. It is hot if it exceeds a fair share on its own.
 
-    It also has to carry at least three times what other keys carry on average. O(keys x consumers).
+    It also has to carry at least three times the average of the other keys. O(keys x consumers).
     """
     total = sum(counts.values())
     if not total or not dispatcher.consumers:
@@ -68,16 +71,16 @@ def hottest(dispatcher: Dispatcher, counts: Mapping[bytes, float]) -> HotKey | N
 
 
 def slots_of(dispatcher: Dispatcher) -> SlotSpace:
-    """The slots that keys fall on: those of the ring where a consumer has several ranges that it did not declare."""
+    """Return the slots of keys: those of the ring where a consumer has several ranges that it did not declare."""
     several = any(len(consumer.key_hash_ranges) > 1 for consumer in dispatcher.sub.consumers)
     return RING_SLOTS if several and dispatcher.sub.mode != "STICKY" else HALVES
 
 
 def with_trace(diagnosis: Diagnosis, seen: SubscriptionSeen, counts: Mapping[bytes, float]) -> Diagnosis:
-    """The diagnosis with what a trace says about hot keys; as it is for other types than Key_Shared.
+    """Add the hot key of a trace to a diagnosis of a Key_Shared subscription.
 
-    A cause ``hot_key`` gets the key's name and share, or is told to be none of one key. A hot key that slows nobody
-    yet is a cause that is uneven.
+    A cause ``hot_key`` gets the key's name and share, or the statement that no single key is hot. A hot key that slows
+    nobody yet is an uneven cause.
     """
     if seen.type != KEY_SHARED:
         return diagnosis

@@ -1,4 +1,4 @@
-"""Who is served next where no key and no partition decides: the consumers of a Shared or an Exclusive subscription.
+"""The next consumers of a Shared or an Exclusive subscription, where neither key nor partition decides.
 
 Source: ``AbstractDispatcherMultipleConsumers.getNextConsumer`` and ``isConsumerAvailable``.
 """
@@ -25,12 +25,12 @@ from engine.diagnosis.seen import (
 from engine.errors import Rejection
 
 ROUND_ROBIN_BATCH: Final = "dispatcherMaxRoundRobinBatchSize"
-"""How many entries at most one consumer gets before it is the next one's turn."""
+"""The setting with the most entries that a consumer gets before the next one's turn."""
 _NAMED: Final = 4
 
 
 class WhyNot(Enum):
-    """What keeps a consumer of a Shared subscription from being next."""
+    """The reason why a consumer of a Shared subscription cannot be next."""
 
     NO_PERMITS = "it asked for no more messages"
     UNACKED = "it holds too many unacknowledged messages"
@@ -50,9 +50,9 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class TurnExplanation:
-    """Who gets the next message of a topic, in the dispatcher's order, as it was seen ``at_ms`` (None: not known).
+    """The consumers that can get the next message of a topic, in the dispatcher's order, at ``at_ms`` (None: unknown).
 
-    ``batch`` is how many entries at most one consumer gets before it is the next one's turn; 0 where one has them all.
+    ``batch`` is the most entries that a consumer gets before the next one's turn; 0 where one consumer gets all.
     """
 
     topic: str
@@ -66,16 +66,16 @@ class TurnExplanation:
 
     @property
     def next_ones(self) -> tuple[Turn, ...]:
-        """Those that can be next."""
+        """The consumers that can be next."""
         return tuple(turn for turn in self.turns if turn.why_not is None)
 
 
 def explain_turn(
     subscriptions: Sequence[SubscriptionSeen], topic: str, subscription: str | None = None
 ) -> TurnExplanation | Rejection:
-    """Explain a topic or partition by its full or short name, of the named subscription or of the only one that fits.
+    """Explain a topic or partition by its full or short name, for the named subscription or the only one that fits.
 
-    Only Shared and Exclusive subscriptions are explained; what explains another type is in the refusal.
+    Only Shared and Exclusive subscriptions are explained; the refusal says what explains another type.
     """
     matches = [
         (seen, dispatcher)

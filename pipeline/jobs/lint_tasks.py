@@ -13,7 +13,7 @@ from engine.admin.files import AnswerFile, moment_ms
 from engine.admin.moments import read_moments
 from engine.bundles.boundaries import FULL_LOWER_BOUND, FULL_UPPER_BOUND, NamespaceBundles
 from engine.bundles.loads import TopicLoad
-from engine.diagnosis.doctor import findings_of
+from engine.diagnosis.findings import findings_of
 from engine.diagnosis.why import why
 from engine.errors import InputError
 from engine.failover.model import Consumer

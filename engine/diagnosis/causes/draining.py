@@ -13,14 +13,14 @@ from engine.lint.words import counted
 DRAINING: Final = "keyshared_draining"
 LOOK_AHEAD: Final = "keyshared_lookahead"
 _NEARLY: Final = 0.95
-"""Of a limit: some of what waits can have gone out since reading stopped."""
+"""The share of a limit that counts as reached: some messages can have gone out since reading stopped."""
 
 
 def draining(seen: SubscriptionSeen) -> Judgement:
-    """Decide whether messages wait because a slot's former owner has not acknowledged (PIP-379).
+    """Decide whether messages wait because the former owner of a slot has not acknowledged (PIP-379).
 
-    A draining slot hurts somebody only when a message was held back for it, and goes on hurting when that happens
-    again between the moments.
+    A draining slot does harm only if a message was held back for it, and continues to if that happens again between
+    the moments.
     """
 
     def decide(dispatcher: Dispatcher) -> Judgement:
@@ -139,7 +139,7 @@ def look_ahead(seen: SubscriptionSeen) -> Judgement:
 
 
 def _roots(dispatcher: Dispatcher) -> list[ConsumerSeen]:
-    """Who makes messages wait: consumers without permits, that are blocked, or that hold up draining slots."""
+    """Return the consumers that make messages wait: without permits, blocked, or holding draining slots."""
     return [
         consumer
         for consumer in dispatcher.consumers

@@ -1,4 +1,4 @@
-"""Failover: the hand-over to a new active consumer, one that is not served, and consumers that are active nowhere."""
+"""Failover: a hand-over to a new active consumer, an active consumer that is not served, and idle consumers."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ DELAY: Final = "activeConsumerFailoverDelayTimeMillis"
 def hand_over(seen: SubscriptionSeen) -> Judgement:
     """Decide whether a new active consumer waits until the delay of the hand-over is over.
 
-    It has permits, nothing was sent to it, and the throttling counters are still. No field says since when somebody
-    is active, so a subscription that was seen to stand still for longer than the delay is none of these.
+    It has permits, nothing was sent to it, and the throttling counters do not change. No field says since when a
+    consumer is active, so a subscription without progress for longer than the delay has another cause.
     """
     delay_ms = seen.limits.number(DELAY)
 
@@ -97,7 +97,7 @@ def active_not_served(seen: SubscriptionSeen) -> Judgement:
 
 
 def _unserved(dispatcher: Dispatcher) -> str:
-    """Why a dispatcher is not one whose active consumer waits with permits; "" for one that is."""
+    """Return why no active consumer with permits waits; "" if one does."""
     active = dispatcher.active
     if active is None:
         return "no active consumer is connected"
@@ -115,7 +115,7 @@ def _unserved(dispatcher: Dispatcher) -> str:
 
 
 def _has_no_rate(dispatcher: Dispatcher) -> bool:
-    """Whether a single moment shows a rate of 0, which is the average of some minute before it."""
+    """Whether a single moment shows a rate of 0, the average of a minute before it."""
     rates = (
         dispatcher.sub.msg_rate_out_msgs_per_sec,
         *(consumer.facts.msg_rate_out_msgs_per_sec for consumer in dispatcher.consumers),
@@ -124,9 +124,9 @@ def _has_no_rate(dispatcher: Dispatcher) -> bool:
 
 
 def active_differs(seen: SubscriptionSeen) -> Judgement:
-    """Decide whether brokers report active consumers that no rule gives, whatever the priority levels are.
+    """Decide whether brokers report active consumers that no rule gives, for any priority levels.
 
-    Each list of consumers is judged by itself, by the modulo rule and by the ring.
+    Each list of consumers is judged separately, by the modulo rule and by the ring.
     """
     by_list: defaultdict[tuple[str, ...], dict[tuple[str, int], str]] = defaultdict(dict)
     for dispatcher in seen.dispatchers:
@@ -162,7 +162,7 @@ def active_differs(seen: SubscriptionSeen) -> Judgement:
 
 
 def idle_consumers(seen: SubscriptionSeen) -> Judgement:
-    """Decide whether more consumers are idle than must be: there are partitions enough for them.
+    """Decide whether consumers are idle although there are enough partitions for them.
 
     With the modulo rule each topic begins with the first name again, so that many topics of one partition have one
     active consumer. On a ring some are idle by chance: with n consumers and p partitions about n * (1 - 1/n)^p.
@@ -214,7 +214,7 @@ def _mend(seen: SubscriptionSeen, *, on_ring: bool, active: int, consumers: int)
 
 
 def standby(seen: SubscriptionSeen) -> Judgement:
-    """Decide whether consumers are idle since there are more of them than partitions, which is what Failover is for."""
+    """Decide whether consumers are idle because there are more of them than partitions, as Failover intends."""
     active, consumers, partitions = _activity(seen)
     idle = natural(name for name in consumers if name not in active)
     if active.total() < partitions or not partitions:
@@ -238,9 +238,9 @@ def standby(seen: SubscriptionSeen) -> Judgement:
 
 
 def _must_be_idle(seen: SubscriptionSeen, active: Counter[str], consumers: list[str], partitions: int) -> bool:
-    """Whether there are too few partitions for more consumers, or the idle ones have a lower priority level.
+    """Whether there are too few partitions for more consumers, or idle consumers have a lower priority level.
 
-    Levels are inferred from the order of the consumers and from who is active.
+    Levels are inferred from the order of consumers and the active ones.
     """
     if len(consumers) - len(active) <= max(0, len(consumers) - partitions):
         return True
@@ -255,7 +255,7 @@ def _must_be_idle(seen: SubscriptionSeen, active: Counter[str], consumers: list[
 
 
 def _activity(seen: SubscriptionSeen) -> tuple[Counter[str], list[str], int]:
-    """On how many topics each consumer is active, all consumers by name, and the number of topics and partitions."""
+    """Count the topics of each active consumer; return that with all names and the number of topics and partitions."""
     of_type = [
         dispatcher for dispatcher in seen.dispatchers if dispatcher.sub.type == FAILOVER and dispatcher.sub.consumers
     ]
@@ -265,7 +265,7 @@ def _activity(seen: SubscriptionSeen) -> tuple[Counter[str], list[str], int]:
 
 
 def _with_flag(seen: SubscriptionSeen, consumers: list[str]) -> Counter[str]:
-    """On how many topics each consumer would be active on the ring, were all of the best priority level."""
+    """Count the topics on which each consumer would be active on the ring, with equal priority levels."""
     topics = [
         (dispatcher.topic, partition_index(dispatcher.topic))
         for dispatcher in seen.dispatchers

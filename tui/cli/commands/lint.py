@@ -87,7 +87,7 @@ def lint_command(
 
     Example: ringside lint answers/ --fail-on warning
     """
-    from engine.diagnosis.doctor import CAUSE_RULES
+    from engine.diagnosis.findings import CAUSE_RULES
     from engine.errors import InputError, Rejection
     from engine.lint.model import severity_of
     from engine.lint.registry import ALL_RULES, rule_set
@@ -219,7 +219,7 @@ def _of_answers(paths: tuple[str, ...], rules: RuleSet, given: dict[str, Any], p
         state, told, source, problems = session.timeline.state, NOTHING_TOLD, paths[0], session.problems
         reported: tuple[Finding, ...] = ()
     else:
-        from engine.diagnosis.doctor import findings_of
+        from engine.diagnosis.findings import findings_of
         from engine.diagnosis.why import why
         from engine.scenarios.linting import told_by
         from tui.cli.session import overruled

@@ -55,10 +55,9 @@ def why_command(
 
     Example: ringside why answers/ billing --ruled-out
     """
-    from engine.diagnosis.document import diagnoses_document, diagnosis_document
+    from engine.diagnosis.findings import diagnoses_document, diagnosis_document
     from engine.diagnosis.seen import subscriptions_seen
-    from engine.diagnosis.selecting import selected
-    from engine.diagnosis.why import diagnose_all, with_earlier, worst
+    from engine.diagnosis.why import diagnose_all, selected, with_earlier, worst
     from engine.errors import InputError, Rejection
     from tui.cli.printers import why as printer
     from tui.cli.printers.documents import json_text

@@ -1,6 +1,6 @@
-"""Too many unacknowledged messages: of one consumer, of a subscription, of the whole broker.
+"""Limits that stop messages: unacknowledged messages of a consumer, a subscription or a broker, and backlog quotas.
 
-At half the limit the broker lets go, so that the flag can stand beside a number below the limit.
+A broker resumes at half the limit, so the flag of a stopped consumer can appear with a number below the limit.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SHARED_CONSUMER: Final = "consumer_unacked_limit"
 
 
 def broker_limit(seen: SubscriptionSeen) -> Judgement:
-    """Decide whether the broker as a whole stopped the subscription: its flag is set, far below its own limit."""
+    """Decide whether the limit of the whole broker stopped the subscription: it is blocked far below its own limit."""
     per_broker = seen.limits.of_broker("maxUnackedMessagesPerBroker")
 
     def decide(dispatcher: Dispatcher) -> Judgement:
@@ -28,7 +28,7 @@ def broker_limit(seen: SubscriptionSeen) -> Judgement:
             return "blockedSubscriptionOnUnackedMsgs is false"
         own_setting = seen.limits.unacked_per_subscription(dispatcher.topic)
         own, limit = _number(own_setting), int(_number(per_broker))
-        # Where the dump shows the subscription's limit and not the broker's, the flag alone tells that it has one.
+        # If the dump shows the subscription's limit but not the broker's, the flag alone shows that the broker has one.
         if not limit and (per_broker.value is not None or own_setting.value is None):
             return "the broker has no limit (maxUnackedMessagesPerBroker is 0)"
         unacked = dispatcher.sub.unacked_messages
@@ -60,7 +60,7 @@ def broker_limit(seen: SubscriptionSeen) -> Judgement:
 
 
 def subscription_limit(seen: SubscriptionSeen) -> Judgement:
-    """Decide whether the subscription's own limit stopped it."""
+    """Decide whether the limit of the subscription stopped it."""
 
     def decide(dispatcher: Dispatcher) -> Judgement:
         if not dispatcher.sub.blocked_on_unacked:
@@ -102,7 +102,7 @@ def subscription_limit(seen: SubscriptionSeen) -> Judgement:
 
 
 def consumer_limit(seen: SubscriptionSeen) -> Judgement:
-    """Decide whether single consumers are stopped: they have permits left, and nothing is sent to them."""
+    """Decide whether the limit of single consumers stopped them: they have permits, and nothing is sent to them."""
 
     def decide(dispatcher: Dispatcher) -> Judgement:
         stopped = [consumer for consumer in dispatcher.consumers if consumer.facts.blocked_on_unacked]
@@ -138,10 +138,90 @@ def consumer_limit(seen: SubscriptionSeen) -> Judgement:
 
 
 def _holders(dispatcher: Dispatcher) -> tuple[str, ...]:
-    """Who holds unacknowledged messages, the one with most first in a tie of the dispatcher's order."""
+    """Return the consumers with unacknowledged messages, in the dispatcher's order."""
     return tuple(consumer.name for consumer in dispatcher.consumers if consumer.unacked)
 
 
 def _number(setting: Setting) -> float:
     value = setting.value if setting.value is not None else setting.default
     return value if isinstance(value, int | float) else 0
+
+
+QUOTA: Final = "producer_side"
+_EVICTION: Final = "consumer_backlog_eviction"
+
+
+def backlog_quota(seen: SubscriptionSeen) -> Judgement:
+    """Decide whether the topic's backlog quota is exceeded: producers are blocked, or messages are skipped."""
+
+    def decide(dispatcher: Dispatcher) -> Judgement:
+        topic = dispatcher.last.topic
+        limit = topic.backlog_quota_bytes
+        if limit <= 0:
+            return _by_age(seen, dispatcher)
+        policy = seen.limits.backlog_policy(topic.name)
+        evicts = policy == _EVICTION
+        skipped = _skipped(dispatcher) if evicts else 0
+        if not skipped and topic.backlog_size_bytes <= limit:
+            return f"the backlog of {topic.backlog_size_bytes:,} bytes is within the quota of {limit:,}"
+        if not evicts and (topic.publishers or (dispatcher.came_in or 0) > 0):
+            return "producers are connected" if topic.publishers else "messages come in"
+        what = (
+            f"the backlog quota of {limit:,} bytes throws messages away ({policy}): {skipped:,} were skipped unseen"
+            if evicts
+            else f"producers are kept out ({policy}): the backlog has {topic.backlog_size_bytes:,} bytes, the quota"
+            f" {limit:,}"
+        )
+        size = str(limit * 2)
+        mend = shell_line("pulsar-admin", "namespaces", "set-backlog-quota", "-l", size, "-p", policy, seen.namespace)
+        return Cause(
+            QUOTA,
+            Verdict.BLOCKS,
+            what,
+            topic.name,
+            waiting=dispatcher.backlog,
+            numbers=(
+                ("limit_bytes", limit),
+                ("backlog_bytes", topic.backlog_size_bytes),
+                ("publishers", topic.publishers),
+                ("backlog", dispatcher.backlog),
+                *((("skipped", skipped),) if evicts else ()),
+            ),
+            setting=Setting("backlogQuota", limit, -1, policy),
+            fix=f"consume what waits ({counted(dispatcher.backlog, 'message')}), or raise the quota: {mend}",
+            fields=("backlogSize", "backlogQuotaLimitSize", "publishers", "backlogQuotaMap"),
+        )
+
+    return worst_of(seen, decide, also_quiet=True)
+
+
+def _by_age(seen: SubscriptionSeen, dispatcher: Dispatcher) -> Judgement:
+    """Judge a quota of time. Answers do not have the age of the backlog, so missing producers indicate it."""
+    topic = dispatcher.last.topic
+    limit_s = seen.limits.backlog_age_limit_s(topic.name)
+    if limit_s <= 0:
+        return "the topic has no backlog quota"
+    if topic.publishers or dispatcher.came_in != 0 or not dispatcher.backlog:
+        return f"the backlog may be {limit_s:,} s old, and producers are not kept out"
+    policy = seen.limits.backlog_policy(topic.name, "message_age")
+    return Cause(
+        QUOTA,
+        Verdict.BLOCKS,
+        f"producers are gone, as they are when the backlog is older than its quota of {limit_s:,} s ({policy})",
+        topic.name,
+        waiting=dispatcher.backlog,
+        numbers=(("limit_s", limit_s), ("publishers", 0), ("backlog", dispatcher.backlog)),
+        setting=Setting("backlogQuota", limit_s, -1, policy),
+        fix=f"consume what waits ({counted(dispatcher.backlog, 'message')}), or raise the quota",
+        fields=("publishers", "msgInCounter", "backlogQuotaMap"),
+    )
+
+
+def _skipped(dispatcher: Dispatcher) -> int:
+    """Count messages that came in since load, are not waiting, and were never sent."""
+    came_in, out = dispatcher.last.topic.msg_in_counter, dispatcher.sub.msg_out_counter
+    if came_in is None or out is None:
+        return 0
+    waiting = max(0, dispatcher.backlog - dispatcher.sub.unacked_messages)
+    skipped = came_in - out - waiting
+    return skipped if skipped > max(10, came_in // 20) else 0
